@@ -1,0 +1,57 @@
+"""Ranking metrics for JAX: pure functions that jit, vmap and shard.
+
+    labels, scores, mask, weights, key
+        │ inputs      checks shapes and dtypes, resolves masks and weights
+        │ ordering    the only place that sorts, once, under a tie policy
+        ▼
+      Ranking         items in rank order, and the pool they came from
+        │ formula     one short function per metric
+        ▼
+      PerList         a value and a weight per list, and where it is defined
+        │ mean
+        ▼
+      Mean            a mergeable state: sums only
+        │ merge · reduce · all_reduce     over steps, axes, devices, hosts
+        ▼
+      compute         numbers, standard errors, intervals
+
+Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
+`Mean`, `metric.per_list(…)` the value of every list, and `metric.of(ranking, k=10)` reads
+a ranking made by `rank`. The shared arguments are documented there, in `rank`.
+"""
+
+from importlib.metadata import version as _version
+
+from jax_rank_metrics import compat as compat
+from jax_rank_metrics._check import check as check
+from jax_rank_metrics._evaluate import all_reduce as all_reduce
+from jax_rank_metrics._evaluate import compute as compute
+from jax_rank_metrics._evaluate import empty as empty
+from jax_rank_metrics._evaluate import evaluate as evaluate
+from jax_rank_metrics._evaluate import mean as mean
+from jax_rank_metrics._evaluate import measure as measure
+from jax_rank_metrics._evaluate import merge as merge
+from jax_rank_metrics._evaluate import reduce as reduce
+from jax_rank_metrics._formulas.cumulated_gain import cg as cg
+from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
+from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
+from jax_rank_metrics._formulas.hits import f_score as f_score
+from jax_rank_metrics._formulas.hits import hit_rate as hit_rate
+from jax_rank_metrics._formulas.hits import precision as precision
+from jax_rank_metrics._formulas.hits import r_precision as r_precision
+from jax_rank_metrics._formulas.hits import recall as recall
+from jax_rank_metrics._formulas.positions import average_precision as average_precision
+from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._gains import exponential_gain as exponential_gain
+from jax_rank_metrics._gains import linear_gain as linear_gain
+from jax_rank_metrics._gains import log2_discount as log2_discount
+from jax_rank_metrics._gains import log_discount as log_discount
+from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
+from jax_rank_metrics._mean import Mean as Mean
+from jax_rank_metrics._metric import Metric as Metric
+from jax_rank_metrics._per_list import PerList as PerList
+from jax_rank_metrics._ranking import Ranking as Ranking
+from jax_rank_metrics._sources import rank as rank
+from jax_rank_metrics._sources import rank_retrieved as rank_retrieved
+
+__version__ = _version("jax-rank-metrics")

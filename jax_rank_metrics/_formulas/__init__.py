@@ -1,0 +1,1 @@
+"""One short function per metric, each over a `Ranking`, one family per file."""

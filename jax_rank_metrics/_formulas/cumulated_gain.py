@@ -1,0 +1,150 @@
+"""Cumulated gain: how much relevance the first ranks hold, discounted or not."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._gains import exponential_gain, linear_gain, log2_discount
+from jax_rank_metrics._metric import metric
+from jax_rank_metrics._per_list import PerList
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._types import Cutoffs, Discount, Gain
+
+PerItem = Callable[[Items], jax.Array]
+
+
+@metric()
+def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> PerList:
+    """Cumulated gain: `Σ gain` over ranks 1..k.
+
+    Undefined (never): every list that exists has a value.
+
+    Args:
+        k: Cutoff, or a tuple of them.
+        gain_fn: Maps labels to gains that are not negative.
+
+    Example:
+        >>> state = cg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
+        >>> f"{state.compute():.5f}"  # 3 + 2
+        '5.00000'
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
+        TOIS 20(4), 2002, section 2.1.
+    """
+    return _gained(ranking, k, gain_fn, jnp.ones_like)
+
+
+@metric()
+def dcg(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = exponential_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Discounted cumulated gain: `Σ gain·discount` over ranks 1..k.
+
+    Undefined (never): every list that exists has a value.
+
+    Args:
+        k: Cutoff, or a tuple of them.
+        gain_fn: Maps labels to gains that are not negative; a gain that overflows
+            makes the value inf.
+        discount_fn: Maps ranks 1, 2, … to multipliers.
+
+    Example:
+        >>> state = dcg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
+        >>> f"{state.compute():.5f}"  # 7 + 3 / log2(3)
+        '8.89279'
+
+    References:
+        Järvelin and Kekäläinen (see `cg`); Burges et al., ICML 2005, for the gain
+        2^label − 1. With `linear_gain`, the same as scikit-learn's `dcg_score`; both
+        average over ties.
+    """
+    return _gained(ranking, k, gain_fn, discount_fn)
+
+
+@metric(reads_ideal=True)
+def ndcg(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    gain_fn: Gain = exponential_gain,
+    discount_fn: Discount = log2_discount,
+) -> PerList:
+    """Normalised DCG: `DCG / ideal DCG`, the ideal from the whole pool, cut at k.
+
+    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; a gain
+    that overflows counts as the only one. Never clipped.
+
+    Args:
+        k: Cutoff, or a tuple of them.
+        gain_fn: Maps labels to gains that are not negative.
+        discount_fn: Maps ranks 1, 2, … to multipliers.
+
+    Example:
+        >>> state = ndcg(jnp.array([2, 3, 0]), jnp.array([0.9, 0.8, 0.7]))
+        >>> f"{state.compute():.5f}"  # (3 + 7 / log2(3)) / (7 + 3 / log2(3))
+        '0.83399'
+
+    References:
+        Järvelin and Kekäläinen (see `cg`). Without ties the same as rax `ndcg_metric`
+        and keras_rs `NDCG`; with `linear_gain`, scikit-learn's `ndcg_score` and
+        trec_eval `ndcg_cut`.
+    """
+    ks = ranking.cutoffs(k)
+    gains = _shares_of_largest(ranking, _gains(gain_fn))
+    found = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
+    ideal = ranking.ideal(_weighed(gains), discount_fn, ks)
+    defined = ranking.pool_max(_gains(gain_fn)) > 0
+    # The mean item weight divides both, so it cancels.
+    values = found / jnp.where(ideal > 0, ideal, 1)
+    return ranking.per_list(values, defined, ranking.item_weight(gains), k)
+
+
+def _gained(
+    ranking: Ranking, k: Cutoffs, gain_fn: Gain, discount_fn: Discount
+) -> PerList:
+    ks = ranking.cutoffs(k)
+    gains = _gains(gain_fn)
+    values = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
+    item_weight = ranking.item_weight(_shares_of_largest(ranking, gains))
+    if item_weight is not None:
+        values = values / jnp.where(item_weight > 0, item_weight, 1)[..., None]
+    return ranking.per_list(values, ranking.counts, item_weight, k)
+
+
+def _discounted(ranking: Ranking, gains: PerItem, discount_fn: Discount) -> jax.Array:
+    return ranking.mean_at_rank(_weighed(gains)) * ranking.discounts(discount_fn)
+
+
+def _gains(gain_fn: Gain) -> PerItem:
+    return lambda items: items.where_exist(
+        gain_fn(items.labels).astype(items.labels.dtype)
+    )
+
+
+def _weighed(gains: PerItem) -> PerItem:
+    def weighed(items: Items) -> jax.Array:
+        if items.weights is None:
+            return gains(items)
+        return items.where_exist(gains(items) * items.weights)
+
+    return weighed
+
+
+def _shares_of_largest(ranking: Ranking, gains: PerItem) -> PerItem:
+    """Gains as shares of the largest in the pool, whose sums cannot overflow."""
+
+    def shares(items: Items) -> jax.Array:
+        largest = items.axis.spread(ranking.pool_max(gains))
+        own = gains(items)
+        some = largest > 0
+        # By comparison, so that it is 1 for the largest even if that is inf.
+        share = jnp.where(own < largest, own / jnp.where(some, largest, 1), 1)
+        return jnp.where(some, share, 0)
+
+    return shares

@@ -1,0 +1,97 @@
+"""Gains and discounts of the cumulated-gain metrics.
+
+A gain maps labels to how much a relevant item is worth; it must not be negative. A
+discount maps ranks 1, 2, … to *multipliers*. Any callable on arrays will do; these are
+the ones with names. They are static under `jax.jit`: pass a named function rather than a
+fresh lambda, or every call compiles again.
+"""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _sums
+
+
+def exponential_gain(labels: jax.Array) -> jax.Array:
+    """`2^label − 1`, exact where the label is an integer, and accurate near 0.
+
+    Finite in float32 for labels below 128.
+
+    >>> [f"{gain:.1f}" for gain in exponential_gain(jnp.array([0.0, 1.0, 2.0, 5.0]))]
+    ['0.0', '1.0', '3.0', '31.0']
+
+    References:
+        Burges et al., Learning to rank using gradient descent, ICML 2005.
+    """
+    # 2^(i+f) − 1 = 2^i·(2^f − 1) + (2^i − 1), which rounds nothing where f is 0.
+    labels = labels.astype(jnp.promote_types(labels.dtype, jnp.float32))
+    info = jnp.finfo(labels.dtype)
+    whole = jnp.clip(jnp.floor(labels), 0, info.maxexp)
+    fraction = labels - whole
+    integer = _sums.integer_like(labels.dtype)
+    biased = (whole.astype(integer) - (info.minexp - 1)) << info.nmant
+    power = lax.bitcast_convert_type(biased, labels.dtype)  # inf for 2^128 and beyond
+    part = jnp.where(fraction == 0, 0, jnp.expm1(fraction * math.log(2)))
+    return jnp.where(jnp.isinf(power), power, power * part + (power - 1))
+
+
+def linear_gain(labels: jax.Array) -> jax.Array:
+    """The label itself.
+
+    >>> [f"{gain:.1f}" for gain in linear_gain(jnp.array([0.0, 1.0, 2.5]))]
+    ['0.0', '1.0', '2.5']
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques,
+        ACM TOIS 20(4), 2002.
+    """
+    return labels
+
+
+def log2_discount(ranks: jax.Array) -> jax.Array:
+    """`1 / log2(1 + rank)`: 1, 0.63, 0.5, …
+
+    >>> [f"{weight:.5f}" for weight in log2_discount(jnp.array([1.0, 2.0, 3.0]))]
+    ['1.00000', '0.63093', '0.50000']
+    """
+    return math.log(2) / jnp.log1p(ranks)
+
+
+@dataclasses.dataclass(frozen=True)
+class log_discount:  # noqa: N801  (called like a function, compared like a value)
+    """`1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.
+
+    Two of the same base are equal, so they share one compilation.
+
+    >>> [f"{weight:.5f}" for weight in log_discount(10)(jnp.array([9.0, 99.0]))]
+    ['1.00000', '0.50000']
+
+    Args:
+        base: Base of the logarithm, above 1.
+
+    Raises:
+        ValueError: if the base is not above 1.
+    """
+
+    base: float
+
+    def __post_init__(self) -> None:
+        if not self.base > 1:
+            raise ValueError(f"log_discount: base is {self.base}; pass a base above 1")
+
+    def __call__(self, ranks: jax.Array) -> jax.Array:
+        """Multipliers of ranks 1, 2, …"""
+        return math.log(self.base) / jnp.log1p(ranks)
+
+
+def reciprocal_discount(ranks: jax.Array) -> jax.Array:
+    """`1 / rank`: 1, 0.5, 0.33, …
+
+    >>> [f"{weight:.5f}" for weight in reciprocal_discount(jnp.array([1.0, 2.0, 3.0]))]
+    ['1.00000', '0.50000', '0.33333']
+    """
+    return 1 / ranks

@@ -1,0 +1,216 @@
+"""The mergeable state: a weighted mean kept as sums that do not drift."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.special import ndtri
+
+from jax_rank_metrics._sums import Pair
+from jax_rank_metrics._types import pytree
+
+
+@pytree()
+class Mean:
+    """A weighted mean over lists, as sums only: merging two states adds them.
+
+    Sums are pairs of floats in JAX's default float dtype and counts are int32, whatever
+    the inputs were, so that every state of a metric has one structure. Merging is
+    commutative bit for bit, and associative to the precision of a pair.
+
+    Shapes, `*k` being `len(k)` for a tuple of cutoffs and nothing for one:
+        weighted: `[*k]`, Σ weight·value.
+        weight: `[]`, Σ weight.
+        weight2: `[]`, Σ weight².
+        weighted1, weighted2: `[*k]`, Σ weight²·value and Σ weight²·value².
+        lists: `[]` int32, how many lists entered the mean.
+        undefined: `[]` int32, how many lists of weight > 0 had no value of their own.
+
+    >>> state = Mean.of(jnp.array([0.0, 1.0, 1.0]), jnp.ones(3), jnp.ones(3, bool))
+    >>> low, high = state.confidence_interval(0.95)
+    >>> f"{state.compute():.3f} ± {state.std_error():.3f}, {low:.2f} to {high:.2f}"
+    '0.667 ± 0.333, 0.01 to 1.32'
+    >>> f"{state.merge(state).compute():.3f} of {state.merge(state).lists} lists"
+    '0.667 of 6 lists'
+    """
+
+    weighted: Pair
+    weight: Pair
+    weight2: Pair
+    weighted1: Pair
+    weighted2: Pair
+    lists: jax.Array
+    undefined: jax.Array
+
+    @classmethod
+    def of(
+        cls,
+        values: jax.Array,
+        weights: jax.Array,
+        defined: jax.Array,
+        counts: jax.Array | None = None,
+    ) -> "Mean":
+        """The mean of per-list values.
+
+        Args:
+            values: `[*lists]` or `[*lists, len(k)]`.
+            weights: `[*lists]`; lists of a weight not above 0 stay out.
+            defined: `[*lists]` bool, whether each value is the list's own.
+            counts: `[*lists]` bool, lists to let in; None is all.
+        """
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        enters = weights > 0 if counts is None else (weights > 0) & counts
+        axes = tuple(range(weights.ndim))
+        weight = jnp.where(enters, weights, 0).astype(dtype)
+        per_k = values.ndim > weights.ndim
+        spread = weight[..., None] if per_k else weight
+        value = jnp.where(spread > 0, values.astype(dtype), jnp.zeros((), dtype))
+        weighted = Pair.product(jnp.broadcast_to(spread, value.shape), value)
+        square = Pair.product(weight, weight)
+        by_weight = jax.tree.map(
+            lambda x: jnp.broadcast_to(x, value.shape), Pair.of(spread)
+        )
+        undefined = (weights > 0) & ~defined
+        return cls(
+            weighted=weighted.sum(axes),
+            weight=Pair.of(weight).sum(axes),
+            weight2=square.sum(axes),
+            weighted1=(weighted * by_weight).sum(axes),
+            weighted2=(weighted * weighted).sum(axes),
+            lists=jnp.sum(enters, dtype=jnp.int32),
+            undefined=jnp.sum(undefined, dtype=jnp.int32),
+        )
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...] = ()) -> "Mean":
+        """The state of no lists, the identity of merge; `shape` is that of `compute`."""
+        dtype = jax.dtypes.canonicalize_dtype(float)
+
+        # One buffer per leaf, since a donated state must not hold a buffer twice.
+        def zero(shape: tuple[int, ...] = ()) -> Pair:
+            return Pair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
+
+        return cls(
+            weighted=zero(shape),
+            weight=zero(),
+            weight2=zero(),
+            weighted1=zero(shape),
+            weighted2=zero(shape),
+            lists=jnp.zeros((), jnp.int32),
+            undefined=jnp.zeros((), jnp.int32),
+        )
+
+    def merge(self, other: "Mean") -> "Mean":
+        """The state of the lists of both."""
+        return _merge(self, other)
+
+    def reduce(self) -> "Mean":
+        """Merges along a leading axis that vmap, scan or pmap has added to every leaf."""
+        return _reduce(self)
+
+    def compute(self) -> jax.Array:
+        """The weighted mean, `[*k]`; 0 where nothing counted."""
+        return _compute(self)
+
+    def std_error(self) -> jax.Array:
+        """Standard error of the mean, `[*k]`; inf for fewer than two lists.
+
+        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `lists`.
+
+        References:
+            Cochran, Sampling Techniques, 1977, section 6 (the ratio estimator).
+        """
+        return _std_error(self)
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[jax.Array, jax.Array]:
+        """Lower and upper bound of a normal interval, each `[*k]`; not clipped to [0, 1].
+
+        Args:
+            level: The probability that the interval should cover, in (0, 1).
+
+        Raises:
+            ValueError: if the level is not between 0 and 1.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level is {level!r}; pass a number between 0 and 1")
+        return _confidence_interval(self, level)
+
+
+def merge_two(a: Mean, b: Mean) -> Mean:
+    """Adds the sums and the counts."""
+    pairs = jax.tree.map(
+        lambda x, y: x + y, a, b, is_leaf=lambda x: isinstance(x, Pair)
+    )
+    return pairs
+
+
+def reduce_axis(stacked: Any) -> Any:
+    """Merges states along the leading axis of every leaf."""
+
+    def total(x: Pair | jax.Array) -> Pair | jax.Array:
+        if isinstance(x, Pair):
+            return x.sum((0,))
+        return jnp.sum(x, axis=0, dtype=x.dtype)
+
+    return jax.tree.map(total, stacked, is_leaf=lambda x: isinstance(x, Pair))
+
+
+def all_reduce_axis(states: Any, axis_name: Any) -> Any:
+    """Merges states over devices, with a result typed as equal on all of them."""
+    index, size = lax.axis_index(axis_name), lax.axis_size(axis_name)
+
+    # Every device writes its own slot of zeros. The sum of the slots is exact, and
+    # folding them in one order gives every device the same bits.
+    def slots(x: jax.Array) -> jax.Array:
+        places = lax.broadcasted_iota(jnp.int32, (size,) + (1,) * x.ndim, 0)
+        return lax.psum(
+            jnp.where(places == index, x[None], jnp.zeros_like(x)), axis_name
+        )
+
+    return reduce_axis(jax.tree.map(slots, states))
+
+
+@jax.jit
+def _merge(a: Mean, b: Mean) -> Mean:
+    return merge_two(a, b)
+
+
+@jax.jit
+def _reduce(state: Mean) -> Mean:
+    return reduce_axis(state)
+
+
+def _ratio(state: Mean) -> Pair:
+    shape = state.weighted.high.shape
+    weight = jax.tree.map(lambda x: jnp.broadcast_to(x, shape), state.weight)
+    return state.weighted.over(weight)
+
+
+@jax.jit
+def _compute(state: Mean) -> jax.Array:
+    return _ratio(state).round()
+
+
+@jax.jit
+def _std_error(state: Mean) -> jax.Array:
+    mean = _ratio(state)
+    dtype, shape = mean.high.dtype, mean.high.shape
+    weight2 = jax.tree.map(lambda x: jnp.broadcast_to(x, shape), state.weight2)
+    # Σ w²(v−μ)² = Σ w²v² − 2μ·Σ w²v + μ²·Σ w², in pairs since the terms nearly cancel.
+    cross = mean * state.weighted1
+    squares = state.weighted2 + -(cross + cross) + mean * mean * weight2
+    n = state.lists.astype(dtype)
+    several = n > 1
+    correction = n / jnp.where(several, n - 1, 1)
+    spread = jnp.sqrt(jnp.maximum(correction * squares.round(), 0))
+    weight = jnp.where(several, state.weight.round(), 1)
+    return jnp.where(several, spread / weight, jnp.inf)
+
+
+@jax.jit
+def _confidence_interval(state: Mean, level: float) -> tuple[jax.Array, jax.Array]:
+    mean = _compute(state)
+    level = jnp.asarray(level, mean.dtype)
+    margin = ndtri((1 + level) / 2) * _std_error(state)
+    return mean - margin, mean + margin

@@ -1,0 +1,58 @@
+"""One value per list, before any mean is taken."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._mean import Mean
+from jax_rank_metrics._types import Undefined, pytree
+
+
+@pytree()
+class PerList:
+    """A metric of every list.
+
+    Shapes:
+        values: `[*lists]`, or `[*lists, len(k)]` where k is a tuple; 0 where undefined.
+        weights: `[*lists]`, what each list counts for in a mean; 0 for a list that does
+            not count: one without items, or of a weight that is not above 0.
+        defined: `[*lists]` bool, whether the metric has a value there.
+    """
+
+    values: jax.Array
+    weights: jax.Array
+    defined: jax.Array
+
+    def mean(self, undefined: Undefined = "zero") -> Mean:
+        """The weighted mean over all lists, as a state that merges with others.
+
+        Args:
+            undefined: What a list counts for where the metric is undefined: "zero",
+                "one", or "skip", which leaves it out.
+
+        Raises:
+            ValueError: if `undefined` is none of these.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
+        ...                 jnp.array([True, True, False]))
+        >>> [f"{lists.mean(u).compute():.2f}" for u in ("zero", "one", "skip")]
+        ['0.50', '0.83', '0.75']
+        """
+        _inputs.option("undefined", undefined, _inputs.UNDEFINED)
+        return _mean(self, undefined)
+
+
+def mean_of(lists: PerList, undefined: str) -> Mean:
+    """`PerList.mean` without its checks and its own compilation."""
+    cutoffs = lists.values.ndim - lists.weights.ndim
+    defined = lists.defined
+    values = lists.values
+    if undefined == "one":
+        at = defined[..., None] if cutoffs else defined
+        values = jnp.where(at, values, jnp.ones_like(values))
+    return Mean.of(
+        values, lists.weights, defined, counts=defined if undefined == "skip" else None
+    )
+
+
+_mean = jax.jit(mean_of, static_argnums=1)

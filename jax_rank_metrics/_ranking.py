@@ -1,0 +1,258 @@
+"""What every formula reads: items in rank order, and the pool they were ranked from."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._per_list import PerList
+from jax_rank_metrics._rows import Rows
+from jax_rank_metrics._tie_groups import TieGroups
+from jax_rank_metrics._types import Cutoffs, Discount, pytree
+
+
+@pytree()
+class Items:
+    """Items of lists and how they lie; shapes as for `ItemArrays`."""
+
+    labels: jax.Array
+    exists: jax.Array
+    weights: jax.Array | None
+    axis: Rows
+
+    def relevant(self, threshold: float) -> jax.Array:
+        """Which items exist and have at least this label, bool."""
+        return (self.labels >= threshold) & self.exists
+
+    def where_exist(self, x: jax.Array) -> jax.Array:
+        """`x` where items exist, else 0, whatever `x` holds there."""
+        return jnp.where(self.exists, x, jnp.zeros_like(x))
+
+
+class Group(NamedTuple):
+    """Relevant items around every rank, `[*lists, ranks]` floats.
+
+    Where the ranking is one definite order, every item is a group of its own.
+    """
+
+    size: jax.Array  # items in the tie group of this rank
+    place: jax.Array  # items of the group before this rank: 0, 1, …, size − 1
+    relevant: jax.Array  # relevant items in the group
+    before: jax.Array  # relevant items ranked before the group
+
+
+@pytree("cut", "ties", "shared_ks")
+class Ranking:
+    """Lists in rank order. Made by `rank` and `rank_retrieved`, read by every metric.
+
+    Formulas reduce through its methods, so that they hold for every layout. Treat its
+    fields as private; they change with the layouts.
+
+    Shapes for lists as rows, `ranks` being how many ranks are held:
+        ranked: `Items` `[*lists, ranks]`, in rank order.
+        pool: `Items` `[*lists, items]`, every judged item in any order; None where only
+            the number of relevant ones is known.
+        groups: `TieGroups`, or None where the order is definite.
+        length: `[*lists]` int32, items that exist in the ranked list, to its end.
+        known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
+        counts: `[*lists]` bool, lists that exist.
+        list_weights: `[*lists]`, or None where items weigh the list.
+        cut: how many ranks were asked for; None if all.
+        ties: the policy; None is "expected" where a metric has a closed form.
+        shared_ks: cutoffs of other metrics that read the ideal order in the same call.
+    """
+
+    ranked: Items
+    pool: Items | None
+    groups: TieGroups | None
+    length: jax.Array
+    known_relevant: jax.Array | None
+    counts: jax.Array
+    list_weights: jax.Array | None
+    cut: int | None
+    ties: str | None
+    shared_ks: tuple[int | None, ...] = ()
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """The float dtype of values."""
+        return self.ranked.labels.dtype
+
+    def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:
+        """The cutoffs of `k`, if this ranking reaches them."""
+        ks = _inputs.cutoffs(k)
+        for one in ks:
+            if self.cut is not None and (one is None or one > self.cut):
+                raise ValueError(
+                    f"k is {one}, but the ranking was cut at k={self.cut}; rank with "
+                    f"k={one} or deeper"
+                )
+        return ks
+
+    def sharing(self, ks: tuple[int | None, ...]) -> "Ranking":
+        """The same ranking for several metrics, whose ideal orders are cut at `ks`."""
+        return dataclasses.replace(self, shared_ks=ks)
+
+    def definite(self) -> "Ranking":
+        """One order of the tied items, for metrics without a closed form over all."""
+        if self.ties == "expected":
+            raise ValueError(
+                "ties is 'expected', but this metric has no closed form over the orders "
+                "of tied items; pass ties=None or another policy"
+            )
+        return dataclasses.replace(self, groups=None)
+
+    # Over ranks
+
+    def ranks(self) -> jax.Array:
+        """Ranks 1, 2, … as floats, of a shape that broadcasts with the ranked items."""
+        return self.ranked.axis.ranks(self.ranked.labels)
+
+    def discounts(self, discount_fn: Discount) -> jax.Array:
+        """Multipliers of the ranks."""
+        return discount_fn(self.ranks()).astype(self.dtype)
+
+    def mean_at_rank(self, of: Callable[[Items], jax.Array]) -> jax.Array:
+        """Non-negative `of(items)` at every rank, on average over the orders of ties."""
+        ranked = of(self.ranked)
+        if self.groups is None:
+            return ranked
+        return self.groups.mean(ranked, of(self._pool()))
+
+    def group(self, relevance_threshold: float) -> Group:
+        """Tied and relevant items around every rank."""
+        relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
+        if self.groups is None:
+            before = self.ranked.axis.running_sum(relevant) - relevant
+            one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
+            counted = (one, none, relevant, before)
+        else:
+            pool = self._pool().relevant(relevance_threshold).astype(jnp.int32)
+            inside, before = self.groups.count(relevant, pool)
+            start = self.groups.start.astype(self.dtype)
+            place = (self.ranks() - 1 - start).astype(jnp.int32)
+            counted = (self.groups.size, place, inside, before)
+        return Group(*(x.astype(self.dtype) for x in counted))
+
+    def relevant_at_rank(self, relevance_threshold: float) -> jax.Array:
+        """The probability that the item at every rank is relevant."""
+        group = self.group(relevance_threshold)
+        return group.relevant / jnp.maximum(group.size, 1)
+
+    def sum_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
+        """Totals over ranks 1..k that hold an item, `[*lists, len(ks)]`."""
+        return self.ranked.axis.sum_to(self.ranked.where_exist(x), ks)
+
+    def up_to(self, x: jax.Array, rank: jax.Array) -> jax.Array:
+        """`x` where ranks are at most a rank per list, else 0."""
+        return jnp.where(self.ranks() <= self.ranked.axis.spread(rank), x, 0)
+
+    def depth_of(self, ks: Sequence[int | None]) -> jax.Array:
+        """How many items ranks 1..k hold, `[*lists, len(ks)]` floats."""
+        length = self.length
+        depths = [length if k is None else jnp.minimum(length, k) for k in ks]
+        return jnp.stack(depths, axis=-1).astype(self.dtype)
+
+    def nominal_depth(self, ks: Sequence[int | None]) -> jax.Array:
+        """k itself, or how many items there are where it is None, as `depth_of`."""
+        depths = [
+            self.length if k is None else jnp.full_like(self.length, k) for k in ks
+        ]
+        return jnp.stack(depths, axis=-1).astype(self.dtype)
+
+    def first_relevant(self, relevance_threshold: float) -> tuple[jax.Array, jax.Array]:
+        """Of the first relevant item at every rank: the probability that it is here, and
+        that it is neither here nor before."""
+        group = self.group(relevance_threshold)
+        # None of the group was relevant so far, so all its relevant items are left.
+        left = jnp.maximum(group.size - group.place, 1)
+        here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
+        missed = jnp.where(
+            self.ranked.exists, jnp.maximum(left - group.relevant, 0) / left, 1
+        )
+        missed = self.ranked.axis.running_product(missed)
+        return self.ranked.axis.previous(missed, 1) * here, missed
+
+    def least_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
+        """The value at rank k, `[*lists, len(ks)]`, of what never rises; 1 if no rank."""
+        return self.ranked.axis.least_to(x, ks)
+
+    # Over the pool
+
+    def _pool(self) -> Items:
+        if self.pool is None:
+            raise ValueError(
+                "pool_labels is None, but this metric reads the labels of every judged "
+                "item; pass pool_labels"
+            )
+        return self.pool
+
+    def num_relevant(self, relevance_threshold: float) -> jax.Array:
+        """Relevant items of the pool, `[*lists]` floats."""
+        if self.known_relevant is not None:
+            return self.known_relevant.astype(self.dtype)
+        pool = self._pool()
+        return pool.axis.sum(pool.relevant(relevance_threshold)).astype(self.dtype)
+
+    def pool_max(self, of: Callable[[Items], jax.Array]) -> jax.Array:
+        """The largest non-negative `of(items)`, `[*lists]`."""
+        pool = self._pool()
+        return pool.axis.max(of(pool))
+
+    def ideal(
+        self,
+        of: Callable[[Items], jax.Array],
+        discount_fn: Discount,
+        ks: Sequence[int | None],
+    ) -> jax.Array:
+        """Discounted sums over ranks 1..k of the best order of the pool."""
+        pool = self._pool()
+        # As deep as any metric here asks for, so that one sort serves them all.
+        depth = _inputs.deepest((*ks, *self.shared_ks))
+        best, axis = pool.axis.largest(of(pool), pool.exists, depth)
+        discounts = discount_fn(axis.ranks(best)).astype(self.dtype)
+        return axis.sum_to(jnp.where(best > 0, best * discounts, 0), ks)
+
+    # Weights
+
+    def item_weight(self, of: Callable[[Items], jax.Array]) -> jax.Array | None:
+        """The mean item weight of every list, each item counted `of(items)` times.
+
+        Where that is zero for every item, the plain mean. None without item weights.
+        """
+        if self.ranked.weights is None:
+            return None
+        pool = self._pool()
+        assert pool.weights is not None  # sources give both or neither
+        times = pool.where_exist(of(pool)).astype(self.dtype)
+        some = pool.axis.max(times) > 0
+        times = jnp.where(pool.axis.spread(some), times, pool.exists.astype(self.dtype))
+        total = pool.axis.sum(times)
+        weighed = pool.axis.sum(pool.where_exist(pool.weights * times))
+        return weighed / jnp.where(total > 0, total, 1)
+
+    def per_list(
+        self,
+        values: jax.Array,
+        defined: jax.Array,
+        item_weight: jax.Array | None,
+        k: Cutoffs = None,
+    ) -> PerList:
+        """Values `[*lists, len(ks)]` with the weights of their lists.
+
+        `item_weight` is what the items' weights imply for the list, from `item_weight`.
+        """
+        weights = self.list_weights if self.list_weights is not None else item_weight
+        if weights is None:
+            weights = jnp.ones(self.counts.shape, self.dtype)
+        counts = self.counts & (weights > 0)
+        defined = defined & counts
+        values = jnp.where(defined[..., None], values, 0)
+        if not isinstance(k, (tuple, list)):
+            values = values[..., 0]
+        return PerList(
+            values, jnp.where(counts, weights, 0).astype(self.dtype), defined
+        )

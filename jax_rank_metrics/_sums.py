@@ -1,0 +1,156 @@
+"""Sums that do not drift: float pairs for means, integer digits for tie groups.
+
+A *pair* is an unevaluated sum `high + low` of two floats, about twice as precise as one
+of them. Everything here must survive a compiler that fuses a product into the addition
+that follows it, so every product is formed from halves whose product is exact: rounding
+it or not is then the same.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._types import pytree
+
+
+def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
+    high = a + b
+    b_seen = high - a
+    low = (a - (high - b_seen)) + (b - b_seen)
+    return high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
+
+
+def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # The upper half of the significand by masking its bits, and what that leaves.
+    uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
+        x.dtype.itemsize
+    ]
+    bits = lax.bitcast_convert_type(x, uint) & jnp.asarray(mask, uint)
+    upper = lax.bitcast_convert_type(bits, x.dtype)
+    return upper, jnp.where(jnp.isfinite(x), x - upper, jnp.zeros_like(x))
+
+
+@pytree()
+class Pair:
+    """`high + low`: a number of any shape in twice the precision of its dtype."""
+
+    high: jax.Array
+    low: jax.Array
+
+    @classmethod
+    def of(cls, x: jax.Array) -> "Pair":
+        """A pair with the value of `x`."""
+        return cls(x, jnp.zeros_like(x))
+
+    @classmethod
+    def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
+        """`a·b` to the last bit of a pair (underflow apart)."""
+        (a1, a2), (b1, b2) = _halves(a), _halves(b)
+        high, e1 = _two_sum(a1 * b1, a1 * b2)
+        high, e2 = _two_sum(high, a2 * b1)
+        high, e3 = _two_sum(high, a2 * b2)
+        return cls(*_two_sum(high, e1 + e2 + e3))
+
+    def __add__(self, other: "Pair") -> "Pair":
+        high, low = _two_sum(self.high, other.high)
+        return Pair(*_two_sum(high, low + (self.low + other.low)))
+
+    def __neg__(self) -> "Pair":
+        return Pair(-self.high, -self.low)
+
+    def __mul__(self, other: "Pair") -> "Pair":
+        cross = Pair.product(self.high, other.low) + Pair.product(self.low, other.high)
+        return Pair.product(self.high, other.high) + cross
+
+    def over(self, other: "Pair") -> "Pair":
+        """`self / other`, 0 where `other` is 0."""
+        some = other.high != 0
+        by = jnp.where(some, other.high, jnp.ones_like(other.high))
+        first = self.high / by
+        left = self + -(Pair.of(first) * other)
+        second = jnp.where(jnp.isfinite(first), left.high / by, jnp.zeros_like(first))
+        ratio = Pair(*_two_sum(first, second))
+        return jax.tree.map(lambda x: jnp.where(some, x, jnp.zeros_like(x)), ratio)
+
+    def round(self) -> jax.Array:
+        """The nearest single float."""
+        return self.high + self.low
+
+    def sum(self, axes: tuple[int, ...]) -> "Pair":
+        """Adds along `axes`; one compiled reduction, which meshes partition."""
+        if not axes:
+            return self
+        zero = jnp.zeros((), self.high.dtype)
+
+        def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
+            total = Pair(*x) + Pair(*y)
+            return total.high, total.low
+
+        return Pair(*lax.reduce((self.high, self.low), (zero, zero), add, axes))
+
+
+class Digits(NamedTuple):
+    """How non-negative floats become integers whose sums are exact in any order.
+
+    A value below 2^(exponent+1) is written as `count` digits of `bits` bits after the
+    point. Digits are added as integers, so the sum over a tie group is the same number
+    wherever its items lie: before a cutoff, across it, or on another device. Their
+    number keeps the float's own precision whatever the values, and the bits leave room
+    for as many additions as there are items.
+    """
+
+    count: int
+    bits: int
+
+    @classmethod
+    def for_items(cls, items: int, dtype: jnp.dtype) -> "Digits":
+        """The digits that let `items` values of a float dtype be added."""
+        info = jnp.finfo(dtype)
+        carry = max(items - 1, 1).bit_length()
+        bits = info.bits - 1 - carry
+        return cls(math.ceil((info.nmant + 1 + carry) / bits), bits)
+
+    def split(self, x: jax.Array, exponent: jax.Array) -> list[jax.Array]:
+        """Digits of `x`, each an integer array, the most significant first."""
+        step = 2.0**self.bits
+        rest = _scale(x, -(exponent + 1))
+        digits = []
+        for _ in range(self.count):
+            rest = rest * step
+            whole = jnp.floor(rest)
+            rest = rest - whole
+            digits.append(whole.astype(integer_like(x.dtype)))
+        return digits
+
+    def join(self, sums: list[jax.Array], count: jax.Array, exponent: jax.Array):
+        """The mean of `count` values from the sums of their digits."""
+        dtype = count.dtype
+        total = jnp.zeros_like(count)
+        for place, digit in reversed(list(enumerate(sums, 1))):
+            total = total + digit.astype(dtype) * (2.0 ** (-place * self.bits))
+        return _scale(total / count, exponent + 1)
+
+
+def integer_like(dtype: jnp.dtype) -> jnp.dtype:
+    """The signed integer as wide as a float."""
+    return jnp.dtype({4: jnp.int32, 8: jnp.int64}[jnp.dtype(dtype).itemsize])
+
+
+def exponent(x: jax.Array) -> jax.Array:
+    """⌊log2 x⌋ of positive normal floats; less than that of any other for zero."""
+    info = jnp.finfo(x.dtype)
+    bits = lax.bitcast_convert_type(x, integer_like(x.dtype))
+    return (bits >> info.nmant) + (info.minexp - 1)
+
+
+def _scale(x: jax.Array, n: jax.Array) -> jax.Array:
+    # x·2^n in two exact steps, since 2^n alone may be beyond the dtype.
+    info = jnp.finfo(x.dtype)
+    for step in (n >> 1, n - (n >> 1)):
+        bits = (step - (info.minexp - 1)) << info.nmant
+        x = x * lax.bitcast_convert_type(bits.astype(integer_like(x.dtype)), x.dtype)
+    return x

@@ -1,0 +1,74 @@
+"""Array types of the public signatures, and how the package registers its pytrees.
+
+Legend: `*lists` is any number of leading axes, one entry per list; `items` is the last
+axis of an input, one entry per candidate of a list.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
+
+import jax
+from jax import export
+from jax.typing import ArrayLike
+from jaxtyping import Shaped
+
+Labels = Shaped[ArrayLike, "*lists items"]
+Scores = Shaped[ArrayLike, "*lists items"]
+Mask = Shaped[ArrayLike, "*lists items"]
+Weights = Shaped[ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
+PerListInput = Shaped[ArrayLike, "*lists"]
+Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
+
+Cutoffs = int | Sequence[int | None] | None
+Ties = Literal["expected", "random", "stable", "best", "worst"]
+Undefined = Literal["zero", "one", "skip"]
+Gain = Callable[[jax.Array], jax.Array]
+Discount = Callable[[jax.Array], jax.Array]
+
+T = TypeVar("T")
+
+
+def pytree(*static: str) -> Callable[[type[T]], type[T]]:
+    """Makes a class a frozen dataclass, a pytree, and exportable by `jax.export`.
+
+    The fields named in `static` are part of the tree structure; all others are leaves.
+    """
+
+    def register(cls: type[T]) -> type[T]:
+        cls = dataclasses.dataclass(frozen=True)(cls)
+        names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        dynamic = [name for name in names if name not in static]
+
+        def flatten_with_keys(tree: Any):
+            leaves = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
+            return leaves, tuple(getattr(tree, n) for n in static)
+
+        def flatten(tree: Any):
+            return [getattr(tree, n) for n in dynamic], tuple(
+                getattr(tree, n) for n in static
+            )
+
+        def unflatten(aux: tuple[Any, ...], leaves: Sequence[Any]):
+            # Past `__init__`: JAX unflattens with leaves that are not arrays, which
+            # run-time type checkers of the constructor would refuse.
+            tree = object.__new__(cls)
+            for name, value in zip((*dynamic, *static), (*leaves, *aux), strict=True):
+                object.__setattr__(tree, name, value)
+            return tree
+
+        jax.tree_util.register_pytree_with_keys(
+            cls, flatten_with_keys, unflatten, flatten
+        )
+        export.register_pytree_node_serialization(
+            cls,
+            serialized_name=f"jax_rank_metrics.{cls.__name__}",
+            serialize_auxdata=lambda aux: json.dumps(aux).encode(),
+            deserialize_auxdata=lambda data: tuple(
+                tuple(x) if isinstance(x, list) else x for x in json.loads(data)
+            ),
+        )
+        return cls
+
+    return register
