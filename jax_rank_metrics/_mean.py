@@ -72,12 +72,14 @@ class Mean:
             lambda x: jnp.broadcast_to(x, value.shape), Pair.of(spread)
         )
         undefined = (weights > 0) & ~defined
+        per_cutoff = _sums_of(axes, weighted, weighted * by_weight, weighted * weighted)
+        per_list = _sums_of(axes, Pair.of(weight), square)
         return cls(
-            weighted=weighted.sum(axes),
-            weight=Pair.of(weight).sum(axes),
-            weight2=square.sum(axes),
-            weighted1=(weighted * by_weight).sum(axes),
-            weighted2=(weighted * weighted).sum(axes),
+            weighted=per_cutoff[0],
+            weight=per_list[0],
+            weight2=per_list[1],
+            weighted1=per_cutoff[1],
+            weighted2=per_cutoff[2],
             lists=jnp.sum(enters, dtype=jnp.int32),
             undefined=jnp.sum(undefined, dtype=jnp.int32),
         )
@@ -135,6 +137,13 @@ class Mean:
         if not 0 < level < 1:
             raise ValueError(f"level is {level!r}; pass a number between 0 and 1")
         return _confidence_interval(self, level)
+
+
+def _sums_of(axes: tuple[int, ...], *pairs: Pair) -> list[Pair]:
+    # Stacked, so that one reduction adds them all.
+    stacked: Pair = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *pairs)
+    sums = stacked.sum(axes)
+    return [Pair(sums.high[..., i], sums.low[..., i]) for i in range(len(pairs))]
 
 
 def merge_two(a: Mean, b: Mean) -> Mean:
@@ -198,8 +207,9 @@ def _std_error(state: Mean) -> jax.Array:
     dtype, shape = mean.high.dtype, mean.high.shape
     weight2 = jax.tree.map(lambda x: jnp.broadcast_to(x, shape), state.weight2)
     # Σ w²(v−μ)² = Σ w²v² − 2μ·Σ w²v + μ²·Σ w², in pairs since the terms nearly cancel.
-    cross = mean * state.weighted1
-    squares = state.weighted2 + -(cross + cross) + mean * mean * weight2
+    # Compilers may take minutes over the whole of it in one piece: the barrier parts it.
+    cross, square = lax.optimization_barrier((mean * state.weighted1, mean * mean))
+    squares = state.weighted2 + -(cross + cross) + square * weight2
     n = state.lists.astype(dtype)
     several = n > 1
     correction = n / jnp.where(several, n - 1, 1)

@@ -97,7 +97,7 @@ def largest(x: jax.Array, exists: jax.Array, depth: int) -> jax.Array:
 
     def local(_: None, x: jax.Array):
         if use_top_k:
-            return (lax.top_k(x, depth)[0],)
+            return (_top_k(x, depth)[0],)
         # One integer operand is what every backend sorts best.
         bits = lax.bitcast_convert_type(x, _sums.integer_like(x.dtype))
         bits = ~lax.sort(jnp.where(x < 0, -1, ~jnp.maximum(bits, 0)), dimension=-1)
@@ -210,6 +210,13 @@ def _same(x: jax.Array, y: jax.Array) -> jax.Array:
     return bits[0] == bits[1]
 
 
+def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
+    # that slice, would hide it, and the whole list would be sorted.
+    top, indices = lax.optimization_barrier(lax.top_k(x, depth))
+    return top, indices
+
+
 def _take(x: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
@@ -235,7 +242,7 @@ def _by_top_k(
     depth: int,
 ) -> tuple[jax.Array, ...]:
     first = levels[0].digits()[0]
-    top, indices = lax.top_k(first, depth)
+    top, indices = _top_k(first, depth)
 
     # `top_k` leaves equal digits in index order. Look further only where that may be
     # wrong: a later key differs, and the tie is not one of padding alone.
@@ -275,7 +282,7 @@ def _top_by_digits(
     chosen, tied = indices, jnp.ones_like(digits[0], bool)
     for number, digit in enumerate(digits):
         if number > 0:
-            top, indices = lax.top_k(jnp.where(tied, digit, -jnp.inf), depth)
+            top, indices = _top_k(jnp.where(tied, digit, -jnp.inf), depth)
         moved = _take(indices, jnp.maximum(places - filled, 0))
         chosen = jnp.where(places >= filled, moved, chosen)
         last = _take(top, depth - 1 - filled)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._rows import Rows
+from jax_rank_metrics._sums import ratio
 from jax_rank_metrics._tie_groups import TieGroups
 from jax_rank_metrics._types import Cutoffs, Discount, pytree
 
@@ -166,13 +167,17 @@ class Ranking:
     def first_relevant(self, relevance_threshold: float) -> tuple[jax.Array, jax.Array]:
         """Of the first relevant item at every rank: the probability that it is here, and
         that it is neither here nor before."""
+        if self.groups is None:
+            relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
+            until = self.ranked.axis.running_sum(relevant)
+            here, missed = (relevant == 1) & (until == 1), until == 0
+            return here.astype(self.dtype), missed.astype(self.dtype)
         group = self.group(relevance_threshold)
         # None of the group was relevant so far, so all its relevant items are left.
         left = jnp.maximum(group.size - group.place, 1)
         here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
-        missed = jnp.where(
-            self.ranked.exists, jnp.maximum(left - group.relevant, 0) / left, 1
-        )
+        missed = jnp.maximum(left - group.relevant, 0) / left
+        missed = jnp.where(self.ranked.exists, missed, 1)
         missed = self.ranked.axis.running_product(missed)
         return self.ranked.axis.previous(missed, 1) * here, missed
 
@@ -214,7 +219,8 @@ class Ranking:
         depth = _inputs.deepest((*ks, *self.shared_ks))
         best, axis = pool.axis.largest(of(pool), pool.exists, depth)
         discounts = discount_fn(axis.ranks(best)).astype(self.dtype)
-        return axis.sum_to(jnp.where(best > 0, best * discounts, 0), ks)
+        terms = jnp.where(best > 0, best * discounts, 0)
+        return axis.sum_to(terms, ks)
 
     # Weights
 
@@ -231,8 +237,8 @@ class Ranking:
         some = pool.axis.max(times) > 0
         times = jnp.where(pool.axis.spread(some), times, pool.exists.astype(self.dtype))
         total = pool.axis.sum(times)
-        weighed = pool.axis.sum(pool.where_exist(pool.weights * times))
-        return weighed / jnp.where(total > 0, total, 1)
+        weighed = pool.where_exist(pool.weights * times)
+        return ratio(pool.axis.sum(weighed), total)
 
     def per_list(
         self,

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _ordering
+from jax_rank_metrics._sums import total
 from jax_rank_metrics._types import pytree
 
 
@@ -33,7 +34,9 @@ class Rows:
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted."""
-        return jnp.sum(x, axis=-1, dtype=jnp.int32 if x.dtype == bool else x.dtype)
+        if jnp.issubdtype(x.dtype, jnp.floating):
+            return total(x)
+        return jnp.sum(x, axis=-1, dtype=jnp.int32)
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list; 0 for non-negative items that are not there."""
@@ -61,45 +64,32 @@ class Rows:
 
         The total to k is the same bit for bit whatever lies beyond k.
         """
-        if self.given is not None:
-            return self._masked(jnp.sum, x, ks, 0)
-        # A scan adds the first k in a tree that does not depend on what follows.
-        depth = x.shape[-1]
-        deepest = min(depth, max((k for k in ks if k is not None), default=0))
-        totals = lax.associative_scan(jnp.add, x[..., :deepest], axis=-1)
-        return jnp.stack(
-            [jnp.sum(x, axis=-1) if k is None else self._last(totals, k) for k in ks],
-            axis=-1,
-        )
+        cuts = [k for k in ks if k is not None]
+        sums = {None: total(x)} if None in ks else {}
+        if cuts:
+            # One reduction for all cuts, over no more places than the deepest needs.
+            x = x if self.given is not None else x[..., : max(cuts)]
+            reached = self.ranks(x)[..., None, :] <= self._column(cuts, x)
+            several = total(jnp.where(reached, x[..., None, :], 0))
+            sums |= {k: several[..., place] for place, k in enumerate(cuts)}
+        return jnp.stack([sums[k] for k in ks], axis=-1)
 
     def least_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
         """The value at rank k, or at the last rank, of what never rises; 1 if no rank."""
-        if self.given is not None:
-            return self._masked(jnp.min, x, ks, 1)
-        return jnp.stack(
-            [self._last(x, x.shape[-1] if k is None else k, 1) for k in ks], axis=-1
-        )
+        least = [jnp.min(self._to(x, k, 1), axis=-1, initial=1) for k in ks]
+        return jnp.stack(least, axis=-1)
 
     def largest(self, x: jax.Array, exists: jax.Array, depth: int | None):
         """The largest items of every list in descending order, and how these lie."""
         depth = x.shape[-1] if depth is None else min(depth, x.shape[-1])
         return _ordering.largest(x, exists, depth), Rows()
 
-    def _last(self, x: jax.Array, k: int, none: float = 0) -> jax.Array:
-        if not x.shape[-1]:
-            return jnp.full(x.shape[:-1], none, x.dtype)
-        return x[..., min(k, x.shape[-1]) - 1]
+    def _column(self, cuts: list[int], like: jax.Array) -> jax.Array:
+        return jnp.asarray(cuts, like.dtype).reshape((1,) * (like.ndim - 1) + (-1, 1))
 
-    def _masked(self, reduce, x: jax.Array, ks: Sequence[int | None], none: float):
-        ranks = self.given
-        return jnp.stack(
-            [
-                reduce(
-                    x if k is None else jnp.where(ranks <= k, x, none),
-                    axis=-1,
-                    initial=none,
-                )
-                for k in ks
-            ],
-            axis=-1,
-        )
+    def _to(self, x: jax.Array, k: int | None, beyond: float) -> jax.Array:
+        if k is None:
+            return x
+        if self.given is None:
+            return x[..., :k]
+        return jnp.where(self.given <= k, x, beyond)

@@ -16,11 +16,16 @@ from jax import lax
 from jax_rank_metrics._types import pytree
 
 
-def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _exact_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
     high = a + b
     b_seen = high - a
-    low = (a - (high - b_seen)) + (b - b_seen)
+    return high, (a - (high - b_seen)) + (b - b_seen)
+
+
+def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # The same for sums that may be infinite, which leave nothing over.
+    high, low = _exact_sum(a, b)
     return high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
 
 
@@ -53,7 +58,10 @@ class Pair:
         high, e1 = _two_sum(a1 * b1, a1 * b2)
         high, e2 = _two_sum(high, a2 * b1)
         high, e3 = _two_sum(high, a2 * b2)
-        return cls(*_two_sum(high, e1 + e2 + e3))
+        high, low = _two_sum(high, e1 + e2 + e3)
+        plain = a * b
+        finite = jnp.isfinite(plain)
+        return cls(jnp.where(finite, high, plain), jnp.where(finite, low, 0))
 
     def __add__(self, other: "Pair") -> "Pair":
         high, low = _two_sum(self.high, other.high)
@@ -63,8 +71,10 @@ class Pair:
         return Pair(-self.high, -self.low)
 
     def __mul__(self, other: "Pair") -> "Pair":
+        main = Pair.product(self.high, other.high)
         cross = Pair.product(self.high, other.low) + Pair.product(self.low, other.high)
-        return Pair.product(self.high, other.high) + cross
+        finite = jnp.isfinite(main.high)
+        return main + jax.tree.map(lambda x: jnp.where(finite, x, 0), cross)
 
     def over(self, other: "Pair") -> "Pair":
         """`self / other`, 0 where `other` is 0."""
@@ -81,29 +91,32 @@ class Pair:
         return self.high + self.low
 
     def sum(self, axes: tuple[int, ...]) -> "Pair":
-        """Adds along `axes`; one compiled reduction, which meshes partition."""
+        """Adds along `axes`, in one reduction, which meshes partition."""
         if not axes:
             return self
         zero = jnp.zeros((), self.high.dtype)
 
         def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
-            total = Pair(*x) + Pair(*y)
-            return total.high, total.low
+            high, low = _exact_sum(x[0], y[0])
+            low = low + (x[1] + y[1])
+            total = high + low
+            return total, low - (total - high)
 
-        return Pair(*lax.reduce((self.high, self.low), (zero, zero), add, axes))
+        high, low = lax.reduce((self.high, self.low), (zero, zero), add, axes)
+        return Pair(*_two_sum(high, jnp.where(jnp.isfinite(high), low, zero)))
 
 
 class Digits(NamedTuple):
     """How non-negative floats become integers whose sums are exact in any order.
 
-    A value below 2^(exponent+1) is written as `count` digits of `bits` bits after the
+    A value below 2^(exponent+1) is written as `number` digits of `bits` bits after the
     point. Digits are added as integers, so the sum over a tie group is the same number
     wherever its items lie: before a cutoff, across it, or on another device. Their
     number keeps the float's own precision whatever the values, and the bits leave room
     for as many additions as there are items.
     """
 
-    count: int
+    number: int
     bits: int
 
     @classmethod
@@ -119,7 +132,7 @@ class Digits(NamedTuple):
         step = 2.0**self.bits
         rest = _scale(x, -(exponent + 1))
         digits = []
-        for _ in range(self.count):
+        for _ in range(self.number):
             rest = rest * step
             whole = jnp.floor(rest)
             rest = rest - whole
@@ -133,6 +146,33 @@ class Digits(NamedTuple):
         for place, digit in reversed(list(enumerate(sums, 1))):
             total = total + digit.astype(dtype) * (2.0 ** (-place * self.bits))
         return _scale(total / count, exponent + 1)
+
+
+def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
+    """`x / y`, and 0 where `y` is not above 0; `y` broadcasts to `x`.
+
+    The divisor is guarded before it divides: of a `where` around a quotient, autodiff
+    and debuggers would see the NaN of the branch not taken. The barrier keeps compilers
+    from turning a division into something else for some shapes and not for others, so
+    that one cutoff among several has the bits it has alone.
+    """
+    some = y > 0
+    y = jnp.broadcast_to(jnp.where(some, y, jnp.ones_like(y)), x.shape)
+    x, y = lax.optimization_barrier((x, y))
+    return jnp.where(some, x / y, jnp.zeros_like(x))
+
+
+def total(x: jax.Array) -> jax.Array:
+    """The sum along the last axis, so precise that the order of the terms is no matter.
+
+    Compilers add floats in an order of their choice, which changes with whatever else
+    is compiled. The sum of a pair is right to the last bit of a float or nearly so, and
+    a metric has the same bits alone as beside others.
+    """
+    # The maximum changes nothing, but no compiler can fuse a product through it into
+    # the sum, which would leave the product unrounded.
+    x = jnp.maximum(x, jnp.finfo(x.dtype).min)
+    return Pair.of(x).sum((x.ndim - 1,)).round()
 
 
 def integer_like(dtype: jnp.dtype) -> jnp.dtype:

@@ -26,17 +26,16 @@ class TieGroups:
 
     Shapes, with `depth` ranks and `items` in the pool:
         start: `[*lists, depth]` int32, items ranked before the group.
+        end: `[*lists, depth]` int32, the same plus its items among these ranks.
         size: `[*lists, depth]` int32, items of the group, beyond the last rank too.
-        first, last: `[*lists, depth]` bool, where a group begins and ends.
         crosses: `[*lists, depth]` bool, ranks of the group that holds the last rank;
             None where every item is ranked.
         crossing: `[*lists, items]` bool, pool items of that same group; None as above.
     """
 
     start: jax.Array
+    end: jax.Array
     size: jax.Array
-    first: jax.Array
-    last: jax.Array
     crosses: jax.Array | None
     crossing: jax.Array | None
 
@@ -59,26 +58,21 @@ class TieGroups:
         start = lax.cummax(jnp.where(first, place, 0), axis=axis)
         end = lax.cummin(jnp.where(last, place + 1, depth), axis=axis, reverse=True)
         if depth == pool.shape[-1]:
-            return cls(start, end - start, first, last, None, None)
+            return cls(start, end, end - start, None, None)
         crosses = end == depth
         crossing = (pool == ranked[..., -1:]) & pool_exist
         size = jnp.sum(crossing, -1, keepdims=True, dtype=jnp.int32)
         size = jnp.where(crosses, size, end - start)
-        return cls(start, size, first, last, crosses, crossing)
+        return cls(start, end, size, crosses, crossing)
 
     def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
         """Sums of non-negative integers over groups; `pool` holds them for every item."""
-        axis = ranked.ndim - 1
-        total = jnp.cumsum(ranked, axis=axis, dtype=ranked.dtype)
-        # Running totals never fall, so the one at the end of a group is the least of
-        # those to come, and the one before its start the greatest of those passed.
-        before = jnp.where(self.first, total - ranked, 0)
-        before = lax.cummax(before, axis=axis)
-        until = jnp.where(self.last, total, jnp.iinfo(total.dtype).max)
-        inside = lax.cummin(until, axis=axis, reverse=True) - before
+        total = jnp.cumsum(ranked, axis=-1, dtype=ranked.dtype)
+        # Integers, so that a difference of running totals is exact.
+        before = self._at_start(total - ranked)
+        inside = self._at_end(total) - before
         if self.crosses is not None:
-            across = jnp.where(self.crossing, pool, 0)
-            across = jnp.sum(across, -1, keepdims=True, dtype=pool.dtype)
+            across = jnp.sum(self._across(pool), -1, keepdims=True, dtype=pool.dtype)
             inside = jnp.where(self.crosses, across, inside)
         return Counts(inside, before)
 
@@ -97,19 +91,29 @@ class TieGroups:
 
     def _exponent(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
         """Of the largest float of each group."""
-        axis = ranked.ndim - 1
         integer = integer_like(ranked.dtype)
-        # Numbering the groups makes a running maximum start anew in each.
         info = jnp.finfo(ranked.dtype)
-        span = info.maxexp - info.minexp + 3
-        number = jnp.cumsum(self.first, axis=axis, dtype=integer) * span
-        least = info.minexp - 1
-        numbered = number + (exponent(ranked) - least)
-        running = lax.cummax(numbered, axis=axis)
-        at_end = jnp.where(self.last, running, jnp.iinfo(integer).max)
-        largest = lax.cummin(at_end, axis=axis, reverse=True) - number + least
+        least, span = info.minexp - 1, info.maxexp - info.minexp + 2
+        # Raising each group above those before makes a running maximum start anew.
+        floor = self.start.astype(integer) * span - least
+        running = lax.cummax(exponent(ranked) + floor, axis=ranked.ndim - 1)
+        largest = self._at_end(running) - floor
         if self.crosses is not None:
-            across = jnp.where(self.crossing, exponent(pool), least)
-            across = jnp.max(across, -1, keepdims=True, initial=least)
+            across = self._across(exponent(pool) - least)
+            across = jnp.max(across, -1, keepdims=True, initial=0) + least
             largest = jnp.where(self.crosses, across, largest)
         return largest
+
+    def _across(self, pool: jax.Array) -> jax.Array:
+        assert self.crossing is not None
+        return jnp.where(self.crossing, pool, 0)
+
+    def _at_start(self, x: jax.Array) -> jax.Array:
+        return _take(x, self.start)
+
+    def _at_end(self, x: jax.Array) -> jax.Array:
+        return _take(x, self.end - 1)
+
+
+def _take(x: jax.Array, places: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(x, places, axis=-1, mode="promise_in_bounds")

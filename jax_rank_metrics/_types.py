@@ -7,7 +7,7 @@ axis of an input, one entry per candidate of a list.
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
 from jax import export
@@ -30,6 +30,7 @@ Discount = Callable[[jax.Array], jax.Array]
 T = TypeVar("T")
 
 
+@dataclass_transform(frozen_default=True)
 def pytree(*static: str) -> Callable[[type[T]], type[T]]:
     """Makes a class a frozen dataclass, a pytree, and exportable by `jax.export`.
 

@@ -9,6 +9,7 @@ from jax_rank_metrics._gains import exponential_gain, linear_gain, log2_discount
 from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._sums import ratio
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 PerItem = Callable[[Items], jax.Array]
@@ -101,8 +102,7 @@ def ndcg(
     ideal = ranking.ideal(_weighed(gains), discount_fn, ks)
     defined = ranking.pool_max(_gains(gain_fn)) > 0
     # The mean item weight divides both, so it cancels.
-    values = found / jnp.where(ideal > 0, ideal, 1)
-    return ranking.per_list(values, defined, ranking.item_weight(gains), k)
+    return ranking.per_list(ratio(found, ideal), defined, ranking.item_weight(gains), k)
 
 
 def _gained(
@@ -113,7 +113,7 @@ def _gained(
     values = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
     item_weight = ranking.item_weight(_shares_of_largest(ranking, gains))
     if item_weight is not None:
-        values = values / jnp.where(item_weight > 0, item_weight, 1)[..., None]
+        values = ratio(values, item_weight[..., None])
     return ranking.per_list(values, ranking.counts, item_weight, k)
 
 

@@ -7,6 +7,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._sums import ratio
 from jax_rank_metrics._types import Cutoffs
 
 
@@ -43,7 +44,7 @@ def precision(
     ks = ranking.cutoffs(k)
     depth = ranking.depth_of if denominator == "retrieved" else ranking.nominal_depth
     hits = _hits(ranking, ks, relevance_threshold)
-    return _binary(ranking, _ratio(hits, depth(ks)), relevance_threshold, k)
+    return _binary(ranking, ratio(hits, depth(ks)), relevance_threshold, k)
 
 
 @metric()
@@ -80,7 +81,7 @@ def recall(
     if denominator == "attainable":
         relevant = jnp.minimum(relevant, ranking.nominal_depth(ks))
     hits = _hits(ranking, ks, relevance_threshold)
-    return _binary(ranking, _ratio(hits, relevant), relevance_threshold, k)
+    return _binary(ranking, ratio(hits, relevant), relevance_threshold, k)
 
 
 @metric()
@@ -115,7 +116,7 @@ def f_score(
     # linear in h, so that it is exact over the orders of ties.
     relevant = ranking.num_relevant(relevance_threshold)[..., None]
     hits = _hits(ranking, ks, relevance_threshold)
-    values = _ratio((1 + square) * hits, square * relevant + ranking.depth_of(ks))
+    values = ratio((1 + square) * hits, square * relevant + ranking.depth_of(ks))
     return _binary(ranking, values, relevance_threshold, k)
 
 
@@ -165,7 +166,7 @@ def r_precision(ranking: Ranking, *, relevance_threshold: float = 1.0) -> PerLis
     ks = ranking.cutoffs(None)
     relevant = ranking.num_relevant(_threshold(relevance_threshold))
     hits = ranking.up_to(ranking.relevant_at_rank(relevance_threshold), relevant)
-    values = _ratio(ranking.sum_to(hits, ks), relevant[..., None])
+    values = ratio(ranking.sum_to(hits, ks), relevant[..., None])
     return _binary(ranking, values, relevance_threshold, None)
 
 
@@ -183,7 +184,3 @@ def _binary(
     defined = ranking.num_relevant(threshold) > 0
     weight = ranking.item_weight(lambda items: items.relevant(threshold))
     return ranking.per_list(values, defined, weight, k)
-
-
-def _ratio(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.where(y > 0, x / jnp.where(y > 0, y, 1), 0)

@@ -6,6 +6,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._sums import ratio
 from jax_rank_metrics._types import Cutoffs
 
 
@@ -67,9 +68,9 @@ def average_precision(
         total = ranking.sum_to(group.relevant, ks)
     elif denominator == "k":
         total = ranking.nominal_depth(ks)
+    values = ratio(values, total)
     if weight is not None:
-        total = total * jnp.where(weight > 0, weight, 1)[..., None]
-    values = jnp.where(total > 0, values / jnp.where(total > 0, total, 1), 0)
+        values = ratio(values, weight[..., None])
     return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)
 
 

@@ -1,0 +1,329 @@
+"""The command `jax-rank-metrics demo`: learns to retrieve digits, and measures it.
+
+A query is an image of a handwritten digit; relevant is every other image of that digit.
+A small network is trained, with ndcg@10 and mrr@10 measured inside the compiled step.
+Then every held-out image queries all the other held-out ones, so that nothing in the
+measurement was trained on, with the queries spread over all devices.
+
+It reads nothing but scikit-learn's own copy of the images.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh, PartitionSpec
+
+import jax_rank_metrics as jrm
+
+# Beside a loss every metric has a cutoff: then the ranking is a top-k, not a sort.
+TRAIN_METRICS = ("ndcg@10", "mrr@10")
+METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@100")
+
+LAYERS = (64, 128, 64)  # as wide at the end as the images it is compared with
+BATCH = 256
+LEARNING_RATE = 2e-3
+TEMPERATURE = 0.1
+HELD_OUT = 600
+QUERIES_PER_DEVICE = 64
+STEPS_PER_REPORT = 10
+
+Params = list[dict[str, jax.Array]]
+States = dict[str, jrm.Mean]
+
+
+class Images(NamedTuple):
+    """Images `[images, 64]` in 0..1 and the digits they show, `[images]`."""
+
+    pixels: jax.Array
+    digits: jax.Array
+
+
+def load_images(seed: int) -> tuple[Images, Images]:
+    """The images to train on and those held out."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    pixels, digits = load_digits(return_X_y=True)
+    train_pixels, test_pixels, train_digits, test_digits = train_test_split(
+        pixels.astype(np.float32) / 16,
+        digits.astype(np.int32),
+        test_size=HELD_OUT,
+        stratify=digits,
+        random_state=seed,
+    )
+    return (
+        Images(jnp.asarray(train_pixels), jnp.asarray(train_digits)),
+        Images(jnp.asarray(test_pixels), jnp.asarray(test_digits)),
+    )
+
+
+# The network
+
+
+def init_network(key: jax.Array) -> Params:
+    """Random parameters of a multilayer perceptron."""
+    init = jax.nn.initializers.he_normal()
+    keys = jax.random.split(key, len(LAYERS) - 1)
+    return [
+        {"kernel": init(key, (fan_in, fan_out)), "bias": jnp.zeros(fan_out)}
+        for key, fan_in, fan_out in zip(keys, LAYERS[:-1], LAYERS[1:], strict=True)
+    ]
+
+
+def unit_length(vectors: jax.Array) -> jax.Array:
+    """The vectors, scaled so that their products are cosines."""
+    return vectors / (jnp.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-6)
+
+
+def embed(params: Params, pixels: jax.Array) -> jax.Array:
+    """Images `[images, 64]` as vectors of unit length, as wide as the images."""
+    *hidden, last = params
+    for layer in hidden:
+        pixels = jax.nn.relu(pixels @ layer["kernel"] + layer["bias"])
+    return unit_length(pixels @ last["kernel"] + last["bias"])
+
+
+# Training
+
+
+def softmax_loss(labels: jax.Array, scores: jax.Array, mask: jax.Array) -> jax.Array:
+    """Cross-entropy between the relevant candidates and a softmax over the scores."""
+    logits = jnp.where(mask, scores / TEMPERATURE, -jnp.inf)
+    relevant = labels & mask
+    found = jnp.where(relevant, jax.nn.log_softmax(logits), 0)
+    return -jnp.sum(found) / jnp.maximum(jnp.sum(relevant), 1)
+
+
+def score_batch(
+    params: Params, batch: Images
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
+    """The loss; and labels, scores and mask `[batch, batch]` for the metrics."""
+    embeddings = embed(params, batch.pixels)
+    scores = embeddings @ embeddings.T
+    labels = batch.digits[:, None] == batch.digits
+    # No image is a candidate for itself. What is masked is never read, so that its
+    # label, True, does no harm.
+    mask = ~jnp.eye(len(labels), dtype=bool)
+    return softmax_loss(labels, scores, mask), (labels, scores, mask)
+
+
+def make_train_step(optimizer: Any) -> Callable[..., Any]:
+    """A compiled step that trains on a random batch and measures it."""
+    import optax
+
+    @jax.jit
+    def train_step(
+        params: Any, opt_state: Any, states: States, images: Images, key: jax.Array
+    ) -> tuple[Any, Any, States, jax.Array]:
+        rows = jax.random.choice(key, len(images.digits), (BATCH,), replace=False)
+        batch = Images(images.pixels[rows], images.digits[rows])
+        value_and_grad = jax.value_and_grad(score_batch, has_aux=True)
+        (loss, lists), grads = value_and_grad(params, batch)
+        updates, opt_state = optimizer.update(grads, opt_state, params)
+        params = optax.apply_updates(params, updates)
+        # The scores exist already: one ranking of them is all that the metrics cost.
+        # Their states stay on the device until somebody wants to read them.
+        states = jrm.merge(states, jrm.evaluate(TRAIN_METRICS, *lists))
+        return params, opt_state, states, loss
+
+    return train_step
+
+
+def train(
+    params: Params,
+    images: Images,
+    steps: int,
+    key: jax.Array,
+    report: Callable[[int, float, dict[str, jax.Array]], None],
+) -> Params:
+    """Trains, and calls `report(step, loss, means)` every few steps."""
+    import optax
+
+    optimizer = optax.adam(LEARNING_RATE)
+    opt_state = optimizer.init(params)
+    train_step = make_train_step(optimizer)
+    states = jrm.empty(TRAIN_METRICS)
+    for step in range(1, steps + 1):
+        step_key = jax.random.fold_in(key, step)
+        params, opt_state, states, loss = train_step(
+            params, opt_state, states, images, step_key
+        )
+        if step % STEPS_PER_REPORT == 0 or step == steps:
+            report(step, float(loss), jrm.compute(states))
+            # Start anew, so that each report is of the steps since the last.
+            states = jrm.empty(TRAIN_METRICS)
+    return params
+
+
+# Measuring, over all devices
+
+
+@cache  # so that both models share one compilation
+def make_evaluate_batch(mesh: Mesh) -> Callable[..., States]:
+    """A compiled function that measures one batch of queries, sharded over the mesh."""
+
+    @jax.jit
+    @partial(
+        jax.shard_map,
+        mesh=mesh,
+        in_specs=(PartitionSpec("data"), PartitionSpec(), PartitionSpec()),
+        out_specs=PartitionSpec(),
+    )
+    def evaluate_batch(
+        rows: jax.Array, embeddings: jax.Array, digits: jax.Array
+    ) -> States:
+        # From here to `all_reduce` every device sees its own queries only.
+        scores = embeddings[rows] @ embeddings.T
+        labels = digits[rows][:, None] == digits
+        query = rows[:, None]
+        itself = query == jnp.arange(len(digits))
+        # A padding query masks all of its candidates, and such a list does not count.
+        mask = (query >= 0) & ~itself
+        states = jrm.evaluate(METRICS, labels, scores, mask)
+        return jrm.all_reduce(states, "data")
+
+    return evaluate_batch
+
+
+def padded_batches(queries: int, size: int) -> Iterator[np.ndarray]:
+    """The rows of all queries, `size` at a time; -1 fills up the last batch."""
+    rows = np.arange(math.ceil(queries / size) * size, dtype=np.int32)
+    rows[queries:] = -1
+    yield from rows.reshape(-1, size)
+
+
+def evaluate(embeddings: jax.Array, digits: jax.Array) -> States:
+    """Every image queries all the others."""
+    devices = jax.device_count()
+    # Said in full, since the default type of an axis differs among versions of JAX.
+    mesh = jax.make_mesh((devices,), ("data",), axis_types=(AxisType.Auto,))
+    evaluate_batch = make_evaluate_batch(mesh)
+    states = jrm.empty(METRICS)
+    for rows in padded_batches(len(digits), QUERIES_PER_DEVICE * devices):
+        states = jrm.merge(states, evaluate_batch(rows, embeddings, digits))
+    return states
+
+
+# What the user sees
+
+
+def make_progress(console: Any) -> Any:
+    """A progress bar with the loss and the metrics beside it."""
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("training"),
+        progress.BarColumn(bar_width=20),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[values]}"),
+        console=console,
+    )
+
+
+def train_with_progress(
+    console: Any, params: Params, images: Images, steps: int, key: jax.Array
+) -> Params:
+    """Trains behind a progress bar."""
+    with make_progress(console) as bar:
+        task = bar.add_task("training", total=steps, values="compiling")
+
+        def report(step: int, loss: float, means: dict[str, jax.Array]) -> None:
+            shown = [f"loss {loss:.3f}"]
+            shown += [f"{name} {means[name]:.3f}" for name in TRAIN_METRICS]
+            bar.update(task, completed=step, values="  ".join(shown))
+
+        return train(params, images, steps, key, report)
+
+
+def mean_and_interval(state: jrm.Mean) -> str:
+    """The mean and its 95 % confidence interval, as text."""
+    low, high = state.confidence_interval(0.95)
+    return f"{state.compute():.3f} ({low:.3f}–{high:.3f})"
+
+
+def make_table(baseline: States, trained: States) -> Any:
+    """A table of two models, one row per metric."""
+    from rich.table import Table
+
+    table = Table(title="Held-out queries: mean and 95 % interval")
+    table.add_column("metric")
+    for name in ("raw pixels", "trained", "lists", "undefined"):
+        table.add_column(name, justify="right")
+    for name in METRICS:
+        table.add_row(
+            name,
+            mean_and_interval(baseline[name]),
+            mean_and_interval(trained[name]),
+            str(trained[name].lists),
+            str(trained[name].undefined),
+        )
+    return table
+
+
+def run(steps: int, seed: int) -> None:
+    """Trains, measures before and after, and prints both."""
+    from rich.console import Console
+
+    console, start = Console(), time.perf_counter()
+    images, held_out = load_images(seed)
+    init_key, train_key = jax.random.split(jax.random.key(seed))
+    params = init_network(init_key)
+    params = train_with_progress(console, params, images, steps, train_key)
+    baseline = evaluate(unit_length(held_out.pixels), held_out.digits)
+    trained = evaluate(embed(params, held_out.pixels), held_out.digits)
+    console.print(make_table(baseline, trained))
+    seconds = time.perf_counter() - start
+    console.print(
+        f"{len(images.digits)} images to train on, {HELD_OUT} held out; "
+        f"{jax.device_count()} device(s), {seconds:.1f} s in all"
+    )
+
+
+def main() -> None:
+    """Runs the command line."""
+    try:
+        import optax  # noqa: F401
+        import rich  # noqa: F401
+        import sklearn  # noqa: F401
+        import typer
+    except ModuleNotFoundError as missing:
+        sys.exit(
+            f"{missing.name} is not installed, which the demo needs; "
+            'pip install "jax-rank-metrics[demo]"'
+        )
+
+    app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+    # With a callback, typer keeps `demo` as a word of the command line.
+    @app.callback()
+    def about() -> None:
+        """Ranking metrics for JAX."""
+
+    @app.command()
+    def demo(
+        steps: Annotated[int, typer.Option(min=1, help="Steps to train.")] = 300,
+        seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
+        devices: Annotated[
+            int | None,
+            typer.Option(min=1, help="Run on that many virtual CPU devices."),
+        ] = None,
+    ) -> None:
+        """Train image retrieval on digits, then measure it on all devices."""
+        if devices is not None:
+            # Only possible as long as nothing has been computed.
+            jax.config.update("jax_platforms", "cpu")
+            jax.config.update("jax_num_cpu_devices", devices)
+        run(steps, seed)
+
+    app()
+
+
+if __name__ == "__main__":
+    main()

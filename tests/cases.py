@@ -1,0 +1,155 @@
+"""The table of all metrics and options that the law tests walk through."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import oracle
+
+import jax_rank_metrics as jrm
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One metric with its options, beside its oracle and its properties."""
+
+    metric: Any
+    oracle: Callable[..., float]
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    oracle_options: dict[str, Any] | None = None
+    relevance: Callable[[float], float] = lambda y: float(y >= 1)
+    closed_form: bool = True  # has a value for ties="expected"
+    bounded: bool = True  # lies in [0, 1] without item weights
+    ordered: bool = True  # best >= expected >= worst
+    needs_pool: bool = False  # reads labels of what was not retrieved
+    weighted: bool = False  # its values read item weights
+
+    @property
+    def has_k(self) -> bool:
+        """Whether it takes cutoffs."""
+        return "k" in self.metric.options
+
+    def partial(self, ks: Any) -> Any:
+        """The metric bound to its options and to cutoffs."""
+        k = {"k": ks} if self.has_k else {}
+        return functools.partial(self.metric, **self.options, **k)
+
+    def expect(self, *args: Any, ks: Any) -> Any:
+        """The oracle's values, `[lists, ks]`, or `[lists]` without cutoffs."""
+        options = self.options if self.oracle_options is None else self.oracle_options
+        options = {
+            {"relevance_threshold": "threshold"}.get(name, name): value
+            for name, value in options.items()
+        }
+        found = oracle.values(
+            self.oracle, *args, ks if self.has_k else (None,), **options
+        )
+        return found if self.has_k else found[:, 0]
+
+
+def _gain(
+    metric, function, gain, gain_oracle, discount=None, discount_oracle=None, **own
+):
+    options = {"gain_fn": gain}
+    oracle_options = {"gain": gain_oracle}
+    if discount is not None:
+        options["discount_fn"] = discount
+        oracle_options["discount"] = discount_oracle
+    return Case(
+        metric, function, options, oracle_options, gain_oracle, weighted=True, **own
+    )
+
+
+def halved(labels):
+    """A gain that is not one of the package's own, and not 0 for label 0."""
+    return 0.5 * labels + 0.25
+
+
+CASES: dict[str, Case] = {
+    "cg": _gain(jrm.cg, oracle.cg, jrm.linear_gain, oracle.linear, bounded=False),
+    "cg-exponential": _gain(
+        jrm.cg, oracle.cg, jrm.exponential_gain, oracle.exponential, bounded=False
+    ),
+    "dcg": _gain(
+        jrm.dcg, oracle.dcg, jrm.exponential_gain, oracle.exponential, bounded=False
+    ),
+    "dcg-linear-reciprocal": _gain(
+        jrm.dcg,
+        oracle.dcg,
+        jrm.linear_gain,
+        oracle.linear,
+        jrm.reciprocal_discount,
+        oracle.reciprocal,
+        bounded=False,
+    ),
+    "ndcg": _gain(
+        jrm.ndcg, oracle.ndcg, jrm.exponential_gain, oracle.exponential, needs_pool=True
+    ),
+    "ndcg-linear": _gain(
+        jrm.ndcg, oracle.ndcg, jrm.linear_gain, oracle.linear, needs_pool=True
+    ),
+    "ndcg-own-functions": _gain(
+        jrm.ndcg,
+        oracle.ndcg,
+        halved,
+        lambda y: 0.5 * y + 0.25,
+        jrm.log_discount(3),
+        lambda r: oracle.log2(r) * 1.584962500721156,
+        needs_pool=True,
+    ),
+    "precision": Case(jrm.precision, oracle.precision),
+    "precision-k": Case(jrm.precision, oracle.precision, {"denominator": "k"}),
+    "precision-graded": Case(
+        jrm.precision,
+        oracle.precision,
+        {"relevance_threshold": 2},
+        relevance=lambda y: float(y >= 2),
+    ),
+    "recall": Case(jrm.recall, oracle.recall),
+    "recall-attainable": Case(jrm.recall, oracle.recall, {"denominator": "attainable"}),
+    "f_score": Case(jrm.f_score, oracle.f_score),
+    "f_score-2": Case(jrm.f_score, oracle.f_score, {"beta": 2.0}),
+    "hit_rate": Case(jrm.hit_rate, oracle.hit_rate),
+    "average_precision": Case(
+        jrm.average_precision, oracle.average_precision, weighted=True
+    ),
+    "average_precision-attainable": Case(
+        jrm.average_precision,
+        oracle.average_precision,
+        {"denominator": "attainable"},
+        weighted=True,
+    ),
+    "average_precision-k": Case(
+        jrm.average_precision,
+        oracle.average_precision,
+        {"denominator": "k"},
+        weighted=True,
+    ),
+    "average_precision-hits": Case(
+        jrm.average_precision,
+        oracle.average_precision,
+        {"denominator": "hits"},
+        closed_form=False,
+        ordered=False,
+        weighted=True,
+    ),
+    "reciprocal_rank": Case(jrm.reciprocal_rank, oracle.reciprocal_rank),
+    "reciprocal_rank-graded": Case(
+        jrm.reciprocal_rank,
+        oracle.reciprocal_rank,
+        {"relevance_threshold": 2.0},
+        relevance=lambda y: float(y >= 2),
+    ),
+    "r_precision": Case(jrm.r_precision, oracle.r_precision),
+}
+
+CLOSED = {name: case for name, case in CASES.items() if case.closed_form}
+
+
+def metrics(ks: Any, ties: str | None = None, cases: dict[str, Case] | None = None):
+    """The table as `evaluate` and `measure` take it, for policies that serve all."""
+    cases = CASES if cases is None else cases
+    if ties == "expected":
+        cases = {name: case for name, case in cases.items() if case.closed_form}
+    return {name: case.partial(ks) for name, case in cases.items()}

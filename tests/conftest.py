@@ -1,0 +1,50 @@
+"""Strict JAX for every test, and eight virtual devices."""
+
+import contextlib
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+jax.config.update("jax_num_cpu_devices", 8)
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+from jax_rank_metrics import _ordering  # noqa: E402  (after the flags)
+
+POLICIES = (None, "expected", "random", "stable", "best", "worst")
+
+
+@pytest.fixture(params=POLICIES, ids=str)
+def ties(request):
+    """Every tie policy; None is the default without a key."""
+    return request.param
+
+
+@pytest.fixture
+def rng(request):
+    """Random inputs, the same in every run of one test."""
+    name = request.node.nodeid.encode()
+    return np.random.default_rng(list(name))
+
+
+@pytest.fixture
+def lowering():
+    """Forces one way to order: "top_k" for any depth, or "sort"."""
+
+    @contextlib.contextmanager
+    def force(name):
+        share = _ordering.TOP_K_SHARE
+        _ordering.TOP_K_SHARE = {"top_k": 1.0, "sort": -1.0}[name]
+        jax.clear_caches()
+        try:
+            yield
+        finally:
+            _ordering.TOP_K_SHARE = share
+            jax.clear_caches()
+
+    return force

@@ -1,0 +1,163 @@
+"""Against scikit-learn: cumulated gain under ties, and what its metrics for classifiers
+say of lists."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+sklearn_metrics = pytest.importorskip("sklearn.metrics")
+pytestmark = pytest.mark.filterwarnings("default", "ignore:No positive class")
+
+KS = (1, 3, 5, None)
+
+# scikit-learn's function, and ours; both average over ties.
+THEIRS = {
+    "dcg": sklearn_metrics.dcg_score,
+    "dcg-log10": functools.partial(sklearn_metrics.dcg_score, log_base=10),
+    "ndcg": sklearn_metrics.ndcg_score,
+}
+OURS = {
+    "dcg": functools.partial(jrm.dcg, gain_fn=jrm.linear_gain, k=KS),
+    "dcg-log10": functools.partial(
+        jrm.dcg, gain_fn=jrm.linear_gain, discount_fn=jrm.log_discount(10), k=KS
+    ),
+    "ndcg": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=KS),
+}
+
+
+def tied(scores, width):
+    """Scores of which `width` neighbours fall together."""
+    return np.floor(scores * 8 / width).astype(np.float32)
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 100])
+@pytest.mark.parametrize("name", OURS)
+def test_cumulated_gain_of_every_list(name, width, lists, agree):
+    scores = tied(lists.scores, width)
+    ours = jrm.measure(OURS, jrm.rank(lists.labels, scores, lists.mask))[name].values
+    compared = 0
+    for row, exists in enumerate(lists.mask):
+        if exists.sum() < 2:  # refused there
+            continue
+        one = lists.labels[row : row + 1, exists], scores[row : row + 1, exists]
+        agree(ours[row], [THEIRS[name](*one, k=k) for k in KS])
+        compared += 1
+    assert compared >= 10
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_sample_weights_are_list_weights(name, lists, agree):
+    weights = np.linspace(0, 2, len(lists.labels), dtype=np.float32)
+    args = lists.labels, tied(lists.scores, 2)
+    ours = jrm.measure(OURS, jrm.rank(*args, weights=weights))[name].mean()
+    theirs = [THEIRS[name](*args, k=k, sample_weight=weights) for k in KS]
+    agree(ours.compute(), theirs)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_ignored_ties_depend_on_item_order_and_ours_are_their_mean(k, agree):
+    labels, scores = np.float32([[1, 0]]), np.float32([[7, 7]])
+    theirs = [
+        sklearn_metrics.ndcg_score(order, scores, k=k, ignore_ties=True)
+        for order in (labels, labels[:, ::-1])
+    ]
+    assert theirs[0] != theirs[1]
+    for order in (labels, labels[:, ::-1]):
+        agree(jrm.ndcg(order, scores, k=k).compute(), np.mean(theirs))
+
+
+@pytest.mark.parametrize("threshold", [1, 2])
+def test_average_precision_of_every_list(threshold, lists, agree):
+    ours = jrm.average_precision.per_list(*lists, relevance_threshold=threshold)
+    theirs = [
+        sklearn_metrics.average_precision_score(
+            labels[exists] >= threshold, scores[exists]
+        )
+        if exists.any()
+        else 0.0
+        for labels, scores, exists in zip(*lists, strict=True)
+    ]
+    agree(ours.values, theirs)
+
+
+def test_average_precision_averaged_over_samples(lists, agree):
+    # Lists with nothing relevant are 0 there too, with a warning.
+    theirs = sklearn_metrics.average_precision_score(
+        lists.labels >= 1, lists.scores, average="samples"
+    )
+    agree(jrm.average_precision(lists.labels, lists.scores).compute(), theirs)
+
+
+def test_label_ranking_average_precision_is_map_with_undefined_one(lists, agree):
+    # It divides by the relevant items, as we do, and is 1 where nothing is relevant.
+    weights = np.linspace(0.5, 2, len(lists.labels), dtype=np.float32)
+    theirs = sklearn_metrics.label_ranking_average_precision_score(
+        lists.labels >= 1, lists.scores, sample_weight=weights
+    )
+    args = lists.labels, lists.scores
+    ours = jrm.average_precision(*args, weights=weights, undefined="one")
+    agree(ours.compute(), theirs)
+
+
+def test_tied_average_precision_is_of_thresholds_there_and_of_orders_here(agree):
+    # One threshold retrieves all three items, so theirs is the precision of the group.
+    # Its three orders have 1, 5/6 and 7/12.
+    labels, scores = np.array([[1, 1, 0]]), np.zeros((1, 3), np.float32)
+    for theirs in (
+        sklearn_metrics.average_precision_score(labels[0], scores[0]),
+        sklearn_metrics.label_ranking_average_precision_score(labels, scores),
+    ):
+        agree(theirs, 2 / 3)
+    ours = jrm.average_precision(labels, scores).compute()
+    agree(ours, (1 + 5 / 6 + 7 / 12) / 3)
+
+
+@pytest.mark.parametrize("beta", [0.5, 2.0])
+def test_precision_recall_and_f_score_of_the_best(beta, lists, agree):
+    ks = (1, 4, 20, None)
+    metrics = {
+        "precision": functools.partial(jrm.precision, k=ks),
+        "recall": functools.partial(jrm.recall, k=ks),
+        "f": functools.partial(jrm.f_score, beta=beta, k=ks),
+    }
+    ours = [x.values for x in jrm.measure(metrics, jrm.rank(*lists)).values()]
+    theirs = np.zeros((3, len(lists.mask), len(ks)))  # an empty list is refused there
+    for row, exists in enumerate(lists.mask):
+        relevant, scores = lists.labels[row, exists] >= 1, lists.scores[row, exists]
+        for column, k in enumerate(ks):
+            best = np.isin(scores, np.sort(scores)[::-1][:k])
+            if exists.any():
+                *found, _ = sklearn_metrics.precision_recall_fscore_support(
+                    relevant, best, beta=beta, average="binary", zero_division=0
+                )
+                theirs[:, row, column] = found
+    agree(np.stack(ours), theirs)
+
+
+def test_hit_rate_is_top_k_accuracy_where_one_item_is_relevant(lists, agree):
+    count, items = lists.scores.shape
+    relevant = np.arange(count) % items
+    weights = np.linspace(0.5, 2, count, dtype=np.float32)
+    ks = (1, 2, 5)
+    theirs = [
+        sklearn_metrics.top_k_accuracy_score(
+            relevant, lists.scores, k=k, labels=np.arange(items), sample_weight=weights
+        )
+        for k in ks
+    ]
+    labels = np.arange(items) == relevant[:, None]
+    ours = jrm.hit_rate(labels, lists.scores, weights=weights, k=ks)
+    agree(ours.compute(), theirs)
+
+
+def test_reciprocal_rank_is_one_over_coverage_where_one_item_is_relevant(lists, agree):
+    count, items = lists.scores.shape
+    labels = np.arange(items) == (np.arange(count) % items)[:, None]
+    theirs = [
+        1 / sklearn_metrics.coverage_error(labels[row : row + 1], scores[None])
+        for row, scores in enumerate(lists.scores)
+    ]
+    agree(jrm.reciprocal_rank.per_list(labels, lists.scores).values, theirs)

@@ -1,0 +1,68 @@
+"""Against the recorded numbers of torchmetrics; see `record_torchmetrics.py`."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+RECORDED = json.loads(Path(__file__).with_name("torchmetrics.json").read_text())
+KS = tuple(RECORDED["ks"])
+
+# With which options ours is the same. Its average precision is the mean over the
+# relevant items it found.
+OURS = {
+    "ndcg": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=KS),
+    "map": functools.partial(jrm.average_precision, denominator="hits", k=KS),
+    "mrr": functools.partial(jrm.reciprocal_rank, k=KS),
+    "precision": functools.partial(jrm.precision, denominator="k", k=KS),
+    "precision-adaptive": functools.partial(jrm.precision, k=KS),
+    "recall": functools.partial(jrm.recall, k=KS),
+    "hit_rate": functools.partial(jrm.hit_rate, k=KS),
+    "r_precision": jrm.r_precision,
+}
+CASES = [*OURS, "ndcg-tied"]
+
+
+def ours_of(case, shift=0.0):
+    """Our values of every query, at every cutoff where there are any."""
+    tied = case == "ndcg-tied"
+    scores = np.float32(RECORDED["tied_scores" if tied else "scores"])
+    ranking = jrm.rank(np.array(RECORDED["labels"]), scores + np.float32(shift))
+    return jrm.measure(OURS, ranking)["ndcg" if tied else case]
+
+
+def test_everything_recorded_is_compared():
+    assert set(CASES) == set(RECORDED["values"]) == set(RECORDED["means"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_query(case, agree):
+    theirs = np.array(RECORDED["values"][case]).T
+    ours = ours_of(case).values
+    agree(ours, theirs[:, 0] if ours.ndim == 1 else theirs)
+
+
+@pytest.mark.parametrize(
+    "undefined, policy", [("zero", "neg"), ("one", "pos"), ("skip", "skip")]
+)
+@pytest.mark.parametrize("case", CASES)
+def test_queries_with_nothing_relevant(case, undefined, policy, agree):
+    theirs = RECORDED["means"][case][policy]
+    ours = np.ravel(ours_of(case).mean(undefined).compute())[0]
+    agree(ours, theirs)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree):
+    # The same order moved below 0. Ours reads the order alone.
+    theirs = RECORDED["means_of_negative_scores"][case]
+    moved = np.ravel(ours_of(case, shift=-8).mean().compute())[0]
+    agree(moved, RECORDED["means"][case]["neg"])
+    if case in ("map", "mrr", "precision", "precision-adaptive", "recall"):
+        assert theirs == 0 < moved
+    else:
+        agree(moved, theirs)

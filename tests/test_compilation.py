@@ -1,0 +1,172 @@
+"""What is compiled: how often, how many sorts, and for which platforms."""
+
+import re
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import CASES, metrics
+from jax import export
+
+import jax_rank_metrics as jrm
+
+SHAPE = (16, 100)
+
+
+def inputs(seed=0, lists=16):
+    """A batch, another for every seed."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, (lists, 100)).astype(np.float32)
+    return labels, rng.normal(size=(lists, 100)).astype(np.float32)
+
+
+def sorts(function, *args):
+    """Sort and top-k ops of the compiled program, with the size of what they order."""
+    text = jax.jit(function).lower(*args).compile().as_text()
+    found = []
+    for line in text.splitlines():
+        op = re.search(r"= (.*?) (sort|topk|custom-call)\(", line)
+        if not op or (op[2] == "custom-call" and "TopK" not in line):
+            continue
+        found.append(line)
+    return found
+
+
+def full_sorts(lines):
+    """Those of a whole list."""
+    return [
+        line for line in lines if " sort(" in line and ",100]" in line.split("sort(")[0]
+    ]
+
+
+def test_one_ranking_and_one_ideal_for_all():
+    """At most two ops that order, however many metrics and cutoffs."""
+    names = ("ndcg@10", "map", "mrr", "recall@1,5,10")
+    found = sorts(lambda *x: jrm.evaluate(names, *x), *inputs())
+    assert 1 <= len(found) <= 2, found
+    several = ("ndcg@10", "ndcg@5", "ndcg", "ndcg(gain_fn=linear_gain)@3")
+    found = sorts(lambda *x: jrm.evaluate(several, *x), *inputs())
+    assert len(found) == 3, found  # one ideal per gain
+
+
+@pytest.mark.parametrize("ties", [None, "stable"])
+def test_cutoffs_need_no_full_sort(ties):
+    """Metrics at k are served by top-k."""
+    names = ("ndcg@10", "recall@10", "mrr@10")
+    found = sorts(lambda *x: jrm.evaluate(names, *x, ties=ties), *inputs())
+    assert found and not full_sorts(found), found
+
+
+def test_retrieved_lists_are_not_sorted():
+    """A ranking that exists is only read."""
+    labels, _ = inputs()
+    names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
+    assert not sorts(lambda y: jrm.measure(names, jrm.rank_retrieved(y)), labels)
+
+
+def test_nothing_is_of_the_size_of_items_squared():
+    """No metric compares all items with all others."""
+    labels, scores = inputs()
+    table = metrics((1, 10, None))
+    text = jax.jit(lambda *x: jrm.evaluate(table, *x)).lower(labels, scores).as_text()
+    sizes = [
+        int(np.prod([int(d) for d in dims.split("x")[:-1]]))
+        for dims in re.findall(r"tensor<((?:\d+x)+\w+)>", text)
+    ]
+    # Cutoffs and digits multiply the input by a few, never by the items.
+    assert max(sizes) < labels.size * 16
+
+
+def test_second_batch_compiles_nothing():
+    """One trace per shape, in the caller's jit and in eager calls."""
+    chex.clear_trace_counter()
+
+    @jax.jit
+    @chex.assert_max_traces(n=1)
+    def step(labels, scores):
+        return jrm.evaluate(("ndcg@10", "map"), labels, scores)
+
+    step(*inputs(0))
+    step(*inputs(1))
+
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda name, *_, **__: (
+            compiled.append(name)
+            if name == "/jax/core/compile/backend_compile_duration"
+            else None
+        )
+    )
+    try:
+
+        def eager(seed):
+            labels, scores = inputs(seed, lists=17)
+            state = jrm.ndcg(labels, scores, k=(1, 10), discount_fn=jrm.log_discount(3))
+            state = state.merge(
+                jrm.ndcg(labels, scores, k=[1, 10], discount_fn=jrm.log_discount(3))
+            )
+            state.compute(), state.std_error(), state.confidence_interval(0.9)
+            jrm.ndcg.per_list(labels, scores, k=10).mean()
+            ranking = jrm.rank(labels, scores, k=10)
+            states = jrm.mean(jrm.measure(("mrr@10", "p@1,5"), ranking))
+            jrm.compute(jrm.merge(states, states), flat=True)
+
+        eager(0)
+        assert compiled  # the listener hears
+        compiled.clear()
+        eager(1)
+        assert not compiled
+    finally:
+        jax.monitoring.clear_event_listeners()
+
+
+PLATFORMS = ("cpu", "cuda", "tpu")
+
+
+@pytest.mark.parametrize(
+    "ties, ks",
+    [
+        (None, (1, 10)),
+        (None, (1, 10, None)),
+        ("random", (1, 10)),
+        ("random", (1, None)),
+        ("best", (1, 10)),
+        ("stable", (1, None)),
+    ],
+    ids=str,
+)
+def test_exports_for_every_platform(ties, ks):
+    """Every metric on every path; the round trip through bytes gives the same states."""
+    labels, scores = inputs()
+    cases = {n: c for n, c in CASES.items() if None in ks or c.has_k}
+    table = metrics(ks, ties, cases)
+
+    def step(labels, scores, key):
+        key = key if ties == "random" else None
+        return jrm.evaluate(table, labels, scores, key=key, ties=ties)
+
+    key = jax.random.PRNGKey(0)
+    exported = export.export(jax.jit(step), platforms=PLATFORMS)(labels, scores, key)
+    again = export.deserialize(exported.serialize())
+    assert again.platforms == PLATFORMS
+    found, expected = again.call(labels, scores, key), step(labels, scores, key)
+    for name, state in expected.items():
+        np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
+
+
+def test_exports_from_other_sources():
+    """Rankings themselves, and retrieved lists, pass through export too."""
+    labels, scores = inputs()
+    for make in (
+        lambda x: jrm.rank(x, scores, k=5),
+        lambda x: jrm.rank_retrieved(x, num_relevant=jnp.full((16,), 7)),
+    ):
+        exported = export.export(jax.jit(make), platforms=PLATFORMS)(labels)
+        ranking = export.deserialize(exported.serialize()).call(labels)
+        found = jrm.recall.of(ranking, k=5)
+        expected = jrm.recall.of(make(labels), k=5)
+        np.testing.assert_array_equal(
+            np.asarray(found.values), np.asarray(expected.values)
+        )

@@ -1,0 +1,234 @@
+"""Sharded lists: the same numbers, and no score ever leaves its device."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import metrics
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+METRICS = ("ndcg@10", "map", "mrr@10", "recall@1,5")
+COLLECTIVE = re.compile(
+    r"= (.*?) (all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)"
+    r"(?:-start)?\("
+)
+ITEM = {
+    "pred": 1,
+    "s8": 1,
+    "u8": 1,
+    "s32": 4,
+    "u32": 4,
+    "f32": 4,
+    "s64": 8,
+    "u64": 8,
+    "f64": 8,
+}
+
+
+@pytest.fixture
+def data(rng):
+    """Lists with few distinct scores, NaN padding and item weights."""
+    shape = (64, 100)
+    labels = rng.choice([0, 0, 0, 1, 2], shape).astype(np.float32)
+    scores = np.round(rng.normal(size=shape) * 4).astype(np.float32)
+    mask = rng.random(shape) > 0.2
+    scores[~mask] = np.nan
+    weights = rng.gamma(2, size=shape).astype(np.float32)
+    return labels, scores, mask, weights
+
+
+def make_mesh(kind, shape=(8,), names=("data",)):
+    """A mesh whose axes are all of one kind."""
+    return jax.make_mesh(shape, names, axis_types=(kind,) * len(shape))
+
+
+def put(mesh, spec, arrays):
+    """Arrays sharded over their lists."""
+    return [jax.device_put(x, NamedSharding(mesh, spec)) for x in arrays]
+
+
+def collectives(compiled):
+    """Bytes that each collective of a program produces."""
+    found = []
+    for shapes, kind in COLLECTIVE.findall(compiled.as_text()):
+        size = 0
+        for dtype, dims in re.findall(r"(\w+)\[([\d,]*)\]", shapes):
+            size += ITEM[dtype] * int(np.prod([int(d) for d in dims.split(",") if d]))
+        found.append((kind, size))
+    return found
+
+
+def check_equal(found, expected):
+    """The same means, errors and counts."""
+    for name, state in expected.items():
+        np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(
+            found[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-9
+        )
+        assert found[name].lists == state.lists
+        assert found[name].undefined == state.undefined
+
+
+KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
+
+
+@KINDS
+def test_every_metric_of_global_arrays(kind, data):
+    """The plain call on sharded arrays gives what one device gives."""
+    sharded = put(make_mesh(kind), P("data", None), data)
+    table = metrics((1, 10, None))
+    check_equal(jrm.evaluate(table, *sharded), jrm.evaluate(table, *data))
+
+
+@KINDS
+@pytest.mark.parametrize("ties", ["expected", "random", "stable", "best", "worst"])
+def test_every_policy_of_global_arrays(kind, ties, data):
+    """The shallow cut, where Explicit meshes take the top-k of each device's lists."""
+    key = jax.random.key(3) if ties == "random" else None
+    sharded = put(make_mesh(kind), P("data", None), data)
+    names = ("ndcg@10", "ap@10", "mrr@1,5")
+    expected = jrm.evaluate(names, *data, ties=ties, key=key)
+    found = jrm.evaluate(names, *sharded, ties=ties, key=key)
+    if ties != "random":
+        check_equal(found, expected)
+        return
+    for name, state in expected.items():  # every device draws for its own lists
+        assert found[name].lists == state.lists
+        difference = np.abs(found[name].compute() - state.compute())
+        assert (difference <= 6 * state.std_error() + 1e-6).all(), name
+
+
+@KINDS
+@pytest.mark.parametrize("spec", [P(("a", "b"), None), P("b", None)], ids=str)
+def test_two_mesh_axes(kind, spec, data):
+    """Lists over a tuple of axes, or over one of two."""
+    mesh = make_mesh(kind, (4, 2), ("a", "b"))
+    sharded = put(mesh, spec, data)
+    check_equal(jrm.evaluate(METRICS, *sharded), jrm.evaluate(METRICS, *data))
+
+
+@KINDS
+def test_two_list_axes(kind, data):
+    """Lists along two axes, each sharded."""
+    mesh = make_mesh(kind, (4, 2), ("a", "b"))
+    deep = [x.reshape(8, 8, -1) for x in data]
+    sharded = put(mesh, P("a", "b", None), deep)
+    check_equal(jrm.evaluate(METRICS, *sharded), jrm.evaluate(METRICS, *data))
+
+
+@KINDS
+@pytest.mark.parametrize("ties", [None, "random", "best"])
+def test_no_collective_is_larger_than_the_state(kind, ties, data):
+    """Nothing of the size of lists or items moves in ndcg@10."""
+    key = jax.random.key(0) if ties == "random" else None
+    sharded = put(make_mesh(kind), P("data", None), data)
+
+    def step(labels, scores, mask, weights):
+        return jrm.ndcg(labels, scores, mask, weights, key, ties=ties, k=10)
+
+    lowered = jax.jit(step).lower(*sharded)
+    state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(lowered.out_info))
+    found = collectives(lowered.compile())
+    assert found, "the mean must be reduced over devices"
+    assert max(size for _, size in found) <= 2 * state, (state, found)
+
+
+@pytest.mark.parametrize("kind", [AxisType.Explicit], ids=str)
+def test_sharded_items_are_refused(kind, data):
+    """Items of one list over several devices: an error that says what to do."""
+    mesh = make_mesh(kind, (4, 2), ("data", "items"))
+    sharded = put(mesh, P("data", "items"), data)
+    with pytest.raises(ValueError, match="items of a list are sharded over 'items'"):
+        jrm.ndcg(*sharded, k=10)
+
+
+@KINDS
+@pytest.mark.parametrize("axes", ["data", ("a", "b")], ids=str)
+def test_shard_map(kind, axes, data):
+    """Local evaluation and one all-reduce; out_specs=P() under default check_vma."""
+    names = axes if isinstance(axes, tuple) else (axes,)
+    mesh = make_mesh(kind, (4, 2) if len(names) == 2 else (8,), names)
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P(axes), out_specs=P())
+    def step(labels, scores, mask, weights):
+        states = jrm.evaluate(METRICS, labels, scores, mask, weights)
+        return jrm.all_reduce(states, axes)
+
+    found = step(*put(mesh, P(axes), data))
+    check_equal(found, jrm.evaluate(METRICS, *data))
+    for leaf in jax.tree.leaves(found):
+        shards = [np.asarray(shard.data) for shard in leaf.addressable_shards]
+        for shard in shards:
+            np.testing.assert_array_equal(shard, shards[0])
+
+
+@KINDS
+def test_scan_inside_shard_map(kind, data):
+    """A carry that varies over the mesh, as `empty(metrics, axis_name)` makes it."""
+    mesh = make_mesh(kind)
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
+    def run(*arrays):
+        batches = [x.reshape(4, 2, *x.shape[1:]) for x in arrays]
+
+        def step(carry, batch):
+            return jrm.merge(carry, jrm.evaluate(METRICS, *batch)), None
+
+        states, _ = jax.lax.scan(step, jrm.empty(METRICS, "data"), tuple(batches))
+        return jrm.all_reduce(states, "data")
+
+    check_equal(run(*put(mesh, P("data"), data)), jrm.evaluate(METRICS, *data))
+
+
+def test_pmap(data):
+    """The same inside pmap, merged inside or after it."""
+
+    def local(*arrays):
+        states = jrm.evaluate(METRICS, *arrays)
+        return states, jrm.all_reduce(states, "d")
+
+    split = [x.reshape(8, 8, -1) for x in data]
+    stacked, merged = jax.pmap(local, axis_name="d")(*split)
+    expected = jrm.evaluate(METRICS, *data)
+    check_equal(jrm.reduce(stacked), expected)
+    check_equal(jax.tree.map(lambda x: x[0], merged), expected)
+
+
+@KINDS
+def test_rank_and_measure_under_a_mesh(kind, data):
+    """Rankings of sharded arrays are sharded and can be read later."""
+    mesh = make_mesh(kind)
+    sharded = put(mesh, P("data", None), data)
+    with jax.set_mesh(mesh):
+        ranking = jax.jit(lambda *x: jrm.rank(*x, k=10))(*sharded)
+        lists = jax.jit(lambda r: jrm.measure(("ndcg@10", "p@1,5"), r))(ranking)
+        states = jax.jit(jrm.mean)(lists)
+    expected = jrm.evaluate(("ndcg@10", "p@1,5"), *data)
+    check_equal(states, expected)
+    assert not lists["ndcg@10"].values.sharding.is_fully_replicated
+
+
+@KINDS
+def test_retrieved_lists_under_a_mesh(kind, data):
+    """The second source needs no sort, sharded or not."""
+    labels, _, mask, _ = data
+    sharded = put(make_mesh(kind), P("data", None), (labels, mask))
+    found = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(*sharded)))
+    expected = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(labels, mask)))
+    check_equal(found, expected)
+
+
+def test_padded_last_batch(data):
+    """All-masked rows of a padded last batch count nowhere."""
+    labels, scores, mask, weights = data
+    short = jrm.evaluate(METRICS, *(x[:50] for x in data))
+    mask = mask & (np.arange(64) < 50)[:, None]
+    check_equal(jrm.evaluate(METRICS, labels, scores, mask, weights), short)
+    assert jnp.all(short["map"].lists == 50)

@@ -1,0 +1,235 @@
+"""What scores mean: their order in every dtype, and labels at their extremes."""
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from cases import CASES, metrics
+
+import jax_rank_metrics as jrm
+
+X64 = jax.config.jax_enable_x64
+INF, NAN = np.inf, np.nan
+TINY = np.float32(1e-45)  # the least subnormal
+
+# Values of each dtype in rank order; lists within tie.
+LADDERS = {
+    "float32": [
+        INF,
+        3e38,
+        1e30,
+        1,
+        TINY * 3,
+        TINY,
+        [0.0, -0.0],
+        -TINY,
+        -1,
+        -3.4e38,
+        -INF,
+        [NAN, -NAN],
+    ],
+    "bfloat16": [INF, 3e38, 1, 9.2e-41, [0.0, -0.0], -9.2e-41, -1, -INF, [NAN, -NAN]],
+    "float16": [
+        INF,
+        65504,
+        1.001,
+        1,
+        6e-8,
+        [0.0, -0.0],
+        -6e-8,
+        -1,
+        -65504,
+        -INF,
+        [NAN, -NAN],
+    ],
+    "int8": [127, 1, [0, 0], -1, -127, -128],
+    "uint8": [255, 128, 127, [1, 1], 0],
+    "int16": [32767, 1, 0, -32768],
+    "int32": [
+        2**31 - 1,
+        2**31 - 2,
+        2**24 + 1,
+        2**24,
+        1,
+        [0, 0],
+        -(2**24) - 1,
+        -(2**31) + 1,
+        -(2**31),
+    ],
+    "uint32": [2**32 - 1, 2**32 - 2, 2**31, 2**31 - 1, [1, 1], 0],
+    "bool": [[True, True], [False, False]],
+}
+LADDERS_X64 = {
+    "float64": [INF, 1e300, 1 + 1e-15, 1, 5e-324, [0.0, -0.0], -5e-324, -1e300, -INF, [NAN, -NAN]],
+    "int64": [2**63 - 1, 2**63 - 2, 2**53 + 1, 2**53, 0, -(2**63) + 1, -(2**63)],
+    "uint64": [2**64 - 1, 2**63, 2**63 - 1, [1, 1], 0],
+}  # fmt: skip
+ALL = {**LADDERS, **(LADDERS_X64 if X64 else {})}
+
+
+def ladder(dtype, rng, padding=0):
+    """Shuffled scores of a ladder, the rung of each, and a mask over extra padding."""
+    rungs, values = [], []
+    for rung, value in enumerate(ALL[dtype]):
+        for one in value if isinstance(value, list) else [value]:
+            rungs.append(rung)
+            values.append(one)
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    scores = np.array(values, dtype=kind)
+    order = rng.permutation(len(values) + padding)
+    rungs = np.array(rungs + [99] * padding)
+    scores = np.concatenate([scores, np.resize(scores, padding)])
+    return scores[order], rungs[order], (rungs < 99)[order]
+
+
+@pytest.mark.parametrize("lowered", ["top_k", "sort"])
+@pytest.mark.parametrize("dtype", list(ALL))
+def test_order_of_every_dtype(rng, lowering, lowered, dtype):
+    """Items come in the order of their rungs, then padding."""
+    with lowering(lowered):
+        for padding, ties in ((0, "stable"), (4, "best")):
+            scores, rungs, mask = ladder(dtype, rng, padding)
+            # With its rung as label, the label at a rank tells who stands there.
+            labels = rungs.astype(np.float32)
+            for depth in (2, len(scores) // 2, len(scores)):
+                ranking = jrm.rank(labels, scores, mask, ties=ties, k=depth)
+                found = np.asarray(ranking.ranked.labels)[:depth]
+                expected = np.sort(rungs[mask])[:depth]
+                exists = np.asarray(ranking.ranked.exists)[:depth]
+                assert exists.sum() == len(expected)
+                np.testing.assert_array_equal(found[exists], expected)
+
+
+@pytest.mark.parametrize("lowered", ["top_k", "sort"])
+@pytest.mark.parametrize("dtype", list(ALL))
+def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
+    """Equal rungs tie and no others do: worth the mean over their orders."""
+    with lowering(lowered):
+        scores, rungs, mask = ladder(dtype, rng, padding=3)
+        labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
+        # The same lists with small integer scores, which have no edges.
+        plain = -rungs.astype(np.float32)
+        for k in (1, 4):
+            found = jrm.ndcg.per_list(labels, scores, mask, k=k)
+            expected = jrm.ndcg.per_list(labels, plain, mask, k=k)
+            assert np.asarray(found.values) == np.asarray(expected.values)
+
+
+def test_negative_zero_under_jit():
+    """−0.0 ties with 0.0 even where the compiler could fold the difference away."""
+    labels = jnp.array([0.0, 1.0])
+
+    @jax.jit
+    def value(scores):
+        return jrm.reciprocal_rank(labels, scores * -1.0).compute()
+
+    assert value(jnp.array([0.0, -0.0])) == 0.75
+    assert value(jnp.array([0.0, 1.0])) == 0.5
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int32", "float16", "bfloat16"]
+)
+def test_labels_of_every_dtype(dtype):
+    """Labels mean the same in every dtype; unsigned ones do not wrap."""
+    labels = np.array([[0, 1, 1, 0, 1], [1, 0, 0, 0, 0]])
+    scores = np.array([[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]], np.float32)
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    table = metrics((1, 3, None))
+    found = jrm.measure(table, jrm.rank(labels.astype(kind), scores))
+    expected = jrm.measure(table, jrm.rank(labels.astype(np.float32), scores))
+    for name in table:
+        np.testing.assert_array_equal(
+            np.asarray(found[name].values), np.asarray(expected[name].values), name
+        )
+
+
+def test_low_precision_is_summed_in_float32():
+    """A thousand bfloat16 ones are a thousand, not 256."""
+    labels = jnp.ones((3, 1001), jnp.bfloat16)
+    scores = jnp.zeros((3, 1001), jnp.bfloat16)
+    assert jrm.cg(labels, scores).compute() == 1001
+    assert jrm.recall(labels, scores).compute() == 1
+    assert jrm.cg.per_list(labels, scores).values.dtype == jnp.float32
+
+
+def test_high_labels_stay_finite():
+    """nDCG of labels up to 120 under the exponential gain, against exact integers."""
+    labels = np.array([[120, 3, 119, 0, 118, 120]], np.float32)
+    scores = np.array([[1, 5, 4, 3, 2, 0]], np.float32)
+    gains = [2 ** int(y) - 1 for y in labels[0]]
+    order = np.argsort(-scores[0])
+    discount = 1 / np.log2(np.arange(2, 8))
+    dcg = sum(gains[i] / 2**120 * d for i, d in zip(order, discount, strict=True))
+    ideal = sum(
+        g / 2**120 * d for g, d in zip(sorted(gains)[::-1], discount, strict=True)
+    )
+    found = jrm.ndcg(labels, scores).compute()
+    np.testing.assert_allclose(found, dcg / ideal, rtol=1e-6)
+    tied = jrm.ndcg(labels, np.zeros_like(scores)).compute()
+    mean = sum(gains) / 2**120 / 6 * discount.sum()
+    np.testing.assert_allclose(tied, mean / ideal, rtol=1e-6)
+
+
+def test_gains_that_overflow():
+    """They count as the only gains of nDCG, and make DCG infinite; never NaN."""
+    labels = np.array([[200, 1, 0]], np.float32)
+    for scores in ([[3, 2, 1]], [[1, 1, 1]]):
+        scores = np.array(scores, np.float32)
+        state = jrm.evaluate(("ndcg", "dcg"), labels, scores)
+        assert 0 < state["ndcg"].compute() <= 1
+        assert state["dcg"].compute() == np.inf
+
+
+@pytest.mark.parametrize("lowered", ["top_k", "sort"])
+def test_edges_of_lists(lowering, lowered):
+    """Lists of one and of no items, k beyond the list, nothing or all relevant."""
+    with lowering(lowered):
+        one = jrm.measure(metrics((1, 7)), jrm.rank([[2.0]], [[0.5]], k=7))
+        for name, lists in one.items():
+            at_7 = np.asarray(lists.values).reshape(-1)[-1]
+            k = 7 if name.endswith("-k") else 1
+            gain = {"cg": 2, "cg-exponential": 3, "dcg": 3, "dcg-linear-reciprocal": 2}
+            np.testing.assert_allclose(at_7, gain.get(name, 1) / k, rtol=1e-6)
+        none = jnp.zeros((4, 0))
+        empty = jrm.measure(metrics((1, 7, None)), jrm.rank(none, none))
+        for lists in empty.values():
+            assert not np.asarray(lists.values).any() and not lists.weights.any()
+        states = jrm.evaluate(metrics((1, 7, None)), none, none)
+        for name, state in states.items():
+            assert state.lists == 0 and not np.asarray(state.compute()).any(), name
+    all_relevant = jrm.measure(
+        metrics((1, 3, None)), jrm.rank(jnp.full((1, 6), 3.0), jnp.arange(6.0)[None])
+    )
+    for name in (
+        "ndcg",
+        "precision",
+        "hit_rate",
+        "r_precision",
+        "average_precision-attainable",
+    ):
+        np.testing.assert_allclose(np.asarray(all_relevant[name].values), 1, rtol=1e-6)
+
+
+def test_no_lists_at_all():
+    """A batch of no lists is an empty state."""
+    states = jrm.evaluate(metrics((1, None)), jnp.zeros((0, 5)), jnp.zeros((0, 5)))
+    for state in states.values():
+        assert state.lists == 0 and not np.asarray(state.compute()).any()
+        assert np.isinf(np.asarray(state.std_error())).all()
+
+
+@pytest.mark.skipif(not X64, reason="needs jax_enable_x64")
+def test_float64_inputs_give_float64_values(rng):
+    """Values are float64 where a floating input is, and as precise."""
+    labels = rng.choice([0, 1, 0.3, 2.7], (5, 6))
+    scores = np.round(rng.normal(size=(5, 6)))
+    ranking = jrm.rank(labels, scores, ties="expected")
+    lists = jrm.measure(metrics((2, None), "expected"), ranking)
+    for name, found in lists.items():
+        assert found.values.dtype == jnp.float64
+        expected = CASES[name].expect(
+            labels, scores, None, None, "expected", ks=(2, None)
+        )
+        np.testing.assert_allclose(np.asarray(found.values), expected, rtol=1e-12)
