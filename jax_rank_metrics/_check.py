@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import exponential_gain
@@ -40,9 +41,12 @@ def check(
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
     weights = _inputs.weights_for(labels, weights)
-    for name, value in (("labels", labels), ("scores", scores), ("weights", weights)):
-        if isinstance(value, jax.core.Tracer):
-            raise TypeError(f"{name} is traced; call check outside jax.jit")
+    try:
+        np.asarray(labels), np.asarray(scores), np.asarray(weights)
+    except jax.errors.TracerArrayConversionError as error:
+        raise TypeError(
+            "labels, scores or weights are traced; call check outside jax.jit"
+        ) from error
     exists = jnp.ones(labels.shape, bool) if mask is None else mask
     if weights is not None:
         _report("weights", weights, ~(weights >= 0), "pass weights of at least 0")

@@ -8,7 +8,7 @@ from jax import lax
 
 from jax_rank_metrics import _inputs, _mean, _metric, _names, _sources
 from jax_rank_metrics._mean import Mean
-from jax_rank_metrics._per_list import PerList, mean_of
+from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._types import (
     Key,
@@ -52,16 +52,17 @@ def evaluate(
         undefined: See `PerList.mean`.
 
     Returns:
-        A dict from each name, as given, to its state.
+        A dict from each name to its state, in the order given. A `jax.jit` around the
+        call returns the names sorted, as JAX does with any dict.
 
     Raises:
         ValueError: as `rank`; if a name is unknown or cannot be read.
         TypeError: as `rank`; if a metric has no such option.
 
     >>> labels, scores = jnp.array([[1, 0, 1]]), jnp.array([[0.9, 0.8, 0.7]])
-    >>> states = evaluate(("map", "recall@1,3"), labels, scores)
+    >>> states = evaluate(("recall@1,3", "map"), labels, scores)
     >>> {name: f"{value:.2f}" for name, value in compute(states, flat=True).items()}
-    {'map': '0.83', 'recall@1': '0.50', 'recall@3': '1.00'}
+    {'recall@1': '0.50', 'recall@3': '1.00', 'map': '0.83'}
     """
     _inputs.option("undefined", undefined, _inputs.UNDEFINED)
     bounds = _names.bind_all(metrics)
@@ -103,9 +104,10 @@ def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     """
     _inputs.option("undefined", undefined, _inputs.UNDEFINED)
     _only(lists, PerList, "lists")
-    return jax.tree.map(
+    means = jax.tree.map(
         lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)
     )
+    return _in_order(lists, means)
 
 
 def merge(*states: Any) -> Any:
@@ -124,7 +126,7 @@ def merge(*states: Any) -> Any:
     _only(first, Mean, "states")
     for other in others:
         _same_states(first, other)
-        first = _merge(first, other)
+        first = _in_order(first, _merge(first, other))
     return first
 
 
@@ -140,13 +142,13 @@ def reduce(stacked: Any) -> Any:
     '0.75'
     """
     _only(stacked, Mean, "stacked")
-    for state in _leaves(stacked, Mean):
+    for state in _leaves(stacked):
         if not state.lists.ndim:
             raise ValueError(
                 "stacked holds a state without a leading axis; pass states stacked by "
                 "vmap, scan or pmap"
             )
-    return _reduce(stacked)
+    return _in_order(stacked, _reduce(stacked))
 
 
 def all_reduce(states: Any, axis_name: Any) -> Any:
@@ -161,7 +163,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
         axis_name: A mesh axis, or a tuple of them.
     """
     _only(states, Mean, "states")
-    return _mean.all_reduce_axis(states, axis_name)
+    return _in_order(states, _mean.all_reduce_axis(states, axis_name))
 
 
 def empty(metrics: _names.Metrics, axis_name: Any = None) -> dict[str, Mean]:
@@ -200,6 +202,7 @@ def compute(states: Any, *, flat: bool = False) -> Any:
     values = jax.tree.map(
         lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
     )
+    values = _in_order(states, values)
     if not flat:
         return values
     if not isinstance(values, dict):
@@ -218,16 +221,21 @@ def compute(states: Any, *, flat: bool = False) -> Any:
     return scalars
 
 
-def _leaves(tree: Any, kind: type) -> list[Any]:
-    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, kind))
+def _leaves(tree: Any) -> list[Any]:
+    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (Mean, PerList)))
 
 
 def _only(tree: Any, kind: type, name: str) -> None:
-    for leaf in _leaves(tree, kind):
+    for leaf in _leaves(tree):
         if not isinstance(leaf, kind):
             raise TypeError(
                 f"{name} holds a {type(leaf).__name__}; pass a pytree of {kind.__name__}"
             )
+
+
+def _in_order(like: Any, tree: Any) -> Any:
+    # JAX sorts the keys of a dict; readers want their metrics in the order they gave.
+    return {key: tree[key] for key in like} if isinstance(like, dict) else tree
 
 
 def _same_states(first: Any, other: Any) -> None:
@@ -237,7 +245,7 @@ def _same_states(first: Any, other: Any) -> None:
             f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
             "of the same metrics"
         )
-    for one, two in zip(_leaves(first, Mean), _leaves(other, Mean), strict=True):
+    for one, two in zip(_leaves(first), _leaves(other), strict=True):
         shapes = [jnp.shape(x.weighted.high) for x in (one, two)]
         if shapes[0] != shapes[1]:
             raise ValueError(

@@ -62,7 +62,7 @@ def log2_discount(ranks: jax.Array) -> jax.Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class log_discount:  # noqa: N801  (called like a function, compared like a value)
+class log_discount:
     """`1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.
 
     Two of the same base are equal, so they share one compilation.

@@ -1,4 +1,4 @@
-"""What callers pass: arrays are made, shapes and dtypes checked, masks and weights resolved.
+"""What callers pass: checks shapes and dtypes, resolves masks and weights.
 
 Everything that is known before values are is checked here, and only here.
 """
@@ -48,7 +48,7 @@ def array(name: str, value: Any) -> jax.Array:
             )
     try:
         return jnp.asarray(value)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name}: got {type(value).__name__}; pass an array of numbers"
         ) from error
@@ -155,12 +155,13 @@ def prng_key(key: Any) -> jax.Array:
             f"key has shape {key.shape}, one key has shape {shape}; {fix}, and under "
             "jax.vmap one key per list"
         )
-    return jax.random.wrap_key_data(key) if shape else jnp.asarray(key)
+    typed = jnp.asarray(key)
+    return jax.random.wrap_key_data(typed) if shape else typed
 
 
 def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
     """Every cutoff of `k`, in the order given."""
-    ks = k if isinstance(k, (tuple, list)) else (k,)
+    ks: Any = k if isinstance(k, (tuple, list)) else (k,)
     if not ks:
         raise ValueError("k is empty; pass an int, None, or a tuple of them")
     for one in ks:
@@ -178,7 +179,7 @@ def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
             )
         if one < 1:
             raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
-    return tuple(None if one is None else int(one) for one in ks)
+    return tuple([None if one is None else int(one) for one in ks])
 
 
 def deepest(ks: Sequence[int | None]) -> int | None:

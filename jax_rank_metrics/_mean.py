@@ -221,6 +221,6 @@ def _std_error(state: Mean) -> jax.Array:
 @jax.jit
 def _confidence_interval(state: Mean, level: float) -> tuple[jax.Array, jax.Array]:
     mean = _compute(state)
-    level = jnp.asarray(level, mean.dtype)
-    margin = ndtri((1 + level) / 2) * _std_error(state)
+    upper = (1 + jnp.asarray(level, mean.dtype)) / 2
+    margin = ndtri(upper) * _std_error(state)
     return mean - margin, mean + margin

@@ -156,7 +156,7 @@ class Bound(NamedTuple):
     """A metric and its own options, hashable, under the name of its result."""
 
     name: str
-    metric: Metric[Any]
+    metric: Any  # a Metric of any options
     own: tuple[tuple[str, Any], ...]
 
     @property

@@ -22,7 +22,7 @@ from jax_rank_metrics._metric import Bound, Metric
 Metrics = str | Sequence[str] | Mapping[str, Any]
 
 # Every public name, with what it is; the first of each metric is its own.
-NAMES: dict[str, Metric[Any]] = {
+NAMES: dict[str, Metric[...]] = {
     **dict.fromkeys(("cg",), cg),
     **dict.fromkeys(("dcg",), dcg),
     **dict.fromkeys(("ndcg",), ndcg),

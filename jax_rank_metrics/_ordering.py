@@ -212,9 +212,10 @@ def _same(x: jax.Array, y: jax.Array) -> jax.Array:
 
 def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
-    # that slice, would hide it, and the whole list would be sorted.
-    top, indices = lax.optimization_barrier(lax.top_k(x, depth))
-    return top, indices
+    # that slice, would hide it, and the whole list would be sorted. One barrier each:
+    # XLA's partitioner aborts where one takes both results of a top-k.
+    top, indices = lax.top_k(x, depth)
+    return lax.optimization_barrier(top), lax.optimization_barrier(indices)
 
 
 def _take(x: jax.Array, indices: jax.Array) -> jax.Array:

@@ -158,15 +158,17 @@ class Ranking:
         return jnp.stack(depths, axis=-1).astype(self.dtype)
 
     def nominal_depth(self, ks: Sequence[int | None]) -> jax.Array:
-        """k itself, or how many items there are where it is None, as `depth_of`."""
+        """The cutoff itself, or all items where it is None, as `depth_of`."""
         depths = [
             self.length if k is None else jnp.full_like(self.length, k) for k in ks
         ]
         return jnp.stack(depths, axis=-1).astype(self.dtype)
 
     def first_relevant(self, relevance_threshold: float) -> tuple[jax.Array, jax.Array]:
-        """Of the first relevant item at every rank: the probability that it is here, and
-        that it is neither here nor before."""
+        """Probabilities of the first relevant item, at every rank.
+
+        That it is here, and that it is neither here nor before.
+        """
         if self.groups is None:
             relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
             until = self.ranked.axis.running_sum(relevant)

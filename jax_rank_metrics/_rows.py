@@ -65,7 +65,7 @@ class Rows:
         The total to k is the same bit for bit whatever lies beyond k.
         """
         cuts = [k for k in ks if k is not None]
-        sums = {None: total(x)} if None in ks else {}
+        sums: dict[int | None, jax.Array] = {None: total(x)} if None in ks else {}
         if cuts:
             # One reduction for all cuts, over no more places than the deepest needs.
             x = x if self.given is not None else x[..., : max(cuts)]

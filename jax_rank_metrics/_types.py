@@ -6,7 +6,7 @@ axis of an input, one entry per candidate of a list.
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
@@ -51,7 +51,7 @@ def pytree(*static: str) -> Callable[[type[T]], type[T]]:
                 getattr(tree, n) for n in static
             )
 
-        def unflatten(aux: tuple[Any, ...], leaves: Sequence[Any]):
+        def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
             # Past `__init__`: JAX unflattens with leaves that are not arrays, which
             # run-time type checkers of the constructor would refuse.
             tree = object.__new__(cls)

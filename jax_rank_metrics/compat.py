@@ -49,7 +49,8 @@ def keras_rs_list_weights(
     items = _inputs.resolve(labels, mask, weights, _inputs.float_dtype(labels, weights))
     assert items.weights is not None
     relevance = (items.labels >= 1) if gain_fn is None else gain_fn(items.labels)
-    relevance = jnp.where(items.exists, relevance, 0).astype(items.labels.dtype)
+    relevance = relevance.astype(items.labels.dtype)
+    relevance = jnp.where(items.exists, relevance, 0)
     total = jnp.sum(relevance, axis=-1)
     some = total > 0
     weighed = jnp.sum(jnp.where(items.exists, items.weights * relevance, 0), axis=-1)

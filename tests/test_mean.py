@@ -61,7 +61,7 @@ def test_merge_laws(batches):
             np.float64(getattr(s, name).high) + np.float64(getattr(s, name).low)
             for s in (left, right)
         )
-        size = 1 + sum(float(getattr(s, "weighted2").high) for s in (a, b, c))
+        size = 1 + sum(float(s.weighted2.high) for s in (a, b, c))
         assert abs(one - two) <= 1e-13 * size
     assert left.lists == right.lists == 9
 

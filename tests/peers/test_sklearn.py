@@ -1,5 +1,6 @@
 """Against scikit-learn: cumulated gain under ties, and what its metrics for classifiers
-say of lists."""
+say of lists.
+"""
 
 import functools
 

@@ -1,0 +1,101 @@
+"""Breaks the package in five ways, and sees the tests find each break.
+
+    python scripts/mutants.py
+
+Each mutant is a copy of the package with one line changed; the tests named beside it run
+on the copy and must fail. A mutant that survives is a hole in the tests.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+
+
+class Mutant(NamedTuple):
+    """One change, and a test file that has to notice it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+MUTANTS = [
+    Mutant(
+        "discount off by one",
+        "_gains.py",
+        "return math.log(2) / jnp.log1p(ranks)",
+        "return math.log(2) / jnp.log1p(ranks + 1)",
+        "tests/test_values.py",
+    ),
+    Mutant(
+        "mask dropped",
+        "_inputs.py",
+        "exists = exists & mask",
+        "exists = exists | mask",
+        "tests/test_values.py",
+    ),
+    Mutant(
+        "ties ignored",
+        "_sources.py",
+        'if ties in (None, "expected"):',
+        'if ties in ("nothing",):',
+        "tests/test_values.py",
+    ),
+    Mutant(
+        "low half of the sums dropped",
+        "_sums.py",
+        "        return Pair(*_two_sum(high, low + (self.low + other.low)))",
+        "        return Pair(high, low * 0)",
+        "tests/test_mean.py",
+    ),
+    Mutant(
+        "pool = list",
+        "_sources.py",
+        "_inputs.resolve(pool_labels, pool_mask, pool_weights, dtype)",
+        "_inputs.resolve(labels, mask, weights, dtype)",
+        "tests/test_values.py",
+    ),
+]
+
+
+def survives(mutant: Mutant, folder: Path) -> bool:
+    """Whether the tests pass on a copy of the package with this change."""
+    shutil.copytree(ROOT / "jax_rank_metrics", folder / "jax_rank_metrics")
+    shutil.copytree(ROOT / "tests", folder / "tests")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    path = folder / "jax_rank_metrics" / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        sys.exit(f"{mutant.name}: {mutant.old!r} is not once in {mutant.file}")
+    path.write_text(text.replace(mutant.old, mutant.new))
+    command = [sys.executable, "-m", "pytest", "-x", "--no-header", mutant.tests]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode not in (0, 1):  # 1 is a failed test; all else is a broken run
+        sys.exit(f"{mutant.name}: pytest did not run\n{done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
+def main() -> None:
+    """Tries every mutant."""
+    survivors = []
+    for mutant in MUTANTS:
+        with tempfile.TemporaryDirectory() as folder:
+            alive = survives(mutant, Path(folder))
+        print(f"{'SURVIVED' if alive else 'killed':9} {mutant.name}", flush=True)
+        survivors += [mutant.name] * alive
+    sys.exit(f"survived: {', '.join(survivors)}" if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Bad calls, one by one: what is raised names the argument, the value and the cure."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+Y = jnp.zeros((2, 3))
+S = jnp.zeros((2, 3))
+KEY = jax.random.key(0)
+NDCG = functools.partial(jrm.ndcg, Y, S)
+RANK = functools.partial(jrm.rank, Y, S)
+EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
+RETRIEVED = functools.partial(jrm.rank_retrieved, Y)
+
+
+def cut(k=2):
+    """A ranking that is cut below its lists."""
+    return jrm.rank(Y, S, k=k)
+
+
+CASES = {
+    # shapes
+    "scores shape": (ValueError, "scores .*(2, 4).*labels .*(2, 3).*equal shape", lambda: jrm.ndcg(Y, jnp.zeros((2, 4)))),
+    "scores broadcast": (ValueError, "scores .*(1, 3).*nothing is broadcast", lambda: jrm.ndcg(Y, S[:1])),
+    "labels scalar": (ValueError, "labels has shape ().*at least one axis", lambda: jrm.ndcg(1.0, 1.0)),
+    "mask shape": (ValueError, "mask .*(3,).*labels .*(2, 3)", lambda: NDCG(jnp.ones(3, bool))),
+    "weights shape": (ValueError, "weights .*(3,).*(2,) (one per list).*(2, 3) (one per item)", lambda: NDCG(weights=jnp.ones(3))),
+    "list_weights rank": (ValueError, "list_weights .*(2, 3).*one number per list.*(2,)", lambda: NDCG(list_weights=Y)),
+    "list_weights scalar": (ValueError, "list_weights .*().*(2,)", lambda: NDCG(list_weights=1.0)),
+    "key batch": (ValueError, "key has shape (2,).*jax.vmap one key per list", lambda: NDCG(key=jax.random.split(KEY))),
+    "legacy key batch": (ValueError, "key has shape (2, 2)", lambda: NDCG(key=jax.random.split(jax.random.PRNGKey(0)))),
+    # dtypes
+    "complex scores": (TypeError, "scores: dtype is complex64.*float array", lambda: jrm.ndcg(Y, S.astype(jnp.complex64))),
+    "text labels": (TypeError, "labels: .*array of numbers", lambda: jrm.ndcg(np.array([["a"]]), S)),
+    "float mask": (TypeError, "mask: dtype is float32; pass mask != 0", lambda: NDCG(jnp.ones((2, 3)))),
+    "integer mask": (TypeError, "mask: dtype is int32; pass mask != 0", lambda: NDCG(jnp.ones((2, 3), jnp.int32))),
+    "no labels": (TypeError, "labels: got NoneType", lambda: jrm.ndcg(None, S)),
+    "seed as key": (TypeError, "key: got int.*jax.random.key(0)", lambda: NDCG(key=0)),
+    "float key": (TypeError, "key: dtype is float32", lambda: NDCG(key=jnp.zeros(2))),
+    # k
+    "k zero": (ValueError, "k is 0.*k >= 1", lambda: NDCG(k=0)),
+    "k negative": (ValueError, "k is (5, -1).*k >= 1", lambda: NDCG(k=(5, -1))),
+    "k bool": (TypeError, "k is True.*not bool", lambda: NDCG(k=True)),
+    "k float": (TypeError, "k is 10.0.*not float", lambda: NDCG(k=10.0)),
+    "k empty": (ValueError, "k is empty.*pass an int", lambda: NDCG(k=())),
+    "k array": (TypeError, "k is a JAX array.*Python int", lambda: NDCG(k=jnp.array(3))),
+    "k traced": (TypeError, "k is a JAX array.*cannot be traced", lambda: jax.jit(lambda k: NDCG(k=k))(3)),
+    "rank k": (ValueError, "k is 0", lambda: RANK(k=0)),
+    "k beyond the ranking": (ValueError, "k is 3.*cut at k=2", lambda: jrm.ndcg.of(cut(), k=3)),
+    "whole of a cut ranking": (ValueError, "k is None.*cut at k=2", lambda: jrm.ndcg.of(cut())),
+    "r_precision of a cut ranking": (ValueError, "k is None.*cut at k=1", lambda: jrm.r_precision.of(cut(1))),
+    "measure beyond": (ValueError, "k is 3.*cut at k=2", lambda: jrm.measure(("p@1,3",), cut())),
+    "r_precision has no k": (TypeError, "r_precision has no option 'k'", lambda: jrm.r_precision(Y, S, k=3)),
+    # ties
+    "ties name": (ValueError, "ties is 'first'.*expected, random, stable, best, worst", lambda: NDCG(ties="first")),
+    "random without key": (ValueError, "ties is 'random' but key is None.*jax.random.key", lambda: NDCG(ties="random")),
+    "expected without closed form": (ValueError, "ties is 'expected'.*no closed form.*ties=None", lambda: jrm.average_precision(Y, S, ties="expected", denominator="hits")),
+    # options
+    "undefined": (ValueError, "undefined is 'nan'; pass one of zero, one, skip", lambda: NDCG(undefined="nan")),
+    "undefined of mean": (ValueError, "undefined is 0", lambda: jrm.ndcg.per_list(Y, S).mean(0)),
+    "denominator of precision": (ValueError, "denominator is 'relevant'; pass one of retrieved, k", lambda: jrm.precision(Y, S, denominator="relevant")),
+    "denominator of recall": (ValueError, "denominator is 'k'; pass one of relevant, attainable", lambda: jrm.recall(Y, S, denominator="k")),
+    "denominator of ap": (ValueError, "denominator is 'min'.*relevant, attainable, hits, k", lambda: jrm.average_precision(Y, S, denominator="min")),
+    "threshold": (ValueError, "relevance_threshold is 0; pass a positive", lambda: jrm.recall(Y, S, relevance_threshold=0)),
+    "threshold kind": (TypeError, "relevance_threshold is '2'", lambda: jrm.reciprocal_rank(Y, S, relevance_threshold="2")),
+    "beta": (ValueError, "beta is -1", lambda: jrm.f_score(Y, S, beta=-1)),
+    "gain not callable": (TypeError, "gain_fn is 'linear'.*function", lambda: NDCG(gain_fn="linear")),
+    "array option": (TypeError, "beta is an array.*static", lambda: jrm.f_score(Y, S, beta=jnp.array(1.0))),
+    "unhashable option": (TypeError, "denominator is ['k'].*hashable", lambda: jrm.precision(Y, S, denominator=["k"])),
+    "unknown option": (TypeError, "ndcg has no option 'topn'.*k, gain_fn, discount_fn", lambda: NDCG(topn=5)),
+    "too many positions": (TypeError, "ndcg: got 1 positional arguments too many.*options by name", lambda: jrm.ndcg(Y, S, None, None, None, None, None, "zero", 10)),
+    "log base": (ValueError, "base is 1", lambda: jrm.log_discount(1)),
+    # names
+    "unknown metric": (ValueError, "'ndgc' is unknown; did you mean ndcg", lambda: EVAL(("ndgc@10",))),
+    "metric name form": (ValueError, "'ndcg@10@5'.*name(option=value)@k", lambda: EVAL(("ndcg@10@5",))),
+    "name k": (ValueError, "'ten' after @.*@10", lambda: EVAL(("ndcg@ten",))),
+    "name k zero": (ValueError, "k is", lambda: EVAL(("ndcg@0",))),
+    "name option": (TypeError, "recall has no option 'beta'", lambda: EVAL(("recall(beta=2)@3",))),
+    "name value": (ValueError, "'1 + x' is no value", lambda: EVAL(("recall(rel=1 + x)@3",))),
+    "name syntax": (ValueError, "cannot read", lambda: EVAL(("recall(rel=)@3",))),
+    "name positional": (ValueError, "(option=value", lambda: EVAL(("recall(2)@3",))),
+    "name k twice": (ValueError, "gives k twice", lambda: EVAL(("recall(k=2)@3",))),
+    "names repeated": (ValueError, "names 'map' twice", lambda: EVAL(("map", "map"))),
+    "no names": (ValueError, "metrics is empty", lambda: EVAL(())),
+    "not a name": (TypeError, "metrics holds .*pass names", lambda: EVAL((jrm.ndcg,))),
+    "dict value": (TypeError, "'x' is 'ndcg'.*functools.partial", lambda: EVAL({"x": "ndcg"})),
+    "dict key": (TypeError, "key 1 is not a string", lambda: EVAL({1: jrm.ndcg})),
+    "ranking option in a partial": (TypeError, "'x' sets 'ties'.*pass ties to the call", lambda: EVAL({"x": functools.partial(jrm.ndcg, ties="best")})),
+    # retrieved
+    "pool shape": (ValueError, "pool_labels .*(3, 4).*labels .*(2, 3).*last axis", lambda: RETRIEVED(pool_labels=jnp.zeros((3, 4)))),
+    "pool mask": (ValueError, "pool_mask is given but pool_labels is None", lambda: RETRIEVED(pool_mask=jnp.ones((2, 3), bool))),
+    "pool mask shape": (ValueError, "pool_mask .*(2, 3).*pool_labels .*(2, 4)", lambda: RETRIEVED(pool_labels=jnp.zeros((2, 4)), pool_mask=jnp.ones((2, 3), bool))),
+    "pool and number": (ValueError, "pool_labels and num_relevant are both given", lambda: RETRIEVED(pool_labels=Y, num_relevant=jnp.ones(2))),
+    "number shape": (ValueError, "num_relevant .*(3,).*one number per list", lambda: RETRIEVED(num_relevant=jnp.ones(3))),
+    "weights without pool's": (ValueError, "pool_weights is None; pass both", lambda: RETRIEVED(weights=Y, pool_labels=Y)),
+    "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y)),
+    "weights with number": (ValueError, "num_relevant tells nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=jnp.ones(2))),
+    "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(RETRIEVED(num_relevant=jnp.ones(2)))),
+    # states
+    "merge nothing": (ValueError, "merge got no states", jrm.merge),
+    "merge structures": (ValueError, "states differ in structure", lambda: jrm.merge(EVAL(("map",)), EVAL(("mrr",)))),
+    "merge shapes": (ValueError, "states differ in shape: (2,) and (1,)", lambda: jrm.merge(EVAL({"p": functools.partial(jrm.precision, k=(1, 2))}), EVAL({"p": functools.partial(jrm.precision, k=(1,))}))),
+    "merge no states": (TypeError, "states holds a float.*pytree of Mean", lambda: jrm.merge({"a": 1.0}, {"a": 2.0})),
+    "mean of states": (TypeError, "lists holds a Mean.*PerList", lambda: jrm.mean(EVAL(("map",)))),
+    "reduce unstacked": (ValueError, "without a leading axis", lambda: jrm.reduce(EVAL(("map",)))),
+    "flat of a list": (TypeError, "flat needs a dict", lambda: jrm.compute([jrm.Mean.empty()], flat=True)),
+    "level": (ValueError, "level is 95", lambda: jrm.Mean.empty().confidence_interval(95)),
+    # checks of values
+    "check weights": (ValueError, "weights is -1.0 at (1,); pass weights of at least 0", lambda: jrm.check(Y, S, None, jnp.array([1.0, -1.0]))),
+    "check scores": (ValueError, "scores is nan at (0, 1)", lambda: jrm.check(Y, S.at[0, 1].set(jnp.nan))),
+    "check labels": (ValueError, "labels is nan at (1, 2)", lambda: jrm.check(Y.at[1, 2].set(jnp.nan), S)),
+    "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(Y.at[0, 0].set(128), S)),
+    "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
+    "check traced": (TypeError, "labels, scores or weights are traced", lambda: jax.jit(jrm.check)(Y, S)),
+    "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_bad_calls(name):
+    """Each wrong argument for itself."""
+    error, text, call = CASES[name]
+    pattern = re.escape(text).replace(r"\.\*", ".*")
+    with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
+        call()
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="they fit")
+def test_integers_beyond_int32():
+    """NumPy's 64-bit integers are not cut down in silence."""
+    scores = np.array([[2**40, 2**41, 0]])
+    with pytest.raises(ValueError, match="scores: int64 values .* do not fit int32"):
+        jrm.ndcg(np.zeros((1, 3)), scores)
+
+
+def test_good_calls_of_every_kind():
+    """Lists, NumPy arrays, legacy keys, NumPy integers as k: all are fine."""
+    key = jax.random.PRNGKey(0)
+    state = jrm.ndcg([[1, 0]], [[0.1, 0.2]], [[True, True]], 2.0, key, k=np.int64(1))
+    assert state.compute() == 0
+    assert jrm.precision(
+        np.ones((2, 3)), np.ones((2, 3)), k=[1, 2]
+    ).compute().shape == (2,)
+    assert jrm.mean({"a": [jrm.ndcg.per_list(Y, S)]})["a"][0].lists == 2
+    jrm.check(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3), bool), np.ones(2))
+    assert jrm.reciprocal_rank(Y, S, key=KEY, ties="best").undefined == 2

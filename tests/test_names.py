@@ -1,0 +1,89 @@
+"""Metric names: the grammar, its synonyms, and the names of results."""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+LABELS = jnp.array([[3, 0, 1, 2], [0, 0, 1, 0]])
+SCORES = jnp.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]])
+
+SAME = {
+    "ndcg": jrm.ndcg,
+    "NDCG@3": functools.partial(jrm.ndcg, k=3),
+    "map": jrm.average_precision,
+    "ap@2": functools.partial(jrm.average_precision, k=2),
+    "mrr": jrm.reciprocal_rank,
+    "RR@1,2": functools.partial(jrm.reciprocal_rank, k=(1, 2)),
+    "p@ 1, 3": functools.partial(jrm.precision, k=(1, 3)),
+    "Precision(denominator=k)@9": functools.partial(
+        jrm.precision, denominator="k", k=9
+    ),
+    "r@2": functools.partial(jrm.recall, k=2),
+    "recall(rel=2)@2": functools.partial(jrm.recall, relevance_threshold=2, k=2),
+    "recall(rel=2, denominator='attainable')@2": functools.partial(
+        jrm.recall, relevance_threshold=2, denominator="attainable", k=2
+    ),
+    "f1@2": functools.partial(jrm.f_score, k=2),
+    "f_score(beta=0.5)@2": functools.partial(jrm.f_score, beta=0.5, k=2),
+    "hit_rate@1": functools.partial(jrm.hit_rate, k=1),
+    "hit-rate@1": functools.partial(jrm.hit_rate, k=1),
+    "hr@1": functools.partial(jrm.hit_rate, k=1),
+    "success@1": functools.partial(jrm.hit_rate, k=1),
+    "rprec": jrm.r_precision,
+    "R_Precision(rel=2)": functools.partial(jrm.r_precision, relevance_threshold=2),
+    "cg@2": functools.partial(jrm.cg, k=2),
+    "dcg(discount_fn=reciprocal_discount)@2": functools.partial(
+        jrm.dcg, discount_fn=jrm.reciprocal_discount, k=2
+    ),
+    "ndcg(gain_fn=linear_gain)@10": functools.partial(
+        jrm.ndcg, gain_fn=jrm.linear_gain, k=10
+    ),
+    "ndcg(discount_fn=log_discount(3))": functools.partial(
+        jrm.ndcg, discount_fn=jrm.log_discount(3)
+    ),
+    "ap(denominator=hits)@5": functools.partial(
+        jrm.average_precision, denominator="hits", k=5
+    ),
+    "ndcg(k=(1, 2))": functools.partial(jrm.ndcg, k=(1, 2)),
+}
+
+
+def test_names_mean_their_metrics():
+    """By name or by partial, the numbers are the same, under the name as typed."""
+    by_name = jrm.evaluate(tuple(SAME), LABELS, SCORES, ties="stable")
+    by_partial = jrm.evaluate(SAME, LABELS, SCORES, ties="stable")
+    assert list(by_name) == list(SAME)
+    for name, state in by_name.items():
+        found, expected = (np.asarray(x.compute()) for x in (state, by_partial[name]))
+        np.testing.assert_array_equal(found, expected, name)
+
+
+def test_one_name_is_enough():
+    """A single name need not be in a tuple."""
+    assert list(jrm.evaluate("ndcg@2", LABELS, SCORES)) == ["ndcg@2"]
+
+
+def test_flat_names_every_cutoff():
+    """Scalars under a name each, in order; without cutoffs in the name, by place."""
+    metrics = {
+        "recall(rel=1)@1,3": functools.partial(jrm.recall, k=(1, 3)),
+        "mine": functools.partial(jrm.precision, k=(1, 2)),
+        "map": jrm.average_precision,
+    }
+    flat = jrm.compute(jrm.evaluate(metrics, LABELS, SCORES), flat=True)
+    expected = ["recall(rel=1)@1", "recall(rel=1)@3", "mine[0]", "mine[1]", "map"]
+    assert list(flat) == expected
+    assert all(value.shape == () for value in flat.values())
+
+
+@pytest.mark.parametrize(
+    "typo, meant", [("ndgc", "ndcg"), ("recal", "recall"), ("hitrate", "hit_rate")]
+)
+def test_typos_are_answered(typo, meant):
+    """The nearest name is offered."""
+    with pytest.raises(ValueError, match=f"did you mean .*{meant}"):
+        jrm.evaluate((f"{typo}@3",), LABELS, SCORES)

@@ -1,0 +1,210 @@
+"""The public face: names, documentation, layers, types."""
+
+import ast
+import doctest
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jax_rank_metrics as jrm
+
+PACKAGE = Path(jrm.__file__).parent
+ROOT = Path(__file__).parent.parent
+METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
+
+# Each may import those before it, and no other.
+LAYERS = [
+    "_types",
+    "_sums",
+    "_gains",
+    "_inputs",
+    "_ordering",
+    "_tie_groups",
+    "_rows",
+    "_mean",
+    "_per_list",
+    "_ranking",
+    "_sources",
+    "_metric",
+    "_formulas",
+    "_formulas.cumulated_gain",
+    "_formulas.hits",
+    "_formulas.positions",
+    "_names",
+    "_evaluate",
+    "_check",
+    "compat",
+    "__init__",
+    "demo",
+]
+
+
+def modules():
+    """Every module of the package, by dotted name."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        yield name.removesuffix(".__init__"), path
+
+
+def test_imports_point_one_way():
+    """The pipeline is an arrow: no module imports one that comes after it."""
+    assert sorted(name for name, _ in modules()) == sorted(LAYERS)
+    for name, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            found = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                found = [alias.name for alias in node.names]
+            for target in found:
+                assert "jax._src" not in target, f"{name} imports {target}"
+                if not target.startswith("jax_rank_metrics"):
+                    continue
+                target = target.removeprefix("jax_rank_metrics").removeprefix(".")
+                while target not in LAYERS and "." in target:
+                    target = target.rpartition(".")[0]
+                target = target if target in LAYERS else "__init__"
+                if name != target:
+                    assert LAYERS.index(target) < LAYERS.index(name), (name, target)
+
+
+def test_only_one_module_sorts():
+    """Sorting, top-k and argsort appear in `_ordering` alone."""
+    for name, path in modules():
+        names = {
+            node.attr
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Attribute)
+        }
+        if name != "_ordering":
+            assert not names & {"sort", "argsort", "top_k", "lexsort", "partition"}, (
+                name
+            )
+
+
+def test_public_names():
+    """What the design promises is there; all else is private."""
+    promised = {
+        *(
+            "rank rank_retrieved measure mean evaluate merge reduce compute empty"
+        ).split(),
+        *("all_reduce check compat Mean PerList Ranking Metric").split(),
+        *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
+        *("reciprocal_rank r_precision").split(),
+        *("exponential_gain linear_gain log2_discount log_discount").split(),
+        *("reciprocal_discount",),
+    }
+    public = {name for name in vars(jrm) if not name.startswith("_")}
+    # Importing the demo, as another test may, adds it to the package.
+    assert public - {"demo"} == promised
+
+
+def public_functions():
+    """Every public callable and the public methods of public classes."""
+    for name, value in vars(jrm).items():
+        if name.startswith("_") or inspect.ismodule(value):
+            continue
+        yield name, value
+        if inspect.isclass(value):
+            for method, function in vars(value).items():
+                if not method.startswith("_") and callable(function):
+                    yield f"{name}.{method}", function
+    yield "keras_rs_list_weights", jrm.compat.keras_rs_list_weights
+
+
+@pytest.mark.parametrize("name", list(METRICS))
+def test_a_metric_is_documented(name):
+    """Formula, undefined value, own arguments, example, references; nothing shared."""
+    metric = METRICS[name]
+    doc = inspect.cleandoc(metric.__doc__)
+    for part in ("Undefined (", "Args:", "Example:", "References:"):
+        assert part in doc, part
+    for option in metric.options:
+        assert re.search(rf"^    {option}: ", doc, re.M), f"{option} is not documented"
+    for shared in ("labels", "scores", "mask", "weights", "key", "ties"):
+        assert not re.search(rf"^    {shared}: ", doc, re.M), f"{shared} is shared"
+
+
+@pytest.mark.parametrize("name", list(METRICS))
+def test_the_example_of_a_metric(name):
+    """Metrics are no functions, so that doctest does not find them by itself."""
+    metric = METRICS[name]
+    names = {**vars(sys.modules[metric.__module__])}
+    test = doctest.DocTestParser().get_doctest(metric.__doc__, names, name, None, 0)
+    assert test.examples
+    output = []
+    doctest.DocTestRunner().run(test, out=output.append)
+    assert not output, "".join(output)
+
+
+def test_everything_public_is_documented():
+    """A docstring for each, and in the signatures the shapes."""
+    for name, value in public_functions():
+        assert inspect.getdoc(value), name
+    assert "*lists items" in str(inspect.signature(jrm.rank))
+
+
+def test_signatures():
+    """`help` shows shared arguments and a metric's own."""
+    parameters = inspect.signature(jrm.ndcg).parameters
+    assert list(parameters) == [
+        *("labels scores mask weights key ties list_weights undefined").split(),
+        *("k gain_fn discount_fn").split(),
+    ]
+    assert parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert "Normalised DCG" in jrm.ndcg.__doc__
+    assert repr(jrm.ndcg) == "jax_rank_metrics.ndcg"
+
+
+GOOD = """
+import functools
+import jax
+import jax_rank_metrics as jrm
+x = jax.numpy.zeros((2, 3))
+a: jrm.Mean = jrm.ndcg(x, x, None, None, jax.random.key(0), k=10)
+b: jrm.PerList = jrm.recall.per_list(x, x, k=(1, 5), denominator="attainable")
+c: jrm.PerList = jrm.average_precision.of(jrm.rank(x, x, ties="best", k=3), k=3)
+"""
+BAD = {
+    "jrm.ndcg(x, x, topn=10)": "topn",
+    "jrm.recall.of(jrm.rank(x, x), k='all')": "k",
+    "jrm.ndcg(x, x, ties='first')": "ties",
+}
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="needs pyright")
+def test_types(tmp_path):
+    """Three good calls pass the type checker, three bad ones do not."""
+    lines = GOOD.splitlines()
+    (tmp_path / "calls.py").write_text("\n".join([*lines, *BAD]) + "\n")
+    command = ["pyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(
+        [*command, tmp_path / "calls.py"], capture_output=True, text=True
+    )
+    errors = json.loads(done.stdout)["generalDiagnostics"]
+    found = {error["range"]["start"]["line"] for error in errors}
+    assert found == set(range(len(lines), len(lines) + len(BAD))), errors
+
+
+def test_readme_examples():
+    """Every Python block of the README runs, and prints what it says."""
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert blocks
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README", None, 0)
+    output = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
+    assert test.examples and not output, "".join(output)
+
+
+def test_readme_names_every_metric():
+    """The table of metrics is complete."""
+    text = (ROOT / "README.md").read_text()
+    for name in METRICS:
+        assert f"`{name}`" in text, name

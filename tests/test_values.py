@@ -1,0 +1,176 @@
+"""Worked examples, with the arithmetic beside them."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+IN_ORDER = -jnp.arange(6.0)
+LABELS = jnp.array([3, 2, 3, 0, 1, 2])
+
+
+def log2(x):
+    """The discounts are 1 / log2(1 + rank)."""
+    return math.log2(x)
+
+
+def close(found, expected, rtol=2e-7):
+    """Equal to float32."""
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=rtol)
+
+
+def test_gains_of_six_documents():
+    """Labels 3 2 3 0 1 2 in rank order."""
+    linear = 3 + 2 / log2(3) + 3 / 2 + 1 / log2(6) + 2 / log2(7)
+    exponential = 7 + 3 / log2(3) + 7 / 2 + 1 / log2(6) + 3 / log2(7)
+    ideal = 3 + 3 / log2(3) + 2 / 2 + 2 / log2(5) + 1 / log2(6)
+    assert round(linear, 3) == 6.861 and round(exponential, 3) == 13.848
+    close(jrm.cg(LABELS, IN_ORDER).compute(), 3 + 2 + 3 + 0 + 1 + 2)
+    close(jrm.dcg(LABELS, IN_ORDER, gain_fn=jrm.linear_gain).compute(), linear)
+    close(jrm.dcg(LABELS, IN_ORDER).compute(), exponential)
+    ndcg = jrm.ndcg(LABELS, IN_ORDER, gain_fn=jrm.linear_gain).compute()
+    close(ndcg, linear / ideal)
+    assert f"{ndcg:.3f}" == "0.961"
+
+
+def test_the_ideal_is_of_the_pool():
+    """Two judged documents that were never retrieved belong to the ideal order."""
+    retrieved = jrm.rank_retrieved(
+        LABELS, pool_labels=jnp.array([3, 3, 3, 2, 2, 2, 1, 0])
+    )
+    linear = 3 + 2 / log2(3) + 3 / 2 + 1 / log2(6) + 2 / log2(7)
+    ideal = 3 + 3 / log2(3) + 3 / 2 + 2 / log2(5) + 2 / log2(6) + 2 / log2(7)
+    assert round(ideal, 3) == 8.740
+    found = jrm.ndcg.of(retrieved, k=6, gain_fn=jrm.linear_gain)
+    close(found.values, linear / ideal)
+
+
+def test_a_cut_list_of_eight():
+    """A published value of nDCG@6, with the full list as the pool."""
+    labels = jnp.array([3, 2, 3, 0, 1, 2, 3, 0])
+    scores = jnp.array([0.94, 0.93, 0.92, 0.91, 0.8, 0.7, 0.6, 0.5])
+    found = jrm.ndcg(labels, scores, k=6, gain_fn=jrm.linear_gain).compute()
+    close(found, 0.8183541904922857)
+
+
+def test_retrieved_without_one_relevant_document():
+    """Retrieved A B C D E; relevant are A, C, E and Q, which was not retrieved."""
+    labels = jnp.array([1, 0, 1, 0, 1])
+    by_number = jrm.rank_retrieved(labels, num_relevant=4)
+    by_pool = jrm.rank_retrieved(labels, pool_labels=jnp.array([1, 0, 1, 0, 1, 1]))
+    for retrieved in (by_number, by_pool):
+        found = jrm.measure(("p@3,4,5", "r@3,4,5", "f1@3,4,5"), retrieved)
+        close(found["p@3,4,5"].values, [2 / 3, 2 / 4, 3 / 5])
+        close(found["r@3,4,5"].values, [2 / 4, 2 / 4, 3 / 4])
+        close(found["f1@3,4,5"].values, [4 / 7, 1 / 2, 2 / 3])
+
+
+def test_three_documents():
+    """Exponential gains 7, 3 and 0."""
+    down = -jnp.arange(3.0)
+    best = 7 + 3 / log2(3)
+    close(jrm.dcg(jnp.array([3, 2, 0]), down).compute(), best)
+    close(jrm.ndcg(jnp.array([3, 2, 0]), down).compute(), 1)
+    close(jrm.ndcg(jnp.array([2, 3, 0]), down).compute(), (3 + 7 / log2(3)) / best)
+    assert round(best, 3) == 8.893
+
+
+def test_two_tied_documents():
+    """The one relevant of two tied documents is first half of the time."""
+    labels, scores = jnp.array([0, 1]), jnp.array([1.0, 1.0])
+    close(jrm.reciprocal_rank(labels, scores).compute(), (1 + 1 / 2) / 2)
+    close(jrm.precision(labels, scores, k=1).compute(), 1 / 2)
+    close(jrm.ndcg(labels, scores).compute(), (1 + 1 / log2(3)) / 2)
+    policies = {"best": 1, "worst": 1 / 2, "stable": 1 / 2}
+    for ties, value in policies.items():
+        close(jrm.reciprocal_rank(labels, scores, ties=ties).compute(), value)
+    drawn = jrm.reciprocal_rank(labels, scores, key=jax.random.key(0)).compute()
+    assert float(drawn) in (1.0, 0.5)
+
+
+def test_item_weights():
+    """A weight weighs its gain against the mean weight of the relevant."""
+    labels, weights = jnp.array([1, 0, 1]), jnp.array([1.0, 5.0, 3.0])
+    scores = jnp.array([3.0, 2.0, 1.0])
+    mean_weight = (1 + 3) / 2
+    lists = jrm.average_precision.per_list(labels, scores, None, weights)
+    close(lists.values, (1 / mean_weight * 1 + 3 / mean_weight * 2 / 3) / 2)
+    close(lists.weights, mean_weight)
+    lists = jrm.ndcg.per_list(labels, scores, None, weights)
+    close(lists.values, (1 + 3 / 2) / (3 + 1 / log2(3)))
+    close(jrm.precision.per_list(labels, scores, None, weights, k=2).values, 1 / 2)
+    ignored = jnp.array([0.0, 5.0, 3.0])  # no weight: as if masked
+    close(jrm.reciprocal_rank.per_list(labels, scores, None, ignored).values, 1 / 2)
+
+
+def test_retrieved_padding_moves_up():
+    """What is masked leaves the ranking, and later items move up."""
+    labels = jnp.array([[0, 9, 1, 1], [1, 0, -1, 1]])
+    mask = jnp.array([[True, False, True, True], [True, True, True, True]])
+    retrieved = jrm.rank_retrieved(labels, mask)
+    close(jrm.reciprocal_rank.of(retrieved).values, [1 / 2, 1])
+    close(
+        jrm.average_precision.of(retrieved).values,
+        [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3) / 2],
+    )
+    found = jrm.ndcg.of(retrieved, k=2).values
+    close(found, [(1 / log2(3)) / (1 + 1 / log2(3)), 1 / (1 + 1 / log2(3))])
+
+
+def test_retrieved_equals_ranked(rng):
+    """A list given in its own order is the list ranked."""
+    labels = rng.choice([-1, 0, 1, 2, 0.5], (7, 12)).astype(np.float32)
+    weights = rng.gamma(2, size=(7, 12)).astype(np.float32)
+    down = np.broadcast_to(-np.arange(12.0, dtype=np.float32), labels.shape)
+    names = ("ndcg@3", "dcg", "map", "ap@2,5", "mrr", "rprec", "p@1,4", "hit_rate@3")
+    ranked = jrm.measure(names, jrm.rank(labels, down, None, weights))
+    retrieved = jrm.measure(names, jrm.rank_retrieved(labels, None, weights))
+    for name in names:
+        for part in ("values", "weights", "defined"):
+            one, two = (np.asarray(getattr(x[name], part)) for x in (ranked, retrieved))
+            np.testing.assert_allclose(one, two, rtol=1e-6, err_msg=name)
+
+
+def test_nothing_retrieved():
+    """A query that retrieved nothing scores 0 and counts; one that has nothing does not."""
+    nothing = jnp.full((2, 3), -1)
+    retrieved = jrm.rank_retrieved(nothing, num_relevant=jnp.array([2, 0]))
+    state = jrm.recall.of(retrieved, k=2).mean()
+    assert state.lists == 1 and state.compute() == 0 and state.undefined == 0
+    pool = jrm.rank_retrieved(nothing, pool_labels=jnp.array([[1, 0], [-1, -1]]))
+    state = jrm.ndcg.of(pool, k=2).mean()
+    assert state.lists == 1 and state.compute() == 0
+
+
+def test_keras_rs_list_weights_depend_on_the_batch():
+    """A list with nothing relevant weighs what the others of its batch weigh."""
+    labels = jnp.array([[1, 0], [1, 0], [0, 0]])
+    weights = jnp.array([[1.0, 1.0], [5.0, 5.0], [1.0, 1.0]])
+    close(jrm.compat.keras_rs_list_weights(labels, weights), [1, 5, 3])
+    close(jrm.compat.keras_rs_list_weights(labels[1:], weights[1:]), [5, 5])
+    close(jrm.compat.keras_rs_list_weights(labels[2:], weights[2:]), [1])
+    masked = jnp.zeros((3, 2), bool)
+    close(jrm.compat.keras_rs_list_weights(labels, weights, masked), [0, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["exponential_gain", "linear_gain"])
+def test_gains(name):
+    """Exact for integers, accurate for small labels."""
+    gain = getattr(jrm, name)
+    labels = np.array([0, 1, 2, 24, 100, 127, 1e-6, 0.5, 3.7], np.float32)
+    exact = 2.0 ** labels.astype(np.float64) - 1 if name[0] == "e" else labels
+    close(gain(jnp.asarray(labels)), exact, rtol=3e-7)
+    whole = labels[:4]
+    np.testing.assert_array_equal(np.asarray(gain(jnp.asarray(whole))), exact[:4])
+
+
+def test_discounts():
+    """Multipliers, never divisors."""
+    ranks = jnp.array([1.0, 2.0, 7.0])
+    close(jrm.log2_discount(ranks), [1, 1 / log2(3), 1 / 3])
+    close(jrm.log_discount(2)(ranks), [1, 1 / log2(3), 1 / 3], rtol=1e-6)
+    close(jrm.reciprocal_discount(ranks), [1, 1 / 2, 1 / 7])
