@@ -16,16 +16,12 @@ from jax import lax
 from jax_rank_metrics._types import pytree
 
 
-def _exact_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
     high = a + b
     b_seen = high - a
-    return high, (a - (high - b_seen)) + (b - b_seen)
-
-
-def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # The same for sums that may be infinite, which leave nothing over.
-    high, low = _exact_sum(a, b)
+    low = (a - (high - b_seen)) + (b - b_seen)
+    # An infinite sum leaves nothing over.
     return high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
 
 
@@ -97,13 +93,10 @@ class Pair:
         zero = jnp.zeros((), self.high.dtype)
 
         def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
-            high, low = _exact_sum(x[0], y[0])
-            low = low + (x[1] + y[1])
-            total = high + low
-            return total, low - (total - high)
+            total = Pair(*x) + Pair(*y)
+            return total.high, total.low
 
-        high, low = lax.reduce((self.high, self.low), (zero, zero), add, axes)
-        return Pair(*_two_sum(high, jnp.where(jnp.isfinite(high), low, zero)))
+        return Pair(*lax.reduce((self.high, self.low), (zero, zero), add, axes))
 
 
 class Digits(NamedTuple):
@@ -130,7 +123,7 @@ class Digits(NamedTuple):
     def split(self, x: jax.Array, exponent: jax.Array) -> list[jax.Array]:
         """Digits of `x`, each an integer array, the most significant first."""
         step = 2.0**self.bits
-        rest = _scale(x, -(exponent + 1))
+        rest = scale(x, -(exponent + 1))
         digits = []
         for _ in range(self.number):
             rest = rest * step
@@ -145,7 +138,7 @@ class Digits(NamedTuple):
         total = jnp.zeros_like(count)
         for place, digit in reversed(list(enumerate(sums, 1))):
             total = total + digit.astype(dtype) * (2.0 ** (-place * self.bits))
-        return _scale(total / count, exponent + 1)
+        return scale(total / count, exponent + 1)
 
 
 def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -187,8 +180,8 @@ def exponent(x: jax.Array) -> jax.Array:
     return (bits >> info.nmant) + (info.minexp - 1)
 
 
-def _scale(x: jax.Array, n: jax.Array) -> jax.Array:
-    # x·2^n in two exact steps, since 2^n alone may be beyond the dtype.
+def scale(x: jax.Array, n: jax.Array) -> jax.Array:
+    """`x·2^n` without rounding; in two steps, since 2^n alone may be beyond the dtype."""
     info = jnp.finfo(x.dtype)
     for step in (n >> 1, n - (n >> 1)):
         bits = (step - (info.minexp - 1)) << info.nmant

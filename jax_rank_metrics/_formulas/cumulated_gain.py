@@ -9,7 +9,7 @@ from jax_rank_metrics._gains import exponential_gain, linear_gain, log2_discount
 from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._sums import ratio
+from jax_rank_metrics._sums import exponent, ratio, scale
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 PerItem = Callable[[Items], jax.Array]
@@ -97,7 +97,7 @@ def ndcg(
         trec_eval `ndcg_cut`.
     """
     ks = ranking.cutoffs(k)
-    gains = _shares_of_largest(ranking, _gains(gain_fn))
+    gains = _scaled(ranking, _gains(gain_fn))
     found = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
     ideal = ranking.ideal(_weighed(gains), discount_fn, ks)
     defined = ranking.pool_max(_gains(gain_fn)) > 0
@@ -111,7 +111,7 @@ def _gained(
     ks = ranking.cutoffs(k)
     gains = _gains(gain_fn)
     values = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
-    item_weight = ranking.item_weight(_shares_of_largest(ranking, gains))
+    item_weight = ranking.item_weight(_scaled(ranking, gains))
     if item_weight is not None:
         values = ratio(values, item_weight[..., None])
     return ranking.per_list(values, ranking.counts, item_weight, k)
@@ -136,15 +136,16 @@ def _weighed(gains: PerItem) -> PerItem:
     return weighed
 
 
-def _shares_of_largest(ranking: Ranking, gains: PerItem) -> PerItem:
-    """Gains as shares of the largest in the pool, whose sums cannot overflow."""
+def _scaled(ranking: Ranking, gains: PerItem) -> PerItem:
+    """Gains times a power of two that makes the largest of the pool about 1.
 
-    def shares(items: Items) -> jax.Array:
+    That rounds nothing, and no sum of them overflows, whatever the labels.
+    """
+
+    def scaled(items: Items) -> jax.Array:
         largest = items.axis.spread(ranking.pool_max(gains))
         own = gains(items)
-        some = largest > 0
-        # By comparison, so that it is 1 for the largest even if that is inf.
-        share = jnp.where(own < largest, own / jnp.where(some, largest, 1), 1)
-        return jnp.where(some, share, 0)
+        finite = scale(own, -exponent(largest))
+        return jnp.where(jnp.isinf(largest), (own == largest).astype(own.dtype), finite)
 
-    return shares
+    return scaled
