@@ -41,12 +41,11 @@ def check(
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
     weights = _inputs.weights_for(labels, weights)
-    try:
-        np.asarray(labels), np.asarray(scores), np.asarray(weights)
-    except jax.errors.TracerArrayConversionError as error:
-        raise TypeError(
-            "labels, scores or weights are traced; call check outside jax.jit"
-        ) from error
+    for name, value in (("labels", labels), ("scores", scores), ("weights", weights)):
+        try:
+            np.asarray(value)
+        except jax.errors.TracerArrayConversionError as error:
+            raise TypeError(f"{name} is traced; call check outside jax.jit") from error
     exists = jnp.ones(labels.shape, bool) if mask is None else mask
     if weights is not None:
         _report("weights", weights, ~(weights >= 0), "pass weights of at least 0")

@@ -86,6 +86,7 @@ def measure(metrics: _names.Metrics, ranking: Ranking) -> dict[str, PerList]:
     Raises:
         ValueError: if a name is unknown, or a cutoff lies beyond the ranking.
 
+    >>> from jax_rank_metrics import rank_retrieved
     >>> ranking = rank_retrieved(jnp.array([0, 1]))
     >>> [f"{lists.values:.1f}" for lists in measure(("mrr", "p@1"), ranking).values()]
     ['0.5', '0.0']
@@ -98,6 +99,7 @@ def measure(metrics: _names.Metrics, ranking: Ranking) -> dict[str, PerList]:
 def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     """The state of every `PerList` in a pytree; see `PerList.mean`.
 
+    >>> from jax_rank_metrics import rank_retrieved
     >>> states = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
     >>> f"{states['mrr'].compute():.2f}"
     '0.75'
@@ -116,6 +118,7 @@ def merge(*states: Any) -> Any:
     Raises:
         ValueError: if there is no state, or structures or shapes differ.
 
+    >>> from jax_rank_metrics import rank_retrieved
     >>> state = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
     >>> int(merge(state, state)["mrr"].lists)
     4
@@ -136,6 +139,7 @@ def reduce(stacked: Any) -> Any:
     Raises:
         ValueError: if a state has no leading axis.
 
+    >>> from jax_rank_metrics import rank_retrieved
     >>> labels = jnp.array([[0, 1], [1, 0]])
     >>> stacked = jax.vmap(lambda y: mean(measure(("mrr",), rank_retrieved(y))))(labels)
     >>> f"{reduce(stacked)['mrr'].compute():.2f}"

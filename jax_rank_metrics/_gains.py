@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _sums
+from jax_rank_metrics._types import Number
 
 
 def exponential_gain(labels: jax.Array) -> jax.Array:
@@ -77,7 +78,7 @@ class log_discount:
         ValueError: if the base is not above 1.
     """
 
-    base: float
+    base: Number
 
     def __post_init__(self) -> None:
         if not self.base > 1:

@@ -8,7 +8,7 @@ from jax import lax
 from jax.scipy.special import ndtri
 
 from jax_rank_metrics._sums import Pair
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._types import Number, pytree
 
 
 @pytree()
@@ -125,7 +125,7 @@ class Mean:
         """
         return _std_error(self)
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[jax.Array, jax.Array]:
+    def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of a normal interval, each `[*k]`; not clipped to [0, 1].
 
         Args:
@@ -219,7 +219,7 @@ def _std_error(state: Mean) -> jax.Array:
 
 
 @jax.jit
-def _confidence_interval(state: Mean, level: float) -> tuple[jax.Array, jax.Array]:
+def _confidence_interval(state: Mean, level: Number) -> tuple[jax.Array, jax.Array]:
     mean = _compute(state)
     upper = (1 + jnp.asarray(level, mean.dtype)) / 2
     margin = ndtri(upper) * _std_error(state)

@@ -12,7 +12,7 @@ from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._rows import Rows
 from jax_rank_metrics._sums import ratio
 from jax_rank_metrics._tie_groups import TieGroups
-from jax_rank_metrics._types import Cutoffs, Discount, pytree
+from jax_rank_metrics._types import Cutoffs, Discount, Number, pytree
 
 
 @pytree()
@@ -24,7 +24,7 @@ class Items:
     weights: jax.Array | None
     axis: Rows
 
-    def relevant(self, threshold: float) -> jax.Array:
+    def relevant(self, threshold: Number) -> jax.Array:
         """Which items exist and have at least this label, bool."""
         return (self.labels >= threshold) & self.exists
 
@@ -123,7 +123,7 @@ class Ranking:
             return ranked
         return self.groups.mean(ranked, of(self._pool()))
 
-    def group(self, relevance_threshold: float) -> Group:
+    def group(self, relevance_threshold: Number) -> Group:
         """Tied and relevant items around every rank."""
         relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
         if self.groups is None:
@@ -138,7 +138,7 @@ class Ranking:
             counted = (self.groups.size, place, inside, before)
         return Group(*(x.astype(self.dtype) for x in counted))
 
-    def relevant_at_rank(self, relevance_threshold: float) -> jax.Array:
+    def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""
         group = self.group(relevance_threshold)
         return group.relevant / jnp.maximum(group.size, 1)
@@ -164,7 +164,9 @@ class Ranking:
         ]
         return jnp.stack(depths, axis=-1).astype(self.dtype)
 
-    def first_relevant(self, relevance_threshold: float) -> tuple[jax.Array, jax.Array]:
+    def first_relevant(
+        self, relevance_threshold: Number
+    ) -> tuple[jax.Array, jax.Array]:
         """Probabilities of the first relevant item, at every rank.
 
         That it is here, and that it is neither here nor before.
@@ -197,7 +199,7 @@ class Ranking:
             )
         return self.pool
 
-    def num_relevant(self, relevance_threshold: float) -> jax.Array:
+    def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Relevant items of the pool, `[*lists]` floats."""
         if self.known_relevant is not None:
             return self.known_relevant.astype(self.dtype)

@@ -12,7 +12,7 @@ from jax import lax
 
 from jax_rank_metrics import _ordering
 from jax_rank_metrics._sums import total
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._types import Number, pytree
 
 
 @pytree()
@@ -54,7 +54,7 @@ class Rows:
         """Products of each item and those before it."""
         return lax.associative_scan(jnp.multiply, x, axis=-1)
 
-    def previous(self, x: jax.Array, first: float) -> jax.Array:
+    def previous(self, x: jax.Array, first: Number) -> jax.Array:
         """What stood one place earlier; `first` at the first place."""
         padding = [*[(0, 0, 0)] * (x.ndim - 1), (1, -1, 0)]
         return lax.pad(x, jnp.asarray(first, x.dtype), padding)
@@ -87,7 +87,7 @@ class Rows:
     def _column(self, cuts: list[int], like: jax.Array) -> jax.Array:
         return jnp.asarray(cuts, like.dtype).reshape((1,) * (like.ndim - 1) + (-1, 1))
 
-    def _to(self, x: jax.Array, k: int | None, beyond: float) -> jax.Array:
+    def _to(self, x: jax.Array, k: int | None, beyond: Number) -> jax.Array:
         if k is None:
             return x
         if self.given is None:

@@ -18,9 +18,11 @@ Labels = Shaped[ArrayLike, "*lists items"]
 Scores = Shaped[ArrayLike, "*lists items"]
 Mask = Shaped[ArrayLike, "*lists items"]
 Weights = Shaped[ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
+Pool = Shaped[ArrayLike, "*lists pool"]
 PerListInput = Shaped[ArrayLike, "*lists"]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 
+Number = float | int
 Cutoffs = int | Sequence[int | None] | None
 Ties = Literal["expected", "random", "stable", "best", "worst"]
 Undefined = Literal["zero", "one", "skip"]

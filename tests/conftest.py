@@ -48,3 +48,15 @@ def lowering():
             jax.clear_caches()
 
     return force
+
+
+def pytest_collection_modifyitems(items):
+    """Keeps together, under `--dist loadgroup`, tests that share compilations."""
+    for item in items:
+        group = item.path.stem
+        if group == "test_laws":
+            parameters = item.callspec.params
+            ks = parameters.get("ks", "")
+            group = f"{group}-{ks}-{parameters.get('ties')}"
+        if group not in ("test_meshes", "test_compilation"):
+            item.add_marker(pytest.mark.xdist_group(group))

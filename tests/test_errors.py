@@ -117,7 +117,7 @@ CASES = {
     "check labels": (ValueError, "labels is nan at (1, 2)", lambda: jrm.check(Y.at[1, 2].set(jnp.nan), S)),
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(Y.at[0, 0].set(128), S)),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1)),
-    "check traced": (TypeError, "labels, scores or weights are traced", lambda: jax.jit(jrm.check)(Y, S)),
+    "check traced": (TypeError, "labels is traced", lambda: jax.jit(jrm.check)(Y, S)),
     "keras shapes": (ValueError, "labels has shape (3,)", lambda: jrm.compat.keras_rs_list_weights(Y[0], Y[0])),
 }  # fmt: skip
 

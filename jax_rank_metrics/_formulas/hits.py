@@ -8,7 +8,7 @@ from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sums import ratio
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import Cutoffs, Number
 
 
 @metric()
@@ -17,7 +17,7 @@ def precision(
     *,
     k: Cutoffs = None,
     denominator: str = "retrieved",
-    relevance_threshold: float = 1.0,
+    relevance_threshold: Number = 1.0,
 ) -> PerList:
     """Precision: the share of ranks 1..k that is relevant.
 
@@ -53,7 +53,7 @@ def recall(
     *,
     k: Cutoffs = None,
     denominator: str = "relevant",
-    relevance_threshold: float = 1.0,
+    relevance_threshold: Number = 1.0,
 ) -> PerList:
     """Recall: the share of the relevant items of the pool that ranks 1..k hold.
 
@@ -89,8 +89,8 @@ def f_score(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    beta: float = 1.0,
-    relevance_threshold: float = 1.0,
+    beta: Number = 1.0,
+    relevance_threshold: Number = 1.0,
 ) -> PerList:
     """F_β: `(1 + β²)·P·R / (β²·P + R)` of precision and recall at k, as by default.
 
@@ -122,7 +122,7 @@ def f_score(
 
 @metric()
 def hit_rate(
-    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: float = 1.0
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
     """Hit rate, or success: 1 if any of ranks 1..k is relevant.
 
@@ -147,7 +147,7 @@ def hit_rate(
 
 
 @metric()
-def r_precision(ranking: Ranking, *, relevance_threshold: float = 1.0) -> PerList:
+def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """R-precision: precision at rank R, R being the relevant items of the pool.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists.
@@ -170,16 +170,16 @@ def r_precision(ranking: Ranking, *, relevance_threshold: float = 1.0) -> PerLis
     return _binary(ranking, values, relevance_threshold, None)
 
 
-def _threshold(value: float) -> float:
+def _threshold(value: Number) -> float:
     return _inputs.positive("relevance_threshold", value)
 
 
-def _hits(ranking: Ranking, ks: tuple[int | None, ...], threshold: float) -> jax.Array:
+def _hits(ranking: Ranking, ks: tuple[int | None, ...], threshold: Number) -> jax.Array:
     return ranking.sum_to(ranking.relevant_at_rank(_threshold(threshold)), ks)
 
 
 def _binary(
-    ranking: Ranking, values: jax.Array, threshold: float, k: Cutoffs
+    ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
 ) -> PerList:
     defined = ranking.num_relevant(threshold) > 0
     weight = ranking.item_weight(lambda items: items.relevant(threshold))

@@ -7,7 +7,7 @@ from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._sums import ratio
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import Cutoffs, Number
 
 
 @metric(closed_form=lambda own: own["denominator"] != "hits")
@@ -16,7 +16,7 @@ def average_precision(
     *,
     k: Cutoffs = None,
     denominator: str = "relevant",
-    relevance_threshold: float = 1.0,
+    relevance_threshold: Number = 1.0,
 ) -> PerList:
     """Average precision: `Σ precision@rank` over relevant ranks up to k, / denominator.
 
@@ -76,7 +76,7 @@ def average_precision(
 
 @metric()
 def reciprocal_rank(
-    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: float = 1.0
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
     """Reciprocal rank: `1 / rank` of the first relevant item, 0 beyond k.
 
