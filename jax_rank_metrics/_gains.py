@@ -29,7 +29,8 @@ def exponential_gain(labels: jax.Array) -> jax.Array:
         Burges et al., Learning to rank using gradient descent, ICML 2005.
     """
     # 2^(i+f) − 1 = 2^i·(2^f − 1) + (2^i − 1), which rounds nothing where f is 0.
-    labels = labels.astype(jnp.promote_types(labels.dtype, jnp.float32))
+    if labels.dtype != jnp.float64:
+        labels = labels.astype(jnp.float32)
     info = jnp.finfo(labels.dtype)
     whole = jnp.clip(jnp.floor(labels), 0, info.maxexp)
     fraction = labels - whole

@@ -188,7 +188,7 @@ def _tie_breaks(
         keys = [float_key(x) for x in (labels, *weights)]
         return [_integer_level(key if ties == "best" else ~key) for key in keys]
     if key is not None:
-        bits = jax.random.bits(key, labels.shape)
+        bits = jax.random.bits(key, labels.shape, jnp.uint32)
     else:
         bits = _mix(lax.broadcasted_iota(jnp.uint32, labels.shape, labels.ndim - 1))
     return [_integer_level(lax.bitcast_convert_type(bits, jnp.int32))]

@@ -10,8 +10,8 @@ import pytest
 
 import jax_rank_metrics as jrm
 
-Y = jnp.zeros((2, 3))
-S = jnp.zeros((2, 3))
+Y = jnp.zeros((2, 3), jnp.float32)
+S = jnp.zeros((2, 3), jnp.float32)
 KEY = jax.random.key(0)
 NDCG = functools.partial(jrm.ndcg, Y, S)
 RANK = functools.partial(jrm.rank, Y, S)
@@ -38,11 +38,11 @@ CASES = {
     # dtypes
     "complex scores": (TypeError, "scores: dtype is complex64.*float array", lambda: jrm.ndcg(Y, S.astype(jnp.complex64))),
     "text labels": (TypeError, "labels: .*array of numbers", lambda: jrm.ndcg(np.array([["a"]]), S)),
-    "float mask": (TypeError, "mask: dtype is float32; pass mask != 0", lambda: NDCG(jnp.ones((2, 3)))),
+    "float mask": (TypeError, "mask: dtype is float32; pass mask != 0", lambda: NDCG(Y)),
     "integer mask": (TypeError, "mask: dtype is int32; pass mask != 0", lambda: NDCG(jnp.ones((2, 3), jnp.int32))),
     "no labels": (TypeError, "labels: got NoneType", lambda: jrm.ndcg(None, S)),
     "seed as key": (TypeError, "key: got int.*jax.random.key(0)", lambda: NDCG(key=0)),
-    "float key": (TypeError, "key: dtype is float32", lambda: NDCG(key=jnp.zeros(2))),
+    "float key": (TypeError, "key: dtype is float32", lambda: NDCG(key=Y[0])),
     # k
     "k zero": (ValueError, "k is 0.*k >= 1", lambda: NDCG(k=0)),
     "k negative": (ValueError, "k is (5, -1).*k >= 1", lambda: NDCG(k=(5, -1))),

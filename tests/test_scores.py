@@ -109,7 +109,7 @@ def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
         scores, rungs, mask = ladder(dtype, rng, padding=3)
         labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
         # The same lists with small integer scores, which have no edges.
-        plain = -rungs.astype(np.float32)
+        plain = -rungs.astype(np.float64 if dtype == "float64" else np.float32)
         for k in (1, 4):
             found = jrm.ndcg.per_list(labels, scores, mask, k=k)
             expected = jrm.ndcg.per_list(labels, plain, mask, k=k)
