@@ -129,7 +129,7 @@ def merge(*states: Any) -> Any:
     _only(first, Mean, "states")
     for other in others:
         _same_states(first, other)
-        first = _in_order(first, _merge(first, other))
+        first = _in_order(first, _mean.merge_two(first, other))
     return first
 
 
@@ -152,7 +152,7 @@ def reduce(stacked: Any) -> Any:
                 "stacked holds a state without a leading axis; pass states stacked by "
                 "vmap, scan or pmap"
             )
-    return _in_order(stacked, _reduce(stacked))
+    return _in_order(stacked, _mean.reduce_axis(stacked))
 
 
 def all_reduce(states: Any, axis_name: Any) -> Any:
@@ -256,13 +256,3 @@ def _same_states(first: Any, other: Any) -> None:
                 f"states differ in shape: {shapes[0]} and {shapes[1]}; pass states of the "
                 "same cutoffs"
             )
-
-
-@jax.jit
-def _merge(a: Any, b: Any) -> Any:
-    return _mean.merge_two(a, b)
-
-
-@jax.jit
-def _reduce(stacked: Any) -> Any:
-    return _mean.reduce_axis(stacked)

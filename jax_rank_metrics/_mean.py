@@ -105,11 +105,11 @@ class Mean:
 
     def merge(self, other: "Mean") -> "Mean":
         """The state of the lists of both."""
-        return _merge(self, other)
+        return merge_two(self, other)
 
     def reduce(self) -> "Mean":
         """Merges along a leading axis that vmap, scan or pmap has added to every leaf."""
-        return _reduce(self)
+        return reduce_axis(self)
 
     def compute(self) -> jax.Array:
         """The weighted mean, `[*k]`; 0 where nothing counted."""
@@ -146,14 +146,13 @@ def _sums_of(axes: tuple[int, ...], *pairs: Pair) -> list[Pair]:
     return [Pair(sums.high[..., i], sums.low[..., i]) for i in range(len(pairs))]
 
 
-def merge_two(a: Mean, b: Mean) -> Mean:
-    """Adds the sums and the counts."""
-    pairs = jax.tree.map(
-        lambda x, y: x + y, a, b, is_leaf=lambda x: isinstance(x, Pair)
-    )
-    return pairs
+@jax.jit
+def merge_two(a: Any, b: Any) -> Any:
+    """Adds the sums and the counts of two pytrees of states."""
+    return jax.tree.map(lambda x, y: x + y, a, b, is_leaf=lambda x: isinstance(x, Pair))
 
 
+@jax.jit
 def reduce_axis(stacked: Any) -> Any:
     """Merges states along the leading axis of every leaf."""
 
@@ -178,16 +177,6 @@ def all_reduce_axis(states: Any, axis_name: Any) -> Any:
         )
 
     return reduce_axis(jax.tree.map(slots, states))
-
-
-@jax.jit
-def _merge(a: Mean, b: Mean) -> Mean:
-    return merge_two(a, b)
-
-
-@jax.jit
-def _reduce(state: Mean) -> Mean:
-    return reduce_axis(state)
 
 
 def _ratio(state: Mean) -> Pair:

@@ -9,6 +9,8 @@ import oracle
 
 import jax_rank_metrics as jrm
 
+POLICIES = (None, "expected", "random", "stable", "best", "worst")
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:

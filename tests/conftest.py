@@ -14,9 +14,9 @@ jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-from jax_rank_metrics import _ordering  # noqa: E402  (after the flags)
+from cases import POLICIES  # noqa: E402  (after the flags, as the next)
 
-POLICIES = (None, "expected", "random", "stable", "best", "worst")
+from jax_rank_metrics import _ordering  # noqa: E402
 
 
 @pytest.fixture(params=POLICIES, ids=str)

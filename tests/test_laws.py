@@ -9,13 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, metrics
+from cases import CASES, POLICIES, metrics
 
 import jax_rank_metrics as jrm
 
 KS = (1, 5, 10)
 ITEMS = 48
-POLICIES = (None, "expected", "random", "stable", "best", "worst")
 LISTS = 12
 KEY = 11
 
