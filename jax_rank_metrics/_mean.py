@@ -1,6 +1,8 @@
 """The mergeable state: a weighted mean kept as sums that do not drift."""
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -59,30 +61,7 @@ class Mean:
             defined: `[*lists]` bool, whether each value is the list's own.
             counts: `[*lists]` bool, lists to let in; None is all.
         """
-        dtype = jax.dtypes.canonicalize_dtype(float)
-        enters = weights > 0 if counts is None else (weights > 0) & counts
-        axes = tuple(range(weights.ndim))
-        weight = jnp.where(enters, weights, 0).astype(dtype)
-        per_k = values.ndim > weights.ndim
-        spread = weight[..., None] if per_k else weight
-        value = jnp.where(spread > 0, values.astype(dtype), jnp.zeros((), dtype))
-        weighted = Pair.product(jnp.broadcast_to(spread, value.shape), value)
-        square = Pair.product(weight, weight)
-        by_weight = jax.tree.map(
-            lambda x: jnp.broadcast_to(x, value.shape), Pair.of(spread)
-        )
-        undefined = (weights > 0) & ~defined
-        per_cutoff = _sums_of(axes, weighted, weighted * by_weight, weighted * weighted)
-        per_list = _sums_of(axes, Pair.of(weight), square)
-        return cls(
-            weighted=per_cutoff[0],
-            weight=per_list[0],
-            weight2=per_list[1],
-            weighted1=per_cutoff[1],
-            weighted2=per_cutoff[2],
-            lists=jnp.sum(enters, dtype=jnp.int32),
-            undefined=jnp.sum(undefined, dtype=jnp.int32),
-        )
+        return means_of([ValuesOfLists(values, weights, defined, counts)])[0]
 
     @classmethod
     def empty(cls, shape: tuple[int, ...] = ()) -> "Mean":
@@ -139,11 +118,67 @@ class Mean:
         return _confidence_interval(self, level)
 
 
-def _sums_of(axes: tuple[int, ...], *pairs: Pair) -> list[Pair]:
-    # Stacked, so that one reduction adds them all.
-    stacked: Pair = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *pairs)
+class ValuesOfLists(NamedTuple):
+    """What `Mean.of` takes."""
+
+    values: jax.Array
+    weights: jax.Array
+    defined: jax.Array
+    counts: jax.Array | None
+
+
+def means_of(metrics: Sequence[ValuesOfLists]) -> list[Mean]:
+    """`Mean.of` each of several metrics of the same lists, in one reduction for all.
+
+    The arithmetic of pairs is long; one copy for all metrics compiles several times
+    faster than a copy for each.
+    """
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    axes = tuple(range(metrics[0].weights.ndim))
+    values, weights, enters, undefined = [], [], [], []
+    for one in metrics:
+        has_weight = one.weights > 0
+        enter = has_weight if one.counts is None else has_weight & one.counts
+        weight = jnp.where(enter, one.weights, 0).astype(dtype)[..., None]
+        value = one.values.reshape((*one.weights.shape, -1)).astype(dtype)
+        values.append(jnp.where(weight > 0, value, jnp.zeros((), dtype)))
+        weights.append(jnp.broadcast_to(weight, value.shape))
+        enters.append(enter)
+        undefined.append(has_weight & ~one.defined)
+    value, weight = (jnp.concatenate(x, axis=-1) for x in (values, weights))
+    weighted = Pair.product(weight, value)
+    terms = (
+        weighted,
+        weighted.times(weight),
+        weighted * weighted,
+        Pair.of(weight),
+        Pair.product(weight, weight),
+    )
+    stacked: Pair = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *terms)
     sums = stacked.sum(axes)
-    return [Pair(sums.high[..., i], sums.low[..., i]) for i in range(len(pairs))]
+    counts = jnp.sum(jnp.stack([*enters, *undefined], -1), axes, dtype=jnp.int32)
+
+    def column(own: slice | int, term: int, shape: tuple[int, ...] = ()) -> Pair:
+        high, low = (x[own, term].reshape(shape) for x in (sums.high, sums.low))
+        return Pair(high, low)
+
+    states, start = [], 0
+    for place, one in enumerate(metrics):
+        per_k = one.values.shape[len(axes) :]
+        own = slice(start, start + math.prod(per_k))
+        states.append(
+            Mean(
+                weighted=column(own, 0, per_k),
+                weight=column(start, 3),
+                weight2=column(start, 4),
+                weighted1=column(own, 1, per_k),
+                weighted2=column(own, 2, per_k),
+                lists=counts[place],
+                undefined=counts[len(metrics) + place],
+            )
+        )
+        start = own.stop
+    return states
 
 
 @jax.jit

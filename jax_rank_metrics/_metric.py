@@ -10,7 +10,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _sources
 from jax_rank_metrics._mean import Mean
-from jax_rank_metrics._per_list import PerList, mean_of
+from jax_rank_metrics._per_list import PerList, means_of
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._types import (
     Key,
@@ -227,4 +227,5 @@ def evaluate_lists(
 ) -> dict[str, Mean]:
     """Ranks once, reads every metric, takes every mean."""
     values = read(bounds, _rank(bounds, lists, ties))
-    return {name: mean_of(value, undefined) for name, value in values.items()}
+    means = means_of(list(values.values()), undefined)
+    return dict(zip(values, means, strict=True))

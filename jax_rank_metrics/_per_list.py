@@ -1,9 +1,12 @@
 """One value per list, before any mean is taken."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _mean
 from jax_rank_metrics._mean import Mean
 from jax_rank_metrics._types import Undefined, pytree
 
@@ -39,20 +42,23 @@ class PerList:
         ['0.50', '0.83', '0.75']
         """
         _inputs.option("undefined", undefined, _inputs.UNDEFINED)
-        return _mean(self, undefined)
+        return _mean_of(self, undefined)
 
 
-def mean_of(lists: PerList, undefined: str) -> Mean:
-    """`PerList.mean` without its checks and its own compilation."""
-    cutoffs = lists.values.ndim - lists.weights.ndim
-    defined = lists.defined
-    values = lists.values
+def means_of(lists: Sequence[PerList], undefined: str) -> list[Mean]:
+    """`PerList.mean` of several metrics of the same lists, without its checks."""
+    return _mean.means_of([_entering(one, undefined) for one in lists])
+
+
+def _entering(lists: PerList, undefined: str) -> _mean.ValuesOfLists:
+    values, defined = lists.values, lists.defined
     if undefined == "one":
-        at = defined[..., None] if cutoffs else defined
+        at = defined[..., None] if values.ndim > defined.ndim else defined
         values = jnp.where(at, values, jnp.ones_like(values))
-    return Mean.of(
-        values, lists.weights, defined, counts=defined if undefined == "skip" else None
-    )
+    counts = defined if undefined == "skip" else None
+    return _mean.ValuesOfLists(values, lists.weights, defined, counts)
 
 
-_mean = jax.jit(mean_of, static_argnums=1)
+@partial(jax.jit, static_argnums=1)
+def _mean_of(lists: PerList, undefined: str) -> Mean:
+    return means_of([lists], undefined)[0]

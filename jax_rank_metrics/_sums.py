@@ -20,9 +20,7 @@ def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
     high = a + b
     b_seen = high - a
-    low = (a - (high - b_seen)) + (b - b_seen)
-    # An infinite sum leaves nothing over.
-    return high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
+    return high, (a - (high - b_seen)) + (b - b_seen)
 
 
 def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -32,7 +30,13 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     ]
     bits = lax.bitcast_convert_type(x, uint) & jnp.asarray(mask, uint)
     upper = lax.bitcast_convert_type(bits, x.dtype)
-    return upper, jnp.where(jnp.isfinite(x), x - upper, jnp.zeros_like(x))
+    return upper, x - upper
+
+
+def _rounded(a: jax.Array, b: jax.Array) -> jax.Array:
+    # a·b to about a float's precision, and the same whether products are fused or not.
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    return a1 * b1 + (a1 * b2 + a2 * b1)
 
 
 @pytree()
@@ -50,36 +54,43 @@ class Pair:
     @classmethod
     def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
         """`a·b` to the last bit of a pair (underflow apart)."""
-        (a1, a2), (b1, b2) = _halves(a), _halves(b)
+        plain = a * b
+        finite = jnp.isfinite(plain)
+        (a1, a2), (b1, b2) = (_halves(jnp.where(finite, x, 0)) for x in (a, b))
         high, e1 = _two_sum(a1 * b1, a1 * b2)
         high, e2 = _two_sum(high, a2 * b1)
         high, e3 = _two_sum(high, a2 * b2)
         high, low = _two_sum(high, e1 + e2 + e3)
-        plain = a * b
-        finite = jnp.isfinite(plain)
-        return cls(jnp.where(finite, high, plain), jnp.where(finite, low, 0))
+        return cls(jnp.where(finite, high, plain), low)
 
     def __add__(self, other: "Pair") -> "Pair":
         high, low = _two_sum(self.high, other.high)
-        return Pair(*_two_sum(high, low + (self.low + other.low)))
+        high, low = _two_sum(high, low + (self.low + other.low))
+        # An infinite sum leaves nothing over.
+        return Pair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))
 
     def __neg__(self) -> "Pair":
         return Pair(-self.high, -self.low)
 
     def __mul__(self, other: "Pair") -> "Pair":
         main = Pair.product(self.high, other.high)
-        cross = Pair.product(self.high, other.low) + Pair.product(self.low, other.high)
-        finite = jnp.isfinite(main.high)
-        return main + jax.tree.map(lambda x: jnp.where(finite, x, 0), cross)
+        cross = _rounded(self.high, other.low) + _rounded(self.low, other.high)
+        return main + Pair.of(jnp.where(jnp.isfinite(main.high), cross, 0))
+
+    def times(self, x: jax.Array) -> "Pair":
+        """`self·x` for a single float."""
+        main = Pair.product(self.high, x)
+        cross = jnp.where(jnp.isfinite(main.high), _rounded(self.low, x), 0)
+        return main + Pair.of(cross)
 
     def over(self, other: "Pair") -> "Pair":
         """`self / other`, 0 where `other` is 0."""
         some = other.high != 0
         by = jnp.where(some, other.high, jnp.ones_like(other.high))
         first = self.high / by
-        left = self + -(Pair.of(first) * other)
+        left = self + -(other.times(first))
         second = jnp.where(jnp.isfinite(first), left.high / by, jnp.zeros_like(first))
-        ratio = Pair(*_two_sum(first, second))
+        ratio = Pair.of(first) + Pair.of(second)
         return jax.tree.map(lambda x: jnp.where(some, x, jnp.zeros_like(x)), ratio)
 
     def round(self) -> jax.Array:
