@@ -23,6 +23,7 @@ a ranking made by `rank`. The shared arguments are documented there, in `rank`.
 from importlib.metadata import version as _version
 
 from jax_rank_metrics import compat as compat
+from jax_rank_metrics._catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._check import check as check
 from jax_rank_metrics._evaluate import all_reduce as all_reduce
 from jax_rank_metrics._evaluate import compute as compute
@@ -51,7 +52,8 @@ from jax_rank_metrics._mean import Mean as Mean
 from jax_rank_metrics._metric import Metric as Metric
 from jax_rank_metrics._per_list import PerList as PerList
 from jax_rank_metrics._ranking import Ranking as Ranking
+from jax_rank_metrics._retrieved import rank_ids as rank_ids
+from jax_rank_metrics._retrieved import rank_retrieved as rank_retrieved
 from jax_rank_metrics._sources import rank as rank
-from jax_rank_metrics._sources import rank_retrieved as rank_retrieved
 
 __version__ = _version("jax-rank-metrics")

@@ -11,10 +11,11 @@ from jax_rank_metrics._mean import Mean
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._types import (
+    AxisNames,
     Key,
     Labels,
+    ListWeights,
     Mask,
-    PerListInput,
     Scores,
     Ties,
     Undefined,
@@ -31,8 +32,11 @@ def evaluate(
     key: Key | None = None,
     *,
     ties: Ties | None = None,
-    list_weights: PerListInput | None = None,
+    list_weights: ListWeights | None = None,
     undefined: Undefined = "zero",
+    segment_ids: Scores | None = None,
+    num_segments: int | None = None,
+    items_axis: AxisNames | None = None,
 ) -> dict[str, Mean]:
     """Several metrics from one ranking of every list.
 
@@ -50,6 +54,9 @@ def evaluate(
         ties: See `rank`.
         list_weights: See `rank`.
         undefined: See `PerList.mean`.
+        segment_ids: See `rank`.
+        num_segments: See `rank`.
+        items_axis: See `rank`.
 
     Returns:
         A dict from each name to its state, in the order given. A `jax.jit` around the
@@ -66,10 +73,19 @@ def evaluate(
     """
     _inputs.option("undefined", undefined, _inputs.UNDEFINED)
     bounds = _names.bind_all(metrics)
-    lists, policy = _sources.scored_lists(
-        labels, scores, mask, weights, key, ties, list_weights
+    lists, options = _sources.scored_lists(
+        labels,
+        scores,
+        mask,
+        weights,
+        key,
+        ties,
+        list_weights,
+        segment_ids,
+        num_segments,
+        items_axis,
     )
-    states = _metric.evaluate_lists(bounds, lists, policy, undefined)
+    states = _metric.evaluate_lists(bounds, lists, options, undefined)
     return {bound.name: states[bound.name] for bound in bounds}
 
 

@@ -96,13 +96,20 @@ def item_arrays(
     return labels, mask
 
 
-def weights_for(labels: jax.Array, weights: Any) -> jax.Array | None:
-    """Weights whose number of axes says whom they weigh: all, lists, or items."""
+def weights_for(
+    labels: jax.Array, weights: Any, packed: bool = False
+) -> jax.Array | None:
+    """Weights whose number of axes says whom they weigh: all, lists, or items.
+
+    Where lists are packed, lists have their weights elsewhere.
+    """
     if weights is None:
         return None
     weights = real("weights", weights)
-    lists = labels.shape[:-1]
+    lists = () if packed else labels.shape[:-1]
     allowed = {(): "a scalar", lists: "one per list", labels.shape: "one per item"}
+    if packed:
+        allowed[()] = "a scalar, list_weights being for lists"
     if weights.shape not in allowed:
         shapes = ", ".join(f"{shape} ({what})" for shape, what in allowed.items())
         raise ValueError(
@@ -112,17 +119,92 @@ def weights_for(labels: jax.Array, weights: Any) -> jax.Array | None:
     return weights
 
 
-def per_list(name: str, value: Any, labels: jax.Array) -> jax.Array | None:
+def per_list(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
     """One number per list."""
     if value is None:
         return None
     value = real(name, value)
-    lists = labels.shape[:-1]
     if value.shape != lists:
         raise ValueError(
-            f"{name} has shape {value.shape}, but labels has shape {labels.shape}; pass "
-            f"one number per list, shape {lists}"
+            f"{name} has shape {value.shape}; pass one number per list, shape {lists}"
         )
+    return value
+
+
+def segments(
+    labels: jax.Array, segment_ids: Any, num_segments: Any
+) -> tuple[jax.Array | None, int | None]:
+    """The list of every packed item, and how many lists there are."""
+    if segment_ids is None:
+        if num_segments is not None:
+            raise ValueError(
+                "num_segments is given but segment_ids is None; pass both or neither"
+            )
+        return None, None
+    segment_ids = integers("segment_ids", segment_ids)
+    same_shape("segment_ids", segment_ids, "labels", labels.shape)
+    if num_segments is None:
+        raise ValueError(
+            "segment_ids is given but num_segments is None; pass how many lists there "
+            "are, a Python int"
+        )
+    return segment_ids, count("num_segments", num_segments)
+
+
+def integers(name: str, value: Any) -> jax.Array:
+    """An array of signed or unsigned integers."""
+    value = array(name, value)
+    if not jnp.issubdtype(value.dtype, jnp.integer):
+        raise TypeError(f"{name}: dtype is {value.dtype}; pass an array of integers")
+    return value
+
+
+def ids(name: str, value: Any) -> jax.Array:
+    """Signed integers with at least one axis, as int32 unless they are int64."""
+    value = integers(name, value)
+    if value.ndim == 0:
+        raise ValueError(f"{name} has shape (); pass at least one axis, the ids")
+    if jnp.issubdtype(value.dtype, jnp.unsignedinteger) and value.dtype.itemsize > 2:
+        raise TypeError(
+            f"{name}: dtype is {value.dtype}; pass signed integers, less than 0 is padding"
+        )
+    return value if value.dtype == jnp.int64 else value.astype(jnp.int32)
+
+
+def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None:
+    """Raises unless both have the same leading axes."""
+    if value.shape[:-1] != like.shape[:-1]:
+        raise ValueError(
+            f"{name} has shape {value.shape}, but {other} has shape {like.shape}; pass "
+            "arrays that agree but for the last axis"
+        )
+
+
+def count(name: str, value: Any) -> int:
+    """A static integer of at least 1."""
+    if isinstance(value, jax.Array):
+        raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} is {value!r}; pass a Python int")
+    if value < 1:
+        raise ValueError(f"{name} is {value!r}; pass an int of at least 1")
+    return int(value)
+
+
+def axis_names(name: str, value: Any) -> Any:
+    """One mesh axis or a tuple of them, all of which are manual here."""
+    if value is None:
+        return None
+    names = value if isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(one, str) for one in names):
+        raise TypeError(f"{name} is {value!r}; pass the name of a mesh axis or a tuple")
+    try:
+        lax.axis_index(names)
+    except NameError as error:
+        raise ValueError(
+            f"{name} is {value!r}, which is no mesh axis here; call inside "
+            "jax.shard_map over it"
+        ) from error
     return value
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import ndtri
 
+from jax_rank_metrics import _devices
 from jax_rank_metrics._sums import Pair
 from jax_rank_metrics._types import Number, pytree
 
@@ -140,7 +141,9 @@ def means_of(metrics: Sequence[ValuesOfLists]) -> list[Mean]:
         has_weight = one.weights > 0
         enter = has_weight if one.counts is None else has_weight & one.counts
         weight = jnp.where(enter, one.weights, 0).astype(dtype)[..., None]
-        value = one.values.reshape((*one.weights.shape, -1)).astype(dtype)
+        per_k = one.values.shape[len(axes) :]
+        value = one.values.reshape((*one.weights.shape, math.prod(per_k)))
+        value = value.astype(dtype)
         values.append(jnp.where(weight > 0, value, jnp.zeros((), dtype)))
         weights.append(jnp.broadcast_to(weight, value.shape))
         enters.append(enter)
@@ -201,17 +204,8 @@ def reduce_axis(stacked: Any) -> Any:
 
 def all_reduce_axis(states: Any, axis_name: Any) -> Any:
     """Merges states over devices, with a result typed as equal on all of them."""
-    index, size = lax.axis_index(axis_name), lax.axis_size(axis_name)
-
-    # Every device writes its own slot of zeros. The sum of the slots is exact, and
-    # folding them in one order gives every device the same bits.
-    def slots(x: jax.Array) -> jax.Array:
-        places = lax.broadcasted_iota(jnp.int32, (size,) + (1,) * x.ndim, 0)
-        return lax.psum(
-            jnp.where(places == index, x[None], jnp.zeros_like(x)), axis_name
-        )
-
-    return reduce_axis(jax.tree.map(slots, states))
+    # Folding the slots in one order gives every device the same bits.
+    return reduce_axis(jax.tree.map(lambda x: _devices.stack(x, axis_name), states))
 
 
 def _ratio(state: Mean) -> Pair:

@@ -13,10 +13,11 @@ from jax_rank_metrics._mean import Mean
 from jax_rank_metrics._per_list import PerList, means_of
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._types import (
+    AxisNames,
     Key,
     Labels,
+    ListWeights,
     Mask,
-    PerListInput,
     Scores,
     Ties,
     Undefined,
@@ -70,18 +71,30 @@ class Metric(Generic[P]):
         weights: Weights | None = None,
         key: Key | None = None,
         ties: Ties | None = None,
-        list_weights: PerListInput | None = None,
+        list_weights: ListWeights | None = None,
         undefined: Undefined = "zero",
+        segment_ids: Scores | None = None,
+        num_segments: int | None = None,
+        items_axis: AxisNames | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> Mean:
         """The mean over all lists, as a mergeable state."""
         _inputs.option("undefined", undefined, _inputs.UNDEFINED)
         bound = self.bind(args, own)
-        lists, policy = _sources.scored_lists(
-            labels, scores, mask, weights, key, ties, list_weights
+        lists, options = _sources.scored_lists(
+            labels,
+            scores,
+            mask,
+            weights,
+            key,
+            ties,
+            list_weights,
+            segment_ids,
+            num_segments,
+            items_axis,
         )
-        return evaluate_lists((bound,), lists, policy, undefined)[bound.name]
+        return evaluate_lists((bound,), lists, options, undefined)[bound.name]
 
     def per_list(
         self,
@@ -91,16 +104,28 @@ class Metric(Generic[P]):
         weights: Weights | None = None,
         key: Key | None = None,
         ties: Ties | None = None,
-        list_weights: PerListInput | None = None,
+        list_weights: ListWeights | None = None,
+        segment_ids: Scores | None = None,
+        num_segments: int | None = None,
+        items_axis: AxisNames | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> PerList:
         """The value of every list."""
         bound = self.bind(args, own)
-        lists, policy = _sources.scored_lists(
-            labels, scores, mask, weights, key, ties, list_weights
+        lists, options = _sources.scored_lists(
+            labels,
+            scores,
+            mask,
+            weights,
+            key,
+            ties,
+            list_weights,
+            segment_ids,
+            num_segments,
+            items_axis,
         )
-        return _measure_lists((bound,), lists, policy)[bound.name]
+        return _measure_lists((bound,), lists, options)[bound.name]
 
     def of(self, ranking: Ranking, *args: P.args, **own: P.kwargs) -> PerList:
         """The value of every list of a ranking that exists already."""
@@ -198,11 +223,11 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> dict[str, PerList]:
 
 
 def _rank(
-    bounds: Sequence[Bound], lists: _sources.ScoredLists, ties: str | None
+    bounds: Sequence[Bound], lists: _sources.ScoredLists, options: _sources.Options
 ) -> Ranking:
     depth = _inputs.deepest([k for bound in bounds for k in _inputs.cutoffs(bound.k)])
     closed = all(bound.closed_form for bound in bounds)
-    return _sources.rank_lists(lists, ties, depth, in_groups=closed)
+    return _sources.rank_lists(lists, options, depth, in_groups=closed)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -213,19 +238,19 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, Pe
 
 @partial(jax.jit, static_argnums=(0, 2))
 def _measure_lists(
-    bounds: tuple[Bound, ...], lists: _sources.ScoredLists, ties: str | None
+    bounds: tuple[Bound, ...], lists: _sources.ScoredLists, options: _sources.Options
 ) -> dict[str, PerList]:
-    return read(bounds, _rank(bounds, lists, ties))
+    return read(bounds, _rank(bounds, lists, options))
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3))
 def evaluate_lists(
     bounds: tuple[Bound, ...],
     lists: _sources.ScoredLists,
-    ties: str | None,
+    options: _sources.Options,
     undefined: str,
 ) -> dict[str, Mean]:
     """Ranks once, reads every metric, takes every mean."""
-    values = read(bounds, _rank(bounds, lists, ties))
+    values = read(bounds, _rank(bounds, lists, options))
     means = means_of(list(values.values()), undefined)
     return dict(zip(values, means, strict=True))

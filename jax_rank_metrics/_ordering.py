@@ -12,16 +12,19 @@ items must be ranked, larger first. Two lowerings read them and give the same or
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
 """
 
+import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 
-from jax_rank_metrics import _sums
+from jax_rank_metrics import _devices, _sums
 from jax_rank_metrics._inputs import ItemArrays
+
+T = TypeVar("T")
 
 # `lax.top_k` slows with depth; a sort is as good from this share of the list on.
 TOP_K_SHARE = 0.25
@@ -52,59 +55,284 @@ class Order(NamedTuple):
     keys: jax.Array
 
 
+class Candidates(NamedTuple):
+    """Items on their way to a rank, each `[*lists, items]`.
+
+    The best of some and the best of others hold the best of all, so that parts of a list
+    can be ranked apart, and then their candidates together.
+    """
+
+    keys: jax.Array  # of the scores
+    labels: jax.Array  # -1 where no item exists
+    weights: jax.Array | None = None
+    bits: jax.Array | None = None  # what breaks ties; None where `_best` can make it
+    ids: jax.Array | None = None  # where known
+
+    @classmethod
+    def of(cls, keys: jax.Array, items: ItemArrays) -> "Candidates":
+        """Every item of the lists."""
+        return cls(keys, jnp.where(items.exists, items.labels, -1), items.weights)
+
+    @property
+    def exists(self) -> jax.Array:
+        """Which items exist."""
+        return self.labels >= 0
+
+    def ordered(self) -> Order:
+        """The same, known to be in rank order."""
+        labels = jnp.where(self.exists, self.labels, jnp.zeros_like(self.labels))
+        return Order(ItemArrays(labels, self.exists, self.weights), self.keys)
+
+
+class Policy(NamedTuple):
+    """How items are compared: by scores of a dtype, then by what breaks their ties."""
+
+    ties: str | None
+    dtype: jnp.dtype
+
+    @property
+    def by_index(self) -> bool:
+        """Whether index order is the last word on ties."""
+        return self.ties in INDEX_ORDER
+
+    def levels(self, items: Candidates) -> list[Key]:
+        """The keys of scores."""
+        return _score_levels(items.keys, self.dtype, items.exists)
+
+    def tie_breaks(self, items: Candidates, key: jax.Array | None) -> list[Key]:
+        """The keys that part tied items."""
+        if self.by_index:
+            return []
+        if self.ties in ("best", "worst"):
+            values = (items.labels, items.weights)
+            keys = [float_key(x) for x in values if x is not None]
+            return [
+                _integer_level(key if self.ties == "best" else ~key) for key in keys
+            ]
+        bits = self.bits(items.keys, key) if items.bits is None else items.bits
+        assert bits is not None
+        return [_integer_level(lax.bitcast_convert_type(bits, jnp.int32))]
+
+    def bits(
+        self, like: jax.Array, key: jax.Array | None, start: Any = 0
+    ) -> jax.Array | None:
+        """Random bits with a key, a hash of places without; None if neither is asked.
+
+        Args:
+            like: `[*lists, items]`, gives the shape.
+            key: For the policy "random".
+            start: The place in its list of the first item.
+        """
+        if self.ties == "random":
+            assert key is not None
+            return jax.random.bits(key, like.shape, jnp.uint32)
+        if self.ties is None:
+            place = lax.broadcasted_iota(jnp.uint32, like.shape, like.ndim - 1)
+            return _mix(place + jnp.asarray(start).astype(jnp.uint32))
+        return None
+
+
+def outranked(
+    items: Candidates, block: Candidates, policy: Policy
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Counts what a block holds around each of some items, `[*lists, items]` int32.
+
+    The items of the block with better scores, those with equal ones, and of these the
+    ones that rank before by whatever breaks ties.
+    """
+    equal = block.exists[..., None, :] & items.exists[..., :, None]
+    no = jnp.zeros_like(equal)
+
+    def look(by: Callable[[Candidates], list[Key]], equal: jax.Array):
+        better = no
+        for own, other in zip(by(items), by(block), strict=True):
+            own, other = own.integers[..., :, None], other.integers[..., None, :]
+            better = better | (equal & (other > own))
+            equal = equal & (other == own)
+        return better, equal
+
+    better, equal = look(policy.levels, equal)
+    earlier, same = look(lambda of: policy.tie_breaks(of, None), equal)
+    assert items.ids is not None and block.ids is not None
+    earlier = earlier | (same & (block.ids[..., None, :] < items.ids[..., :, None]))
+    better, equal, earlier = (
+        jnp.sum(x, axis=-1, dtype=jnp.int32) for x in (better, equal, earlier)
+    )
+    return better, equal, earlier
+
+
+def in_order(ranks: jax.Array, items: T) -> tuple[jax.Array, T]:
+    """Ranks `[*lists, items]` in rising order, and what goes with them."""
+    leaves, structure = jax.tree.flatten(items)
+    ranks, *leaves = lax.sort((ranks, *leaves), num_keys=1)
+    return ranks, jax.tree.unflatten(structure, leaves)
+
+
+class Running(NamedTuple):
+    """The best items of all that were seen so far, block after block.
+
+    Shapes:
+        best: `[*lists, depth]`, in rank order.
+        tied: `[*lists]` int32, how many items seen so far tie with the last of them.
+    """
+
+    best: Candidates
+    tied: jax.Array
+
+    def extended(self, block: Candidates, policy: Policy) -> "Running":
+        """With the items of a further block."""
+        depth = self.best.keys.shape[-1]
+        every = jax.tree.map(
+            lambda x, y: jnp.concatenate([x, y], axis=-1), self.best, block
+        )
+        best = _best(every, policy, depth, _top_k_pays(every.keys, depth))
+        return Running(best, self._tied_with(best) + _tied(block, best))
+
+    def over_devices(self, policy: Policy, axis_name: Any) -> "Running":
+        """The best of what all devices saw."""
+        every = jax.tree.map(lambda x: _devices.join(x, axis_name), self.best)
+        best = _best(every, policy, self.best.keys.shape[-1])
+        return Running(best, lax.psum(self._tied_with(best), axis_name))
+
+    def _tied_with(self, best: Candidates) -> jax.Array:
+        # What fell out tied with the last place of then, so it is counted while that key
+        # stays the last one. Above it, nothing fell out.
+        same = (self.best.keys[..., -1] == best.keys[..., -1]) & best.exists[..., -1]
+        same = same & self.best.exists[..., -1]
+        return jnp.where(same, self.tied, _tied(self.best, best))
+
+
+def _tied(items: Candidates, best: Candidates) -> jax.Array:
+    tied = (items.keys == best.keys[..., -1:]) & items.exists & best.exists[..., -1:]
+    return jnp.sum(tied, axis=-1, dtype=jnp.int32)
+
+
 def order(
     scores: jax.Array,
     items: ItemArrays,
     ties: str | None,
     key: jax.Array | None,
     depth: int,
+    axis_name: Any = None,
 ) -> tuple[Order, jax.Array]:
     """The first `depth` ranks of every list, and the key of every item.
 
-    `ties` as for `rank`; "expected" leaves tied items in index order. Items that do not
-    exist come last. Two items tie where their keys are equal and both exist.
+    Items that do not exist come last.
+
+    Args:
+        scores: `[*lists, items]`.
+        items: The same shape.
+        ties: As for `rank`; "expected" leaves tied items in index order. Two items tie
+            where their keys are equal and both exist.
+        key: For "random".
+        depth: How many ranks.
+        axis_name: Mesh axes over whose devices the items of every list are cut.
     """
     scores = lax.stop_gradient(scores)
     keys = score_key(scores, items.exists)
-    payload = [jnp.where(items.exists, items.labels, -1)]
-    if items.weights is not None:
-        payload.append(items.weights)
-    dtype, use_top_k = scores.dtype, _top_k_pays(keys.shape[-1], depth, keys)
+    policy = Policy(ties, scores.dtype)
+    use_top_k, blocks = _top_k_pays(keys, depth), _blocks(keys, depth)
 
-    def local(random_key: jax.Array | None, keys: jax.Array, *payload: jax.Array):
-        labels, exists = payload[0], payload[0] >= 0
-        levels = _score_levels(keys, dtype, exists)
+    def local(key: jax.Array | None, items: Candidates, axis_name: Any) -> Candidates:
+        if axis_name is None and blocks == 1:
+            return _best(items, policy, depth, use_top_k, key)
+        if axis_name is None:
+            items = items._replace(bits=policy.bits(items.keys, key))
+            chosen = _best(_split(items, blocks), policy, depth)
+            return _best(_joined(chosen), policy, depth)
+        part, here = lax.axis_index(axis_name), items.keys.shape[-1]
+        if key is not None:
+            key = jax.random.fold_in(key, part)
+        items = items._replace(bits=policy.bits(items.keys, key, part * here))
+        chosen = _best(items, policy, min(depth, here), use_top_k)
+        every = jax.tree.map(lambda x: _devices.join(x, axis_name), chosen)
+        return _best(every, policy, depth)
 
-        def tie_breaks() -> list[Key]:
-            return _tie_breaks(ties, labels, payload[1:], random_key)
-
-        if use_top_k:
-            final = ties in INDEX_ORDER
-            return _by_top_k(levels, tie_breaks, final, exists, (keys, *payload), depth)
-        return _by_sort([*levels, *tie_breaks()], (keys, *payload), depth)
-
-    ranked_keys, labels, *weights = _on_each_device(local, key, keys, *payload)
-    exists = labels >= 0
-    labels = jnp.where(exists, labels, jnp.zeros_like(labels))
-    ranked = ItemArrays(labels, exists, weights[0] if weights else None)
-    return Order(ranked, ranked_keys), keys
+    ranked = _on_each_device(local, key, Candidates.of(keys, items), axis_name)
+    return ranked.ordered(), keys
 
 
-def largest(x: jax.Array, exists: jax.Array, depth: int) -> jax.Array:
+def largest(
+    x: jax.Array, exists: jax.Array, depth: int, axis_name: Any = None
+) -> jax.Array:
     """The `depth` largest of non-negative floats in each list, descending, 0 where none."""
     x = jnp.where(exists, x, -1)
-    use_top_k = x.dtype == jnp.float32 and _top_k_pays(x.shape[-1], depth, x)
+    use_top_k = x.dtype == jnp.float32 and _top_k_pays(x, depth)
+    blocks = _blocks(x, depth)
 
-    def local(_: None, x: jax.Array):
-        if use_top_k:
-            return (_top_k(x, depth)[0],)
-        # One integer operand is what every backend sorts best.
-        bits = lax.bitcast_convert_type(x, _sums.integer_like(x.dtype))
-        bits = ~lax.sort(jnp.where(x < 0, -1, ~jnp.maximum(bits, 0)), dimension=-1)
-        return (lax.bitcast_convert_type(bits[..., :depth], x.dtype),)
+    def local(_: Any, x: jax.Array, axis_name: Any) -> jax.Array:
+        if axis_name is None and blocks == 1:
+            return _largest(x, depth, use_top_k)
+        if axis_name is None:
+            return _largest(_joined(_largest(_split(x, blocks), depth)), depth)
+        part = _largest(x, min(depth, x.shape[-1]), use_top_k)
+        return _largest(_devices.join(part, axis_name), depth)
 
-    (x,) = _on_each_device(local, None, x)
-    return jnp.maximum(x, 0)
+    return jnp.maximum(_on_each_device(local, None, x, axis_name), 0)
+
+
+def order_segments(
+    scores: jax.Array,
+    items: ItemArrays,
+    ids: jax.Array,
+    ties: str | None,
+    key: jax.Array | None,
+) -> tuple[Order, jax.Array]:
+    """Every item of flat arrays, list after list and each in rank order.
+
+    Args:
+        scores: `[items]`.
+        items: The same shape.
+        ids: `[items]` int32, the list of every item.
+        ties: As for `order`.
+        key: As for `order`.
+
+    Returns:
+        The order, and the ids in it.
+    """
+    scores = lax.stop_gradient(scores)
+    policy = Policy(ties, scores.dtype)
+    flat = Candidates.of(score_key(scores, items.exists), items)
+    if ties is None:
+        bits = _mix(_place_in_list(ids).astype(jnp.uint32))
+        keys = policy.tie_breaks(flat._replace(bits=bits), None)
+    else:
+        keys = policy.tie_breaks(flat, key)
+    keys = [~level.integers for level in (*policy.levels(flat), *keys)]
+    leaves, structure = jax.tree.flatten(flat)
+    ids, *leaves = _sort(ids, keys, leaves)
+    return jax.tree.unflatten(structure, leaves).ordered(), ids
+
+
+def largest_of_segments(x: jax.Array, exists: jax.Array, ids: jax.Array) -> jax.Array:
+    """Non-negative floats `[items]` in descending order within each list of `ids`."""
+    bits = _falling(jnp.where(exists, x, -1))
+    return _risen(lax.sort((ids, bits), num_keys=2)[1], x.dtype)
+
+
+def _place_in_list(ids: jax.Array) -> jax.Array:
+    place = lax.iota(jnp.int32, ids.shape[0])
+    ids, origin = lax.sort((ids, place), num_keys=2)
+    first = jnp.concatenate([jnp.ones((1,), bool), ids[1:] != ids[:-1]])
+    start = lax.cummax(jnp.where(first, place, 0))
+    return lax.sort((origin, place - start), num_keys=1)[1]
+
+
+def _largest(x: jax.Array, depth: int, use_top_k: bool = False) -> jax.Array:
+    if use_top_k:
+        return _top_k(x, depth)[0]
+    # One integer operand is what every backend sorts best.
+    return _risen(lax.sort(_falling(x), dimension=-1)[..., :depth], x.dtype)
+
+
+def _falling(x: jax.Array) -> jax.Array:
+    # Integers that rise as non-negative floats fall; the greatest for all below 0.
+    bits = lax.bitcast_convert_type(x, _sums.integer_like(x.dtype))
+    return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
+
+
+def _risen(bits: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    return lax.bitcast_convert_type(~bits, dtype)
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
@@ -179,21 +407,6 @@ def _integer_level(key: jax.Array) -> Key:
     return Key(key, digits, lambda first: jnp.ones_like(first, bool))
 
 
-def _tie_breaks(
-    ties: str | None, labels: jax.Array, weights: Any, key: jax.Array | None
-) -> list[Key]:
-    if ties in INDEX_ORDER:
-        return []
-    if ties in ("best", "worst"):
-        keys = [float_key(x) for x in (labels, *weights)]
-        return [_integer_level(key if ties == "best" else ~key) for key in keys]
-    if key is not None:
-        bits = jax.random.bits(key, labels.shape, jnp.uint32)
-    else:
-        bits = _mix(lax.broadcasted_iota(jnp.uint32, labels.shape, labels.ndim - 1))
-    return [_integer_level(lax.bitcast_convert_type(bits, jnp.int32))]
-
-
 def _mix(x: jax.Array) -> jax.Array:
     for _ in range(2):
         x = (x ^ (x >> 16)) * jnp.uint32(_MIX)
@@ -222,26 +435,42 @@ def _take(x: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
 
-def _by_sort(
-    levels: list[Key], payload: tuple[jax.Array, ...], depth: int
-) -> tuple[jax.Array, ...]:
-    # Ascending in ~key is descending in key, for the least integer too; and stable, so
-    # that what no key tells apart stays in index order.
-    keys = [~level.integers for level in levels]
-    # The first key is also the first of the payload: no need to carry it twice.
-    ranked = lax.sort((*keys, *payload[1:]), is_stable=True, num_keys=len(keys))
-    ranked = (~ranked[0], *ranked[len(keys) :])
-    return tuple(x[..., :depth] for x in ranked)
-
-
-def _by_top_k(
-    levels: list[Key],
-    tie_breaks: Callable[[], list[Key]],
-    final: bool,
-    exists: jax.Array,
-    payload: tuple[jax.Array, ...],
+def _best(
+    items: Candidates,
+    policy: Policy,
     depth: int,
-) -> tuple[jax.Array, ...]:
+    use_top_k: bool = False,
+    key: jax.Array | None = None,
+) -> Candidates:
+    """The first `depth` in rank order."""
+    if use_top_k:
+        indices = _top_indices(items, policy, depth, key)
+        return jax.tree.map(lambda x: _take(x, indices), items)
+    levels = [*policy.levels(items), *policy.tie_breaks(items, key)]
+    leaves, structure = jax.tree.flatten(items)
+    leaves = _sort(None, [~level.integers for level in levels], leaves)
+    ranked = jax.tree.unflatten(structure, leaves)
+    return jax.tree.map(lambda x: x[..., :depth], ranked)
+
+
+def _sort(
+    ids: jax.Array | None, keys: list[jax.Array], payload: list[jax.Array]
+) -> list[jax.Array]:
+    """Sorts lists by falling keys, stable; `payload[0]` is the complement of `keys[0]`.
+
+    Ascending in ~key is descending in key, for the least integer too.
+    """
+    first = [] if ids is None else [ids]
+    operands = (*first, *keys, *payload[1:])  # no need to carry the first key twice
+    ranked = lax.sort(operands, is_stable=True, num_keys=len(first) + len(keys))
+    given = ranked[: len(first)]
+    return [*given, ~ranked[len(first)], *ranked[len(first) + len(keys) :]]
+
+
+def _top_indices(
+    items: Candidates, policy: Policy, depth: int, key: jax.Array | None
+) -> jax.Array:
+    levels, exists = policy.levels(items), items.exists
     first = levels[0].digits()[0]
     top, indices = _top_k(first, depth)
 
@@ -252,21 +481,20 @@ def _by_top_k(
     crosses = crosses & jnp.any(tied & exists, -1)
     here = _take(exists, indices)
     repeats = _same(top[..., 1:], top[..., :-1]) & (here[..., 1:] | here[..., :-1])
-    if final:
+    if policy.by_index:
         crosses = crosses & levels[0].open_where(top[..., -1])
         repeats = repeats & levels[0].open_where(top[..., 1:])
     unsettled = jnp.any(crosses) | jnp.any(repeats)
 
     def settle() -> jax.Array:
         # Computed in here, so that it costs nothing where no tie asks for it.
-        every = [*levels, *tie_breaks()]
+        every = [*levels, *policy.tie_breaks(items, key)]
         digits = [digit for level in every for digit in level.digits()]
         chosen = _top_by_digits(digits, top, indices)
         keys = [~_take(level.integers, chosen) for level in every]
         return lax.sort((*keys, chosen), num_keys=len(keys) + 1)[-1]
 
-    indices = lax.cond(unsettled, settle, lambda: indices)
-    return tuple(_take(x, indices) for x in payload)
+    return lax.cond(unsettled, settle, lambda: indices)
 
 
 def _top_by_digits(
@@ -293,45 +521,81 @@ def _top_by_digits(
     return chosen
 
 
-def _top_k_pays(items: int, depth: int, x: jax.Array) -> bool:
+def _top_k_pays(x: jax.Array, depth: int) -> bool:
+    return depth <= TOP_K_SHARE * x.shape[-1] and _unseen_devices(x) == 1
+
+
+def _blocks(x: jax.Array, depth: int) -> int:
+    """Into how many blocks to cut lists, so that each can be sorted where it is.
+
+    XLA gathers every score of an axis that it sorts. Where items may be cut over
+    devices, only candidates need to meet.
+    """
+    blocks = _unseen_devices(x)
+    pays = depth * blocks <= TOP_K_SHARE * x.shape[-1] and x.shape[-1] % blocks == 0
+    return blocks if pays else 1
+
+
+def _unseen_devices(x: jax.Array) -> int:
+    """Over how many devices XLA may have cut `x` without its type saying so."""
     mesh = jax.typeof(x).sharding.mesh
-    partitioned = any(
-        kind == AxisType.Auto and size > 1
-        for kind, size in zip(mesh.axis_types, mesh.axis_sizes, strict=True)
-    )
-    return depth <= TOP_K_SHARE * items and not partitioned
+    axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
+    return math.prod(size for kind, size in axes if kind == AxisType.Auto)
+
+
+def _split(items: T, blocks: int) -> T:
+
+    def cut(x: jax.Array) -> jax.Array:
+        return x.reshape((*x.shape[:-1], blocks, x.shape[-1] // blocks))
+
+    return jax.tree.map(cut, items)
+
+
+def _joined(items: T) -> T:
+    return jax.tree.map(_devices.flat, items)
 
 
 def _on_each_device(
-    fn: Callable[..., tuple[jax.Array, ...]], key: jax.Array | None, *arrays: jax.Array
-) -> tuple[jax.Array, ...]:
-    """Calls `fn(key, *arrays)`, device by device where lists are sharded explicitly."""
-    sharding = jax.typeof(arrays[0]).sharding
-    names = [name for name in sharding.spec if name is not None]
-    if not names:
-        return fn(key, *arrays)
-    if sharding.spec[-1] is not None:
+    fn: Callable[[jax.Array | None, T, Any], T],
+    key: jax.Array | None,
+    arrays: T,
+    axis_name: Any,
+) -> T:
+    """Calls `fn(key, arrays, axis_name)`, device by device where arrays are sharded.
+
+    `arrays` is a pytree of arrays `[*lists, items]`. Where JAX types say that they are
+    sharded, every device has its own part, and `axis_name` tells over which mesh axes
+    items are cut, if they are. What `fn` returns must be equal over those.
+    """
+    sharding = jax.typeof(jax.tree.leaves(arrays)[0]).sharding
+    *lists, items = (_names(entry) for entry in sharding.spec)
+    over_lists = tuple(name for names in lists for name in names)
+    if not over_lists and not items:
+        return fn(key, arrays, axis_name)
+    if axis_name is not None:
         raise ValueError(
-            f"scores: the items of a list are sharded over {sharding.spec[-1]!r}; "
-            "reshard labels, scores, mask and weights so that only lists are sharded"
+            f"items_axis is {axis_name!r}, but the type of scores says already how they "
+            "are sharded; leave items_axis out, or call inside jax.shard_map over it"
         )
-    axes = tuple(
-        n for name in names for n in (name if isinstance(name, tuple) else (name,))
-    )
     spec = PartitionSpec(*sharding.spec)
-    arrays = tuple(jax.sharding.reshard(x, sharding) for x in arrays)
+    arrays = jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), arrays)
 
-    def local(*operands: jax.Array) -> tuple[jax.Array, ...]:
-        if key is None:
-            return fn(None, *operands)
+    def local(key: jax.Array | None, arrays: T) -> T:
         # Every device breaks the ties of its own lists.
-        return fn(jax.random.fold_in(operands[0], lax.axis_index(axes)), *operands[1:])
+        if key is not None and over_lists:
+            key = jax.random.fold_in(key, lax.axis_index(over_lists))
+        return fn(key, arrays, items or None)
 
-    keys = () if key is None else (key,)
     return jax.shard_map(
         local,
         mesh=sharding.mesh,
-        in_specs=(PartitionSpec(),) * len(keys) + (spec,) * len(arrays),
-        out_specs=spec,
-        axis_names=set(axes),
-    )(*keys, *arrays)
+        in_specs=(PartitionSpec(), spec),
+        out_specs=PartitionSpec(*sharding.spec[:-1]),
+        axis_names={*over_lists, *items},
+    )(key, arrays)
+
+
+def _names(entry: Any) -> tuple[str, ...]:
+    if entry is None:
+        return ()
+    return entry if isinstance(entry, tuple) else (entry,)

@@ -2,27 +2,35 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._counted import Counted
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._rows import Rows
+from jax_rank_metrics._segments import Segments
+from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._sums import ratio
-from jax_rank_metrics._tie_groups import TieGroups
-from jax_rank_metrics._types import Cutoffs, Discount, Number, pytree
+from jax_rank_metrics._tie_groups import Group, JudgedGroups, TieGroups
+from jax_rank_metrics._types import Cut, Cutoffs, Discount, Gain, Number, pytree
+
+# How ranked items may lie, and those of a pool.
+RankedLayout = Rows | Segments
+PoolLayout = Rows | Segments | Shards | Counted
+L = TypeVar("L", bound=PoolLayout, covariant=True)
 
 
 @pytree()
-class Items:
+class Items(Generic[L]):
     """Items of lists and how they lie; shapes as for `ItemArrays`."""
 
     labels: jax.Array
     exists: jax.Array
     weights: jax.Array | None
-    axis: Rows
+    axis: L
 
     def relevant(self, threshold: Number) -> jax.Array:
         """Which items exist and have at least this label, bool."""
@@ -33,49 +41,41 @@ class Items:
         return jnp.where(self.exists, x, jnp.zeros_like(x))
 
 
-class Group(NamedTuple):
-    """Relevant items around every rank, `[*lists, ranks]` floats.
-
-    Where the ranking is one definite order, every item is a group of its own.
-    """
-
-    size: jax.Array  # items in the tie group of this rank
-    place: jax.Array  # items of the group before this rank: 0, 1, …, size − 1
-    relevant: jax.Array  # relevant items in the group
-    before: jax.Array  # relevant items ranked before the group
-
-
-@pytree("cut", "ties", "shared_ks")
+@pytree("cut", "in_order", "shared_ks")
 class Ranking:
     """Lists in rank order. Made by `rank` and `rank_retrieved`, read by every metric.
 
     Formulas reduce through its methods, so that they hold for every layout. Treat its
     fields as private; they change with the layouts.
 
-    Shapes for lists as rows, `ranks` being how many ranks are held:
+    Shapes for lists as rows, with `ranks` being how many ranks are held:
         ranked: `Items` `[*lists, ranks]`, in rank order.
         pool: `Items` `[*lists, items]`, every judged item in any order; None where only
             the number of relevant ones is known.
-        groups: `TieGroups`, or None where the order is definite.
+        groups: Of tied items; None where the order is definite.
         length: `[*lists]` int32, items that exist in the ranked list, to its end.
         known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
         counts: `[*lists]` bool, lists that exist.
         list_weights: `[*lists]`, or None where items weigh the list.
         cut: how many ranks were asked for; None if all.
-        ties: the policy; None is "expected" where a metric has a closed form.
+        in_order: whether tied items stand in an order of their own, for metrics without
+            a closed form over all orders.
+        ids: `[*lists, ranks]` int32, the items of a catalogue, -1 at ranks that hold
+            none; None from other sources.
         shared_ks: cutoffs of other metrics that read the ideal order in the same call.
     """
 
-    ranked: Items
-    pool: Items | None
-    groups: TieGroups | None
+    ranked: Items[RankedLayout]
+    pool: Items[PoolLayout] | None
+    groups: TieGroups | JudgedGroups | None
     length: jax.Array
     known_relevant: jax.Array | None
     counts: jax.Array
     list_weights: jax.Array | None
     cut: int | None
-    ties: str | None
+    in_order: bool
     shared_ks: tuple[int | None, ...] = ()
+    ids: jax.Array | None = None
 
     @property
     def dtype(self) -> jnp.dtype:
@@ -99,12 +99,26 @@ class Ranking:
 
     def definite(self) -> "Ranking":
         """One order of the tied items, for metrics without a closed form over all."""
-        if self.ties == "expected":
+        if not self.in_order:
             raise ValueError(
                 "ties is 'expected', but this metric has no closed form over the orders "
                 "of tied items; pass ties=None or another policy"
             )
         return dataclasses.replace(self, groups=None)
+
+    def check_gain(self, gain_fn: Gain) -> None:
+        """Raises if items of the label 0 gain something and have no rank."""
+        axis = None if self.pool is None else self.pool.axis
+        if not isinstance(axis, Counted) or axis.ranks is not None:
+            return
+        with jax.ensure_compile_time_eval():
+            gain = float(gain_fn(jnp.zeros((), self.dtype)))
+        if gain != 0:
+            raise ValueError(
+                f"gain_fn gives the label 0 a gain of {gain}, but a catalogue ranked with "
+                "k=None holds the relevant items alone; pass a k to rank_catalog, or a "
+                "gain that is 0 for 0"
+            )
 
     # Over ranks
 
@@ -112,14 +126,10 @@ class Ranking:
         """Ranks 1, 2, … as floats, of a shape that broadcasts with the ranked items."""
         return self.ranked.axis.ranks(self.ranked.labels)
 
-    def discounts(self, discount_fn: Discount) -> jax.Array:
-        """Multipliers of the ranks."""
-        return discount_fn(self.ranks()).astype(self.dtype)
-
-    def mean_at_rank(self, of: Callable[[Items], jax.Array]) -> jax.Array:
+    def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""
         ranked = of(self.ranked)
-        if self.groups is None:
+        if not isinstance(self.groups, TieGroups):
             return ranked
         return self.groups.mean(ranked, of(self._pool()))
 
@@ -133,23 +143,87 @@ class Ranking:
         else:
             pool = self._pool().relevant(relevance_threshold).astype(jnp.int32)
             inside, before = self.groups.count(relevant, pool)
-            start = self.groups.start.astype(self.dtype)
-            place = (self.ranks() - 1 - start).astype(jnp.int32)
-            counted = (self.groups.size, place, inside, before)
+            counted = (self.groups.size, self.groups.place(), inside, before)
         return Group(*(x.astype(self.dtype) for x in counted))
 
     def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""
+        if not isinstance(self.groups, TieGroups):
+            return self.ranked.relevant(relevance_threshold).astype(self.dtype)
         group = self.group(relevance_threshold)
         return group.relevant / jnp.maximum(group.size, 1)
 
-    def sum_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
-        """Totals over ranks 1..k that hold an item, `[*lists, len(ks)]`."""
+    def sum_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
+        """Totals over ranks 1..k, `[*lists, len(ks)]`, of what was read at every rank.
+
+        A cutoff may also be an array `[*lists]`, of another depth for every list.
+        """
+        return self.sum_at(x, lambda rank, group: jnp.ones_like(rank), ks)
+
+    def sum_at(
+        self,
+        x: jax.Array,
+        at: Callable[[jax.Array, Group], jax.Array],
+        ks: Sequence[Cut],
+        group: Group | None = None,
+    ) -> jax.Array:
+        """`sum_to` of `x·at(rank, group)`.
+
+        Args:
+            x: What was read at every rank.
+            at: A function of ranks, and of `group` there.
+            ks: Cutoffs.
+            group: From `group`, where `at` reads it.
+        """
+        if group is None:
+            none = jnp.zeros_like(x)
+            group = Group(none, none, none, none)
+        if isinstance(self.groups, JudgedGroups):
+            x = self.ranked.where_exist(x)
+            return self.groups.sum_at(x, at, ks, group)
+        x = x * at(self.ranks(), group)
         return self.ranked.axis.sum_to(self.ranked.where_exist(x), ks)
 
-    def up_to(self, x: jax.Array, rank: jax.Array) -> jax.Array:
-        """`x` where ranks are at most a rank per list, else 0."""
-        return jnp.where(self.ranks() <= self.ranked.axis.spread(rank), x, 0)
+    def first_at(
+        self,
+        relevance_threshold: Number,
+        at: Callable[[jax.Array], jax.Array],
+        ks: Sequence[Cut],
+    ) -> tuple[jax.Array, jax.Array]:
+        """Of the first relevant item, each `[*lists, len(ks)]`.
+
+        The mean of `at(rank)` at its rank, 0 if that is beyond k, and the probability
+        that it is beyond k.
+        """
+        if isinstance(self.groups, JudgedGroups):
+            group = self.group(relevance_threshold)
+            return self.groups.first_at(at, ks, group.relevant, group.before)
+        here, missed = self._first_relevant(relevance_threshold)
+        return (
+            self.sum_to(here * at(self.ranks()), ks),
+            self.ranked.axis.least_to(missed, ks),
+        )
+
+    def _first_relevant(
+        self, relevance_threshold: Number
+    ) -> tuple[jax.Array, jax.Array]:
+        """Probabilities, at every rank.
+
+        That the first relevant item is here, and that it is neither here nor before.
+        """
+        if self.groups is None:
+            relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
+            until = self.ranked.axis.running_sum(relevant)
+            here, missed = (relevant == 1) & (until == 1), until == 0
+            return here.astype(self.dtype), missed.astype(self.dtype)
+        group = self.group(relevance_threshold)
+        # None of the group was relevant so far, so all its relevant items are left.
+        left = jnp.maximum(group.size - group.place, 1)
+        here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
+        missed = jnp.maximum(left - group.relevant, 0) / left
+        missed = jnp.where(self.ranked.exists, missed, 1)
+        missed = self.ranked.axis.running_product(missed)
+        return self.ranked.axis.previous(missed, 1) * here, missed
 
     def depth_of(self, ks: Sequence[int | None]) -> jax.Array:
         """How many items ranks 1..k hold, `[*lists, len(ks)]` floats."""
@@ -185,13 +259,9 @@ class Ranking:
         missed = self.ranked.axis.running_product(missed)
         return self.ranked.axis.previous(missed, 1) * here, missed
 
-    def least_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
-        """The value at rank k, `[*lists, len(ks)]`, of what never rises; 1 if no rank."""
-        return self.ranked.axis.least_to(x, ks)
-
     # Over the pool
 
-    def _pool(self) -> Items:
+    def _pool(self) -> Items[PoolLayout]:
         if self.pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
@@ -206,14 +276,14 @@ class Ranking:
         pool = self._pool()
         return pool.axis.sum(pool.relevant(relevance_threshold)).astype(self.dtype)
 
-    def pool_max(self, of: Callable[[Items], jax.Array]) -> jax.Array:
+    def pool_max(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """The largest non-negative `of(items)`, `[*lists]`."""
         pool = self._pool()
         return pool.axis.max(of(pool))
 
     def ideal(
         self,
-        of: Callable[[Items], jax.Array],
+        of: Callable[[Items[Any]], jax.Array],
         discount_fn: Discount,
         ks: Sequence[int | None],
     ) -> jax.Array:
@@ -228,7 +298,7 @@ class Ranking:
 
     # Weights
 
-    def item_weight(self, of: Callable[[Items], jax.Array]) -> jax.Array | None:
+    def item_weight(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array | None:
         """The mean item weight of every list, each item counted `of(items)` times.
 
         Where that is zero for every item, the plain mean. None without item weights.

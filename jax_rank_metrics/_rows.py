@@ -1,7 +1,7 @@
-"""How the items of a list lie in an array: here, each list is a row of the last axis.
+"""How the items of lists lie in arrays, and how to reduce over a list.
 
-The reductions a ranking needs, and nothing about metrics. A layout of another shape is
-another class with these methods.
+What a ranking needs, and nothing about metrics: formulas and tie groups reduce through
+these methods alone, so that they hold for every layout.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from jax import lax
 
 from jax_rank_metrics import _ordering
 from jax_rank_metrics._sums import total
-from jax_rank_metrics._types import Number, pytree
+from jax_rank_metrics._types import Cut, Number, pytree
 
 
 @pytree()
@@ -36,7 +36,7 @@ class Rows:
         """Totals of the lists; bools are counted."""
         if jnp.issubdtype(x.dtype, jnp.floating):
             return total(x)
-        return jnp.sum(x, axis=-1, dtype=jnp.int32)
+        return jnp.sum(x, axis=-1, dtype=jnp.int32 if x.dtype == bool else x.dtype)
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list; 0 for non-negative items that are not there."""
@@ -50,31 +50,55 @@ class Rows:
         """Sums of each item and those before it."""
         return jnp.cumsum(x, axis=-1, dtype=x.dtype)
 
+    def joined(self, same: jax.Array) -> jax.Array:
+        """Where neighbours that are the `same` are also in the same list."""
+        return same
+
     def running_product(self, x: jax.Array) -> jax.Array:
         """Products of each item and those before it."""
         return lax.associative_scan(jnp.multiply, x, axis=-1)
+
+    def group_max(
+        self, x: jax.Array, start: jax.Array, end: jax.Array, bound: int
+    ) -> jax.Array:
+        """The largest of integers in the group that reaches from `start` to `end`.
+
+        Args:
+            x: Not less than 0, and less than `bound`.
+            start: The first place of the group of every place.
+            end: The place after its last.
+            bound: Static.
+        """
+        # Raising each group above those before makes a running maximum start anew.
+        floor = start.astype(x.dtype) * bound
+        running = lax.cummax(x + floor, axis=x.ndim - 1)
+        return _take(running, end - 1) - floor
 
     def previous(self, x: jax.Array, first: Number) -> jax.Array:
         """What stood one place earlier; `first` at the first place."""
         padding = [*[(0, 0, 0)] * (x.ndim - 1), (1, -1, 0)]
         return lax.pad(x, jnp.asarray(first, x.dtype), padding)
 
-    def sum_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
+    def sum_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
         """Totals over the ranks 1..k, `[*lists, len(ks)]`; None is every rank.
 
         The total to k is the same bit for bit whatever lies beyond k.
         """
-        cuts = [k for k in ks if k is not None]
-        sums: dict[int | None, jax.Array] = {None: total(x)} if None in ks else {}
-        if cuts:
-            # One reduction for all cuts, over no more places than the deepest needs.
-            x = x if self.given is not None else x[..., : max(cuts)]
-            reached = self.ranks(x)[..., None, :] <= self._column(cuts, x)
-            several = total(jnp.where(reached, x[..., None, :], 0))
-            sums |= {k: several[..., place] for place, k in enumerate(cuts)}
-        return jnp.stack([sums[k] for k in ks], axis=-1)
+        cuts = [k for k in ks if isinstance(k, int)]
+        # One reduction for all cuts, over no more places than the deepest needs.
+        first = x if self.given is not None else x[..., : max(cuts, default=0)]
+        reached = self.ranks(first)[..., None, :] <= self._column(cuts, first)
+        several = total(jnp.where(reached, first[..., None, :], 0)) if cuts else None
+        sums = []
+        for k in ks:
+            if isinstance(k, int):
+                assert several is not None
+                sums.append(several[..., cuts.index(k)])
+            else:
+                sums.append(total(x if k is None else self._to(x, k, 0)))
+        return jnp.stack(sums, axis=-1)
 
-    def least_to(self, x: jax.Array, ks: Sequence[int | None]) -> jax.Array:
+    def least_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
         """The value at rank k, or at the last rank, of what never rises; 1 if no rank."""
         least = [jnp.min(self._to(x, k, 1), axis=-1, initial=1) for k in ks]
         return jnp.stack(least, axis=-1)
@@ -87,9 +111,14 @@ class Rows:
     def _column(self, cuts: list[int], like: jax.Array) -> jax.Array:
         return jnp.asarray(cuts, like.dtype).reshape((1,) * (like.ndim - 1) + (-1, 1))
 
-    def _to(self, x: jax.Array, k: int | None, beyond: Number) -> jax.Array:
+    def _to(self, x: jax.Array, k: Cut, beyond: Number) -> jax.Array:
         if k is None:
             return x
-        if self.given is None:
+        if self.given is None and isinstance(k, int):
             return x[..., :k]
-        return jnp.where(self.given <= k, x, beyond)
+        k = k if isinstance(k, int) else self.spread(k).astype(x.dtype)
+        return jnp.where(self.ranks(x) <= k, x, beyond)
+
+
+def _take(x: jax.Array, places: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(x, places, axis=-1, mode="promise_in_bounds")

@@ -1,22 +1,25 @@
 """The ways to make a `Ranking`."""
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _inputs, _ordering
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Items, PoolLayout, RankedLayout, Ranking
 from jax_rank_metrics._rows import Rows
+from jax_rank_metrics._segments import Segments
+from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._tie_groups import TieGroups
 from jax_rank_metrics._types import (
+    AxisNames,
     Cutoffs,
     Key,
     Labels,
+    ListWeights,
     Mask,
-    PerListInput,
-    Pool,
     Scores,
     Ties,
     Weights,
@@ -34,6 +37,15 @@ class ScoredLists:
     weights: jax.Array | None
     key: jax.Array | None
     list_weights: jax.Array | None
+    segment_ids: jax.Array | None
+
+
+class Options(NamedTuple):
+    """Arguments of `rank` that are static, checked."""
+
+    ties: str | None
+    num_segments: int | None
+    items_axis: Any
 
 
 def scored_lists(
@@ -44,54 +56,136 @@ def scored_lists(
     key: Any,
     ties: Any,
     list_weights: Any,
-) -> tuple[ScoredLists, str | None]:
-    """Checks the arguments of `rank`; returns their arrays and the tie policy."""
+    segment_ids: Any,
+    num_segments: Any,
+    items_axis: Any,
+) -> tuple[ScoredLists, Options]:
+    """Checks the arguments of `rank`."""
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
-    weights = _inputs.weights_for(labels, weights)
-    list_weights = _inputs.per_list("list_weights", list_weights, labels)
+    segment_ids, num_segments = _inputs.segments(labels, segment_ids, num_segments)
+    weights = _inputs.weights_for(labels, weights, packed=segment_ids is not None)
+    list_weights = _inputs.per_list(
+        "list_weights", list_weights, _lists(labels, num_segments)
+    )
     ties, key = _inputs.tie_policy(ties, key)
-    return ScoredLists(labels, scores, mask, weights, key, list_weights), ties
+    items_axis = _inputs.axis_names("items_axis", items_axis)
+    if items_axis is not None and segment_ids is not None:
+        raise ValueError(
+            "segment_ids and items_axis are both given; pass one, packed lists stay whole "
+            "on a device"
+        )
+    lists = ScoredLists(labels, scores, mask, weights, key, list_weights, segment_ids)
+    return lists, Options(ties, num_segments, items_axis)
+
+
+def _lists(labels: jax.Array, num_segments: int | None) -> tuple[int, ...]:
+    """The shape of one number per list."""
+    return labels.shape[:-1] + (() if num_segments is None else (num_segments,))
 
 
 def rank_lists(
-    lists: ScoredLists, ties: str | None, depth: int | None, in_groups: bool = False
+    lists: ScoredLists, options: Options, depth: int | None, in_groups: bool = False
 ) -> Ranking:
     """`rank` without its checks and its own compilation.
 
     `in_groups` promises that only metrics with a closed form will read the ranking, so
     that the order of tied items is of no interest.
     """
-    weights, list_weights, dtype = _read_weights(
-        lists.labels, lists.weights, lists.list_weights, lists.scores
+    shape = _lists(lists.labels, options.num_segments)
+    weights, list_weights, dtype = read_weights(
+        lists.labels, lists.weights, lists.list_weights, shape, lists.scores
     )
     pool = _inputs.resolve(lists.labels, lists.mask, weights, dtype)
-    items = pool.labels.shape[-1]
-    cut = None if depth is None or depth >= items else depth
-    policy = "expected" if in_groups and ties is None else ties
-    ordered, keys = _ordering.order(lists.scores, pool, policy, lists.key, cut or items)
-    groups = None
-    if ties in (None, "expected"):
-        groups = TieGroups.of(ordered.keys, ordered.items.exists, keys, pool.exists)
-    length = jnp.sum(pool.exists, axis=-1, dtype=jnp.int32)
+    ties = options.ties
+    ordering = "expected" if in_groups and ties is None else ties
+    source = _rows_or_shards if lists.segment_ids is None else _segments
+    ranked, pool, groups, cut = source(lists, pool, options, ordering, depth)
+    length = pool.axis.sum(pool.exists)
     return Ranking(
-        ranked=Items(*ordered.items, Rows()),
-        pool=Items(*pool, Rows()),
-        groups=groups,
+        ranked=ranked,
+        pool=pool,
+        groups=groups if ties in (None, "expected") else None,
         length=length,
         known_relevant=None,
         counts=length > 0,
         list_weights=list_weights,
         cut=cut,
-        ties=ties,
+        in_order=ties != "expected",
     )
 
 
-def _read_weights(
+_Source = tuple[Items[RankedLayout], Items[PoolLayout], TieGroups, int | None]
+
+
+def _rows_or_shards(
+    lists: ScoredLists,
+    pool: _inputs.ItemArrays,
+    options: Options,
+    ties: str | None,
+    depth: int | None,
+) -> _Source:
+    axis_name, items, axis = options.items_axis, pool.labels.shape[-1], Rows()
+    if axis_name is not None:
+        items, axis = items * lax.axis_size(axis_name), Shards(axis_name)
+    if depth is None and (axis_name or jax.typeof(lists.scores).sharding.spec[-1]):
+        raise ValueError(
+            "k is None, but the items of a list are cut over devices; pass k to rank "
+            "that deep, or gather labels, scores, mask and weights first"
+        )
+    cut = None if depth is None or depth >= items else depth
+    ordered, keys = _ordering.order(
+        lists.scores, pool, ties, lists.key, cut or items, axis_name
+    )
+
+    def beyond(last: jax.Array) -> tuple[jax.Array, PoolLayout]:
+        return (keys == last) & pool.exists, axis
+
+    groups = TieGroups.of(
+        ordered.keys,
+        ordered.items.exists,
+        Rows(),
+        items,
+        None if cut is None else beyond,
+    )
+    return Items(*ordered.items, Rows()), Items(*pool, axis), groups, cut
+
+
+def _segments(
+    lists: ScoredLists,
+    pool: _inputs.ItemArrays,
+    options: Options,
+    ties: str | None,
+    depth: int | None,
+) -> _Source:
+    assert lists.segment_ids is not None and options.num_segments is not None
+    number, ids = options.num_segments, lists.segment_ids
+    if any(name is not None for name in jax.typeof(lists.scores).sharding.spec):
+        raise ValueError(
+            "segment_ids: packed items are sharded over devices; call inside "
+            "jax.shard_map, with lists that are whole on a device"
+        )
+    shape = (*ids.shape[:-1], number)
+    valid = (ids >= 0) & (ids < number)
+    ids = jnp.where(valid, ids, 0).astype(jnp.int32)
+    first = jnp.arange(math.prod(ids.shape[:-1]), dtype=jnp.int32) * number
+    ids = jnp.where(valid, ids + first.reshape(*ids.shape[:-1], 1), math.prod(shape))
+    pool = pool._replace(exists=pool.exists & valid)
+    flat, scores, ids = jax.tree.map(lambda x: x.reshape(-1), (pool, lists.scores, ids))
+    ordered, ids = _ordering.order_segments(scores, flat, ids, ties, lists.key)
+    ranked = Items(*ordered.items, Segments.of(ids, shape))
+    groups = TieGroups.of(
+        ordered.keys, ranked.exists, ranked.axis, ids.shape[0], beyond=None
+    )
+    return ranked, ranked, groups, None
+
+
+def read_weights(
     labels: jax.Array,
     weights: jax.Array | None,
     list_weights: jax.Array | None,
+    lists: tuple[int, ...],
     *others: jax.Array | None,
 ) -> tuple[jax.Array | None, jax.Array | None, jnp.dtype]:
     """Item weights, list weights and the float dtype of the computation."""
@@ -101,7 +195,7 @@ def _read_weights(
         list_weights = weights
     if list_weights is not None:
         list_weights = lax.stop_gradient(list_weights).astype(dtype)
-        list_weights = jnp.broadcast_to(list_weights, labels.shape[:-1])
+        list_weights = jnp.broadcast_to(list_weights, lists)
     return weights if per_item else None, list_weights, dtype
 
 
@@ -117,7 +211,10 @@ def rank(
     *,
     k: Cutoffs = None,
     ties: Ties | None = None,
-    list_weights: PerListInput | None = None,
+    list_weights: ListWeights | None = None,
+    segment_ids: Scores | None = None,
+    num_segments: int | None = None,
+    items_axis: AxisNames | None = None,
 ) -> Ranking:
     """Ranks every list once; any number of metrics can then read the ranking.
 
@@ -158,13 +255,26 @@ def rank(
                 average_precision(denominator="hits").
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or
             implies, and never changes a value.
+        segment_ids: `[*lists, items]` integers: lists are packed along the last axis,
+            and this says which of `num_segments` lists an item is of. In any order; an
+            item whose id is not in `[0, num_segments)` is masked. What is `[*lists]`
+            elsewhere is then `[*lists, num_segments]`: list weights (as `list_weights`),
+            and values. A list without items does not count.
+        num_segments: How many lists are packed, a Python int.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
+            every list are cut: every argument `[*lists, items]` is the device's part,
+            and equal parts are in the order of the devices. Needs `k`. Candidates and
+            sums travel, never scores; the result is equal on all devices of the axis.
+            Random ties of different lists on other axes need a key each: fold in their
+            `jax.lax.axis_index`.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`.
 
     Raises:
         ValueError: if shapes differ, k is not at least 1, `ties` is unknown, or random
-            without a key; or if items of one list are sharded over devices.
+            without a key; or if items of one list are sharded over devices and k is
+            None.
         TypeError: if an argument is not an array of numbers, the mask is not bool, or
             the key is not a key.
 
@@ -177,136 +287,16 @@ def rank(
         efficiently in the presence of tied scores, ECIR 2008.
     """
     depth = _inputs.deepest(_inputs.cutoffs(k))
-    lists, policy = scored_lists(labels, scores, mask, weights, key, ties, list_weights)
-    return _rank(lists, policy, depth)
-
-
-def rank_retrieved(
-    labels: Labels,
-    mask: Mask | None = None,
-    weights: Weights | None = None,
-    *,
-    pool_labels: Pool | None = None,
-    pool_mask: Pool | None = None,
-    pool_weights: Pool | None = None,
-    num_relevant: PerListInput | None = None,
-    list_weights: PerListInput | None = None,
-) -> Ranking:
-    """Takes lists that a system returned already in rank order; nothing is sorted.
-
-    What was not retrieved still counts: the pool is every judged item, those retrieved
-    among them. A list with a pool but nothing retrieved counts, with the value 0.
-    The ranking is whole, and its order definite: there are no ties.
-
-    Args:
-        labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked, or a
-            label that is negative or NaN) leaves the ranking and later items move up.
-        mask: `[*lists, retrieved]` bool, or None.
-        weights: As for `rank`; item weights need `pool_weights` where a pool is given.
-        pool_labels: `[*lists, pool]`, the labels of every judged item in any order; None
-            if what was retrieved is all there is.
-        pool_mask: `[*lists, pool]` bool, or None.
-        pool_weights: `[*lists, pool]`, or None.
-        num_relevant: `[*lists]` integers, how many relevant items there are, where only
-            their number is known. Then ndcg, which needs their labels, raises.
-        list_weights: As for `rank`.
-
-    Returns:
-        A `Ranking`.
-
-    Raises:
-        ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
-            or if item weights come without the weights of the pool.
-        TypeError: if an argument is not an array of numbers or a mask is not bool.
-
-    >>> from jax_rank_metrics import recall
-    >>> found = rank_retrieved(jnp.array([1, 0, 1, 0, 1]), num_relevant=4)
-    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
-    ['0.50', '0.50', '0.75']
-    """
-    labels, mask = _inputs.item_arrays("labels", labels, mask)
-    weights = _inputs.weights_for(labels, weights)
-    list_weights = _inputs.per_list("list_weights", list_weights, labels)
-    num_relevant = _inputs.per_list("num_relevant", num_relevant, labels)
-    per_item = weights is not None and weights.ndim == labels.ndim
-    if pool_labels is None:
-        for name, value in (("pool_mask", pool_mask), ("pool_weights", pool_weights)):
-            if value is not None:
-                raise ValueError(f"{name} is given but pool_labels is None; pass both")
-    else:
-        if num_relevant is not None:
-            raise ValueError("pool_labels and num_relevant are both given; pass one")
-        pool_labels, pool_mask = _inputs.item_arrays(
-            "pool_labels", pool_labels, pool_mask
-        )
-        if pool_labels.shape[:-1] != labels.shape[:-1]:
-            raise ValueError(
-                f"pool_labels has shape {pool_labels.shape}, but labels has shape "
-                f"{labels.shape}; pass arrays that agree but for the last axis"
-            )
-        if pool_weights is not None:
-            pool_weights = _inputs.real("pool_weights", pool_weights)
-            _inputs.same_shape(
-                "pool_weights", pool_weights, "pool_labels", pool_labels.shape
-            )
-        if per_item != (pool_weights is not None):
-            raise ValueError(
-                f"weights {'weighs' if per_item else 'does not weigh'} items, but "
-                f"pool_weights is {'None' if per_item else 'given'}; pass both per item "
-                "or neither"
-            )
-    if per_item and num_relevant is not None:
-        raise ValueError(
-            "weights weighs items, but num_relevant tells nothing of the weights in the "
-            "pool; pass pool_labels and pool_weights"
-        )
-    return _rank_retrieved(
+    lists, options = scored_lists(
         labels,
+        scores,
         mask,
         weights,
-        pool_labels,
-        pool_mask,
-        pool_weights,
-        num_relevant,
+        key,
+        ties,
         list_weights,
+        segment_ids,
+        num_segments,
+        items_axis,
     )
-
-
-@jax.jit
-def _rank_retrieved(
-    labels: jax.Array,
-    mask: jax.Array | None,
-    weights: jax.Array | None,
-    pool_labels: jax.Array | None,
-    pool_mask: jax.Array | None,
-    pool_weights: jax.Array | None,
-    num_relevant: jax.Array | None,
-    list_weights: jax.Array | None,
-) -> Ranking:
-    weights, list_weights, dtype = _read_weights(
-        labels, weights, list_weights, pool_labels, pool_weights
-    )
-    ranked = _inputs.resolve(labels, mask, weights, dtype)
-    ranks = jnp.cumsum(ranked.exists, axis=-1, dtype=jnp.int32)
-    length = jnp.sum(ranked.exists, axis=-1, dtype=jnp.int32)
-    pool, judged = Items(*ranked, Rows()), length
-    if pool_labels is not None:
-        pool = Items(
-            *_inputs.resolve(pool_labels, pool_mask, pool_weights, dtype), Rows()
-        )
-        judged = pool.axis.sum(pool.exists)
-    elif num_relevant is not None:
-        pool = None
-        num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
-        judged = length + num_relevant
-    return Ranking(
-        ranked=Items(*ranked, Rows(ranks)),
-        pool=pool,
-        groups=None,
-        length=length,
-        known_relevant=num_relevant,
-        counts=judged > 0,
-        list_weights=list_weights,
-        cut=None,
-        ties="stable",
-    )
+    return _rank(lists, options, depth)

@@ -23,6 +23,11 @@ def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     return high, (a - (high - b_seen)) + (b - b_seen)
 
 
+def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
+    # An infinite sum leaves nothing over.
+    return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
+
+
 def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     # The upper half of the significand by masking its bits, and what that leaves.
     uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
@@ -65,9 +70,9 @@ class Pair:
 
     def __add__(self, other: "Pair") -> "Pair":
         high, low = _two_sum(self.high, other.high)
-        high, low = _two_sum(high, low + (self.low + other.low))
-        # An infinite sum leaves nothing over.
-        return Pair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))
+        low = _unless_infinite(high, low + (self.low + other.low))
+        high, low = _two_sum(high, low)
+        return Pair(high, _unless_infinite(high, low))
 
     def __neg__(self) -> "Pair":
         return Pair(-self.high, -self.low)
@@ -173,10 +178,15 @@ def total(x: jax.Array) -> jax.Array:
     is compiled. The sum of a pair is right to the last bit of a float or nearly so, and
     a metric has the same bits alone as beside others.
     """
+    return pair_total(x).round()
+
+
+def pair_total(x: jax.Array) -> Pair:
+    """`total` before it is rounded, to be added to others."""
     # The maximum changes nothing, but no compiler can fuse a product through it into
     # the sum, which would leave the product unrounded.
     x = jnp.maximum(x, jnp.finfo(x.dtype).min)
-    return Pair.of(x).sum((x.ndim - 1,)).round()
+    return Pair.of(x).sum((x.ndim - 1,))
 
 
 def integer_like(dtype: jnp.dtype) -> jnp.dtype:

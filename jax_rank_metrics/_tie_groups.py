@@ -1,13 +1,16 @@
 """Groups of tied items, and what is known of a group whatever the order inside it."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics._sums import Digits, exponent, integer_like
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._sums import Digits, Pair, exponent, pair_total, ratio, total
+from jax_rank_metrics._types import Cut, pytree
+
+T = TypeVar("T")
 
 
 class Counts(NamedTuple):
@@ -17,68 +20,95 @@ class Counts(NamedTuple):
     before: jax.Array  # in the groups ranked before that one
 
 
-@pytree()
+class Group(NamedTuple):
+    """Relevant items around every rank, `[*lists, ranks]` floats.
+
+    Where the ranking is one definite order, every item is a group of its own.
+    """
+
+    size: jax.Array  # items in the tie group of this rank
+    place: jax.Array  # items of the group before this rank: 0, 1, …, size − 1
+    relevant: jax.Array  # relevant items in the group
+    before: jax.Array  # relevant items ranked before the group
+
+
+@pytree("items")
 class TieGroups:
     """The tie group at every rank, for rankings that stand for all orders of tied items.
 
     Only one group of a list can reach beyond the last rank. What it holds there is
     counted over the pool.
 
-    Shapes, with `depth` ranks and `items` in the pool:
-        start: `[*lists, depth]` int32, items ranked before the group.
-        end: `[*lists, depth]` int32, the same plus its items among these ranks.
+    Shapes for lists as rows, with `depth` ranks and `pool` items:
+        start: `[*lists, depth]` int32, the first place of the group.
+        end: `[*lists, depth]` int32, the place after its last one here.
         size: `[*lists, depth]` int32, items of the group, beyond the last rank too.
-        crosses: `[*lists, depth]` bool, ranks of the group that holds the last rank;
-            None where every item is ranked.
-        crossing: `[*lists, items]` bool, pool items of that same group; None as above.
+        axis: How the ranks lie.
+        items: How many items are ranked at most, all in all.
+        beyond: The group that holds the last rank; None where every item is ranked.
     """
 
     start: jax.Array
     end: jax.Array
     size: jax.Array
-    crosses: jax.Array | None
-    crossing: jax.Array | None
+    axis: Any
+    items: int
+    beyond: "Beyond | None"
 
     @classmethod
     def of(
         cls,
         ranked: jax.Array,
-        ranked_exist: jax.Array,
-        pool: jax.Array,
-        pool_exist: jax.Array,
+        exist: jax.Array,
+        axis: Any,
+        items: int,
+        beyond: Callable[[jax.Array], tuple[jax.Array, Any]] | None,
     ) -> "TieGroups":
-        """Groups of equal keys; `ranked` are the largest of the `pool`, in order."""
-        depth, axis = ranked.shape[-1], ranked.ndim - 1
+        """Groups of equal keys.
+
+        Args:
+            ranked: `[*lists, depth]`, keys in rank order.
+            exist: The same shape, ranks that hold an item.
+            axis: How the ranks lie.
+            items: How many items are ranked at most, all in all.
+            beyond: From the last key of every list, `[*lists, 1]`, gives the items of
+                the pool that tie with it, bool, and how these lie; None where every
+                item is ranked.
+        """
+        depth, along = ranked.shape[-1], ranked.ndim - 1
         same = ranked[..., 1:] == ranked[..., :-1]
-        same = same & (ranked_exist[..., 1:] == ranked_exist[..., :-1])
-        no_pad = [(0, 0, 0)] * axis
+        same = axis.joined(same & (exist[..., 1:] == exist[..., :-1]))
+        no_pad = [(0, 0, 0)] * along
         first = lax.pad(~same, True, [*no_pad, (1, 0, 0)])
         last = lax.pad(~same, True, [*no_pad, (0, 1, 0)])
-        place = lax.broadcasted_iota(jnp.int32, ranked.shape, axis)
-        start = lax.cummax(jnp.where(first, place, 0), axis=axis)
-        end = lax.cummin(jnp.where(last, place + 1, depth), axis=axis, reverse=True)
-        if depth == pool.shape[-1]:
-            return cls(start, end, end - start, None, None)
-        crosses = end == depth
-        crossing = (pool == ranked[..., -1:]) & pool_exist
-        size = jnp.sum(crossing, -1, keepdims=True, dtype=jnp.int32)
-        size = jnp.where(crosses, size, end - start)
-        return cls(start, end, size, crosses, crossing)
+        place = lax.broadcasted_iota(jnp.int32, ranked.shape, along)
+        start = lax.cummax(jnp.where(first, place, 0), axis=along)
+        end = lax.cummin(jnp.where(last, place + 1, depth), axis=along, reverse=True)
+        if beyond is None:
+            return cls(start, end, end - start, axis, items, None)
+        crossing = Beyond(end == depth, *beyond(ranked[..., -1:]))
+        ones = jnp.ones_like(crossing.tied, jnp.int32)
+        size = crossing.put(end - start, crossing.sum(ones))
+        return cls(start, end, size, axis, items, crossing)
+
+    def place(self) -> jax.Array:
+        """Items of the group before every rank: 0, 1, …"""
+        along = self.start.ndim - 1
+        return lax.broadcasted_iota(jnp.int32, self.start.shape, along) - self.start
 
     def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
         """Sums of non-negative integers over groups; `pool` holds them for every item."""
-        total = jnp.cumsum(ranked, axis=-1, dtype=ranked.dtype)
+        running = self.axis.running_sum(ranked)
         # Integers, so that a difference of running totals is exact.
-        before = self._at_start(total - ranked)
-        inside = self._at_end(total) - before
-        if self.crosses is not None:
-            across = jnp.sum(self._across(pool), -1, keepdims=True, dtype=pool.dtype)
-            inside = jnp.where(self.crosses, across, inside)
+        before = self._at_start(running - ranked)
+        inside = self._at_end(running) - before
+        if self.beyond is not None:
+            inside = self.beyond.put(inside, self.beyond.sum(pool))
         return Counts(inside, before)
 
     def mean(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
         """Means of non-negative floats over groups, the same however ranks are cut."""
-        digits = Digits.for_items(pool.shape[-1], pool.dtype)
+        digits = Digits.for_items(self.items, pool.dtype)
         scale = self._exponent(ranked, pool)
         across = scale[..., -1:]  # the last rank's group is the one that crosses
         splits = zip(
@@ -91,28 +121,173 @@ class TieGroups:
 
     def _exponent(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
         """Of the largest float of each group."""
-        integer = integer_like(ranked.dtype)
         info = jnp.finfo(ranked.dtype)
-        least, span = info.minexp - 1, info.maxexp - info.minexp + 2
-        # Raising each group above those before makes a running maximum start anew.
-        floor = self.start.astype(integer) * span - least
-        running = lax.cummax(exponent(ranked) + floor, axis=ranked.ndim - 1)
-        largest = self._at_end(running) - floor
-        if self.crosses is not None:
-            across = self._across(exponent(pool) - least)
-            across = jnp.max(across, -1, keepdims=True, initial=0) + least
-            largest = jnp.where(self.crosses, across, largest)
-        return largest
-
-    def _across(self, pool: jax.Array) -> jax.Array:
-        assert self.crossing is not None
-        return jnp.where(self.crossing, pool, 0)
+        least, bound = info.minexp - 1, info.maxexp - info.minexp + 2
+        largest = self.axis.group_max(
+            exponent(ranked) - least, self.start, self.end, bound
+        )
+        if self.beyond is not None:
+            largest = self.beyond.put(largest, self.beyond.max(exponent(pool) - least))
+        return largest + least
 
     def _at_start(self, x: jax.Array) -> jax.Array:
         return _take(x, self.start)
 
     def _at_end(self, x: jax.Array) -> jax.Array:
         return _take(x, self.end - 1)
+
+
+@pytree()
+class Beyond:
+    """A tie group that may reach beyond the last rank, counted over the pool.
+
+    Shapes:
+        ranks: `[*lists, depth]` bool, ranks of the group.
+        tied: `[*lists, pool]` bool, its items.
+        axis: How the items of the pool lie.
+    """
+
+    ranks: jax.Array
+    tied: jax.Array
+    axis: Any
+
+    def sum(self, pool: jax.Array) -> jax.Array:
+        """The total of the group's items, `[*lists]`."""
+        return self.axis.sum(jnp.where(self.tied, pool, 0))
+
+    def max(self, pool: jax.Array) -> jax.Array:
+        """Their largest, `[*lists]`, of what is not below 0."""
+        return self.axis.max(jnp.where(self.tied, pool, 0))
+
+    def put(self, at_rank: jax.Array, across: jax.Array) -> jax.Array:
+        """`at_rank`, with what was counted over the pool at the ranks of the group."""
+        return jnp.where(self.ranks, across[..., None], at_rank)
+
+
+@pytree()
+class JudgedGroups:
+    """Tie groups where only judged items have a place, and all others are counted.
+
+    What a formula reads at a rank is then read at a judged item, on average over the
+    ranks that its ties let it have.
+
+    Shapes, with `places` judged items in rank order:
+        near: Groups of judged items alone.
+        start: `[*lists, places]` int32, items ranked before the group.
+        size: `[*lists, places]` int32, items of the group; 0 where no item exists.
+    """
+
+    near: TieGroups
+    start: jax.Array
+    size: jax.Array
+
+    def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
+        """As `TieGroups.count`; what is not judged counts nothing."""
+        return self.near.count(ranked, ranked)
+
+    def place(self) -> jax.Array:
+        """The first place of the group; the others follow in `sum_at`."""
+        return jnp.zeros_like(self.start)
+
+    def sum_at(
+        self,
+        x: jax.Array,
+        at: Callable[[jax.Array, Group], jax.Array],
+        ks: Sequence[Cut],
+        group: Group,
+    ) -> jax.Array:
+        """Totals of `x·at(rank, group)` over ranks 1..k, `[*lists, len(ks)]`."""
+        start, size = (y[..., None, None] for y in (self.start, self.size))
+        group = Group(*(y[..., None, None] for y in group))
+
+        def add(sums: Pair, place: jax.Array) -> Pair:
+            rank = (start + place + 1).astype(x.dtype)
+            value = at(rank, group._replace(place=place.astype(x.dtype)))
+            within = _within(rank, ks, x.ndim - 1) & (place < size)
+            return sums + pair_total(jnp.where(within, value, 0))
+
+        zeros = jnp.zeros_like(x)[..., None]
+        sums = Pair.of(jnp.broadcast_to(zeros, (*x.shape, len(ks))))
+        sums = _over_places(jnp.max(self.size, initial=0), sums, add, x.ndim + 2)
+        sizes = jnp.maximum(self.size, 1).astype(x.dtype)[..., None]
+        mean = ratio(sums.round(), jnp.broadcast_to(sizes, sums.high.shape))
+        return total(jnp.moveaxis(x[..., None] * mean, -1, -2))
+
+    def first_at(
+        self,
+        at: Callable[[jax.Array], jax.Array],
+        ks: Sequence[Cut],
+        relevant: jax.Array,
+        before: jax.Array,
+    ) -> tuple[jax.Array, jax.Array]:
+        """Of the first relevant item, each `[*lists, len(ks)]`.
+
+        The mean of `at(rank)` at its rank, 0 beyond k, and the chance that it is beyond.
+
+        Args:
+            at: A function of ranks.
+            ks: Cutoffs.
+            relevant: `[*lists, places]` floats, relevant items of the group.
+            before: The same shape, relevant items before the group.
+        """
+        first = (relevant > 0) & (before == 0)
+
+        def of_first(y: jax.Array) -> jax.Array:
+            return jnp.max(jnp.where(first, y, 0), axis=-1, initial=0)[..., None]
+
+        start, size, number = (of_first(y) for y in (self.start, self.size, relevant))
+
+        def add(state: Any, place: jax.Array) -> Any:
+            sums, missed, least = state
+            left = jnp.maximum(size - place, 1).astype(number.dtype)
+            here = jnp.where(place < size, jnp.minimum(number / left, 1), 0)
+            passed = jnp.where(place < size, jnp.maximum(left - number, 0) / left, 1)
+            passed = missed * lax.associative_scan(jnp.multiply, passed, axis=-1)
+            earlier = jnp.concatenate([missed, passed[..., :-1]], axis=-1)
+            rank = (start + place + 1).astype(number.dtype)
+            within = _within(rank[..., None, :], ks, number.ndim - 1)
+            terms = jnp.where(within, (earlier * here * at(rank))[..., None, :], 0)
+            beyond = jnp.min(jnp.where(within, passed[..., None, :], 1), axis=-1)
+            return (
+                sums + pair_total(terms),
+                passed[..., -1:],
+                jnp.minimum(least, beyond),
+            )
+
+        ones = jnp.ones_like(number)
+        several = jnp.broadcast_to(ones, (*number.shape[:-1], len(ks)))
+        state = (Pair.of(jnp.zeros_like(several)), ones, several)
+        sums, _, least = _over_places(jnp.max(size, initial=0), state, add, number.ndim)
+        return sums.round(), least
+
+
+# How many ranks of a group to look at in one step.
+_STEP = 64
+
+
+def _over_places(
+    size: jax.Array, state: T, add: Callable[[T, jax.Array], T], ndim: int
+) -> T:
+    """Folds `add` over the places 0, 1, … of the largest group, along the last axis."""
+    steps = lax.broadcasted_iota(jnp.int32, (1,) * (ndim - 1) + (_STEP,), ndim - 1)
+
+    def body(loop: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
+        begin, state = loop
+        return begin + _STEP, add(state, begin + steps)
+
+    # Typed like the size, which may differ between devices.
+    begin = jnp.zeros_like(size)
+    return lax.while_loop(lambda loop: loop[0] < size, body, (begin, state))[1]
+
+
+def _within(rank: jax.Array, ks: Sequence[Cut], lists: int) -> jax.Array:
+    """Which ranks are at most k, with the cutoffs along the last axis but one."""
+    within = []
+    for k in ks:
+        if isinstance(k, jax.Array):
+            k = k.reshape(k.shape + (1,) * (rank.ndim - lists)).astype(rank.dtype)
+        within.append(jnp.ones_like(rank, bool) if k is None else rank <= k)
+    return jnp.concatenate(within, axis=-2)
 
 
 def _take(x: jax.Array, places: jax.Array) -> jax.Array:

@@ -20,7 +20,14 @@ Mask = Shaped[ArrayLike, "*lists items"]
 Weights = Shaped[ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
 Pool = Shaped[ArrayLike, "*lists pool"]
 PerListInput = Shaped[ArrayLike, "*lists"]
+RetrievedIds = Shaped[ArrayLike, "*lists retrieved"]
+RelevantIds = Shaped[ArrayLike, "*lists relevant"]
+ListWeights = Shaped[ArrayLike, "..."]  # [*lists], or [*lists, num_segments]
+AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
+
+# A cutoff inside: a rank, None for every rank, or an array `[*lists]` of ranks.
+Cut = int | None | jax.Array
 
 Number = float | int
 Cutoffs = int | Sequence[int | None] | None

@@ -74,7 +74,7 @@ CASES = {
     "array option": (TypeError, "beta is an array.*static", lambda: jrm.f_score(Y, S, beta=jnp.array(1.0))),
     "unhashable option": (TypeError, "denominator is ['k'].*hashable", lambda: jrm.precision(Y, S, denominator=["k"])),
     "unknown option": (TypeError, "ndcg has no option 'topn'.*k, gain_fn, discount_fn", lambda: NDCG(topn=5)),
-    "too many positions": (TypeError, "ndcg: got 1 positional arguments too many.*options by name", lambda: jrm.ndcg(Y, S, None, None, None, None, None, "zero", 10)),
+    "too many positions": (TypeError, "ndcg: got 1 positional arguments too many.*options by name", lambda: jrm.ndcg(Y, S, *[None] * 5, "zero", *[None] * 3, 10)),
     "log base": (ValueError, "base is 1", lambda: jrm.log_discount(1)),
     # names
     "unknown metric": (ValueError, "'ndgc' is unknown; did you mean ndcg", lambda: EVAL(("ndgc@10",))),

@@ -24,13 +24,19 @@ LAYERS = [
     "_sums",
     "_gains",
     "_inputs",
+    "_devices",
     "_ordering",
-    "_tie_groups",
     "_rows",
+    "_segments",
+    "_shards",
+    "_counted",
+    "_tie_groups",
     "_mean",
     "_per_list",
     "_ranking",
     "_sources",
+    "_retrieved",
+    "_catalog",
     "_metric",
     "_formulas",
     "_formulas.cumulated_gain",
@@ -91,9 +97,8 @@ def test_only_one_module_sorts():
 def test_public_names():
     """What the design promises is there; all else is private."""
     promised = {
-        *(
-            "rank rank_retrieved measure mean evaluate merge reduce compute empty"
-        ).split(),
+        *("rank rank_retrieved rank_ids rank_catalog measure mean evaluate").split(),
+        *("merge reduce compute empty").split(),
         *("all_reduce check compat Mean PerList Ranking Metric").split(),
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
         *("reciprocal_rank r_precision").split(),
@@ -155,6 +160,7 @@ def test_signatures():
     parameters = inspect.signature(jrm.ndcg).parameters
     assert list(parameters) == [
         *("labels scores mask weights key ties list_weights undefined").split(),
+        *("segment_ids num_segments items_axis").split(),
         *("k gain_fn discount_fn").split(),
     ]
     assert parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY

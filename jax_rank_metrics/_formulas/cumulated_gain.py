@@ -97,8 +97,9 @@ def ndcg(
         trec_eval `ndcg_cut`.
     """
     ks = ranking.cutoffs(k)
+    ranking.check_gain(gain_fn)
     gains = _scaled(ranking, _gains(gain_fn))
-    found = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
+    found = _discounted(ranking, gains, discount_fn, ks)
     ideal = ranking.ideal(_weighed(gains), discount_fn, ks)
     defined = ranking.pool_max(_gains(gain_fn)) > 0
     # The mean item weight divides both, so it cancels.
@@ -109,16 +110,22 @@ def _gained(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, discount_fn: Discount
 ) -> PerList:
     ks = ranking.cutoffs(k)
+    ranking.check_gain(gain_fn)
     gains = _gains(gain_fn)
-    values = ranking.sum_to(_discounted(ranking, gains, discount_fn), ks)
+    values = _discounted(ranking, gains, discount_fn, ks)
     item_weight = ranking.item_weight(_scaled(ranking, gains))
     if item_weight is not None:
         values = ratio(values, item_weight[..., None])
     return ranking.per_list(values, ranking.counts, item_weight, k)
 
 
-def _discounted(ranking: Ranking, gains: PerItem, discount_fn: Discount) -> jax.Array:
-    return ranking.mean_at_rank(_weighed(gains)) * ranking.discounts(discount_fn)
+def _discounted(
+    ranking: Ranking, gains: PerItem, discount_fn: Discount, ks: tuple[int | None, ...]
+) -> jax.Array:
+    gained = ranking.mean_at_rank(_weighed(gains))
+    return ranking.sum_at(
+        gained, lambda rank, group: discount_fn(rank).astype(rank.dtype), ks
+    )
 
 
 def _gains(gain_fn: Gain) -> PerItem:

@@ -142,8 +142,8 @@ def hit_rate(
         calls recall@k.
     """
     ks = ranking.cutoffs(k)
-    _, missed = ranking.first_relevant(_threshold(relevance_threshold))
-    return _binary(ranking, 1 - ranking.least_to(missed, ks), relevance_threshold, k)
+    _, missed = ranking.first_at(_threshold(relevance_threshold), jnp.ones_like, ks)
+    return _binary(ranking, 1 - missed, relevance_threshold, k)
 
 
 @metric()
@@ -163,10 +163,10 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     References:
         Manning et al. (see `precision`), section 8.4; trec_eval `Rprec`.
     """
-    ks = ranking.cutoffs(None)
+    ranking.cutoffs(None)
     relevant = ranking.num_relevant(_threshold(relevance_threshold))
-    hits = ranking.up_to(ranking.relevant_at_rank(relevance_threshold), relevant)
-    values = ratio(ranking.sum_to(hits, ks), relevant[..., None])
+    hits = ranking.sum_to(ranking.relevant_at_rank(relevance_threshold), (relevant,))
+    values = ratio(hits, relevant[..., None])
     return _binary(ranking, values, relevance_threshold, None)
 
 

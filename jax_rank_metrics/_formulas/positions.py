@@ -1,5 +1,6 @@
 """Where the relevant items stand."""
 
+import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
@@ -7,6 +8,7 @@ from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._sums import ratio
+from jax_rank_metrics._tie_groups import Group
 from jax_rank_metrics._types import Cutoffs, Number
 
 
@@ -52,14 +54,17 @@ def average_precision(
         return jnp.where(items.relevant(threshold), items.weights, 0)
 
     if weight is None:
-        relevant = group.relevant / jnp.maximum(group.size, 1)
+        relevant = ranking.relevant_at_rank(threshold)
     else:
         relevant = ranking.mean_at_rank(weighed)
-    # A relevant item in its group's place j has j·(r−1)/(n−1) of the group's other
-    # relevant items before it, on average.
-    tied = group.place * (group.relevant - 1) / jnp.maximum(group.size - 1, 1)
-    terms = relevant * (1 + group.before + tied) / ranking.ranks()
-    values = ranking.sum_to(terms, ks)
+
+    def precision(rank: jax.Array, group: Group) -> jax.Array:
+        # A relevant item in its group's place j has j·(r−1)/(n−1) of the group's other
+        # relevant items before it, on average.
+        tied = group.place * (group.relevant - 1) / jnp.maximum(group.size - 1, 1)
+        return (1 + group.before + tied) / rank
+
+    values = ranking.sum_at(relevant, precision, ks, group)
 
     total = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
@@ -97,7 +102,6 @@ def reciprocal_rank(
     """
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     ks = ranking.cutoffs(k)
-    here, _ = ranking.first_relevant(threshold)
-    values = ranking.sum_to(here / ranking.ranks(), ks)
+    values, _ = ranking.first_at(threshold, lambda rank: 1 / rank, ks)
     weight = ranking.item_weight(lambda items: items.relevant(threshold))
     return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)

@@ -1,0 +1,452 @@
+"""A catalogue: items too many to hold a score of each, ranked block by block."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Shaped
+
+from jax_rank_metrics import _devices, _inputs, _ordering
+from jax_rank_metrics._counted import Counted
+from jax_rank_metrics._ordering import Candidates
+from jax_rank_metrics._ranking import Items, PoolLayout, RankedLayout, Ranking
+from jax_rank_metrics._retrieved import labels_of
+from jax_rank_metrics._rows import Rows
+from jax_rank_metrics._sources import read_weights
+from jax_rank_metrics._tie_groups import JudgedGroups, TieGroups
+from jax_rank_metrics._types import (
+    AxisNames,
+    Cutoffs,
+    Key,
+    PerListInput,
+    RelevantIds,
+    Ties,
+    pytree,
+)
+
+
+@pytree()
+class Catalog:
+    """Arguments of `rank_catalog` that hold arrays, checked."""
+
+    queries: jax.Array
+    items: jax.Array
+    relevant_ids: jax.Array
+    relevant_labels: jax.Array | None
+    exclude_ids: jax.Array | None
+    item_mask: jax.Array | None
+    list_weights: jax.Array | None
+    key: jax.Array | None
+
+
+class Block(NamedTuple):
+    """Some items of the catalogue, scored for every list."""
+
+    scores: jax.Array  # [*lists, block]
+    exists: jax.Array  # [*lists, block]
+    first: jax.Array  # the id of the first
+    fresh: jax.Array  # the first id that no earlier block held
+
+
+class Blocks(NamedTuple):
+    """The items that this device holds, cut into blocks."""
+
+    catalog: Catalog
+    size: int
+    axis_name: Any
+
+    @property
+    def here(self) -> int:
+        """How many items this device holds."""
+        return self.catalog.items.shape[0]
+
+    @property
+    def total(self) -> int:
+        """How many items all devices hold."""
+        devices = 1 if self.axis_name is None else lax.axis_size(self.axis_name)
+        return self.here * devices
+
+    @property
+    def number(self) -> int:
+        """How many blocks cover them."""
+        return -(-self.here // self.size)
+
+    def block(self, number: jax.Array) -> Block:
+        """Scores one block. The last one reaches back over items seen before."""
+        catalog = self.catalog
+        fresh = number * self.size
+        start = jnp.minimum(fresh, self.here - self.size)
+
+        def part(x: jax.Array) -> jax.Array:
+            return lax.dynamic_slice_in_dim(x, start, self.size)
+
+        scores = _products(catalog.queries, part(catalog.items))
+        exists = start + lax.iota(jnp.int32, self.size) >= fresh
+        if catalog.item_mask is not None:
+            exists = exists & part(catalog.item_mask)
+        exists = jnp.broadcast_to(exists, scores.shape)
+        before = 0
+        if self.axis_name is not None:
+            before = lax.axis_index(self.axis_name) * self.here
+        first = start + before
+        if catalog.exclude_ids is not None:
+            place = _place(catalog.exclude_ids, first, self.size)
+            exists = _put(exists, place, jnp.zeros(place.shape, bool))
+        return Block(scores, exists, first, fresh + before)
+
+
+def _products(queries: jax.Array, items: jax.Array) -> jax.Array:
+    dtype = jnp.promote_types(queries.dtype, items.dtype)
+    queries, items = queries.astype(dtype), items.astype(dtype)
+    if jnp.issubdtype(dtype, jnp.floating):
+        dtype = jnp.promote_types(dtype, jnp.float32)
+    contracted = (((queries.ndim - 1,), (1,)), ((), ()))
+    return lax.dot_general(
+        lax.stop_gradient(queries),
+        lax.stop_gradient(items),
+        contracted,
+        preferred_element_type=dtype,
+    )
+
+
+def _put(x: jax.Array, place: jax.Array, values: jax.Array) -> jax.Array:
+    """`x` with values at places of its last axis; those beyond its end are dropped."""
+    return jnp.put_along_axis(x, place, values, axis=-1, inplace=False, mode="drop")
+
+
+def _place(ids: jax.Array, first: jax.Array, size: int) -> jax.Array:
+    """Where in a block ids are; `size`, beyond its end, for those that are not."""
+    place = ids - first.astype(ids.dtype)
+    return jnp.where((place >= 0) & (place < size), place, size).astype(jnp.int32)
+
+
+def rank_blocks(
+    catalog: Catalog, ties: str | None, depth: int | None, size: int, axis_name: Any
+) -> Ranking:
+    """`rank_catalog` without its checks and its own compilation."""
+    blocks = Blocks(catalog, min(size, catalog.items.shape[0]), axis_name)
+    labels = catalog.relevant_labels
+    if labels is None:
+        labels = jnp.ones_like(catalog.relevant_ids)
+    scores = jax.eval_shape(_products, catalog.queries, catalog.items)
+    lists = catalog.relevant_ids.shape[:-1]
+    _, list_weights, dtype = read_weights(
+        labels, None, catalog.list_weights, lists, scores
+    )
+    judged = _inputs.resolve(labels, catalog.relevant_ids >= 0, None, dtype)
+    source = _Source(blocks, judged, _ordering.Policy(ties, scores.dtype))
+    found = source.top(depth) if depth is not None else source.judged_only()
+    judged = judged._replace(exists=found.relevant.exists)
+    ranks = None if depth is None else blocks.total
+    exists, axis = _with_others(judged.exists, found.length, ranks)
+    zero = jnp.zeros((*lists, 1), dtype)
+    labels = jnp.concatenate([jnp.where(judged.exists, judged.labels, 0), zero], -1)
+    return Ranking(
+        ranked=found.ranked,
+        pool=Items(labels, exists, None, axis),
+        groups=found.groups if ties in (None, "expected") else None,
+        length=found.length,
+        known_relevant=None,
+        counts=found.length > 0,
+        list_weights=list_weights,
+        cut=None if depth is None or depth >= blocks.total else depth,
+        in_order=ties != "expected",
+        ids=found.ids,
+    )
+
+
+class _Found(NamedTuple):
+    ranked: Items[RankedLayout]
+    ids: jax.Array
+    groups: TieGroups | JudgedGroups
+    relevant: Candidates
+    length: jax.Array
+
+
+class _Source(NamedTuple):
+    """The two ways through the blocks of a catalogue."""
+
+    blocks: Blocks
+    judged: _inputs.ItemArrays
+    policy: _ordering.Policy
+
+    @property
+    def ids(self) -> jax.Array:
+        """Of the relevant items."""
+        return self.blocks.catalog.relevant_ids
+
+    def top(self, depth: int) -> _Found:
+        """The first `depth` ranks, in one pass."""
+        blocks, depth = self.blocks, min(depth, self.blocks.total)
+        shape = (*self.ids.shape[:-1], depth)
+
+        def step(state: Any, block: Candidates, relevant: Candidates) -> Any:
+            running, of_block = state[0], jnp.sum(block.exists, -1, dtype=jnp.int32)
+            return running.extended(block, self.policy), relevant, state[2] + of_block
+
+        running = _ordering.Running(self._none(shape), jnp.zeros(shape[:-1], jnp.int32))
+        running, relevant, length = self._through(step, running)
+        if blocks.axis_name is not None:
+            running = running.over_devices(self.policy, blocks.axis_name)
+        relevant, length = self._agreed(relevant, length)
+        judged = self.judged._replace(exists=relevant.exists)
+
+        def beyond(last: jax.Array) -> tuple[jax.Array, PoolLayout]:
+            tied = (relevant.keys == last) & judged.exists
+            return _with_others(tied, running.tied)
+
+        best = running.best
+        ids = jnp.where(best.exists, best.ids, -1)
+        ranked = best.ordered().items._replace(
+            labels=labels_of(ids, self.ids, judged)[0]
+        )
+        groups = TieGroups.of(
+            best.keys,
+            ranked.exists,
+            Rows(),
+            blocks.total,
+            None if depth == blocks.total else beyond,
+        )
+        items = Items(ranked.labels, ranked.exists, None, Rows())
+        return _Found(items, ids, groups, relevant, length)
+
+    def judged_only(self) -> _Found:
+        """The ranks of relevant items, in two passes: their scores, then what beats them.
+
+        Both passes score a block by the same product, so that an item equals itself.
+        """
+
+        def find(state: Any, block: Candidates, relevant: Candidates) -> Any:
+            of_block = jnp.sum(block.exists, -1, dtype=jnp.int32)
+            return None, relevant, state[2] + of_block
+
+        _, relevant, length = self._through(find, None)
+        relevant, length = self._agreed(relevant, length)
+
+        def count(state: Any, block: Candidates, _: Candidates) -> Any:
+            counts = _ordering.outranked(relevant, block, self.policy)
+            return tuple(map(jnp.add, state[0], counts)), state[1], state[2]
+
+        none = jnp.zeros(self.ids.shape, jnp.int32)
+        counts, _, _ = self._through(count, (none, none, none))
+        if self.blocks.axis_name is not None:
+            counts = lax.psum(counts, self.blocks.axis_name)
+        above, equal, earlier = counts
+        last = jnp.iinfo(jnp.int32).max
+        exists = relevant.exists
+        rank = jnp.where(exists, above + earlier + 1, last)
+        rank, (labels, above, equal, ids, exists) = _ordering.in_order(
+            rank, (self.judged.labels, above, equal, self.ids, exists)
+        )
+        near = TieGroups.of(above, exists, Rows(), above.shape[-1], None)
+        groups = JudgedGroups(near, above, jnp.where(exists, equal, 0))
+        labels = jnp.where(exists, labels, 0)
+        ranked = Items(labels, exists, None, Rows(rank))
+        return _Found(ranked, jnp.where(exists, ids, -1), groups, relevant, length)
+
+    def _none(self, shape: tuple[int, ...]) -> Candidates:
+        keys = self._keys(jnp.zeros(shape, self.policy.dtype), jnp.zeros(shape, bool))
+        bits = self.policy.bits(keys, self.blocks.catalog.key)
+        ids = jnp.full(shape, -1, jnp.int32)
+        return Candidates(
+            keys, jnp.full(shape, -1, self.judged.labels.dtype), bits=bits, ids=ids
+        )
+
+    def _keys(self, scores: jax.Array, exists: jax.Array) -> jax.Array:
+        return _ordering.score_key(scores, exists)
+
+    def _through(
+        self, step: Callable[[Any, Candidates, Candidates], Any], first: Any
+    ) -> Any:
+        """Folds `step(state, block, relevant)` over all blocks.
+
+        The state is what the step is about, the relevant items seen so far, and how many
+        items of each list were seen.
+        """
+        catalog, axis_name = self.blocks.catalog, self.blocks.axis_name
+        key = catalog.key
+        if key is not None and axis_name is not None:
+            key = jax.random.fold_in(key, lax.axis_index(axis_name))
+
+        def body(state: Any, number: jax.Array) -> tuple[Any, None]:
+            block, scored = self._candidates(number, key)
+            return step(state, scored, self._seen(state[1], block, scored)), None
+
+        lists = self.ids.shape[:-1]
+        state = (first, self._none(self.ids.shape), jnp.zeros(lists, jnp.int32))
+        state = _devices.varying_as(state, catalog)
+        numbers = jnp.arange(self.blocks.number, dtype=jnp.int32)
+        return lax.scan(body, state, numbers)[0]
+
+    def _candidates(
+        self, number: jax.Array, key: jax.Array | None
+    ) -> tuple[Block, Candidates]:
+        block = self.blocks.block(number)
+        keys = self._keys(block.scores, block.exists)
+        labels = jnp.zeros(keys.shape, self.judged.labels.dtype)
+        if self.policy.ties in ("best", "worst"):
+            place = _place(self.ids, block.first, self.blocks.size)
+            labels = _put(labels, place, self.judged.labels)
+        if key is not None:
+            key = jax.random.fold_in(key, number)
+        index = block.first + lax.iota(jnp.int32, self.blocks.size)
+        return block, Candidates(
+            keys,
+            jnp.where(block.exists, labels, -1),
+            bits=self.policy.bits(keys, key, block.first),
+            ids=jnp.broadcast_to(index, keys.shape),
+        )
+
+    def _seen(
+        self, relevant: Candidates, block: Block, scored: Candidates
+    ) -> Candidates:
+        """The relevant items, with those that a block holds."""
+        size = self.blocks.size
+        place = _place(self.ids, block.first, size)
+        place = jnp.where(self.ids >= block.fresh.astype(self.ids.dtype), place, size)
+        here, place = place < size, jnp.minimum(place, size - 1)
+
+        def take(x: jax.Array, before: jax.Array) -> jax.Array:
+            own = jnp.take_along_axis(x, place, axis=-1, mode="promise_in_bounds")
+            return jnp.where(here, own, before)
+
+        here = here & take(scored.exists, here) & self.judged.exists
+        seen = jax.tree.map(take, scored, relevant)
+        return seen._replace(labels=jnp.where(here, self.judged.labels, seen.labels))
+
+    def _agreed(
+        self, relevant: Candidates, length: jax.Array
+    ) -> tuple[Candidates, jax.Array]:
+        """What the devices of the axis know together."""
+        axis_name = self.blocks.axis_name
+        if axis_name is None:
+            return relevant, length
+
+        def only(x: jax.Array, none: Any) -> jax.Array:
+            mine = jnp.where(relevant.exists, x - jnp.asarray(none, x.dtype), 0)
+            return lax.psum(mine, axis_name) + jnp.asarray(none, x.dtype)
+
+        least = jnp.iinfo(relevant.keys.dtype).min
+        assert relevant.ids is not None
+        agreed = Candidates(
+            only(relevant.keys, least),
+            only(relevant.labels, -1),
+            bits=None if relevant.bits is None else only(relevant.bits, 0),
+            ids=only(relevant.ids, -1),
+        )
+        return agreed, lax.psum(length, axis_name)
+
+
+def _with_others(
+    those: jax.Array, number: jax.Array, ranks: int | None = None
+) -> tuple[jax.Array, Counted]:
+    """Which of the pool there are, and how many: `those` judged, of `number` in all."""
+    others = (number - Rows().sum(those))[..., None]
+    counts = jnp.concatenate([those.astype(jnp.int32), others], axis=-1)
+    return counts > 0, Counted(counts, ranks)
+
+
+_rank_blocks = jax.jit(rank_blocks, static_argnums=(1, 2, 3, 4))
+
+
+def rank_catalog(
+    queries: Shaped[ArrayLike, "*lists dims"],
+    items: Shaped[ArrayLike, "items dims"],
+    relevant_ids: RelevantIds,
+    *,
+    k: Cutoffs,
+    relevant_labels: RelevantIds | None = None,
+    exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
+    item_mask: Shaped[ArrayLike, " items"] | None = None,
+    list_weights: PerListInput | None = None,
+    block_size: int = 4096,
+    items_axis: AxisNames | None = None,
+    key: Key | None = None,
+    ties: Ties | None = None,
+) -> Ranking:
+    """Ranks a whole catalogue for every query, by the product of their embeddings.
+
+    Items are scored a block at a time, and only the best and what is needed of the rest
+    is kept: the memory is that of `queries × (block_size + k)`, never of queries × items.
+
+    The pool of a list is every item that is neither masked nor excluded. Those not among
+    the relevant ids have the label 0.
+
+    Args:
+        queries: `[*lists, dims]`, an embedding per list, of any real dtype.
+        items: `[items, dims]`, an embedding per item; its row is its id.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list. Ids that are
+            not in the catalogue, masked or excluded are not in the pool; below 0 is
+            padding.
+        k: As for `rank`. None ranks every relevant item exactly, in two passes that
+            count what scores above it: for any cutoff and for metrics without one. The
+            gain of the label 0 must then be 0.
+        relevant_labels: The same shape, or None for 1.
+        exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
+            those a user has already seen; below 0 is padding.
+        item_mask: `[items]` bool, items that exist, for every list.
+        list_weights: `[*lists]`, or None.
+        block_size: How many items to score at a time.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
+            cut, in equal parts: `items` and `item_mask` are the device's part, ids count
+            through all parts.
+        key: As for `rank`.
+        ties: As for `rank`.
+
+    Returns:
+        A `Ranking`, whose `ids` are the items found.
+
+    Raises:
+        ValueError: if shapes differ or an option has no such value.
+        TypeError: if ids are not integers, or the mask is not bool.
+
+    >>> from jax_rank_metrics import recall
+    >>> queries, items = jnp.eye(2), jnp.array([[1.0, 0], [0, 2], [3, 0], [0, 4]])
+    >>> ranking = rank_catalog(queries, items, jnp.array([[0], [3]]), k=2)
+    >>> ranking.ids.tolist()
+    [[2, 0], [3, 1]]
+    >>> recall.of(ranking, k=(1, 2)).values.tolist()
+    [[0.0, 1.0], [1.0, 1.0]]
+    """
+    depth = _inputs.deepest(_inputs.cutoffs(k))
+    queries = _inputs.real("queries", queries)
+    items = _inputs.real("items", items)
+    if items.ndim != 2 or queries.ndim < 1 or queries.shape[-1] != items.shape[-1]:
+        raise ValueError(
+            f"queries has shape {queries.shape} and items has shape {items.shape}; pass "
+            "embeddings [*lists, dims] and [items, dims]"
+        )
+    if items.shape[0] == 0:
+        raise ValueError(f"items has shape {items.shape}; pass at least one item")
+    relevant_ids = _inputs.ids("relevant_ids", relevant_ids)
+    _inputs.same_lists("relevant_ids", relevant_ids, "queries", queries)
+    if relevant_labels is not None:
+        relevant_labels = _inputs.real("relevant_labels", relevant_labels)
+        _inputs.same_shape(
+            "relevant_labels", relevant_labels, "relevant_ids", relevant_ids.shape
+        )
+    if exclude_ids is not None:
+        exclude_ids = _inputs.ids("exclude_ids", exclude_ids)
+        _inputs.same_lists("exclude_ids", exclude_ids, "queries", queries)
+    if item_mask is not None:
+        item_mask = _inputs.boolean("item_mask", item_mask)
+        _inputs.same_shape("item_mask", item_mask, "items", items.shape[:1])
+    list_weights = _inputs.per_list("list_weights", list_weights, queries.shape[:-1])
+    policy, key = _inputs.tie_policy(ties, key)
+    catalog = Catalog(
+        queries,
+        items,
+        relevant_ids,
+        relevant_labels,
+        exclude_ids,
+        item_mask,
+        list_weights,
+        key,
+    )
+    size = _inputs.count("block_size", block_size)
+    return _rank_blocks(
+        catalog, policy, depth, size, _inputs.axis_names("items_axis", items_axis)
+    )

@@ -1,0 +1,43 @@
+"""What devices tell each other, typed as equal on all of them."""
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+T = TypeVar("T")
+
+
+def stack(x: jax.Array, axis_name: Any) -> jax.Array:
+    """The `x` of every device of one or more mesh axes, along a new first axis.
+
+    Every device writes its own slot of zeros, and the slots are summed: exact, and what
+    JAX types as equal on all devices, as an all-gather is not.
+    """
+    index, size = lax.axis_index(axis_name), lax.axis_size(axis_name)
+    places = lax.broadcasted_iota(jnp.int32, (size,) + (1,) * x.ndim, 0)
+    return lax.psum(jnp.where(places == index, x[None], jnp.zeros_like(x)), axis_name)
+
+
+def join(x: jax.Array, axis_name: Any) -> jax.Array:
+    """The `x` of every device, concatenated along the last axis."""
+    return flat(jnp.moveaxis(stack(x, axis_name), 0, -2))
+
+
+def flat(x: jax.Array) -> jax.Array:
+    """The last two axes as one."""
+    return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+
+
+def varying_as(x: T, inputs: Any) -> T:
+    """`x`, typed as different on all devices on which any of `inputs` is.
+
+    What a loop inside shard_map begins with must have the type of what it ends with.
+    """
+    never = jnp.zeros((), bool)
+    for leaf in jax.tree.leaves(inputs):
+        if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            few = leaf[(slice(0, 1),) * leaf.ndim]
+            never = never & (jnp.sum(few != few) < 0)
+    return jax.tree.map(lambda leaf: jnp.where(never, leaf, leaf), x)

@@ -1,0 +1,360 @@
+"""One formula on every source of rankings: the same lists have the same values.
+
+The lists are those of a catalogue: one pool of items, of which each list leaves some out,
+with many tied scores. Every source is handed the same ones in its own way.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import CASES, metrics
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+LISTS, ITEMS, RELEVANT, EXCLUDED = 8, 48, 9, 5
+KS = (1, 5, 10)
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """The same lists, as rows and as a catalogue."""
+
+    labels: np.ndarray  # [lists, items]
+    scores: np.ndarray
+    mask: np.ndarray
+    weights: np.ndarray | None
+    list_weights: np.ndarray
+    relevant_ids: np.ndarray
+    relevant_labels: np.ndarray
+    exclude_ids: np.ndarray
+    item_mask: np.ndarray
+
+    def rows(self, **changes):
+        """Arguments of `rank`."""
+        own = {"list_weights": self.list_weights, "weights": self.weights}
+        arrays = (self.labels, self.scores, self.mask)
+        return arrays, own | changes
+
+
+def draw(rng, *, weigh_items=False, tied=True):
+    """A list without items, one without relevant ones, and graded labels."""
+    scores = rng.permutation(LISTS * ITEMS).reshape(LISTS, ITEMS).astype(np.float32)
+    if tied:
+        scores = np.round(rng.normal(size=(LISTS, ITEMS)) * 2).astype(np.float32)
+    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    relevant[0] = -1
+    relevant[1, 3:] = -1
+    exclude = np.stack([rng.permutation(ITEMS)[:EXCLUDED] for _ in range(LISTS)])
+    exclude[1] = -1
+    given = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(np.float32)
+    item_mask = rng.random(ITEMS) > 0.1
+    labels = np.zeros((LISTS, ITEMS), np.float32)
+    mask = np.broadcast_to(item_mask, labels.shape).copy()
+    for row in range(LISTS):
+        for place, label in zip(relevant[row], given[row], strict=True):
+            if place >= 0:
+                labels[row, place] = label
+        mask[row, exclude[row][exclude[row] >= 0]] = False
+    weights = rng.gamma(2, size=labels.shape).astype(np.float32)
+    return Problem(
+        labels,
+        scores,
+        mask,
+        weights if weigh_items else None,
+        rng.gamma(2, size=LISTS).astype(np.float32),
+        relevant.astype(np.int32),
+        given,
+        exclude.astype(np.int32),
+        item_mask,
+    )
+
+
+@pytest.fixture
+def problem(rng):
+    """Lists with tied scores."""
+    return draw(rng)
+
+
+def table(ties, ks=KS, **only):
+    """All metrics that the policy and the cut can serve, or those that `only` names."""
+    cases = {n: c for n, c in CASES.items() if None in ks or c.has_k}
+    for name, value in only.items():
+        cases = {n: c for n, c in cases.items() if getattr(c, name) == value}
+    return metrics(ks, ties, cases)
+
+
+def make_mesh(shape, names, kind=AxisType.Auto):
+    """A mesh over the first devices."""
+    devices = jax.devices()[: int(np.prod(shape))]
+    kinds = (kind,) * len(shape)
+    return jax.make_mesh(shape, names, axis_types=kinds, devices=devices)
+
+
+# The sources: each a function of a problem and of `k, ties, key` that gives a ranking, or
+# what `then` reads from it.
+
+
+def padded(problem, then=lambda ranking: ranking, **how):
+    """Lists as rows."""
+    arrays, own = problem.rows(**how)
+    return then(jrm.rank(*arrays, **own))
+
+
+def packed(problem, then=lambda ranking: ranking, order=None, **how):
+    """The items of all lists in one row, shuffled unless their order matters."""
+    arrays, own = problem.rows(**how)
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    if order is None:
+        order = np.arange(ids.size)
+        if how.get("ties") not in (None, "stable"):
+            order = np.random.default_rng(5).permutation(ids.size)
+    if own["weights"] is not None:
+        own["weights"] = own["weights"].reshape(-1)[order]
+    flat = (x.reshape(-1)[order] for x in arrays)
+    return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **own))
+
+
+def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
+    """Items cut over devices, inside shard_map; lists over the other axis."""
+    arrays, own = problem.rows(**how)
+    mesh = make_mesh(devices, ("data", "model"))
+    weights, list_weights, key = (
+        own["weights"],
+        own["list_weights"],
+        own.pop("key", None),
+    )
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(P("data", "model"), P("data"), P()),
+        out_specs=P("data"),
+    )
+    def run(items, list_weights, key):
+        *arrays, weights = items
+        own.update(weights=weights, list_weights=list_weights, key=key)
+        if key is not None:
+            own["key"] = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        return then(jrm.rank(*arrays, items_axis="model", **own))
+
+    return run((*arrays, weights), list_weights, key)
+
+
+def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
+    """The plain call on arrays whose lists and items are cut over devices."""
+    arrays, own = problem.rows(**how)
+    mesh = make_mesh((2, 4), ("data", "model"), kind)
+
+    def put(x, spec):
+        return None if x is None else jax.device_put(x, NamedSharding(mesh, spec))
+
+    own["weights"] = put(own["weights"], P("data", "model"))
+    own["list_weights"] = put(own["list_weights"], P("data"))
+    return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **own))
+
+
+def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
+    """One-hot queries, so that a product is a score of the problem."""
+    items = problem.scores.T
+    own = {
+        "relevant_labels": problem.relevant_labels,
+        "exclude_ids": problem.exclude_ids,
+        "list_weights": problem.list_weights,
+        "block_size": block_size,
+    }
+    queries, relevant_ids = np.eye(LISTS, dtype=np.float32), problem.relevant_ids
+    key = how.pop("key", None)
+    if devices is None:
+        own |= how | {"item_mask": problem.item_mask, "key": key}
+        return then(jrm.rank_catalog(queries, items, relevant_ids, **own))
+    mesh = make_mesh(devices, ("data", "model"))
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(P("data"), P("model"), P()),
+        out_specs=P("data"),
+    )
+    def run(lists, of_items, key):
+        queries, relevant_ids, own = lists
+        if key is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        return then(
+            jrm.rank_catalog(
+                queries,
+                of_items[0],
+                relevant_ids,
+                **own,
+                **how,
+                item_mask=of_items[1],
+                block_size=block_size,
+                items_axis="model",
+                key=key,
+            )
+        )
+
+    own.pop("block_size")
+    return run((queries, relevant_ids, own), (items, problem.item_mask), key)
+
+
+WEIGHABLE = {
+    "packed": packed,
+    "sharded-2": functools.partial(sharded, devices=(1, 2)),
+    "sharded-4": functools.partial(sharded, devices=(1, 4)),
+    "sharded-8": functools.partial(sharded, devices=(1, 8)),
+    "sharded-2x4": functools.partial(sharded, devices=(2, 4)),
+    "plain-explicit": plain,
+    "plain-auto": functools.partial(plain, kind=AxisType.Auto),
+}
+CATALOGS = {
+    "catalog-1": functools.partial(catalog, block_size=1),
+    "catalog-7": functools.partial(catalog, block_size=7),
+    "catalog-48": functools.partial(catalog, block_size=48),
+    "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
+}
+SOURCES = WEIGHABLE | CATALOGS
+# Sources whose values have the bits of the rows'. Elsewhere sums differ in their order.
+EXACT = (*CATALOGS, "plain-auto")
+
+
+def check_same(found, expected, exact=False):
+    """The same values, weights and defined lists."""
+    assert found.keys() == expected.keys()
+    for name, lists in expected.items():
+        np.testing.assert_allclose(
+            found[name].values,
+            lists.values,
+            rtol=0 if exact else 1e-6,
+            atol=0 if exact else 1e-6,
+            err_msg=name,
+        )
+        np.testing.assert_allclose(
+            found[name].weights, lists.weights, rtol=1e-6, err_msg=name
+        )
+        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+
+
+@pytest.mark.parametrize("ties", [None, "stable", "best", "worst"], ids=str)
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_metric_on_every_source(source, ties, problem):
+    """At cutoffs, under the policies that have one value."""
+    then = functools.partial(jrm.measure, table(ties))
+    expected = padded(problem, then, k=KS, ties=ties)
+    found = SOURCES[source](problem, then, k=KS, ties=ties)
+    check_same(found, expected, exact=source in EXACT)
+
+
+@pytest.mark.parametrize("ties", [None, "worst"], ids=str)
+@pytest.mark.parametrize("source", ["packed", "sharded-2x4", "plain-explicit"])
+def test_item_weights_on_every_source(source, ties, rng):
+    """Gains weighed by item, and the list weights they imply."""
+    problem = draw(rng, weigh_items=True)
+    then = functools.partial(jrm.measure, table(ties))
+    expected = padded(problem, then, k=KS, ties=ties, list_weights=None)
+    found = SOURCES[source](problem, then, k=KS, ties=ties, list_weights=None)
+    check_same(found, expected)
+
+
+@pytest.mark.parametrize("ties", [None, "stable", "best", "worst"], ids=str)
+@pytest.mark.parametrize("source", ["packed", "catalog-7", "catalog-sharded"])
+def test_whole_lists_on_every_source(source, ties, problem):
+    """Without a cutoff, where a catalogue counts what outranks each relevant item."""
+    ks = (*KS, None)
+    whole = table(ties, ks)
+    if source.startswith("catalog"):  # which refuses a gain of the label 0
+        whole = {name: metric for name, metric in whole.items() if "own" not in name}
+    then = functools.partial(jrm.measure, whole)
+    expected = padded(problem, then, k=ks, ties=ties)
+    check_same(SOURCES[source](problem, then, k=ks, ties=ties), expected)
+
+
+def test_a_cut_beyond_the_catalogue(problem):
+    """Ranks every item, also for gains of the label 0."""
+    ks = (*KS, None)
+    then = functools.partial(jrm.measure, table(None, ks))
+    expected = padded(problem, then, k=ks)
+    check_same(catalog(problem, then, k=10 * ITEMS), expected, exact=True)
+
+
+@pytest.mark.parametrize(
+    "source", ["packed", "sharded-2x4", "catalog-7", "catalog-none"]
+)
+def test_random_ties_have_the_expected_mean(source, problem):
+    """Over 2,000 keys, within five standard errors, for every list and cutoff."""
+    number = 2_000
+    some = table("expected", KS, needs_pool=False)
+    then = functools.partial(jrm.measure, some)
+    expected = padded(problem, then, k=KS, ties="expected")
+
+    def moments(ranking_of):
+        def one(key):
+            return {name: x.values for name, x in ranking_of(key).items()}
+
+        values = jax.lax.map(one, jax.random.split(jax.random.key(1), number))
+        return jax.tree.map(lambda x: (jnp.mean(x, 0), jnp.std(x, 0)), values)
+
+    if source.startswith("sharded"):
+
+        def all_keys(ranking_of_key):
+            return moments(ranking_of_key)
+
+        # One program for all keys: the loop is inside shard_map.
+        arrays, own = problem.rows(k=KS, ties="random")
+        mesh = make_mesh((2, 4), ("data", "model"))
+
+        @jax.jit
+        @jax.shard_map(
+            mesh=mesh, in_specs=(P("data", "model"), P("data")), out_specs=P("data")
+        )
+        def run(arrays, list_weights):
+            def of(key):
+                key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+                options = own | {"list_weights": list_weights, "key": key}
+                return then(jrm.rank(*arrays, items_axis="model", **options))
+
+            return all_keys(of)
+
+        found = run(arrays, own["list_weights"])
+    else:
+        k = None if source == "catalog-none" else KS
+        make = SOURCES.get(source, catalog)
+        found = jax.jit(
+            lambda: moments(
+                lambda key: make(problem, then, k=k, ties="random", key=key)
+            )
+        )()
+    for name, (mean, deviation) in found.items():
+        margin = 5 * deviation / np.sqrt(number) + 1e-5
+        assert (np.abs(mean - expected[name].values) <= margin).all(), name
+
+
+@pytest.mark.parametrize("source", ["labels", "ids"])
+def test_what_was_retrieved(source, rng):
+    """The same lists handed over in rank order."""
+    problem = draw(rng, tied=False)
+    ks = (*KS, None)
+    then = functools.partial(jrm.measure, table("stable", ks))
+    expected = padded(problem, then, k=ks, ties="stable")
+    scores = np.where(problem.mask, problem.scores, -np.inf)
+    ids = np.argsort(-scores, axis=-1, kind="stable")
+    kept = np.take_along_axis(problem.mask, ids, axis=-1)
+    if source == "labels":
+        labels = np.take_along_axis(problem.labels, ids, axis=-1)
+        found = jrm.rank_retrieved(labels, kept, list_weights=problem.list_weights)
+    else:
+        judged = (problem.relevant_ids >= 0) & np.take_along_axis(
+            problem.mask, np.maximum(problem.relevant_ids, 0), axis=-1
+        )
+        found = jrm.rank_ids(
+            np.where(kept, ids, -1),
+            np.where(judged, problem.relevant_ids, -1),
+            problem.relevant_labels,
+            list_weights=problem.list_weights,
+        )
+    check_same(then(found), expected, exact=source == "labels")
