@@ -99,15 +99,18 @@ class Blocks(NamedTuple):
 
 
 def _products(queries: jax.Array, items: jax.Array) -> jax.Array:
-    dtype = jnp.promote_types(queries.dtype, items.dtype)
-    queries, items = queries.astype(dtype), items.astype(dtype)
-    if jnp.issubdtype(dtype, jnp.floating):
-        dtype = jnp.promote_types(dtype, jnp.float32)
-    contracted = (((queries.ndim - 1,), (1,)), ((), ()))
+    dtypes = (queries.dtype, items.dtype)
+    wide = any(dtype.itemsize == 8 for dtype in dtypes)
+    if any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes):
+        dtype = jnp.dtype(jnp.float64 if wide else jnp.float32)
+    else:
+        dtype = jnp.dtype(jnp.int64 if wide else jnp.int32)
+    if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
+        queries, items = queries.astype(dtype), items.astype(dtype)
     return lax.dot_general(
         lax.stop_gradient(queries),
         lax.stop_gradient(items),
-        contracted,
+        (((queries.ndim - 1,), (1,)), ((), ())),
         preferred_element_type=dtype,
     )
 

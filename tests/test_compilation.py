@@ -159,9 +159,14 @@ def test_exports_for_every_platform(ties, ks):
 def test_exports_from_other_sources():
     """Rankings themselves, and retrieved lists, pass through export too."""
     labels, scores = inputs()
+    ids = np.broadcast_to(np.arange(100, dtype=np.int32) % 40, SHAPE)
     for make in (
         lambda x: jrm.rank(x, scores, k=5),
         lambda x: jrm.rank_retrieved(x, num_relevant=jnp.full((16,), 7)),
+        lambda x: jrm.rank(x, scores, segment_ids=ids, num_segments=40),
+        lambda x: jrm.rank_ids(x.astype(int), ids[:, :9] + 1),
+        lambda x: jrm.rank_catalog(x, scores, ids[:, :9], k=5, block_size=7),
+        lambda x: jrm.rank_catalog(x, scores, ids[:, :9], k=None, block_size=7),
     ):
         exported = export.export(jax.jit(make), platforms=PLATFORMS)(labels)
         ranking = export.deserialize(exported.serialize()).call(labels)

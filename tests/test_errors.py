@@ -19,6 +19,37 @@ EVAL = functools.partial(jrm.evaluate, labels=Y, scores=S)
 RETRIEVED = functools.partial(jrm.rank_retrieved, Y)
 
 
+IDS = jnp.zeros((2, 3), jnp.int32)
+
+
+def CATALOG(**changes):
+    """Ranks a catalogue of five items."""
+    own = {
+        "queries": jnp.ones((2, 3)),
+        "items": jnp.ones((5, 3)),
+        "relevant_ids": IDS,
+        "k": 2,
+    }
+    return jrm.rank_catalog(**(own | changes))
+
+
+def over_items(call):
+    """Calls with labels whose items are cut over two devices."""
+    mesh = jax.make_mesh((2,), ("model",), devices=jax.devices()[:2])
+    spec = jax.sharding.PartitionSpec(None, "model")
+    arrays = jax.device_put(jnp.zeros((2, 4)), jax.sharding.NamedSharding(mesh, spec))
+    out = jax.sharding.PartitionSpec()
+    return jax.jit(jax.shard_map(call, mesh=mesh, in_specs=spec, out_specs=out))(arrays)
+
+
+def sharded():
+    """Lists whose items are cut over two devices, as their type says."""
+    kinds = (jax.sharding.AxisType.Explicit,)
+    mesh = jax.make_mesh((2,), ("model",), kinds, devices=jax.devices()[:2])
+    spec = jax.sharding.PartitionSpec(None, "model")
+    return jax.device_put(jnp.zeros((2, 4)), jax.sharding.NamedSharding(mesh, spec))
+
+
 def cut(k=2):
     """A ranking that is cut below its lists."""
     return jrm.rank(Y, S, k=k)
@@ -102,6 +133,45 @@ CASES = {
     "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y)),
     "weights with number": (ValueError, "num_relevant tells nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=jnp.ones(2))),
     "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(RETRIEVED(num_relevant=jnp.ones(2)))),
+    # packed lists
+    "segments alone": (ValueError, "num_segments is None; pass how many lists", lambda: NDCG(segment_ids=IDS)),
+    "number of segments alone": (ValueError, "num_segments is given but segment_ids is None", lambda: NDCG(num_segments=2)),
+    "segments shape": (ValueError, "segment_ids .*(2,).*labels .*(2, 3)", lambda: NDCG(segment_ids=IDS[0, :2], num_segments=2)),
+    "segments dtype": (TypeError, "segment_ids: dtype is float32; pass an array of integers", lambda: NDCG(segment_ids=S, num_segments=2)),
+    "no segments": (ValueError, "num_segments is 0; pass an int of at least 1", lambda: NDCG(segment_ids=IDS, num_segments=0)),
+    "traced number of segments": (TypeError, "num_segments is a JAX array; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=jnp.array(2))),
+    "number of segments": (TypeError, "num_segments is 2.0; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=2.0)),
+    "weights of packed lists": (ValueError, "weights .*(2,).*list_weights being for lists.*(2, 3) (one per item)", lambda: NDCG(weights=jnp.ones(2), segment_ids=IDS, num_segments=2)),
+    "list_weights of packed lists": (ValueError, "list_weights .*(2,).*shape (2, 4)", lambda: NDCG(list_weights=jnp.ones(2), segment_ids=IDS, num_segments=4)),
+    # items over devices
+    "items axis outside": (ValueError, "items_axis is 'model', which is no mesh axis here.*jax.shard_map", lambda: NDCG(items_axis="model", k=1)),
+    "items axis type": (TypeError, "items_axis is 3; pass the name of a mesh axis", lambda: NDCG(items_axis=3, k=1)),
+    "items axis and segments": (ValueError, "segment_ids and items_axis are both given", lambda: over_items(lambda y: jrm.ndcg(y, y, segment_ids=y.astype(int), num_segments=2, items_axis="model", k=1))),
+    "items axis without k": (ValueError, "k is None, but the items of a list are cut over devices; pass k", lambda: over_items(lambda y: jrm.average_precision(y, y, items_axis="model"))),
+    "r_precision over devices": (ValueError, "k is None, but the items of a list are cut over devices", lambda: over_items(lambda y: jrm.r_precision(y, y, items_axis="model"))),
+    "sharded items without k": (ValueError, "k is None, but the items of a list are cut over devices", lambda: jrm.ndcg(sharded(), sharded())),
+    "items axis of a sharded type": (ValueError, "items_axis is 'model', which is no mesh axis here", lambda: jrm.ndcg(sharded(), sharded(), k=1, items_axis="model")),
+    "sharded segments": (ValueError, "segment_ids: packed items are sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
+    # ids
+    "float ids": (TypeError, "retrieved_ids: dtype is float32; pass an array of integers", lambda: jrm.rank_ids(Y, IDS)),
+    "unsigned ids": (TypeError, "relevant_ids: dtype is uint32; pass signed integers", lambda: jrm.rank_ids(IDS, IDS.astype(jnp.uint32))),
+    "one id": (ValueError, "retrieved_ids has shape ()", lambda: jrm.rank_ids(3, IDS)),
+    "lists of ids": (ValueError, "relevant_ids .*(3,).*retrieved_ids .*(2, 3).*last axis", lambda: jrm.rank_ids(IDS, IDS[0])),
+    "labels of ids": (ValueError, "relevant_labels .*(2, 2).*relevant_ids .*(2, 3)", lambda: jrm.rank_ids(IDS, IDS, Y[:, :2])),
+    "weights of ids": (ValueError, "list_weights .*(3,).*shape (2,)", lambda: jrm.rank_ids(IDS, IDS, list_weights=jnp.ones(3))),
+    # catalogues
+    "embeddings": (ValueError, "queries .*(2, 3).*items .*(5, 4).*[items, dims]", lambda: CATALOG(items=jnp.ones((5, 4)))),
+    "item embeddings": (ValueError, "items .*(3,).*[items, dims]", lambda: CATALOG(items=jnp.ones(3))),
+    "no items": (ValueError, "items .*(0, 3).*at least one item", lambda: CATALOG(items=jnp.ones((0, 3)))),
+    "relevant ids": (ValueError, "relevant_ids .*(3, 1).*queries .*(2, 3)", lambda: CATALOG(relevant_ids=jnp.zeros((3, 1), int))),
+    "excluded ids": (ValueError, "exclude_ids .*(3,).*queries .*(2, 3)", lambda: CATALOG(exclude_ids=IDS[0])),
+    "item mask": (ValueError, "item_mask .*(4,).*items .*(5,)", lambda: CATALOG(item_mask=jnp.ones(4, bool))),
+    "item mask dtype": (TypeError, "item_mask: dtype is float32; pass item_mask != 0", lambda: CATALOG(item_mask=jnp.ones(5))),
+    "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),
+    "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first")),
+    "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0)),
+    "catalogue gain": (ValueError, "gives the label 0 a gain of 1.0.*pass a k to rank_catalog", lambda: jrm.dcg.of(CATALOG(k=None), gain_fn=lambda y: y + 1)),
+    "beyond a catalogue's cut": (ValueError, "k is None.*cut at k=2", lambda: jrm.reciprocal_rank.of(CATALOG())),
     # states
     "merge nothing": (ValueError, "merge got no states", jrm.merge),
     "merge structures": (ValueError, "states differ in structure", lambda: jrm.merge(EVAL(("map",)), EVAL(("mrr",)))),

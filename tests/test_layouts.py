@@ -358,3 +358,190 @@ def test_what_was_retrieved(source, rng):
             list_weights=problem.list_weights,
         )
     check_same(then(found), expected, exact=source == "labels")
+
+
+# Packed lists
+
+
+def test_packed_ids(problem):
+    """Any order and integer type of ids; what is of no list is padding."""
+    then = functools.partial(jrm.measure, table(None))
+    expected = packed(problem, then, k=KS, ties="best")
+    ids = np.repeat(np.arange(LISTS), ITEMS)
+    order = np.random.default_rng(0).permutation(ids.size + 20)
+    ids = np.append(ids, [-1, LISTS, LISTS + 7, -(2**31)] * 5)[order]
+
+    def flat(x):
+        padding = np.full(20, np.nan if x.dtype == np.float32 else True, x.dtype)
+        return np.append(x.reshape(-1), padding)[order]
+
+    arrays, own = problem.rows(k=KS, ties="best")
+    for dtype in (np.int32, np.int64):
+        ranking = jrm.rank(
+            *map(flat, arrays), segment_ids=ids.astype(dtype), num_segments=LISTS, **own
+        )
+        check_same(then(ranking), expected)
+
+
+def test_packed_with_leading_axes(problem):
+    """Several rows of packed lists, one row at a time under vmap, and none at all."""
+    arrays, own = problem.rows()
+    then = functools.partial(jrm.measure, ("ndcg@5", "map", "hit_rate@1,5", "mrr"))
+    rows = [x.reshape(2, -1) for x in arrays]
+    ids = np.tile(np.repeat(np.arange(LISTS // 2, dtype=np.int32), ITEMS), (2, 1))
+    weights = own["list_weights"].reshape(2, -1)
+
+    def run(arrays, ids, weights):
+        return then(
+            jrm.rank(
+                *arrays, segment_ids=ids, num_segments=LISTS // 2, list_weights=weights
+            )
+        )
+
+    expected = padded(problem, then)
+    for found in (run(rows, ids, weights), jax.vmap(run)(rows, ids, weights)):
+        assert found["map"].values.shape == (2, LISTS // 2)
+        together = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), found)
+        check_same(together, expected)
+    nothing = run([x[:, :0] for x in rows], ids[:, :0], weights)
+    assert all((x.values == 0).all() and not x.weights.any() for x in nothing.values())
+
+
+def test_empty_segments_do_not_count():
+    """A list of no items is no list; one of irrelevant items is undefined."""
+    state = jrm.ndcg(
+        jnp.array([1, 0, 0]),
+        jnp.array([0.9, 0.5, 0.1]),
+        segment_ids=jnp.array([3, 3, 1]),
+        num_segments=5,
+        undefined="one",
+    )
+    assert (int(state.lists), int(state.undefined), float(state.compute())) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("ties", [None, "random"], ids=str)
+def test_packed_memory_grows_with_items(ties):
+    """Temporaries are a few arrays of the size of the input, in every way to read it."""
+    items = 30_000
+    x = jax.ShapeDtypeStruct((items,), jnp.float32)
+    ids = jax.ShapeDtypeStruct((items,), jnp.int32)
+    key = jax.random.key(0) if ties == "random" else None
+
+    def run(labels, scores, ids):
+        return jrm.evaluate(
+            ("ndcg@10", "map", "mrr", "hit_rate@10", "p@5"),
+            *(labels, scores),
+            key=key,
+            segment_ids=ids,
+            num_segments=3_000,
+        )
+
+    memory = jax.jit(run).lower(x, x, ids).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 100 * 4 * items
+
+
+# Catalogues
+
+
+@pytest.mark.parametrize("ties", [None, "best", "worst", "stable"], ids=str)
+@pytest.mark.parametrize("kind", ["integers", "reals"])
+def test_embeddings(kind, ties, rng):
+    """Integer-valued embeddings give the ids and the bits of the dense result."""
+    queries, items = rng.normal(size=(6, 16)), rng.normal(size=(300, 16))
+    if kind == "integers":
+        queries, items = np.round(queries), np.round(items)
+    queries, items = queries.astype(np.float32), items.astype(np.float32)
+    relevant = np.stack([rng.permutation(300)[:7] for _ in range(6)])
+    labels = np.zeros((6, 300), np.float32)
+    np.put_along_axis(labels, relevant, 1, axis=-1)
+    scores = queries @ items.T
+    then = functools.partial(jrm.measure, table(ties, (1, 10, 20)))
+    expected = then(jrm.rank(labels, scores, k=20, ties=ties))
+    for block_size in (1, 64, 300, 1000):
+        ranking = jrm.rank_catalog(
+            queries, items, relevant, k=20, ties=ties, block_size=block_size
+        )
+        found = then(ranking)
+        if kind == "integers":
+            check_same(found, expected, exact=True)
+        for name, lists in expected.items():
+            np.testing.assert_allclose(found[name].values, lists.values, atol=1e-5)
+        if ties == "stable":
+            order = np.argsort(-scores, axis=-1, kind="stable")[:, :20]
+            np.testing.assert_array_equal(ranking.ids, order)
+
+
+@pytest.mark.parametrize("dtype", [jnp.int32, jnp.int8, jnp.bfloat16, jnp.float16])
+def test_embeddings_of_every_type(dtype, rng):
+    """Products are exact where their sums fit the wider type."""
+    queries = rng.integers(-3, 4, (4, 8)).astype(np.float32)
+    items = rng.integers(-3, 4, (50, 8)).astype(np.float32)
+    relevant = np.array([[3, 7, 9]] * 4)
+    expected = jrm.rank_catalog(queries, items, relevant, k=5)
+    found = jrm.rank_catalog(
+        jnp.asarray(queries, dtype), jnp.asarray(items, dtype), relevant, k=5
+    )
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(
+        jrm.ndcg.of(found, k=5).values, jrm.ndcg.of(expected, k=5).values
+    )
+
+
+def test_a_catalogue_where_everything_ties(rng):
+    """Constant scores give the mean over all orders, streamed and counted alike."""
+    items = 2_000
+    relevant = np.stack([rng.permutation(items)[:5] for _ in range(3)])
+    labels = np.zeros((3, items), np.float32)
+    np.put_along_axis(labels, relevant, 1, axis=-1)
+    names = ("mrr", "map", "ndcg", "hit_rate@10", "p@10", "ap@10", "rprec", "mrr@10")
+    then = functools.partial(jrm.measure, names)
+    expected = then(jrm.rank(labels, np.zeros_like(labels)))
+    queries, vectors = np.zeros((3, 2), np.float32), np.ones((items, 2), np.float32)
+    found = then(jrm.rank_catalog(queries, vectors, relevant, k=None, block_size=300))
+    for name in names:
+        np.testing.assert_allclose(
+            found[name].values, expected[name].values, rtol=1e-5, err_msg=name
+        )
+    with_k = tuple(name for name in names if "@" in name)
+    found = jrm.measure(
+        with_k, jrm.rank_catalog(queries, vectors, relevant, k=10, block_size=300)
+    )
+    for name in with_k:
+        np.testing.assert_array_equal(
+            found[name].values, expected[name].values, err_msg=name
+        )
+
+
+@pytest.mark.parametrize("k", [100, None], ids=str)
+def test_the_matrix_of_scores_never_exists(k, rng):
+    """A million items need a tenth of the memory of their scores, as a trial shows."""
+
+    def run(queries, items, relevant, exclude):
+        ranking = jrm.rank_catalog(
+            queries, items, relevant, k=k, exclude_ids=exclude, block_size=4096
+        )
+        return jrm.measure(("mrr",) if k is None else ("ndcg@10", "mrr@100"), ranking)
+
+    def shapes(queries, items):
+        return (
+            jax.ShapeDtypeStruct((queries, 64), jnp.float32),
+            jax.ShapeDtypeStruct((items, 64), jnp.float32),
+            jax.ShapeDtypeStruct((queries, 5), jnp.int32),
+            jax.ShapeDtypeStruct((queries, 20), jnp.int32),
+        )
+
+    compiled = jax.jit(run).lower(*shapes(256, 1_000_000)).compile()
+    temporary = compiled.memory_analysis().temp_size_in_bytes
+    assert temporary < 0.1 * 4 * 256 * 1_000_000, temporary
+    queries = rng.normal(size=(16, 64)).astype(np.float32)
+    items = rng.normal(size=(20_000, 64)).astype(np.float32)
+    relevant = rng.integers(0, 20_000, (16, 5)).astype(np.int32)
+    exclude = np.full((16, 20), -1, np.int32)
+    labels = np.zeros((16, 20_000), np.float32)
+    np.put_along_axis(labels, relevant, 1, axis=-1)
+    found = run(queries, items, relevant, exclude)
+    expected = jrm.evaluate(tuple(found), labels, queries @ items.T)
+    for name, lists in found.items():
+        np.testing.assert_allclose(
+            lists.mean().compute(), expected[name].compute(), rtol=1e-4
+        )

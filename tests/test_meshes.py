@@ -138,6 +138,64 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
     assert max(size for _, size in found) <= 8 * state, (state, found)
 
 
+@pytest.mark.parametrize("ties", [None, "random", "best"])
+@pytest.mark.parametrize("call", ["explicit", "auto", "shard_map"])
+def test_scores_stay_where_they_are(call, ties, rng):
+    """With lists and items cut over devices, candidates and sums travel, not scores."""
+    lists, items, k = 64, 4096, 10
+    labels = rng.integers(0, 3, (lists, items)).astype(np.float32)
+    scores = np.round(rng.normal(size=(lists, items)) * 50).astype(np.float32)
+    key = jax.random.key(0) if ties == "random" else None
+    kind = AxisType.Explicit if call == "explicit" else AxisType.Auto
+    mesh = make_mesh(kind, (2, 4), ("data", "items"))
+    spec = P("data", "items")
+
+    def plain(labels, scores):
+        return jrm.ndcg(labels, scores, key=key, ties=ties, k=k)
+
+    def local(labels, scores):
+        state = jrm.ndcg(labels, scores, key=key, ties=ties, k=k, items_axis="items")
+        return jrm.all_reduce(state, "data")
+
+    run = jax.jit(plain)
+    if call == "shard_map":
+        run = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=spec, out_specs=P()))
+    arrays = put(mesh, spec, (labels, scores))
+    compiled = run.lower(*arrays).compile()
+    found = collectives(compiled)
+    # On each device: k candidates from all devices of the axis, for the lists it holds.
+    candidates = lists // 2 * 4 * k * 4
+    scores_here = lists // 2 * items // 4 * 4
+    assert candidates < scores_here / 10
+    assert found and max(size for _, size in found) <= 2 * candidates, found
+    if ties != "random":
+        value = compiled(*arrays).compute()
+        np.testing.assert_allclose(value, plain(labels, scores).compute(), rtol=1e-6)
+
+
+def test_items_axis_by_a_tuple_of_axes(data):
+    """Items over two mesh axes at once, and uneven parts evened out by a mask."""
+    labels, scores, mask, _ = (x[:, :90] for x in data)
+    padding = ((0, 0), (0, 96 - 90))
+    mask = np.pad(mask, padding)
+    labels, scores = (
+        np.pad(x, padding, constant_values=np.nan) for x in (labels, scores)
+    )
+    expected = jrm.evaluate(("ndcg@10", "ap@5"), labels, scores, mask)
+    for kind in (AxisType.Explicit, AxisType.Auto):
+        mesh = make_mesh(kind, (4, 2), ("a", "b"))
+        spec = P(None, ("a", "b"))
+
+        @jax.jit
+        @jax.shard_map(mesh=mesh, in_specs=spec, out_specs=P())
+        def local(*arrays):
+            return jrm.evaluate(("ndcg@10", "ap@5"), *arrays, items_axis=("a", "b"))
+
+        arrays = put(mesh, spec, (labels, scores, mask))
+        check_equal(local(*arrays), expected)
+        check_equal(jrm.evaluate(("ndcg@10", "ap@5"), *arrays), expected)
+
+
 @KINDS
 @pytest.mark.parametrize("axes", ["data", ("a", "b")], ids=str)
 def test_shard_map(kind, axes, data):
