@@ -4,8 +4,9 @@
         │ inputs      checks shapes and dtypes, resolves masks and weights
         │ ordering    the only place that sorts, once, under a tie policy
         ▼
-      Ranking         items in rank order, and the pool they came from
-        │ formula     one short function per metric
+      Ranking         items in rank order, and the pool they came from: of rows, packed
+        │             lists, items cut over devices, retrieved ids, or a catalogue
+        │ formula     one short function per metric, which reduces through the ranking
         ▼
       PerList         a value and a weight per list, and where it is defined
         │ mean
@@ -17,7 +18,8 @@
 
 Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
 `Mean`, `metric.per_list(…)` the value of every list, and `metric.of(ranking, k=10)` reads
-a ranking made by `rank`. The shared arguments are documented there, in `rank`.
+a ranking made by `rank`, `rank_retrieved`, `rank_ids` or `rank_catalog`. The shared
+arguments are documented in `rank`.
 """
 
 from importlib.metadata import version as _version

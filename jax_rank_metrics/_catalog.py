@@ -403,7 +403,8 @@ def rank_catalog(
         A `Ranking`, whose `ids` are the items found.
 
     Raises:
-        ValueError: if shapes differ or an option has no such value.
+        ValueError: if shapes differ, an option has no such value, or embeddings are
+            sharded by their type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> from jax_rank_metrics import recall
@@ -449,6 +450,8 @@ def rank_catalog(
         list_weights,
         key,
     )
+    for name, value in (("queries", queries), ("items", items)):
+        _inputs.unsharded(name, value, "with items_axis if items are cut")
     size = _inputs.count("block_size", block_size)
     return _rank_blocks(
         catalog, policy, depth, size, _inputs.axis_names("items_axis", items_axis)

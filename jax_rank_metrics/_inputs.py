@@ -180,6 +180,15 @@ def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None
         )
 
 
+def unsharded(name: str, value: jax.Array, cure: str) -> None:
+    """Raises where the type of an array says that devices hold parts of it."""
+    spec = jax.typeof(value).sharding.spec
+    if any(entry is not None for entry in spec):
+        raise ValueError(
+            f"{name} is sharded over devices, as {spec}; call inside jax.shard_map, {cure}"
+        )
+
+
 def count(name: str, value: Any) -> int:
     """A static integer of at least 1."""
     if isinstance(value, jax.Array):

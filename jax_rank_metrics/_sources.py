@@ -161,11 +161,8 @@ def _segments(
 ) -> _Source:
     assert lists.segment_ids is not None and options.num_segments is not None
     number, ids = options.num_segments, lists.segment_ids
-    if any(name is not None for name in jax.typeof(lists.scores).sharding.spec):
-        raise ValueError(
-            "segment_ids: packed items are sharded over devices; call inside "
-            "jax.shard_map, with lists that are whole on a device"
-        )
+    _inputs.unsharded("segment_ids", ids, "with lists that are whole on a device")
+    _inputs.unsharded("scores", lists.scores, "with lists that are whole on a device")
     shape = (*ids.shape[:-1], number)
     valid = (ids >= 0) & (ids < number)
     ids = jnp.where(valid, ids, 0).astype(jnp.int32)

@@ -151,7 +151,7 @@ CASES = {
     "r_precision over devices": (ValueError, "k is None, but the items of a list are cut over devices", lambda: over_items(lambda y: jrm.r_precision(y, y, items_axis="model"))),
     "sharded items without k": (ValueError, "k is None, but the items of a list are cut over devices", lambda: jrm.ndcg(sharded(), sharded())),
     "items axis of a sharded type": (ValueError, "items_axis is 'model', which is no mesh axis here", lambda: jrm.ndcg(sharded(), sharded(), k=1, items_axis="model")),
-    "sharded segments": (ValueError, "segment_ids: packed items are sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
+    "sharded segments": (ValueError, "segment_ids is sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
     # ids
     "float ids": (TypeError, "retrieved_ids: dtype is float32; pass an array of integers", lambda: jrm.rank_ids(Y, IDS)),
     "unsigned ids": (TypeError, "relevant_ids: dtype is uint32; pass signed integers", lambda: jrm.rank_ids(IDS, IDS.astype(jnp.uint32))),
@@ -170,6 +170,7 @@ CASES = {
     "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),
     "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first")),
     "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0)),
+    "sharded embeddings": (ValueError, "items is sharded over devices, .*'model'.*jax.shard_map, with items_axis", lambda: CATALOG(queries=jnp.ones((2, 4)), items=sharded())),
     "catalogue gain": (ValueError, "gives the label 0 a gain of 1.0.*pass a k to rank_catalog", lambda: jrm.dcg.of(CATALOG(k=None), gain_fn=lambda y: y + 1)),
     "beyond a catalogue's cut": (ValueError, "k is None.*cut at k=2", lambda: jrm.reciprocal_rank.of(CATALOG())),
     # states
