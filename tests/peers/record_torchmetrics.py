@@ -9,7 +9,8 @@ in an environment of its own:
 The file holds lists `[queries, items]` with label -1 as padding; the values of every
 query at every cutoff, where null is the whole list; and at the first cutoff the mean of
 every metric, for each of its policies on queries that have nothing relevant, and where
-all scores are below 0.
+all scores are below 0. Then values and means of lists of very unequal length, packed in
+one row `[items]` in no order, with the query of each item in `indexes`.
 """
 
 import json
@@ -22,6 +23,8 @@ from torchmetrics import retrieval
 
 QUERIES, ITEMS = 9, 7
 KS = (3, 1, 20, None)
+# Of packed queries. Those without items are absent there.
+LENGTHS = (1, 30, 0, 2, 12, 3, 0, 7, 1, 9, 4, 24)
 
 METRICS = {
     "ndcg": (retrieval.RetrievalNormalizedDCG, {}),
@@ -55,19 +58,48 @@ def draw():
     }
 
 
-def measure(name, labels, scores, **options):
+def draw_packed():
+    """Packed lists with every edge, shuffled."""
+    rng = np.random.default_rng(8)
+    indexes = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
+    items = indexes.size
+    graded = rng.choice([0, 0, 0, 0, 0, 0, 1, 2, 3, -1], items)
+    graded[indexes == 0] = 1
+    graded[indexes == 3] = -1  # all padding
+    graded[indexes == 5] = 0
+    graded[indexes == 7] = 2
+    graded[indexes == 8] = 0
+    order = rng.permutation(items)
+    scores = 1 + rng.permutation(items)
+    return {
+        "indexes": indexes[order].tolist(),
+        "labels": graded[order].tolist(),
+        "scores": scores.tolist(),
+        "tied_scores": (1 + scores // 16).tolist(),
+    }
+
+
+def queries_of_rows(labels):
+    """The query of every item, where each row is one."""
+    rows = np.arange(len(labels))[:, None]
+    return np.broadcast_to(rows, np.shape(labels)).tolist()
+
+
+def measure(name, labels, scores, indexes, **options):
     """What one metric computes of all queries."""
     metric_class, own = METRICS[name]
     metric = metric_class(ignore_index=-1, **own, **options)
-    labels = torch.tensor(labels)
-    queries = torch.arange(len(labels))[:, None].expand(labels.shape)
-    metric.update(torch.tensor(scores, dtype=torch.float32), labels, indexes=queries)
+    metric.update(
+        torch.tensor(scores, dtype=torch.float32),
+        torch.tensor(labels),
+        indexes=torch.tensor(indexes),
+    )
     return [round(float(x), 7) for x in metric.compute().reshape(-1)]
 
 
-def mean(name, labels, scores, **options):
+def mean(*args, **options):
     """Its mean over all queries."""
-    return measure(name, labels, scores, **options)[0]
+    return measure(*args, **options)[0]
 
 
 def every_query(values, dim=None):
@@ -75,34 +107,71 @@ def every_query(values, dim=None):
     return values
 
 
-def record():
-    """All inputs and outputs."""
-    lists = draw()
+def all_cases(lists, indexes):
+    """Arguments of `measure` for every metric, and for ties in nDCG."""
     graded = lists["labels"]
     binary = np.minimum(graded, 1).tolist()  # all but nDCG refuse others
-    cases = {"ndcg-tied": ("ndcg", graded, lists["tied_scores"])}
+    cases = {"ndcg-tied": ("ndcg", graded, lists["tied_scores"], indexes)}
     for name in METRICS:
-        cases[name] = (name, graded if name == "ndcg" else binary, lists["scores"])
-    values, means, negative = {}, {}, {}
-    for case, (name, labels, scores) in cases.items():
-        cut = [{}] if name == "r_precision" else [{"top_k": k} for k in KS]
-        values[case] = [
-            measure(name, labels, scores, aggregation=every_query, **k) for k in cut
-        ]
-        means[case] = {
-            policy: mean(name, labels, scores, empty_target_action=policy, **cut[0])
+        labels = graded if name == "ndcg" else binary
+        cases[name] = (name, labels, lists["scores"], indexes)
+    return cases
+
+
+def cuts(name):
+    """Options for each of its cutoffs."""
+    return [{}] if name == "r_precision" else [{"top_k": k} for k in KS]
+
+
+def values_of(cases):
+    """Of every query, at every cutoff."""
+    return {
+        case: [measure(*args, aggregation=every_query, **cut) for cut in cuts(args[0])]
+        for case, args in cases.items()
+    }
+
+
+def means_of(cases):
+    """At the first cutoff, for each policy."""
+    return {
+        case: {
+            policy: mean(*args, empty_target_action=policy, **cuts(args[0])[0])
             for policy in ("neg", "pos", "skip")
         }
-        below = (np.array(scores) - ITEMS - 1).tolist()
-        negative[case] = mean(name, labels, below, **cut[0])
+        for case, args in cases.items()
+    }
+
+
+def means_below_zero(cases):
+    """At the first cutoff, of scores moved below 0."""
+    return {
+        case: mean(
+            name,
+            labels,
+            (np.array(scores) - ITEMS - 1).tolist(),
+            indexes,
+            **cuts(name)[0],
+        )
+        for case, (name, labels, scores, indexes) in cases.items()
+    }
+
+
+def record():
+    """All inputs and outputs."""
+    lists, packed = draw(), draw_packed()
+    cases = all_cases(lists, queries_of_rows(lists["labels"]))
+    packed_cases = all_cases(packed, packed["indexes"])
     return {
         "torchmetrics": torchmetrics.__version__,
         "torch": torch.__version__.partition("+")[0],
         "ks": KS,
         **lists,
-        "values": values,
-        "means": means,
-        "means_of_negative_scores": negative,
+        "values": values_of(cases),
+        "means": means_of(cases),
+        "means_of_negative_scores": means_below_zero(cases),
+        "packed": {"queries": len(LENGTHS), **packed},
+        "packed_values": values_of(packed_cases),
+        "packed_means": means_of(packed_cases),
     }
 
 

@@ -25,6 +25,9 @@ OURS = {
     "r_precision": jrm.r_precision,
 }
 CASES = [*OURS, "ndcg-tied"]
+POLICIES = pytest.mark.parametrize(
+    "undefined, policy", [("zero", "neg"), ("one", "pos"), ("skip", "skip")]
+)
 
 
 def ours_of(case, shift=0.0):
@@ -36,7 +39,8 @@ def ours_of(case, shift=0.0):
 
 
 def test_everything_recorded_is_compared():
-    assert set(CASES) == set(RECORDED["values"]) == set(RECORDED["means"])
+    for kind in ("values", "means", "packed_values", "packed_means"):
+        assert set(CASES) == set(RECORDED[kind])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -46,9 +50,7 @@ def test_every_query(case, agree):
     agree(ours, theirs[:, 0] if ours.ndim == 1 else theirs)
 
 
-@pytest.mark.parametrize(
-    "undefined, policy", [("zero", "neg"), ("one", "pos"), ("skip", "skip")]
-)
+@POLICIES
 @pytest.mark.parametrize("case", CASES)
 def test_queries_with_nothing_relevant(case, undefined, policy, agree):
     theirs = RECORDED["means"][case][policy]
@@ -66,3 +68,42 @@ def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree):
         assert theirs == 0 < moved
     else:
         agree(moved, theirs)
+
+
+def packed_of(case):
+    """Our values of every packed query."""
+    packed = RECORDED["packed"]
+    tied = case == "ndcg-tied"
+    ranking = jrm.rank(
+        np.array(packed["labels"]),
+        np.float32(packed["tied_scores" if tied else "scores"]),
+        segment_ids=np.int32(packed["indexes"]),
+        num_segments=packed["queries"],
+    )
+    return jrm.measure(OURS, ranking)["ndcg" if tied else case]
+
+
+def present():
+    """Packed queries of at least one item. It knows of no others."""
+    packed = RECORDED["packed"]
+    exists = np.array(packed["labels"]) >= 0
+    return np.unique(np.array(packed["indexes"])[exists])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_packed_query(case, agree):
+    theirs = np.array(RECORDED["packed_values"][case]).T
+    ours = packed_of(case)
+    values = np.asarray(ours.values)[present()]
+    agree(values, theirs[:, 0] if values.ndim == 1 else theirs)
+    absent = np.setdiff1d(np.arange(RECORDED["packed"]["queries"]), present())
+    assert absent.size == 3 and not np.asarray(ours.weights)[absent].any()
+
+
+@POLICIES
+@pytest.mark.parametrize("case", CASES)
+def test_packed_queries_with_nothing_relevant(case, undefined, policy, agree):
+    state = packed_of(case).mean(undefined)
+    agree(np.ravel(state.compute())[0], RECORDED["packed_means"][case][policy])
+    assert state.undefined == 2
+    assert state.lists == present().size - 2 * (undefined == "skip")
