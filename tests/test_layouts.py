@@ -321,7 +321,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
         make = functools.partial(SOURCES.get(source, catalog), problem, then, k=k)
         found = jax.jit(lambda: every_key(lambda key: make(ties="random", key=key)))()
     for name, lists in found.items():
-        values = np.asarray(lists.values)
+        values = np.asarray(lists.values, np.float64)
         margin = 5 * values.std(axis=0) / np.sqrt(number) + 1e-5
         difference = np.abs(values.mean(axis=0) - expected[name].values)
         assert (difference <= margin).all(), name
