@@ -323,7 +323,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
     for name, lists in found.items():
         values = np.asarray(lists.values, np.float64)
         margin = 5 * values.std(axis=0) / np.sqrt(number) + 1e-5
-        difference = np.abs(values.mean(axis=0) - expected[name].values)
+        difference = np.abs(values.mean(axis=0) - np.asarray(expected[name].values))
         assert (difference <= margin).all(), name
 
 
