@@ -58,5 +58,5 @@ def pytest_collection_modifyitems(items):
             parameters = item.callspec.params
             ks = parameters.get("ks", "")
             group = f"{group}-{ks}-{parameters.get('ties')}"
-        if group not in ("test_meshes", "test_compilation"):
+        if group not in ("test_meshes", "test_compilation", "test_layouts"):
             item.add_marker(pytest.mark.xdist_group(group))
