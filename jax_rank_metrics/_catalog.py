@@ -391,7 +391,7 @@ def rank_catalog(
         exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
             those a user has already seen; below 0 is padding.
         item_mask: `[items]` bool, items that exist, for every list.
-        list_weights: `[*lists]`, or None.
+        list_weights: `[*lists]`, or None. 0 for queries that are padding.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
             cut, in equal parts: `items` and `item_mask` are the device's part, ids count
@@ -400,7 +400,8 @@ def rank_catalog(
         ties: As for `rank`.
 
     Returns:
-        A `Ranking`, whose `ids` are the items found.
+        A `Ranking`, whose `ids` are the items found, in rank order; with k=None the
+        relevant ones alone.
 
     Raises:
         ValueError: if shapes differ, an option has no such value, or embeddings are

@@ -41,3 +41,20 @@ def varying_as(x: T, inputs: Any) -> T:
             few = leaf[(slice(0, 1),) * leaf.ndim]
             never = never & (jnp.sum(few != few) < 0)
     return jax.tree.map(lambda leaf: jnp.where(never, leaf, leaf), x)
+
+
+def equal_over(x: Any, axis_name: Any) -> list[str]:
+    """The mesh axes over whose devices `x` is typed as equal.
+
+    None where types do not say, as in `jax.pmap` or with `check_vma=False`.
+    """
+
+    def varies(leaf: jax.Array) -> frozenset[str]:
+        kind = jax.typeof(leaf)
+        now = getattr(kind, "manual_axis_type", None)  # JAX 0.8 has `vma` in its place
+        return now.varying if now is not None else getattr(kind, "vma", frozenset())
+
+    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    told = [name for name in names if name in varies(lax.axis_index(name))]
+    known = frozenset().union(*map(varies, jax.tree.leaves(x)))
+    return [name for name in told if name not in known]

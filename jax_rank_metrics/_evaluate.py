@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _inputs, _mean, _metric, _names, _sources
+from jax_rank_metrics import _devices, _inputs, _mean, _metric, _names, _sources
 from jax_rank_metrics._mean import Mean
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
@@ -180,9 +180,20 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
 
     Args:
         states: Any pytree of states.
-        axis_name: A mesh axis, or a tuple of them.
+        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Not one
+            over which only their items are (`items_axis`): there every device has the
+            state of the same lists.
+
+    Raises:
+        ValueError: if JAX types the states as equal on all devices of an axis, so that
+            its lists would be counted once for each.
     """
     _only(states, Mean, "states")
+    for name in _devices.equal_over(states, axis_name):
+        raise ValueError(
+            f"all_reduce over {name!r}: states are already equal on all devices of that "
+            "axis; leave it out, or their lists count several times"
+        )
     return _in_order(states, _mean.all_reduce_axis(states, axis_name))
 
 

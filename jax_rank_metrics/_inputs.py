@@ -109,7 +109,7 @@ def weights_for(
     lists = () if packed else labels.shape[:-1]
     allowed = {(): "a scalar", lists: "one per list", labels.shape: "one per item"}
     if packed:
-        allowed[()] = "a scalar, list_weights being for lists"
+        allowed[()] = "a scalar; weights per list go into list_weights"
     if weights.shape not in allowed:
         shapes = ", ".join(f"{shape} ({what})" for shape, what in allowed.items())
         raise ValueError(

@@ -20,6 +20,7 @@ from jax_rank_metrics._types import Cut, Cutoffs, Discount, Gain, Number, pytree
 # How ranked items may lie, and those of a pool.
 RankedLayout = Rows | Segments
 PoolLayout = Rows | Segments | Shards | Counted
+T = TypeVar("T")
 L = TypeVar("L", bound=PoolLayout, covariant=True)
 
 
@@ -126,32 +127,53 @@ class Ranking:
         """Ranks 1, 2, … as floats, of a shape that broadcasts with the ranked items."""
         return self.ranked.axis.ranks(self.ranked.labels)
 
+    def _if_tied(self, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
+        """What `TieGroups.if_tied` chooses; `no_ties()` where the order is definite."""
+        if not isinstance(self.groups, TieGroups):
+            return no_ties()
+        return self.groups.if_tied(ties, no_ties)
+
     def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""
-        ranked = of(self.ranked)
-        if not isinstance(self.groups, TieGroups):
+        ranked, groups = of(self.ranked), self.groups
+        if not isinstance(groups, TieGroups):
             return ranked
-        return self.groups.mean(ranked, of(self._pool()))
+        return groups.if_tied(
+            lambda: groups.mean(ranked, of(self._pool())), lambda: ranked
+        )
 
     def group(self, relevance_threshold: Number) -> Group:
         """Tied and relevant items around every rank."""
         relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
-        if self.groups is None:
+
+        def definite() -> Group:
             before = self.ranked.axis.running_sum(relevant) - relevant
             one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
-            counted = (one, none, relevant, before)
-        else:
-            pool = self._pool().relevant(relevance_threshold).astype(jnp.int32)
-            inside, before = self.groups.count(relevant, pool)
-            counted = (self.groups.size, self.groups.place(), inside, before)
+            return Group(*(x.astype(self.dtype) for x in (one, none, relevant, before)))
+
+        if isinstance(self.groups, JudgedGroups):
+            return self._tied_group(relevance_threshold)
+        return self._if_tied(lambda: self._tied_group(relevance_threshold), definite)
+
+    def _tied_group(self, relevance_threshold: Number) -> Group:
+        assert self.groups is not None
+        ranked, pool = (
+            items.relevant(relevance_threshold).astype(jnp.int32)
+            for items in (self.ranked, self._pool())
+        )
+        inside, before = self.groups.count(ranked, pool)
+        counted = (self.groups.size, self.groups.place(), inside, before)
         return Group(*(x.astype(self.dtype) for x in counted))
 
     def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""
-        if not isinstance(self.groups, TieGroups):
-            return self.ranked.relevant(relevance_threshold).astype(self.dtype)
-        group = self.group(relevance_threshold)
-        return group.relevant / jnp.maximum(group.size, 1)
+
+        def tied() -> jax.Array:
+            group = self._tied_group(relevance_threshold)
+            return group.relevant / jnp.maximum(group.size, 1)
+
+        relevant = self.ranked.relevant(relevance_threshold).astype(self.dtype)
+        return self._if_tied(tied, lambda: relevant)
 
     def sum_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
         """Totals over ranks 1..k, `[*lists, len(ks)]`, of what was read at every rank.
@@ -211,19 +233,24 @@ class Ranking:
 
         That the first relevant item is here, and that it is neither here nor before.
         """
-        if self.groups is None:
+
+        def tied() -> tuple[jax.Array, jax.Array]:
+            group = self._tied_group(relevance_threshold)
+            # None of the group was relevant so far: all its relevant items are left.
+            left = jnp.maximum(group.size - group.place, 1)
+            here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
+            missed = jnp.maximum(left - group.relevant, 0) / left
+            missed = jnp.where(self.ranked.exists, missed, 1)
+            missed = self.ranked.axis.running_product(missed)
+            return self.ranked.axis.previous(missed, 1) * here, missed
+
+        def definite() -> tuple[jax.Array, jax.Array]:
             relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
             until = self.ranked.axis.running_sum(relevant)
             here, missed = (relevant == 1) & (until == 1), until == 0
             return here.astype(self.dtype), missed.astype(self.dtype)
-        group = self.group(relevance_threshold)
-        # None of the group was relevant so far, so all its relevant items are left.
-        left = jnp.maximum(group.size - group.place, 1)
-        here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
-        missed = jnp.maximum(left - group.relevant, 0) / left
-        missed = jnp.where(self.ranked.exists, missed, 1)
-        missed = self.ranked.axis.running_product(missed)
-        return self.ranked.axis.previous(missed, 1) * here, missed
+
+        return self._if_tied(tied, definite)
 
     def depth_of(self, ks: Sequence[int | None]) -> jax.Array:
         """How many items ranks 1..k hold, `[*lists, len(ks)]` floats."""

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jax_rank_metrics import _ordering
+from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._sums import Digits, Pair, exponent, pair_total, ratio, total
 from jax_rank_metrics._types import Cut, pytree
 
@@ -40,17 +42,13 @@ class TieGroups:
     counted over the pool.
 
     Shapes for lists as rows, with `depth` ranks and `pool` items:
-        start: `[*lists, depth]` int32, the first place of the group.
-        end: `[*lists, depth]` int32, the place after its last one here.
-        size: `[*lists, depth]` int32, items of the group, beyond the last rank too.
+        first: `[*lists, depth]` bool, ranks at which a group begins.
         axis: How the ranks lie.
         items: How many items are ranked at most, all in all.
         beyond: The group that holds the last rank; None where every item is ranked.
     """
 
-    start: jax.Array
-    end: jax.Array
-    size: jax.Array
+    first: jax.Array
     axis: Any
     items: int
     beyond: "Beyond | None"
@@ -64,7 +62,7 @@ class TieGroups:
         items: int,
         beyond: Callable[[jax.Array], tuple[jax.Array, Any]] | None,
     ) -> "TieGroups":
-        """Groups of equal keys.
+        """Groups of equal keys; what does not exist ties with nothing.
 
         Args:
             ranked: `[*lists, depth]`, keys in rank order.
@@ -75,35 +73,62 @@ class TieGroups:
                 the pool that tie with it, bool, and how these lie; None where every
                 item is ranked.
         """
-        depth, along = ranked.shape[-1], ranked.ndim - 1
-        same = ranked[..., 1:] == ranked[..., :-1]
-        same = axis.joined(same & (exist[..., 1:] == exist[..., :-1]))
-        no_pad = [(0, 0, 0)] * along
-        first = lax.pad(~same, True, [*no_pad, (1, 0, 0)])
-        last = lax.pad(~same, True, [*no_pad, (0, 1, 0)])
-        place = lax.broadcasted_iota(jnp.int32, ranked.shape, along)
-        start = lax.cummax(jnp.where(first, place, 0), axis=along)
-        end = lax.cummin(jnp.where(last, place + 1, depth), axis=along, reverse=True)
+        same = axis.joined((ranked[..., 1:] == ranked[..., :-1]) & exist[..., 1:])
+        no_pad = [(0, 0, 0)] * (ranked.ndim - 1)
+        # Cut, as there is one rank too many where there are no items.
+        first = lax.pad(~same, True, [*no_pad, (1, 0, 0)])[..., : ranked.shape[-1]]
         if beyond is None:
-            return cls(start, end, end - start, axis, items, None)
-        crossing = Beyond(end == depth, *beyond(ranked[..., -1:]))
-        ones = jnp.ones_like(crossing.tied, jnp.int32)
-        size = crossing.put(end - start, crossing.sum(ones))
-        return cls(start, end, size, axis, items, crossing)
+            return cls(first, axis, items, None)
+        return cls(first, axis, items, Beyond(*beyond(ranked[..., -1:])))
+
+    def if_tied(self, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
+        """`ties()`, or `no_ties()` where no item ties with another, which is quicker.
+
+        Both must agree where nothing ties. Only a choice that every device makes for
+        itself is worth its while.
+        """
+        if self.beyond is not None and isinstance(self.beyond.axis, Shards):
+            return ties()
+        if not _ordering.on_one_device(self.first):
+            return ties()
+        tied = jnp.any(~self.first)
+        if self.beyond is not None:
+            tied = tied | jnp.any(self.beyond.size() > 1)
+        return lax.cond(tied, ties, no_ties)
+
+    @property
+    def start(self) -> jax.Array:
+        """The first place of the group of every rank, int32."""
+        begins = jnp.where(self.first, self._places(), 0)
+        return lax.cummax(begins, axis=begins.ndim - 1)
+
+    @property
+    def end(self) -> jax.Array:
+        """The place after the last one that the group has here."""
+        depth, along = self.first.shape[-1], self.first.ndim - 1
+        last = lax.pad(self.first[..., 1:], True, [(0, 0, 0)] * along + [(0, 1, 0)])
+        last = last[..., :depth]
+        ends = jnp.where(last, self._places() + 1, depth)
+        return lax.cummin(ends, axis=along, reverse=True)
+
+    @property
+    def size(self) -> jax.Array:
+        """Items of the group, beyond the last rank too."""
+        size = self.end - self.start
+        return size if self.beyond is None else self._put(size, self.beyond.size())
 
     def place(self) -> jax.Array:
         """Items of the group before every rank: 0, 1, …"""
-        along = self.start.ndim - 1
-        return lax.broadcasted_iota(jnp.int32, self.start.shape, along) - self.start
+        return self._places() - self.start
 
     def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
         """Sums of non-negative integers over groups; `pool` holds them for every item."""
         running = self.axis.running_sum(ranked)
         # Integers, so that a difference of running totals is exact.
-        before = self._at_start(running - ranked)
-        inside = self._at_end(running) - before
+        before = _take(running - ranked, self.start)
+        inside = _take(running, self.end - 1) - before
         if self.beyond is not None:
-            inside = self.beyond.put(inside, self.beyond.sum(pool))
+            inside = self._put(inside, self.beyond.sum(pool))
         return Counts(inside, before)
 
     def mean(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
@@ -127,14 +152,16 @@ class TieGroups:
             exponent(ranked) - least, self.start, self.end, bound
         )
         if self.beyond is not None:
-            largest = self.beyond.put(largest, self.beyond.max(exponent(pool) - least))
+            largest = self._put(largest, self.beyond.max(exponent(pool) - least))
         return largest + least
 
-    def _at_start(self, x: jax.Array) -> jax.Array:
-        return _take(x, self.start)
+    def _places(self) -> jax.Array:
+        return lax.broadcasted_iota(jnp.int32, self.first.shape, self.first.ndim - 1)
 
-    def _at_end(self, x: jax.Array) -> jax.Array:
-        return _take(x, self.end - 1)
+    def _put(self, at_rank: jax.Array, across: jax.Array) -> jax.Array:
+        """`at_rank`, with what was counted over the pool at the ranks of its group."""
+        crosses = self.end == self.first.shape[-1]
+        return jnp.where(crosses, across[..., None], at_rank)
 
 
 @pytree()
@@ -142,14 +169,16 @@ class Beyond:
     """A tie group that may reach beyond the last rank, counted over the pool.
 
     Shapes:
-        ranks: `[*lists, depth]` bool, ranks of the group.
         tied: `[*lists, pool]` bool, its items.
         axis: How the items of the pool lie.
     """
 
-    ranks: jax.Array
     tied: jax.Array
     axis: Any
+
+    def size(self) -> jax.Array:
+        """How many items the group holds, `[*lists]` int32."""
+        return self.axis.sum(self.tied)
 
     def sum(self, pool: jax.Array) -> jax.Array:
         """The total of the group's items, `[*lists]`."""
@@ -158,10 +187,6 @@ class Beyond:
     def max(self, pool: jax.Array) -> jax.Array:
         """Their largest, `[*lists]`, of what is not below 0."""
         return self.axis.max(jnp.where(self.tied, pool, 0))
-
-    def put(self, at_rank: jax.Array, across: jax.Array) -> jax.Array:
-        """`at_rank`, with what was counted over the pool at the ranks of the group."""
-        return jnp.where(self.ranks, across[..., None], at_rank)
 
 
 @pytree()

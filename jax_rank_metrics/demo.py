@@ -9,6 +9,7 @@ It reads nothing but scikit-learn's own copy of the images.
 """
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -316,7 +317,9 @@ def main() -> None:
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
         if devices is not None:
-            # Only possible as long as nothing has been computed.
+            # Only possible as long as nothing has been computed. The threads are for
+            # devices that wait for each other, of which there may be more than cores.
+            os.environ.setdefault("PJRT_NPROC", str(4 * devices))
             jax.config.update("jax_platforms", "cpu")
             jax.config.update("jax_num_cpu_devices", devices)
         run(steps, seed)

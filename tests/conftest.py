@@ -1,6 +1,7 @@
 """Strict JAX for every test, and eight virtual devices."""
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+# Every virtual device that waits for others holds a thread, and by default there are no
+# more threads than cores or devices: steps dispatched ahead may then wait for ever.
+os.environ.setdefault("PJRT_NPROC", "32")
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")

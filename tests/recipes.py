@@ -3,6 +3,10 @@
 A batch is a tuple of arrays as `jrm.evaluate` takes them, here with a mask: labels,
 scores, mask and, if wanted, weights. Meshes have one axis, "data", over which the lists
 are divided.
+
+On virtual CPU devices, set the environment variable PJRT_NPROC to several times their
+number, or wait for every step: with too few threads for the steps under way, devices
+that wait for one another may wait for ever.
 """
 
 import jax

@@ -197,11 +197,12 @@ def wait_for(processes):
 def of_processes(data, tmp_path_factory):
     """What two processes of two devices each find together, from uneven shares."""
     folder, port, processes = tmp_path_factory.mktemp("processes"), free_port(), []
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    # See `recipes` on threads.
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PJRT_NPROC": "16"}
     for number, end in enumerate(np.cumsum(HELD)):
         lists = folder / f"{number}.npz"
         np.savez(lists, *(x[end - HELD[number] : end] for x in data))
-        arguments = (port, len(HELD), number, json.dumps(METRICS), "[128, 8000]", lists)
+        arguments = (port, len(HELD), number, json.dumps(METRICS), "[256, 8000]", lists)
         with (
             (folder / f"{number}.out").open("w") as out,
             (folder / f"{number}.err").open("w") as err,
@@ -223,7 +224,7 @@ def of_processes(data, tmp_path_factory):
     return json.loads((folder / "0.out").read_text().splitlines()[-1])
 
 
-@pytest.mark.parametrize("size", [128, 8000])
+@pytest.mark.parametrize("size", [256, 8000])
 def test_processes(size, of_processes, expected):
     """Each feeds its own lists; the one that runs out goes on with masked lists."""
     assert of_processes["devices"] == 4

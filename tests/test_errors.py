@@ -141,7 +141,7 @@ CASES = {
     "no segments": (ValueError, "num_segments is 0; pass an int of at least 1", lambda: NDCG(segment_ids=IDS, num_segments=0)),
     "traced number of segments": (TypeError, "num_segments is a JAX array; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=jnp.array(2))),
     "number of segments": (TypeError, "num_segments is 2.0; pass a Python int", lambda: NDCG(segment_ids=IDS, num_segments=2.0)),
-    "weights of packed lists": (ValueError, "weights .*(2,).*list_weights being for lists.*(2, 3) (one per item)", lambda: NDCG(weights=jnp.ones(2), segment_ids=IDS, num_segments=2)),
+    "weights of packed lists": (ValueError, "weights .*(2,).*weights per list go into list_weights.*(2, 3) (one per item)", lambda: NDCG(weights=jnp.ones(2), segment_ids=IDS, num_segments=2)),
     "list_weights of packed lists": (ValueError, "list_weights .*(2,).*shape (2, 4)", lambda: NDCG(list_weights=jnp.ones(2), segment_ids=IDS, num_segments=4)),
     # items over devices
     "items axis outside": (ValueError, "items_axis is 'model', which is no mesh axis here.*jax.shard_map", lambda: NDCG(items_axis="model", k=1)),
@@ -152,6 +152,7 @@ CASES = {
     "sharded items without k": (ValueError, "k is None, but the items of a list are cut over devices", lambda: jrm.ndcg(sharded(), sharded())),
     "items axis of a sharded type": (ValueError, "items_axis is 'model', which is no mesh axis here", lambda: jrm.ndcg(sharded(), sharded(), k=1, items_axis="model")),
     "sharded segments": (ValueError, "segment_ids is sharded over devices.*jax.shard_map", lambda: jrm.ndcg(sharded(), sharded(), segment_ids=sharded().astype(int), num_segments=2)),
+    "states reduced twice": (ValueError, "all_reduce over 'model': states are already equal", lambda: over_items(lambda y: jrm.all_reduce(jrm.ndcg(y, y, items_axis="model", k=1), "model"))),
     # ids
     "float ids": (TypeError, "retrieved_ids: dtype is float32; pass an array of integers", lambda: jrm.rank_ids(Y, IDS)),
     "unsigned ids": (TypeError, "relevant_ids: dtype is uint32; pass signed integers", lambda: jrm.rank_ids(IDS, IDS.astype(jnp.uint32))),

@@ -115,9 +115,10 @@ def after(batches, states):
 
 @pytest.fixture(scope="module")
 def halfway(batches):
-    """States in the middle, whose lower floats are in use."""
+    """States in the middle, whose lower floats are in use (not so in float64)."""
     states = after(batches[:STOP], jrm.empty(METRICS))
-    assert all(np.all(state.weighted.low != 0) for state in states.values())
+    used = all(np.all(state.weighted.low != 0) for state in states.values())
+    assert used or jax.config.jax_enable_x64
     return states
 
 

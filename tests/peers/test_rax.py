@@ -106,7 +106,7 @@ def test_random_ties_have_the_expected_value_as_mean(name, lists, rax_values):
     error = 5 * theirs.std(axis=0) / np.sqrt(copies) + 1e-6
     assert (error > 1e-3).any()  # random indeed
     ours = jrm.measure(OURS, jrm.rank(lists.labels, scores, lists.mask))[name]
-    difference = np.abs(theirs.mean(axis=0) - ours.values[row])
+    difference = np.abs(theirs.mean(axis=0) - np.asarray(ours.values)[row])
     np.testing.assert_array_less(difference, error)
 
 
