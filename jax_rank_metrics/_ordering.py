@@ -29,6 +29,9 @@ T = TypeVar("T")
 # `lax.top_k` slows with depth; a sort is as good from this share of the list on.
 TOP_K_SHARE = 0.25
 
+# Long lists are searched by the maxima of blocks of this many items.
+_BLOCK = 32
+
 # Policies under which index order is the last word on ties.
 INDEX_ORDER = ("stable", "expected")
 
@@ -204,7 +207,7 @@ class Running(NamedTuple):
 
 def _tied(items: Candidates, best: Candidates) -> jax.Array:
     tied = (items.keys == best.keys[..., -1:]) & items.exists & best.exists[..., -1:]
-    return jnp.sum(tied, axis=-1, dtype=jnp.int32)
+    return count(tied)
 
 
 def order(
@@ -424,11 +427,37 @@ def _same(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    """`lax.top_k` of what holds no NaN: the lowest of equal indices first."""
+    if depth * _BLOCK * 8 > x.shape[-1]:
+        return _plain_top_k(x, depth)
+    # The top items lie in the `depth` blocks of the largest maxima: any other block
+    # has that many items before its own. With these blocks in index order, and only
+    # they are looked into, the lowest index wins here too.
+    rest = -x.shape[-1] % _BLOCK
+    padded = lax.pad(x, -jnp.inf, [(0, 0, 0)] * (x.ndim - 1) + [(0, rest, 0)])
+    cut = padded.reshape((*x.shape[:-1], padded.shape[-1] // _BLOCK, _BLOCK))
+    _, blocks = _plain_top_k(jnp.max(cut, axis=-1), depth)
+    blocks = lax.sort(blocks, dimension=-1)
+    inside = jnp.take_along_axis(
+        cut, blocks[..., None], axis=-2, mode="promise_in_bounds"
+    )
+    top, places = _plain_top_k(_devices.flat(inside), depth)
+    return top, _take(blocks, places // _BLOCK) * _BLOCK + places % _BLOCK
+
+
+def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
     # that slice, would hide it, and the whole list would be sorted. One barrier each:
     # XLA's partitioner aborts where one takes both results of a top-k.
     top, indices = lax.top_k(x, depth)
     return lax.optimization_barrier(top), lax.optimization_barrier(indices)
+
+
+def count(x: jax.Array) -> jax.Array:
+    """How many along the last axis, int32. Quicker in floats, which add up vectors."""
+    if x.shape[-1] >= 2**24:
+        return jnp.sum(x, axis=-1, dtype=jnp.int32)
+    return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
 
 
 def _take(x: jax.Array, indices: jax.Array) -> jax.Array:
@@ -503,14 +532,16 @@ def _top_indices(
     items: Candidates, policy: Policy, depth: int, key: jax.Array | None
 ) -> jax.Array:
     levels, exists = policy.levels(items), items.exists
-    first = levels[0].digits()[0]
-    top, indices = _top_k(first, depth)
+    # Not worked out again in every loop that reads it.
+    first = lax.optimization_barrier(levels[0].digits()[0])
+    top, indices = _top_k(first, min(depth + 1, first.shape[-1]))
+    last, beyond = top[..., depth - 1 : depth], top[..., depth:]
+    top, indices = top[..., :depth], indices[..., :depth]
 
     # `top_k` leaves equal digits in index order. Look further only where that may be
     # wrong: a later key differs, and the tie is not one of padding alone.
-    tied = _same(first, top[..., -1:])
-    crosses = jnp.sum(tied, -1) > jnp.sum(_same(top, top[..., -1:]), -1)
-    crosses = crosses & jnp.any(tied & exists, -1)
+    tied = _same(first, last) & exists
+    crosses = jnp.any(_same(last, beyond), -1) & (count(tied) > 0)
     here = _take(exists, indices)
     repeats = _same(top[..., 1:], top[..., :-1]) & (here[..., 1:] | here[..., :-1])
     if policy.by_index:

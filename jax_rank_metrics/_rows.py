@@ -36,7 +36,9 @@ class Rows:
         """Totals of the lists; bools are counted."""
         if jnp.issubdtype(x.dtype, jnp.floating):
             return total(x)
-        return jnp.sum(x, axis=-1, dtype=jnp.int32 if x.dtype == bool else x.dtype)
+        if x.dtype == jnp.bool_:
+            return _ordering.count(x)
+        return jnp.sum(x, axis=-1, dtype=x.dtype)
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list; 0 for non-negative items that are not there."""

@@ -167,7 +167,7 @@ CASES = {
     "relevant ids": (ValueError, "relevant_ids .*(3, 1).*queries .*(2, 3)", lambda: CATALOG(relevant_ids=jnp.zeros((3, 1), int))),
     "excluded ids": (ValueError, "exclude_ids .*(3,).*queries .*(2, 3)", lambda: CATALOG(exclude_ids=IDS[0])),
     "item mask": (ValueError, "item_mask .*(4,).*items .*(5,)", lambda: CATALOG(item_mask=jnp.ones(4, bool))),
-    "item mask dtype": (TypeError, "item_mask: dtype is float32; pass item_mask != 0", lambda: CATALOG(item_mask=jnp.ones(5))),
+    "item mask dtype": (TypeError, "item_mask: dtype is float.*; pass item_mask != 0", lambda: CATALOG(item_mask=jnp.ones(5))),
     "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),
     "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first")),
     "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0)),

@@ -219,6 +219,23 @@ CATALOGS = {
     "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
 }
 SOURCES = WEIGHABLE | CATALOGS
+# What a quick run tries; the rest is marked "long".
+QUICK_SOURCES = ("packed", "sharded-2x4", "plain-explicit", "catalog-7")
+QUICK_POLICIES = (None, "worst")
+
+
+def each(sources, policies):
+    """Parameters of a test for every source under every policy."""
+    parameters = []
+    for source in sources:
+        for ties in policies:
+            quick = source in QUICK_SOURCES and ties in QUICK_POLICIES
+            marks = () if quick else pytest.mark.long
+            name = f"{source}-{ties}"
+            parameters.append(pytest.param(source, ties, marks=marks, id=name))
+    return pytest.mark.parametrize(("source", "ties"), parameters)
+
+
 # Sources whose values have the bits of the rows'. Elsewhere sums differ in their order.
 EXACT = (*CATALOGS, "plain-auto")
 
@@ -240,8 +257,7 @@ def check_same(found, expected, exact=False):
         np.testing.assert_array_equal(found[name].defined, lists.defined, name)
 
 
-@pytest.mark.parametrize("ties", [None, "stable", "best", "worst"], ids=str)
-@pytest.mark.parametrize("source", SOURCES)
+@each(SOURCES, (None, "stable", "best", "worst"))
 def test_every_metric_on_every_source(source, ties, problem):
     """At cutoffs, under the policies that have one value."""
     then = functools.partial(jrm.measure, table(ties))
@@ -250,6 +266,7 @@ def test_every_metric_on_every_source(source, ties, problem):
     check_same(found, expected, exact=source in EXACT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ties", [None, "worst"], ids=str)
 @pytest.mark.parametrize("source", ["packed", "sharded-2x4", "plain-explicit"])
 def test_item_weights_on_every_source(source, ties, rng):
@@ -261,8 +278,7 @@ def test_item_weights_on_every_source(source, ties, rng):
     check_same(found, expected)
 
 
-@pytest.mark.parametrize("ties", [None, "stable", "best", "worst"], ids=str)
-@pytest.mark.parametrize("source", ["packed", "catalog-7", "catalog-sharded"])
+@each(["packed", "catalog-7", "catalog-sharded"], (None, "stable", "best", "worst"))
 def test_whole_lists_on_every_source(source, ties, problem):
     """Without a cutoff, where a catalogue counts what outranks each relevant item."""
     ks = (*KS, None)
@@ -436,7 +452,14 @@ def test_packed_memory_grows_with_items(ties):
 # Catalogues
 
 
-@pytest.mark.parametrize("ties", [None, "best", "worst", "stable"], ids=str)
+@pytest.mark.parametrize(
+    "ties",
+    [
+        "stable",
+        *(pytest.param(t, marks=pytest.mark.long) for t in (None, "best", "worst")),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("kind", ["integers", "reals"])
 def test_embeddings(kind, ties, rng):
     """Integer-valued embeddings give the ids and the bits of the dense result."""

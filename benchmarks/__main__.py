@@ -1,0 +1,126 @@
+"""Every contender on the same data, side by side: `python benchmarks`.
+
+Each runs in a process of its own, and they take turns, one call each, so that a busy
+machine slows all alike. The table holds the median time of a call after its first, and
+in brackets how many times as long as hand-written NumPy it takes.
+"""
+
+import dataclasses
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from contenders import CONTENDERS  # noqa: E402  (after the path)
+from workloads import Workload, workloads  # noqa: E402
+
+BASE = "numpy"
+
+
+class Worker:
+    """A contender's process."""
+
+    def __init__(self, name: str):
+        """Starts it."""
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "worker.py"), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+        )
+
+    def ask(self, **task: Any) -> dict[str, Any]:
+        """Sends a task and waits for its answer."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps(task) + "\n")
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"can": False, "failed": "died"}
+
+    def prepare(self, work: Workload) -> dict[str, Any]:
+        """Makes ready for a workload, with one call that is not counted."""
+        return self.ask(workload=dataclasses.asdict(work), shape=work.shape)
+
+    def close(self) -> None:
+        """Ends it."""
+        self.process.kill()
+        self.process.wait()
+
+
+def measure(work: Workload, names: list[str], seconds: float) -> dict[str, Any]:
+    """Medians of one row; contenders take turns until the time of each is spent."""
+    workers = [Worker(name) for name in names]
+    cells: dict[str, Any] = {}
+    for worker in workers:
+        cells[worker.name] = worker.prepare(work) | {"times": []}
+    try:
+        turn = [w for w in workers if cells[w.name]["can"]]
+        while turn:
+            for worker in list(turn):
+                cell = cells[worker.name]
+                answer = worker.ask()
+                if "s" not in answer:
+                    cell.update(can=False, failed=answer.get("failed"))
+                    turn.remove(worker)
+                    continue
+                cell["times"].append(answer["s"])
+                cell["peak_mib"] = answer["peak_mib"]
+                enough = len(cell["times"]) >= 3 and sum(cell["times"]) >= seconds
+                if enough or len(cell["times"]) >= 200 or answer["s"] > 4 * seconds:
+                    turn.remove(worker)
+    finally:
+        for worker in workers:
+            worker.close()
+    for cell in cells.values():
+        if cell["times"]:
+            cell["median_ms"] = 1e3 * statistics.median(cell["times"])
+    return cells
+
+
+def main(
+    only: Annotated[str, typer.Option(help="rows whose name holds this text")] = "",
+    contenders: Annotated[str, typer.Option(help="names, with commas")] = "",
+    seconds: Annotated[float, typer.Option(help="time for each cell")] = 1.0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="a record")] = None,
+) -> None:
+    """Prints the table, and writes it if asked."""
+    names = contenders.split(",") if contenders else list(CONTENDERS)
+    rows = [work for work in workloads() if only in work.name]
+    table = Table("workload, ms (× numpy)", *names)
+    records, notes = [], set()
+    for work in track(rows, "measuring", console=Console(stderr=True)):
+        cells = measure(work, names, seconds)
+        base = cells.get(BASE, {}).get("median_ms")
+        texts = []
+        for name, cell in cells.items():
+            text = "" if "median_ms" not in cell else f"{cell['median_ms']:.1f}"
+            if text and base:
+                text += f" ({cell['median_ms'] / base:.2f}×)"
+            texts.append(text)
+            for why in ("missing", "failed"):
+                if cell.get(why):
+                    notes.add(f"{name} {why}: {cell[why]}")
+        table.add_row(work.name, *texts)
+        records.append({"workload": work.name, "cells": cells})
+    console = Console(width=240)
+    console.print(table)
+    for note in sorted(notes):
+        console.print(note, style="dim")
+    if json_file:
+        json_file.write_text(json.dumps(records, indent=1))
+
+
+if __name__ == "__main__":
+    typer.run(main)

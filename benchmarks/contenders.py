@@ -1,0 +1,403 @@
+"""Who is measured: a contender maps a workload to a call that ends with its result.
+
+Each is imported in a process of its own. `prepare` is not timed: it holds what a user would
+do once (conversion to the library's own types), never part of the metric.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from workloads import Workload
+
+Call = Callable[[], Any]
+Prepare = Callable[[Workload, dict[str, np.ndarray]], Call | None]
+
+
+def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """This package."""
+    import jax
+    import jax.numpy as jnp
+
+    import jax_rank_metrics as jrm
+
+    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    key = jax.random.key(0) if work.policy == "random" else None
+
+    def states(labels: jax.Array, scores: jax.Array, mask: jax.Array | None) -> Any:
+        names = {
+            "ndcg@10": ("ndcg@10",),
+            "five@10": (
+                "ndcg@10",
+                "precision@10",
+                "recall@10",
+                "mrr@10",
+                "hit_rate@10",
+            ),
+            "ndcg": ("ndcg",),
+            "ap": ("ap",),
+        }[work.task]
+        state = jrm.evaluate(names, labels, scores, mask, key=key, ties=work.policy)
+        return jrm.compute(state)
+
+    def packed(labels: jax.Array, scores: jax.Array, ids: jax.Array) -> Any:
+        state = jrm.ndcg(labels, scores, segment_ids=ids, num_segments=work.shape[0])
+        return state.compute()
+
+    def catalog(queries: jax.Array, items: jax.Array, relevant: jax.Array) -> Any:
+        ranking = jrm.rank_catalog(queries, items, relevant, k=100)
+        return jrm.ndcg.of(ranking, k=100).mean().compute()
+
+    call = {"packed": packed, "catalog": catalog}.get(work.task)
+    if call is None:
+        run = jax.jit(states)
+        mask = arrays.get("mask")
+        return lambda: jax.block_until_ready(
+            run(arrays["labels"], arrays["scores"], mask)
+        )
+    run = jax.jit(call)
+    return lambda: jax.block_until_ready(run(**arrays))
+
+
+def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """What a careful user writes by hand. Ties as they fall."""
+    if work.policy == "random":
+        return None
+    if work.task in ("packed", "catalog"):
+        return {"packed": _numpy_packed, "catalog": _numpy_catalog}[work.task](
+            work, data
+        )
+    labels, scores, mask = data["labels"], data["scores"], data.get("mask")
+    k = 10 if "@" in work.task else labels.shape[-1]
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+
+    def order() -> tuple[np.ndarray, np.ndarray]:
+        s, y = scores, labels
+        if mask is not None:
+            s, y = np.where(mask, s, -np.inf), np.where(mask, y, 0)
+        if k < labels.shape[-1]:
+            top = np.argpartition(s, -k, axis=-1)[:, -k:]
+            inner = np.argsort(-np.take_along_axis(s, top, -1), axis=-1)
+            top = np.take_along_axis(top, inner, -1)
+        else:
+            top = np.argsort(-s, axis=-1)
+        return np.take_along_axis(y, top, -1), y
+
+    def ndcg(ranked: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if k < y.shape[-1]:
+            best = -np.sort(-np.partition(y, -k, axis=-1)[:, -k:], axis=-1)
+        else:
+            best = -np.sort(-y, axis=-1)
+        ideal = (np.exp2(best) - 1) @ discounts
+        found = (np.exp2(ranked) - 1) @ discounts
+        return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
+
+    def five() -> list[float]:
+        ranked, y = order()
+        hits, relevant = ranked >= 1, (y >= 1).sum(-1)
+        first = hits.argmax(-1)
+        any_hit = hits.any(-1)
+        return [
+            ndcg(ranked, y).mean(),
+            (hits.sum(-1) / k).mean(),
+            (hits.sum(-1) / np.maximum(relevant, 1)).mean(),
+            np.where(any_hit, 1 / (first + 1), 0).mean(),
+            any_hit.mean(),
+        ]
+
+    def ap() -> float:
+        ranked, y = order()
+        hits = ranked >= 1
+        precision = np.cumsum(hits, -1) / np.arange(1, k + 1)
+        total = np.maximum(hits.sum(-1), 1)
+        return ((precision * hits).sum(-1) / total).mean()
+
+    return {
+        "ndcg@10": lambda: ndcg(*order()).mean(),
+        "ndcg": lambda: ndcg(*order()).mean(),
+        "five@10": five,
+        "ap": ap,
+    }[work.task]
+
+
+def _numpy_packed(work: Workload, data: dict[str, np.ndarray]) -> Call:
+    labels, scores, ids = data["labels"], data["scores"], data["ids"]
+
+    def run() -> float:
+        order = np.lexsort((-scores, ids))
+        best = np.lexsort((-labels, ids))
+        starts = np.searchsorted(ids, np.arange(work.shape[0]))
+        rank = np.arange(ids.size) - starts[ids]
+        discounts = 1 / np.log2(rank + 2)
+        gains = np.exp2(labels) - 1
+        found = np.bincount(ids, gains[order] * discounts, work.shape[0])
+        ideal = np.bincount(ids, gains[best] * discounts, work.shape[0])
+        return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0).mean()
+
+    return run
+
+
+def _numpy_catalog(work: Workload, data: dict[str, np.ndarray]) -> Call:
+    queries, items, relevant = data["queries"], data["items"], data["relevant"]
+    discounts = 1 / np.log2(np.arange(2, 102))
+
+    def run() -> float:
+        scores = queries @ items.T
+        top = np.argpartition(scores, -100, axis=-1)[:, -100:]
+        inner = np.argsort(-np.take_along_axis(scores, top, -1), axis=-1)
+        top = np.take_along_axis(top, inner, -1)
+        hits = (top[:, :, None] == relevant[:, None, :]).any(-1)
+        return (hits @ discounts / discounts[:5].sum()).mean()
+
+    return run
+
+
+def materialised(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """JAX: the whole matrix of scores, then `lax.top_k`; the floor of a catalogue."""
+    if work.task != "catalog":
+        return None
+    import jax
+    import jax.numpy as jnp
+
+    discounts = 1 / np.log2(np.arange(2, 102, dtype=np.float32))
+
+    @jax.jit
+    def run(queries: jax.Array, items: jax.Array, relevant: jax.Array) -> jax.Array:
+        _, top = jax.lax.top_k(queries @ items.T, 100)
+        hits = (top[:, :, None] == relevant[:, None, :]).any(-1)
+        return (hits @ discounts / discounts[:5].sum()).mean()
+
+    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    return lambda: jax.block_until_ready(run(**arrays))
+
+
+def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """scikit-learn: one list of many at a time where ties are averaged."""
+    from sklearn.metrics import average_precision_score, ndcg_score
+
+    labels, scores = data["labels"], data.get("scores")
+    if (
+        work.masked
+        or work.policy == "random"
+        or work.task not in ("ndcg@10", "ndcg", "ap")
+    ):
+        return None
+    if work.task == "ap":
+        binary = labels >= 1
+        return lambda: np.mean(
+            [average_precision_score(y, s) for y, s in zip(binary, scores, strict=True)]
+        )
+    gains, k = np.exp2(labels) - 1, 10 if "@" in work.task else None
+    stable = work.policy == "stable"
+    return lambda: ndcg_score(gains, scores, k=k, ignore_ties=stable)
+
+
+def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """Google's learning to rank for JAX."""
+    import jax
+    import jax.numpy as jnp
+    import rax as library
+
+    if work.task == "catalog" or work.policy != "expected":
+        return None
+    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    if work.task == "packed":
+        where = {"segments": arrays["ids"]}
+    else:
+        where = {"where": arrays["mask"]} if work.masked else {}
+    k = {"topn": 10} if "@" in work.task else {}
+    ndcg, binary = library.ndcg_metric, lambda y: (y >= 1).astype(jnp.float32)
+
+    def one(scores: jax.Array, labels: jax.Array, where: dict[str, jax.Array]) -> Any:
+        if work.task == "ap":
+            return library.ap_metric(scores, binary(labels), **where)
+        values = [ndcg(scores, labels, **where, **k)]
+        if work.task == "five@10":
+            values += [
+                metric(scores, binary(labels), **where, **k)
+                for metric in (
+                    library.precision_metric,
+                    library.recall_metric,
+                    library.mrr_metric,
+                    library.hits_metric,
+                )
+                if metric is not None
+            ]
+        return values
+
+    run = jax.jit(one)
+    return lambda: jax.block_until_ready(run(arrays["scores"], arrays["labels"], where))
+
+
+def keras_rs(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """keras-rs on JAX, stateless so that it can be compiled."""
+    import os
+
+    os.environ["KERAS_BACKEND"] = "jax"
+    import jax
+    import jax.numpy as jnp
+    import keras_rs as library
+
+    names = {
+        "ndcg@10": ("NDCG",),
+        "ndcg": ("NDCG",),
+        "ap": ("MeanAveragePrecision",),
+        "five@10": ("NDCG", "PrecisionAtK", "RecallAtK", "MeanReciprocalRank"),
+    }.get(work.task)
+    if names is None or work.policy != "expected":
+        return None
+    k = {"k": 10} if "@" in work.task else {}
+    metrics = [getattr(library.metrics, name)(**k) for name in names]
+
+    @jax.jit
+    def run(labels: jax.Array, scores: jax.Array, mask: jax.Array | None) -> Any:
+        values = []
+        for metric, name in zip(metrics, names, strict=True):
+            y = labels if name == "NDCG" else (labels >= 1).astype(jnp.float32)
+            state = [jnp.zeros_like(v.value) for v in metric.variables]
+            y = y if mask is None else {"labels": y, "mask": mask}
+            state = metric.stateless_update_state(state, y, scores)
+            values.append(metric.stateless_result(state))
+        return values
+
+    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    mask = arrays.get("mask")
+    return lambda: jax.block_until_ready(run(arrays["labels"], arrays["scores"], mask))
+
+
+def metrax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """google-metrax."""
+    import jax
+    import jax.numpy as jnp
+    import metrax as library
+
+    if work.masked or work.policy != "expected":
+        return None
+    ks = np.array([10 if "@" in work.task else data["labels"].shape[-1]])
+    names = {
+        "ndcg@10": ("NDCGAtK",),
+        "ndcg": ("NDCGAtK",),
+        "ap": ("AveragePrecisionAtK",),
+        "five@10": ("NDCGAtK", "PrecisionAtK", "RecallAtK", "MRR"),
+    }.get(work.task)
+    if names is None:
+        return None
+
+    @jax.jit
+    def run(labels: jax.Array, scores: jax.Array) -> Any:
+        values = []
+        for name in names:
+            y = labels if name == "NDCGAtK" else (labels >= 1).astype(jnp.float32)
+            state = getattr(library, name).from_model_output(scores, y, ks=ks)
+            values.append(state.compute())
+        return values
+
+    labels, scores = jnp.asarray(data["labels"]), jnp.asarray(data["scores"])
+    return lambda: jax.block_until_ready(run(labels, scores))
+
+
+def torchmetrics(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """torchmetrics: lists are found by their index, one after the other."""
+    import torch
+    from torchmetrics import retrieval as library
+
+    if work.masked or work.policy != "expected" or work.task == "catalog":
+        return None
+    k = {"top_k": 10} if "@" in work.task else {}
+    names = {
+        "ap": ("MAP",),
+        "five@10": ("NormalizedDCG", "Precision", "Recall", "MRR", "HitRate"),
+    }.get(work.task, ("NormalizedDCG",))
+    labels, scores = (
+        torch.from_numpy(data[name].reshape(-1)) for name in ("labels", "scores")
+    )
+    if work.task == "packed":
+        ids = torch.from_numpy(data["ids"].astype(np.int64))
+    else:
+        ids = torch.arange(work.shape[0]).repeat_interleave(work.shape[1])
+    graded, binary = labels.long(), labels >= 1
+
+    def run() -> list[Any]:
+        values = []
+        for name in names:
+            metric = getattr(library, f"Retrieval{name}")(**k)
+            y = graded if name == "NormalizedDCG" else binary
+            metric.update(scores, y, indexes=ids)
+            values.append(metric.compute())
+        return values
+
+    return run
+
+
+def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """ranx: dictionaries compiled once to its own types, then Numba."""
+    import ranx as library
+
+    if work.masked or work.policy != "expected" or work.task in ("catalog", "packed"):
+        return None
+    if work.shape[0] * work.shape[1] > 2_000_000:
+        return None  # minutes and gigabytes of dictionaries
+    names = {
+        "ndcg@10": ["ndcg_burges@10"],
+        "ndcg": ["ndcg_burges"],
+        "ap": ["map"],
+        "five@10": [
+            "ndcg_burges@10",
+            "precision@10",
+            "recall@10",
+            "mrr@10",
+            "hit_rate@10",
+        ],
+    }[work.task]
+    labels, scores = data["labels"], data["scores"]
+    qrels = {
+        f"q{i}": {f"d{j}": int(y) for j, y in enumerate(row) if y > 0} or {"none": 0}
+        for i, row in enumerate(labels)
+    }
+    runs = {
+        f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)}
+        for i, row in enumerate(scores)
+    }
+    qrels, runs = library.Qrels(qrels), library.Run(runs)
+    return lambda: library.evaluate(qrels, runs, names)
+
+
+def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """trec_eval from dictionaries."""
+    import pytrec_eval as library
+
+    names = {
+        "ndcg@10": {"ndcg_cut.10"},
+        "ndcg": {"ndcg"},
+        "ap": {"map"},
+        "five@10": {"ndcg_cut.10", "P.10", "recall.10", "recip_rank", "success.10"},
+    }.get(work.task)
+    if work.masked or work.policy != "expected" or names is None:
+        return None
+    if work.shape[0] * work.shape[1] > 2_000_000:
+        return None
+    labels, scores = data["labels"], data["scores"]
+    qrels = {
+        f"q{i}": {f"d{j}": int(y) for j, y in enumerate(row)}
+        for i, row in enumerate(labels)
+    }
+    runs = {
+        f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)}
+        for i, row in enumerate(scores)
+    }
+    evaluator = library.RelevanceEvaluator(qrels, names)
+    return lambda: evaluator.evaluate(runs)
+
+
+CONTENDERS: dict[str, Prepare] = {
+    "jax_rank_metrics": ours,
+    "numpy": numpy,
+    "materialised": materialised,
+    "scikit-learn": sklearn,
+    "rax": rax,
+    "metrax": metrax,
+    "keras_rs": keras_rs,
+    "torchmetrics": torchmetrics,
+    "ranx": ranx,
+    "pytrec_eval": pytrec_eval,
+}

@@ -1,0 +1,46 @@
+"""One contender in a process of its own, driven by lines of JSON on its standard input."""
+
+import json
+import os
+import resource
+import sys
+import time
+
+
+def main() -> None:
+    """Prepares and times what it is asked to, one line in, one line out."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what libraries print must not be taken for an answer
+    from contenders import CONTENDERS
+    from workloads import Workload
+
+    prepare, call = CONTENDERS[sys.argv[1]], None
+    for line in sys.stdin:
+        task = json.loads(line)
+        try:
+            if "workload" in task:
+                work = Workload(**task["workload"] | {"shape": tuple(task["shape"])})
+                call = prepare(work, work.data())
+                begin = time.perf_counter()
+                if call is not None:
+                    call()
+                answer = {
+                    "can": call is not None,
+                    "first_s": time.perf_counter() - begin,
+                }
+            else:
+                assert call is not None
+                begin = time.perf_counter()
+                call()
+                answer = {"s": time.perf_counter() - begin}
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            answer["peak_mib"] = peak
+        except ImportError as error:
+            answer = {"can": False, "missing": str(error)}
+        except Exception as error:  # a peer that fails loses its cell, not the table
+            answer = {"can": False, "failed": f"{type(error).__name__}: {error}"[:200]}
+        answers.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What is measured: data and the question asked of it. No contender is named here."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+SHAPES = ((4096, 100), (1024, 1000), (64, 100_000))
+FIVE = ("ndcg", "precision", "recall", "mrr", "hit_rate")
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """One row of the table.
+
+    Attributes:
+        task: What contenders implement: "ndcg@10", "five@10", "ndcg", "ap", "packed",
+            "catalog".
+        shape: Lists and items; for "catalog" queries, items and dimensions; for
+            "packed" lists and the longest list.
+        ties: The share of items whose score another item of the list has too.
+        masked: Whether a fifth of the items is padding.
+        policy: How ties are broken, for contenders that have a choice.
+    """
+
+    task: str
+    shape: tuple[int, ...]
+    ties: float = 0.0
+    masked: bool = False
+    policy: str = "expected"
+
+    @property
+    def name(self) -> str:
+        """Unique, and readable as the head of a row."""
+        parts = [self.task, "×".join(f"{n:,}" for n in self.shape)]
+        parts += [f"{self.ties:.0%} ties"] if self.ties else []
+        parts += ["mask"] if self.masked else []
+        parts += [self.policy] if self.policy != "expected" else []
+        return " · ".join(parts)
+
+    def data(self) -> dict[str, np.ndarray]:
+        """The same arrays in every process."""
+        return _DATA.get(self.task, _rows)(self)
+
+
+def _scores(
+    rng: np.random.Generator, shape: tuple[int, ...], ties: float
+) -> np.ndarray:
+    scores = rng.permuted(
+        np.broadcast_to(np.arange(shape[-1], dtype=np.float32), shape), axis=-1
+    )
+    if ties >= 0.5:
+        # Few distinct scores: nearly every item ties with another.
+        return np.floor(scores / shape[-1] * max(4, shape[-1] * (1 - ties) / 2))
+    if ties:
+        same = rng.random(shape) < ties
+        scores = np.where(same, np.floor(scores / 10) * 10, scores)
+    return scores.astype(np.float32)
+
+
+def _rows(workload: Workload) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    labels = rng.choice([0, 0, 0, 0, 0, 0, 1, 2, 3], workload.shape).astype(np.float32)
+    data = {"labels": labels, "scores": _scores(rng, workload.shape, workload.ties)}
+    if workload.masked:
+        data["mask"] = rng.random(workload.shape) > 0.2
+    return data
+
+
+def _packed(workload: Workload) -> dict[str, np.ndarray]:
+    lists, longest = workload.shape
+    rng = np.random.default_rng(0)
+    lengths = np.minimum(1 + rng.pareto(1.2, lists) * 12, longest).astype(int)
+    ids = np.repeat(np.arange(lists, dtype=np.int32), lengths)
+    scores = rng.permutation(ids.size).astype(np.float32)
+    labels = rng.choice([0, 0, 0, 1], ids.size).astype(np.float32)
+    return {"labels": labels, "scores": scores, "ids": ids}
+
+
+def _catalog(workload: Workload) -> dict[str, np.ndarray]:
+    queries, items, dims = workload.shape
+    rng = np.random.default_rng(0)
+    return {
+        "queries": rng.normal(size=(queries, dims)).astype(np.float32),
+        "items": rng.normal(size=(items, dims)).astype(np.float32),
+        "relevant": rng.integers(0, items, (queries, 5)).astype(np.int32),
+    }
+
+
+_DATA: dict[str, Callable[[Workload], dict[str, np.ndarray]]] = {
+    "packed": _packed,
+    "catalog": _catalog,
+}
+
+
+def workloads() -> list[Workload]:
+    """All rows, in the order of the table."""
+    wide = (1024, 1000)
+    return [
+        *(Workload("ndcg@10", shape) for shape in SHAPES),
+        *(Workload("ndcg@10", shape, policy="stable") for shape in SHAPES),
+        *(Workload("ndcg@10", shape, masked=True) for shape in SHAPES),
+        *(Workload("ndcg@10", wide, ties=t) for t in (0.01, 0.9)),
+        *(Workload("ndcg@10", wide, ties=t, policy="stable") for t in (0.01, 0.9)),
+        *(Workload("ndcg@10", wide, ties=t, policy="random") for t in (0, 0.01, 0.9)),
+        *(Workload("five@10", shape) for shape in SHAPES),
+        *(
+            Workload(task, shape, policy=policy)
+            for task in ("ndcg", "ap")
+            for shape in SHAPES
+            for policy in ("expected", "stable")
+        ),
+        *(Workload("ndcg", wide, ties=t) for t in (0.01, 0.9)),
+        Workload("packed", (10_000, 1300)),
+        Workload("catalog", (1024, 200_000, 64)),
+    ]
