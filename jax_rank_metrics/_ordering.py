@@ -10,6 +10,8 @@ items must be ranked, larger first. Two lowerings read them and give the same or
   still tie across the cut.
 
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
+Where the items of a list are cut over devices, or come block after block, each part is
+ranked for itself, and then the candidates of all parts together.
 """
 
 import math

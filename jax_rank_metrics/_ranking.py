@@ -44,10 +44,10 @@ class Items(Generic[L]):
 
 @pytree("cut", "in_order", "shared_ks")
 class Ranking:
-    """Lists in rank order. Made by `rank` and `rank_retrieved`, read by every metric.
+    """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
     Formulas reduce through its methods, so that they hold for every layout. Treat its
-    fields as private; they change with the layouts.
+    fields as private, but for `ids`; they change with the layouts.
 
     Shapes for lists as rows, with `ranks` being how many ranks are held:
         ranked: `Items` `[*lists, ranks]`, in rank order.
