@@ -60,8 +60,9 @@ def pytest_collection_modifyitems(items):
         group = item.path.stem
         if group == "test_laws":
             parameters = item.callspec.params
-            # The default reads the same closed forms as "expected".
-            if parameters.get("ties") == "expected":
+            # The default reads the same closed forms as "expected", and "worst" is "best"
+            # the other way round.
+            if parameters.get("ties") in ("expected", "best"):
                 item.add_marker(pytest.mark.long)
             ks = parameters.get("ks", "")
             group = f"{group}-{ks}-{parameters.get('ties')}"
