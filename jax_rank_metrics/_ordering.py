@@ -436,7 +436,8 @@ def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     # has that many items before its own. With these blocks in index order, and only
     # they are looked into, the lowest index wins here too.
     rest = -x.shape[-1] % _BLOCK
-    padded = lax.pad(x, -jnp.inf, [(0, 0, 0)] * (x.ndim - 1) + [(0, rest, 0)])
+    least = jnp.asarray(-jnp.inf, x.dtype)
+    padded = lax.pad(x, least, [(0, 0, 0)] * (x.ndim - 1) + [(0, rest, 0)])
     cut = padded.reshape((*x.shape[:-1], padded.shape[-1] // _BLOCK, _BLOCK))
     _, blocks = _plain_top_k(jnp.max(cut, axis=-1), depth)
     blocks = lax.sort(blocks, dimension=-1)
