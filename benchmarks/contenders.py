@@ -212,16 +212,14 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         if work.task == "ap":
             return library.ap_metric(scores, binary(labels), **where)
         values = [ndcg(scores, labels, **where, **k)]
-        if work.task == "five@10":
+        if work.task == "five@10":  # it has no hit rate
             values += [
                 metric(scores, binary(labels), **where, **k)
                 for metric in (
                     library.precision_metric,
                     library.recall_metric,
                     library.mrr_metric,
-                    library.hits_metric,
                 )
-                if metric is not None
             ]
         return values
 
@@ -329,6 +327,13 @@ def torchmetrics(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     return run
 
 
+def _run(scores: np.ndarray) -> dict[str, dict[str, float]]:
+    return {
+        f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)}
+        for i, row in enumerate(scores)
+    }
+
+
 def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """ranx: dictionaries compiled once to its own types, then Numba."""
     import ranx as library
@@ -354,10 +359,7 @@ def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         f"q{i}": {f"d{j}": int(y) for j, y in enumerate(row) if y > 0} or {"none": 0}
         for i, row in enumerate(labels)
     }
-    runs = {
-        f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)}
-        for i, row in enumerate(scores)
-    }
+    runs = _run(scores)
     qrels, runs = library.Qrels(qrels), library.Run(runs)
     return lambda: library.evaluate(qrels, runs, names)
 
@@ -381,10 +383,7 @@ def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         f"q{i}": {f"d{j}": int(y) for j, y in enumerate(row)}
         for i, row in enumerate(labels)
     }
-    runs = {
-        f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)}
-        for i, row in enumerate(scores)
-    }
+    runs = _run(scores)
     evaluator = library.RelevanceEvaluator(qrels, names)
     return lambda: evaluator.evaluate(runs)
 

@@ -161,6 +161,10 @@ def rank_blocks(
     )
 
 
+# The relevant items found so far, and how many items of each list were looked at.
+_Seen = tuple[Candidates, jax.Array]
+
+
 class _Found(NamedTuple):
     ranked: Items[RankedLayout]
     ids: jax.Array
@@ -186,15 +190,16 @@ class _Source(NamedTuple):
         blocks, depth = self.blocks, min(depth, self.blocks.total)
         shape = (*self.ids.shape[:-1], depth)
 
-        def step(state: Any, block: Candidates, relevant: Candidates) -> Any:
-            running, of_block = state[0], jnp.sum(block.exists, -1, dtype=jnp.int32)
-            return running.extended(block, self.policy), relevant, state[2] + of_block
+        def step(state: Any, block: Block, scored: Candidates) -> Any:
+            running, seen = state
+            seen = self._look(seen, block, scored)
+            return running.extended(scored, self.policy), seen
 
         running = _ordering.Running(self._none(shape), jnp.zeros(shape[:-1], jnp.int32))
-        running, relevant, length = self._through(step, running)
+        running, seen = self._through(step, (running, self._nothing_seen()))
         if blocks.axis_name is not None:
             running = running.over_devices(self.policy, blocks.axis_name)
-        relevant, length = self._agreed(relevant, length)
+        relevant, length = self._agreed(*seen)
         judged = self.judged._replace(exists=relevant.exists)
 
         def beyond(last: jax.Array) -> tuple[jax.Array, PoolLayout]:
@@ -221,20 +226,15 @@ class _Source(NamedTuple):
 
         Both passes score a block by the same product, so that an item equals itself.
         """
+        seen = self._through(self._look, self._nothing_seen())
+        relevant, length = self._agreed(*seen)
 
-        def find(state: Any, block: Candidates, relevant: Candidates) -> Any:
-            of_block = jnp.sum(block.exists, -1, dtype=jnp.int32)
-            return None, relevant, state[2] + of_block
-
-        _, relevant, length = self._through(find, None)
-        relevant, length = self._agreed(relevant, length)
-
-        def count(state: Any, block: Candidates, _: Candidates) -> Any:
-            counts = _ordering.outranked(relevant, block, self.policy)
-            return tuple(map(jnp.add, state[0], counts)), state[1], state[2]
+        def count(counts: Any, block: Block, scored: Candidates) -> Any:
+            more = _ordering.outranked(relevant, scored, self.policy)
+            return tuple(map(jnp.add, counts, more))
 
         none = jnp.zeros(self.ids.shape, jnp.int32)
-        counts, _, _ = self._through(count, (none, none, none))
+        counts = self._through(count, (none, none, none))
         if self.blocks.axis_name is not None:
             counts = lax.psum(counts, self.blocks.axis_name)
         above, equal, earlier = counts
@@ -262,27 +262,28 @@ class _Source(NamedTuple):
         return _ordering.score_key(scores, exists)
 
     def _through(
-        self, step: Callable[[Any, Candidates, Candidates], Any], first: Any
+        self, step: Callable[[Any, Block, Candidates], Any], first: Any
     ) -> Any:
-        """Folds `step(state, block, relevant)` over all blocks.
-
-        The state is what the step is about, the relevant items seen so far, and how many
-        items of each list were seen.
-        """
+        """Folds `step(state, block, its items)` over all blocks."""
         catalog, axis_name = self.blocks.catalog, self.blocks.axis_name
         key = catalog.key
         if key is not None and axis_name is not None:
             key = jax.random.fold_in(key, lax.axis_index(axis_name))
 
         def body(state: Any, number: jax.Array) -> tuple[Any, None]:
-            block, scored = self._candidates(number, key)
-            return step(state, scored, self._seen(state[1], block, scored)), None
+            return step(state, *self._candidates(number, key)), None
 
-        lists = self.ids.shape[:-1]
-        state = (first, self._none(self.ids.shape), jnp.zeros(lists, jnp.int32))
-        state = _devices.varying_as(state, catalog)
         numbers = jnp.arange(self.blocks.number, dtype=jnp.int32)
-        return lax.scan(body, state, numbers)[0]
+        return lax.scan(body, _devices.varying_as(first, catalog), numbers)[0]
+
+    def _nothing_seen(self) -> _Seen:
+        return self._none(self.ids.shape), jnp.zeros(self.ids.shape[:-1], jnp.int32)
+
+    def _look(self, seen: _Seen, block: Block, scored: Candidates) -> _Seen:
+        """What was seen, with what a block holds."""
+        relevant, length = seen
+        relevant = self._with_those_of(relevant, block, scored)
+        return relevant, length + Rows().sum(block.exists)
 
     def _candidates(
         self, number: jax.Array, key: jax.Array | None
@@ -303,7 +304,7 @@ class _Source(NamedTuple):
             ids=jnp.broadcast_to(index, keys.shape),
         )
 
-    def _seen(
+    def _with_those_of(
         self, relevant: Candidates, block: Block, scored: Candidates
     ) -> Candidates:
         """The relevant items, with those that a block holds."""
@@ -313,8 +314,7 @@ class _Source(NamedTuple):
         here, place = place < size, jnp.minimum(place, size - 1)
 
         def take(x: jax.Array, before: jax.Array) -> jax.Array:
-            own = jnp.take_along_axis(x, place, axis=-1, mode="promise_in_bounds")
-            return jnp.where(here, own, before)
+            return jnp.where(here, _ordering.take(x, place), before)
 
         here = here & take(scored.exists, here) & self.judged.exists
         seen = jax.tree.map(take, scored, relevant)

@@ -160,10 +160,7 @@ def outranked(
     earlier, same = look(lambda of: policy.tie_breaks(of, None), equal)
     assert items.ids is not None and block.ids is not None
     earlier = earlier | (same & (block.ids[..., None, :] < items.ids[..., :, None]))
-    better, equal, earlier = (
-        jnp.sum(x, axis=-1, dtype=jnp.int32) for x in (better, equal, earlier)
-    )
-    return better, equal, earlier
+    return count(better), count(equal), count(earlier)
 
 
 def in_order(ranks: jax.Array, items: T) -> tuple[jax.Array, T]:
@@ -312,7 +309,7 @@ def order_segments(
 def largest_of_segments(x: jax.Array, exists: jax.Array, ids: jax.Array) -> jax.Array:
     """Non-negative floats `[items]` in descending order within each list of `ids`."""
     bits = _falling(jnp.where(exists, x, -1))
-    return _risen(lax.sort((ids, bits), num_keys=2)[1], x.dtype)
+    return _risen(_sort_by((ids, bits), 2)[1], x.dtype)
 
 
 def _place_in_list(ids: jax.Array) -> jax.Array:
@@ -445,7 +442,7 @@ def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
         cut, blocks[..., None], axis=-2, mode="promise_in_bounds"
     )
     top, places = _plain_top_k(_devices.flat(inside), depth)
-    return top, _take(blocks, places // _BLOCK) * _BLOCK + places % _BLOCK
+    return top, take(blocks, places // _BLOCK) * _BLOCK + places % _BLOCK
 
 
 def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
@@ -463,7 +460,8 @@ def count(x: jax.Array) -> jax.Array:
     return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
 
 
-def _take(x: jax.Array, indices: jax.Array) -> jax.Array:
+def take(x: jax.Array, indices: jax.Array) -> jax.Array:
+    """Items of the last axis by their places, which must be in bounds."""
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
 
@@ -477,7 +475,7 @@ def _best(
     """The first `depth` in rank order."""
     if use_top_k:
         indices = _top_indices(items, policy, depth, key)
-        return jax.tree.map(lambda x: _take(x, indices), items)
+        return jax.tree.map(lambda x: take(x, indices), items)
     levels = [*policy.levels(items), *policy.tie_breaks(items, key)]
     leaves, structure = jax.tree.flatten(items)
     leaves = _sort(None, [~level.integers for level in levels], leaves)
@@ -521,12 +519,12 @@ def _one_by_one(number: int) -> Callable[..., tuple[jax.Array, ...]]:
         shape, along = operands[0].shape, operands[0].ndim - 1
         place = order = lax.broadcasted_iota(jnp.int32, shape, along)
         for key in reversed(operands[:number]):
-            key = key if order is place else _take(key, order)
+            key = key if order is place else take(key, order)
             with jax.enable_x64(True):
                 wide = (key.astype(jnp.int64) << 32) | place.astype(jnp.int64)
                 moved = lax.sort(wide).astype(jnp.int32)
-            order = moved if order is place else _take(order, moved)
-        return tuple(_take(x, order) for x in operands)
+            order = moved if order is place else take(order, moved)
+        return tuple(take(x, order) for x in operands)
 
     return sort
 
@@ -545,7 +543,7 @@ def _top_indices(
     # wrong: a later key differs, and the tie is not one of padding alone.
     tied = _same(first, last) & exists
     crosses = jnp.any(_same(last, beyond), -1) & (count(tied) > 0)
-    here = _take(exists, indices)
+    here = take(exists, indices)
     repeats = _same(top[..., 1:], top[..., :-1]) & (here[..., 1:] | here[..., :-1])
     if policy.by_index:
         crosses = crosses & levels[0].open_where(top[..., -1])
@@ -557,7 +555,7 @@ def _top_indices(
         every = [*levels, *policy.tie_breaks(items, key)]
         digits = [digit for level in every for digit in level.digits()]
         chosen = _top_by_digits(digits, top, indices)
-        keys = [~_take(level.integers, chosen) for level in every]
+        keys = [~take(level.integers, chosen) for level in every]
         return lax.sort((*keys, chosen), num_keys=len(keys) + 1)[-1]
 
     return lax.cond(unsettled, settle, lambda: indices)
@@ -578,9 +576,9 @@ def _top_by_digits(
     for number, digit in enumerate(digits):
         if number > 0:
             top, indices = _top_k(jnp.where(tied, digit, -jnp.inf), depth)
-        moved = _take(indices, jnp.maximum(places - filled, 0))
+        moved = take(indices, jnp.maximum(places - filled, 0))
         chosen = jnp.where(places >= filled, moved, chosen)
-        last = _take(top, depth - 1 - filled)
+        last = take(top, depth - 1 - filled)
         tied = tied & _same(digit, last)
         above = ~_same(top, last) & (places < depth - filled)
         filled = filled + jnp.sum(above, -1, keepdims=True, dtype=jnp.int32)

@@ -265,27 +265,6 @@ class Ranking:
         ]
         return jnp.stack(depths, axis=-1).astype(self.dtype)
 
-    def first_relevant(
-        self, relevance_threshold: Number
-    ) -> tuple[jax.Array, jax.Array]:
-        """Probabilities of the first relevant item, at every rank.
-
-        That it is here, and that it is neither here nor before.
-        """
-        if self.groups is None:
-            relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
-            until = self.ranked.axis.running_sum(relevant)
-            here, missed = (relevant == 1) & (until == 1), until == 0
-            return here.astype(self.dtype), missed.astype(self.dtype)
-        group = self.group(relevance_threshold)
-        # None of the group was relevant so far, so all its relevant items are left.
-        left = jnp.maximum(group.size - group.place, 1)
-        here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
-        missed = jnp.maximum(left - group.relevant, 0) / left
-        missed = jnp.where(self.ranked.exists, missed, 1)
-        missed = self.ranked.axis.running_product(missed)
-        return self.ranked.axis.previous(missed, 1) * here, missed
-
     # Over the pool
 
     def _pool(self) -> Items[PoolLayout]:

@@ -74,7 +74,7 @@ class Rows:
         # Raising each group above those before makes a running maximum start anew.
         floor = start.astype(x.dtype) * bound
         running = lax.cummax(x + floor, axis=x.ndim - 1)
-        return _take(running, end - 1) - floor
+        return _ordering.take(running, end - 1) - floor
 
     def previous(self, x: jax.Array, first: Number) -> jax.Array:
         """What stood one place earlier; `first` at the first place."""
@@ -120,7 +120,3 @@ class Rows:
             return x[..., :k]
         k = k if isinstance(k, int) else self.spread(k).astype(x.dtype)
         return jnp.where(self.ranks(x) <= k, x, beyond)
-
-
-def _take(x: jax.Array, places: jax.Array) -> jax.Array:
-    return jnp.take_along_axis(x, places, axis=-1, mode="promise_in_bounds")

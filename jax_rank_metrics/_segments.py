@@ -38,7 +38,7 @@ class Segments:
 
     def ranks(self, like: jax.Array) -> jax.Array:
         """Ranks in the dtype of `like`."""
-        return (self._place() - self._start() + 1).astype(like.dtype)
+        return self._rank().astype(like.dtype)
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted. Exact, so that no order matters."""
@@ -111,11 +111,14 @@ class Segments:
     def _start(self) -> jax.Array:
         return self._take(self.starts)
 
+    def _rank(self) -> jax.Array:
+        return self._place() - self._start() + 1
+
     def _first(self) -> jax.Array:
         return self._place() == self._start()
 
     def _to(self, x: jax.Array, ks: Sequence[Cut], beyond: Number) -> jax.Array:
-        ranks, cut = self._place() - self._start() + 1, []
+        ranks, cut = self._rank(), []
         for k in ks:
             if isinstance(k, jax.Array):
                 k = self.spread(k).astype(jnp.int32)
@@ -135,9 +138,7 @@ class Segments:
         scale = exponent(self._max(jnp.abs(x)))
         digits = Digits.for_items(x.shape[0], x.dtype)
         sums = [add(digit) for digit in digits.split(x, self._take(scale))]
-        total = digits.join(sums, jnp.ones(scale.shape, x.dtype), scale)
-        finite = scale < jnp.finfo(x.dtype).maxexp
-        return jnp.where(finite, total, jnp.asarray(jnp.inf, x.dtype))
+        return digits.join(sums, jnp.ones(scale.shape, x.dtype), scale)
 
     def _max(self, x: jax.Array) -> jax.Array:
         start = jnp.zeros((self.starts.shape[0], *x.shape[1:]), x.dtype)

@@ -149,12 +149,14 @@ class Digits(NamedTuple):
         return digits
 
     def join(self, sums: list[jax.Array], count: jax.Array, exponent: jax.Array):
-        """The mean of `count` values from the sums of their digits."""
+        """The mean of `count` values from the sums of their digits; inf if one is."""
         dtype = count.dtype
         total = jnp.zeros_like(count)
         for place, digit in reversed(list(enumerate(sums, 1))):
             total = total + digit.astype(dtype) * (2.0 ** (-place * self.bits))
-        return scale(total / count, exponent + 1)
+        finite = exponent < jnp.finfo(dtype).maxexp
+        mean = scale(total / count, exponent + 1)
+        return jnp.where(finite, mean, jnp.asarray(jnp.inf, dtype))
 
 
 def ratio(x: jax.Array, y: jax.Array) -> jax.Array:

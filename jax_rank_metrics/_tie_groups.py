@@ -125,8 +125,8 @@ class TieGroups:
         """Sums of non-negative integers over groups; `pool` holds them for every item."""
         running = self.axis.running_sum(ranked)
         # Integers, so that a difference of running totals is exact.
-        before = _take(running - ranked, self.start)
-        inside = _take(running, self.end - 1) - before
+        before = _ordering.take(running - ranked, self.start)
+        inside = _ordering.take(running, self.end - 1) - before
         if self.beyond is not None:
             inside = self._put(inside, self.beyond.sum(pool))
         return Counts(inside, before)
@@ -140,9 +140,7 @@ class TieGroups:
             digits.split(ranked, scale), digits.split(pool, across), strict=True
         )
         sums = [self.count(*split).inside for split in splits]
-        mean = digits.join(sums, self.size.astype(pool.dtype), scale)
-        finite = scale < jnp.finfo(pool.dtype).maxexp
-        return jnp.where(finite, mean, jnp.asarray(jnp.inf, pool.dtype))
+        return digits.join(sums, self.size.astype(pool.dtype), scale)
 
     def _exponent(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
         """Of the largest float of each group."""
@@ -313,7 +311,3 @@ def _within(rank: jax.Array, ks: Sequence[Cut], lists: int) -> jax.Array:
             k = k.reshape(k.shape + (1,) * (rank.ndim - lists)).astype(rank.dtype)
         within.append(jnp.ones_like(rank, bool) if k is None else rank <= k)
     return jnp.concatenate(within, axis=-2)
-
-
-def _take(x: jax.Array, places: jax.Array) -> jax.Array:
-    return jnp.take_along_axis(x, places, axis=-1, mode="promise_in_bounds")
