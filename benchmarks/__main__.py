@@ -1,8 +1,10 @@
 """Every contender on the same data, side by side: `python benchmarks`.
 
 Each runs in a process of its own, and they take turns, one call each, so that a busy
-machine slows all alike. The table holds the median time of a call after its first, and
-in brackets how many times as long as hand-written NumPy it takes.
+machine slows all alike. The first table holds the median time of a call after its first,
+and in brackets how many times as long as hand-written NumPy it takes, or where there is
+none, as JAX takes without a metric. The second holds what comes before: imports, the
+first call, and whether later ones compile again.
 """
 
 import dataclasses
@@ -24,7 +26,10 @@ sys.path.insert(0, str(HERE))
 from contenders import CONTENDERS  # noqa: E402  (after the path)
 from workloads import Workload, workloads  # noqa: E402
 
-BASE = "numpy"
+BASES = ("numpy", "bare")  # the first that has a time
+
+# The row whose first calls are told.
+FIRST = Workload("ndcg@10", (1024, 1000)).name
 
 
 class Worker:
@@ -76,7 +81,7 @@ def measure(work: Workload, names: list[str], seconds: float) -> dict[str, Any]:
                     turn.remove(worker)
                     continue
                 cell["times"].append(answer["s"])
-                cell["peak_mib"] = answer["peak_mib"]
+                cell |= {name: answer[name] for name in ("peak_mib", "compiled")}
                 enough = len(cell["times"]) >= 3 and sum(cell["times"]) >= seconds
                 if enough or len(cell["times"]) >= 200 or answer["s"] > 4 * seconds:
                     turn.remove(worker)
@@ -87,6 +92,31 @@ def measure(work: Workload, names: list[str], seconds: float) -> dict[str, Any]:
         if cell["times"]:
             cell["median_ms"] = 1e3 * statistics.median(cell["times"])
     return cells
+
+
+def first_calls(cells: dict[str, Any]) -> Table:
+    """What every contender costs before its second call."""
+    table = Table(
+        f"before the second call of {FIRST}",
+        "imports, s",
+        "first call, s",
+        "compiled later",
+        "peak, MiB",
+    )
+    for name, cell in cells.items():
+        if "median_ms" in cell:
+            imports = [
+                f"{module} {seconds:.2f}"
+                for module, seconds in cell["import_s"].items()
+            ]
+            table.add_row(
+                name,
+                " + ".join(imports),
+                f"{cell['first_s']:.2f}",
+                f"{cell['compiled']}",
+                f"{cell['peak_mib']:.0f}",
+            )
+    return table
 
 
 def main(
@@ -102,12 +132,13 @@ def main(
     records, notes = [], set()
     for work in track(rows, "measuring", console=Console(stderr=True)):
         cells = measure(work, names, seconds)
-        base = cells.get(BASE, {}).get("median_ms")
+        timed = [cells.get(base, {}).get("median_ms") for base in BASES]
+        base = next((ms for ms in timed if ms), None)
         texts = []
         for name, cell in cells.items():
-            text = "" if "median_ms" not in cell else f"{cell['median_ms']:.1f}"
+            text = "" if "median_ms" not in cell else f"{cell['median_ms']:.3g}"
             if text and base:
-                text += f" ({cell['median_ms'] / base:.2f}×)"
+                text += f" ({cell['median_ms'] / base:.2g}×)"
             texts.append(text)
             for why in ("missing", "failed"):
                 if cell.get(why):
@@ -116,6 +147,9 @@ def main(
         records.append({"workload": work.name, "cells": cells})
     console = Console(width=240)
     console.print(table)
+    for record in records:
+        if record["workload"] == FIRST:
+            console.print(first_calls(record["cells"]))
     for note in sorted(notes):
         console.print(note, style="dim")
     if json_file:

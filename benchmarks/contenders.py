@@ -1,7 +1,8 @@
 """Who is measured: a contender maps a workload to a call that ends with its result.
 
 Each is imported in a process of its own. `prepare` is not timed: it holds what a user would
-do once (conversion to the library's own types), never part of the metric.
+do once (conversion to the library's own types), never part of the metric. `bare` is what
+JAX itself takes for the sorts and products that no metric can do without.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,12 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     arrays = {name: jnp.asarray(value) for name, value in data.items()}
     key = jax.random.key(0) if work.policy == "random" else None
+
+    if work.task == "train":
+        names = ("ndcg@10", "mrr")
+        return _train(work, arrays, lambda *lists: jrm.evaluate(names, *lists))
+    if work.task == "eager":
+        return lambda: jax.block_until_ready(jrm.ndcg(**arrays, k=10))
 
     def states(labels: jax.Array, scores: jax.Array, mask: jax.Array | None) -> Any:
         names = {
@@ -61,7 +68,7 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """What a careful user writes by hand. Ties as they fall."""
-    if work.policy == "random":
+    if work.policy == "random" or work.task in ("train", "eager"):
         return None
     if work.task in ("packed", "catalog"):
         return {"packed": _numpy_packed, "catalog": _numpy_catalog}[work.task](
@@ -152,36 +159,84 @@ def _numpy_catalog(work: Workload, data: dict[str, np.ndarray]) -> Call:
     return run
 
 
-def materialised(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """JAX: the whole matrix of scores, then `lax.top_k`; the floor of a catalogue."""
-    if work.task != "catalog":
-        return None
+def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
+    """JAX without a metric: the ranking alone, or the step that holds the metrics."""
     import jax
     import jax.numpy as jnp
 
-    discounts = 1 / np.log2(np.arange(2, 102, dtype=np.float32))
+    if work.masked or work.ties or work.policy != "expected":
+        return None
+    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    if work.task == "train":
+        return _train(work, arrays, None)
+    if work.task == "eager":
+        import jax_rank_metrics as jrm
 
-    @jax.jit
-    def run(queries: jax.Array, items: jax.Array, relevant: jax.Array) -> jax.Array:
+        run = jax.jit(lambda labels, scores: jrm.ndcg(labels, scores, k=10))
+        return lambda: jax.block_until_ready(run(**arrays))
+
+    def catalog(queries: jax.Array, items: jax.Array, relevant: jax.Array) -> Any:
         _, top = jax.lax.top_k(queries @ items.T, 100)
         hits = (top[:, :, None] == relevant[:, None, :]).any(-1)
+        discounts = 1 / np.log2(np.arange(2, 102, dtype=np.float32))
         return (hits @ discounts / discounts[:5].sum()).mean()
 
-    arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    def packed(labels: jax.Array, scores: jax.Array, ids: jax.Array) -> Any:
+        return jax.lax.sort((ids, -scores, labels), num_keys=2)
+
+    def top(labels: jax.Array, scores: jax.Array) -> Any:
+        return jax.lax.top_k(scores, 10), jax.lax.top_k(labels, 10)
+
+    def sort(labels: jax.Array, scores: jax.Array) -> Any:
+        return jax.lax.sort((-scores, labels), num_keys=1)
+
+    tasks = {"catalog": catalog, "packed": packed, "ndcg@10": top, "five@10": top}
+    run = jax.jit(tasks.get(work.task, sort))
     return lambda: jax.block_until_ready(run(**arrays))
+
+
+def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:
+    """The train step of the demo, with or without metrics of its scores."""
+    import jax
+    import optax
+
+    from jax_rank_metrics import demo
+
+    rows, width = work.shape
+    layers = (64, width, 64)
+    keys = jax.random.split(jax.random.key(0), 2)
+    init = jax.nn.initializers.he_normal()
+    params = [
+        {"kernel": init(key, (fan_in, fan_out)), "bias": jax.numpy.zeros(fan_out)}
+        for key, fan_in, fan_out in zip(keys, layers[:-1], layers[1:], strict=True)
+    ]
+    optimizer = optax.adam(demo.LEARNING_RATE)
+
+    @jax.jit
+    def step(params: Any, opt_state: Any, images: Any) -> Any:
+        value_and_grad = jax.value_and_grad(demo.score_batch, has_aux=True)
+        (loss, lists), grads = value_and_grad(params, images)
+        updates, opt_state = optimizer.update(grads, opt_state, params)
+        params = optax.apply_updates(params, updates)
+        return params, opt_state, loss, measure(*lists) if measure else None
+
+    images = demo.Images(arrays["pixels"], arrays["digits"])
+    assert images.pixels.shape[0] == rows
+    opt_state = optimizer.init(params)
+    return lambda: jax.block_until_ready(step(params, opt_state, images))
 
 
 def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """scikit-learn: one list of many at a time where ties are averaged."""
     from sklearn.metrics import average_precision_score, ndcg_score
 
-    labels, scores = data["labels"], data.get("scores")
     if (
         work.masked
         or work.policy == "random"
         or work.task not in ("ndcg@10", "ndcg", "ap")
     ):
         return None
+    labels, scores = data["labels"], data["scores"]
     if work.task == "ap":
         binary = labels >= 1
         return lambda: np.mean(
@@ -198,9 +253,19 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     import jax.numpy as jnp
     import rax as library
 
-    if work.task == "catalog" or work.policy != "expected":
+    if work.task in ("catalog", "eager") or work.policy != "expected":
         return None
     arrays = {name: jnp.asarray(value) for name, value in data.items()}
+    if work.task == "train":
+
+        def measure(labels: jax.Array, scores: jax.Array, mask: jax.Array) -> Any:
+            y = labels.astype(jnp.float32)
+            return (
+                library.ndcg_metric(scores, y, where=mask, topn=10),
+                library.mrr_metric(scores, y, where=mask),
+            )
+
+        return _train(work, arrays, measure)
     if work.task == "packed":
         where = {"segments": arrays["ids"]}
     else:
@@ -271,7 +336,6 @@ def metrax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     if work.masked or work.policy != "expected":
         return None
-    ks = np.array([10 if "@" in work.task else data["labels"].shape[-1]])
     names = {
         "ndcg@10": ("NDCGAtK",),
         "ndcg": ("NDCGAtK",),
@@ -280,6 +344,7 @@ def metrax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     }.get(work.task)
     if names is None:
         return None
+    ks = np.array([10 if "@" in work.task else work.shape[-1]])
 
     @jax.jit
     def run(labels: jax.Array, scores: jax.Array) -> Any:
@@ -299,7 +364,9 @@ def torchmetrics(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     import torch
     from torchmetrics import retrieval as library
 
-    if work.masked or work.policy != "expected" or work.task == "catalog":
+    if work.masked or work.policy != "expected":
+        return None
+    if work.task in ("catalog", "train", "eager"):
         return None
     k = {"top_k": 10} if "@" in work.task else {}
     names = {
@@ -338,7 +405,9 @@ def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """ranx: dictionaries compiled once to its own types, then Numba."""
     import ranx as library
 
-    if work.masked or work.policy != "expected" or work.task in ("catalog", "packed"):
+    if work.masked or work.policy != "expected":
+        return None
+    if work.task in ("catalog", "packed", "train", "eager"):
         return None
     if work.shape[0] * work.shape[1] > 2_000_000:
         return None  # minutes and gigabytes of dictionaries
@@ -388,10 +457,22 @@ def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     return lambda: evaluator.evaluate(runs)
 
 
+# What each imports, besides what it is built on.
+MODULES = {
+    "jax_rank_metrics": ("jax", "jax_rank_metrics"),
+    "rax": ("jax", "rax"),
+    "metrax": ("jax", "metrax"),
+    "keras_rs": ("jax", "keras_rs"),
+    "torchmetrics": ("torch", "torchmetrics.retrieval"),
+    "ranx": ("numpy", "ranx"),
+    "scikit-learn": ("numpy", "sklearn.metrics"),
+    "pytrec_eval": ("numpy", "pytrec_eval"),
+}
+
 CONTENDERS: dict[str, Prepare] = {
     "jax_rank_metrics": ours,
     "numpy": numpy,
-    "materialised": materialised,
+    "bare": bare,
     "scikit-learn": sklearn,
     "rax": rax,
     "metrax": metrax,

@@ -15,9 +15,11 @@ class Workload:
 
     Attributes:
         task: What contenders implement: "ndcg@10", "five@10", "ndcg", "ap", "packed",
-            "catalog".
+            "catalog", "train" (ndcg@10 and mrr inside the train step of the demo) and
+            "eager" (ndcg@10, not compiled by the caller).
         shape: Lists and items; for "catalog" queries, items and dimensions; for
-            "packed" lists and the longest list.
+            "packed" lists and the longest list; for "train" images in a batch, which
+            are the candidates of each other, and the width of the network.
         ties: The share of items whose score another item of the list has too.
         masked: Whether a fifth of the items is padding.
         policy: How ties are broken, for contenders that have a choice.
@@ -77,6 +79,15 @@ def _packed(workload: Workload) -> dict[str, np.ndarray]:
     return {"labels": labels, "scores": scores, "ids": ids}
 
 
+def _train(workload: Workload) -> dict[str, np.ndarray]:
+    images, _ = workload.shape
+    rng = np.random.default_rng(0)
+    return {
+        "pixels": rng.random((images, 64), np.float32),
+        "digits": rng.integers(0, 10, images).astype(np.int32),
+    }
+
+
 def _catalog(workload: Workload) -> dict[str, np.ndarray]:
     queries, items, dims = workload.shape
     rng = np.random.default_rng(0)
@@ -90,6 +101,7 @@ def _catalog(workload: Workload) -> dict[str, np.ndarray]:
 _DATA: dict[str, Callable[[Workload], dict[str, np.ndarray]]] = {
     "packed": _packed,
     "catalog": _catalog,
+    "train": _train,
 }
 
 
@@ -112,5 +124,8 @@ def workloads() -> list[Workload]:
         ),
         *(Workload("ndcg", wide, ties=t) for t in (0.01, 0.9)),
         Workload("packed", (10_000, 1300)),
+        *(Workload("packed", (lists, 1300)) for lists in (200, 200_000)),
         Workload("catalog", (1024, 200_000, 64)),
+        *(Workload("train", (256, width)) for width in (128, 2048)),
+        Workload("eager", (8, 16)),
     ]

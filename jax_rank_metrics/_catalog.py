@@ -12,11 +12,11 @@ from jaxtyping import Shaped
 from jax_rank_metrics import _devices, _inputs, _ordering
 from jax_rank_metrics._counted import Counted
 from jax_rank_metrics._ordering import Candidates
-from jax_rank_metrics._ranking import Items, PoolLayout, RankedLayout, Ranking
+from jax_rank_metrics._ranking import Items, RankedLayout, Ranking
 from jax_rank_metrics._retrieved import labels_of
 from jax_rank_metrics._rows import Rows
 from jax_rank_metrics._sources import read_weights
-from jax_rank_metrics._tie_groups import JudgedGroups, TieGroups
+from jax_rank_metrics._tie_groups import Beyond, JudgedGroups, TieGroups
 from jax_rank_metrics._types import (
     AxisNames,
     Cutoffs,
@@ -149,7 +149,7 @@ def rank_blocks(
     labels = jnp.concatenate([jnp.where(judged.exists, judged.labels, 0), zero], -1)
     return Ranking(
         ranked=found.ranked,
-        pool=Items(labels, exists, None, axis),
+        pool=Items(_inputs.ItemArrays(labels, exists, None), axis),
         groups=found.groups if ties in (None, "expected") else None,
         length=found.length,
         known_relevant=None,
@@ -202,9 +202,9 @@ class _Source(NamedTuple):
         relevant, length = self._agreed(*seen)
         judged = self.judged._replace(exists=relevant.exists)
 
-        def beyond(last: jax.Array) -> tuple[jax.Array, PoolLayout]:
+        def beyond(last: jax.Array) -> Beyond:
             tied = (relevant.keys == last) & judged.exists
-            return _with_others(tied, running.tied)
+            return Beyond(*_with_others(tied, running.tied))
 
         best = running.best
         ids = jnp.where(best.exists, best.ids, -1)
@@ -218,7 +218,7 @@ class _Source(NamedTuple):
             blocks.total,
             None if depth == blocks.total else beyond,
         )
-        items = Items(ranked.labels, ranked.exists, None, Rows())
+        items = Items(ranked._replace(weights=None), Rows())
         return _Found(items, ids, groups, relevant, length)
 
     def judged_only(self) -> _Found:
@@ -247,7 +247,7 @@ class _Source(NamedTuple):
         near = TieGroups.of(above, exists, Rows(), above.shape[-1], None)
         groups = JudgedGroups(near, above, jnp.where(exists, equal, 0))
         labels = jnp.where(exists, labels, 0)
-        ranked = Items(labels, exists, None, Rows(rank))
+        ranked = Items(_inputs.ItemArrays(labels, exists, None), Rows(rank))
         return _Found(ranked, jnp.where(exists, ids, -1), groups, relevant, length)
 
     def _none(self, shape: tuple[int, ...]) -> Candidates:

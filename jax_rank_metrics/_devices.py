@@ -1,10 +1,12 @@
 """What devices tell each other, typed as equal on all of them."""
 
+import math
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.sharding import AxisType
 
 T = TypeVar("T")
 
@@ -58,3 +60,16 @@ def equal_over(x: Any, axis_name: Any) -> list[str]:
     told = [name for name in names if name in varies(lax.axis_index(name))]
     known = frozenset().union(*map(varies, jax.tree.leaves(x)))
     return [name for name in told if name not in known]
+
+
+def unseen(x: jax.Array) -> int:
+    """Over how many devices XLA may have cut `x` without its type saying so."""
+    mesh = jax.typeof(x).sharding.mesh
+    axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
+    return math.prod(size for kind, size in axes if kind == AxisType.Auto)
+
+
+def has_whole(x: jax.Array) -> bool:
+    """Whether `x` is whole on the device that computes with it."""
+    cut = any(entry is not None for entry in jax.typeof(x).sharding.spec)
+    return not cut and unseen(x) == 1

@@ -54,6 +54,11 @@ def linear_gain(labels: jax.Array) -> jax.Array:
     return labels
 
 
+# Gains that never fall as labels rise, and are 0 for 0: the best order of the labels is
+# the best order of what they gain.
+RISING = (exponential_gain, linear_gain)
+
+
 def log2_discount(ranks: jax.Array) -> jax.Array:
     """`1 / log2(1 + rank)`: 1, 0.63, 0.5, …
 

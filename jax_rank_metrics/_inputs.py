@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import export, lax
 
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import Cutoffs, pytree
 
 TIES = ("expected", "random", "stable", "best", "worst")
 UNDEFINED = ("zero", "one", "skip")
@@ -31,6 +31,34 @@ class ItemArrays(NamedTuple):
     labels: jax.Array
     exists: jax.Array
     weights: jax.Array | None
+
+    def read(self) -> "ItemArrays":
+        """Itself; see `GivenItems`."""
+        return self
+
+
+export.register_namedtuple_serialization(
+    ItemArrays, serialized_name="jax_rank_metrics.ItemArrays"
+)
+
+
+@pytree("dtype")
+class GivenItems:
+    """Items of lists as they were passed, `[*lists, items]`.
+
+    What they stand for is worked out where it is read: for the few items that are
+    chosen, or in the one branch that looks at all. Writing it down for every item of
+    long lists takes longer than finding the best of them.
+    """
+
+    labels: jax.Array
+    mask: jax.Array | None
+    weights: jax.Array | None
+    dtype: str  # of the computation, a float
+
+    def read(self) -> ItemArrays:
+        """Items that exist: unmasked, label ≥ 0, weight > 0."""
+        return resolve(self.labels, self.mask, self.weights, jnp.dtype(self.dtype))
 
 
 def array(name: str, value: Any) -> jax.Array:

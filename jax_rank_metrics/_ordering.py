@@ -14,25 +14,28 @@ Where the items of a list are cut over devices, or come block after block, each 
 ranked for itself, and then the candidates of all parts together.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import AxisType, PartitionSpec
+from jax.sharding import PartitionSpec
 
 from jax_rank_metrics import _devices, _sums
-from jax_rank_metrics._inputs import ItemArrays
+from jax_rank_metrics._inputs import GivenItems, ItemArrays
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 # `lax.top_k` slows with depth; a sort is as good from this share of the list on.
 TOP_K_SHARE = 0.25
 
 # Long lists are searched by the maxima of blocks of this many items.
 _BLOCK = 32
+
+# Whole numbers up to this one are counted rather than sorted.
+_FEW = 16
 
 # Policies under which index order is the last word on ties.
 INDEX_ORDER = ("stable", "expected")
@@ -54,10 +57,18 @@ class Key(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Items in rank order, `[*lists, depth]`, and the keys that ranked them."""
+    """Items in rank order.
+
+    Shapes:
+        items: `[*lists, depth]`.
+        keys: `[*lists, depth]`, what ranked them.
+        crosses: `[*lists]` bool, whether an item that has no rank may tie with the last
+            one that has; None if that was not looked at.
+    """
 
     items: ItemArrays
     keys: jax.Array
+    crosses: jax.Array | None = None
 
 
 class Candidates(NamedTuple):
@@ -83,10 +94,28 @@ class Candidates(NamedTuple):
         """Which items exist."""
         return self.labels >= 0
 
-    def ordered(self) -> Order:
+    def ordered(self, crosses: jax.Array | None = None) -> Order:
         """The same, known to be in rank order."""
         labels = jnp.where(self.exists, self.labels, jnp.zeros_like(self.labels))
-        return Order(ItemArrays(labels, self.exists, self.weights), self.keys)
+        return Order(ItemArrays(labels, self.exists, self.weights), self.keys, crosses)
+
+    def read(self) -> "Candidates":
+        """Itself; see `Given`."""
+        return self
+
+
+class Given(NamedTuple):
+    """Items as they were passed, read where they are used; see `GivenItems`."""
+
+    scores: jax.Array
+    items: GivenItems
+    bits: jax.Array | None = None  # as in `Candidates`
+
+    def read(self) -> Candidates:
+        """The same items, ready to be compared."""
+        items = self.items.read()
+        keys = score_key(lax.stop_gradient(self.scores), items.exists)
+        return Candidates.of(keys, items)._replace(bits=self.bits)
 
 
 class Policy(NamedTuple):
@@ -187,13 +216,14 @@ class Running(NamedTuple):
         every = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1), self.best, block
         )
-        best = _best(every, policy, depth, _top_k_pays(every.keys, depth))
+        use_top_k = _top_k_pays(every.keys, depth)
+        best = _best(every, policy, depth, use_top_k).items
         return Running(best, self._tied_with(best) + _tied(block, best))
 
     def over_devices(self, policy: Policy, axis_name: Any) -> "Running":
         """The best of what all devices saw."""
         every = jax.tree.map(lambda x: _devices.join(x, axis_name), self.best)
-        best = _best(every, policy, self.best.keys.shape[-1])
+        best = _best(every, policy, self.best.keys.shape[-1]).items
         return Running(best, lax.psum(self._tied_with(best), axis_name))
 
     def _tied_with(self, best: Candidates) -> jax.Array:
@@ -210,48 +240,45 @@ def _tied(items: Candidates, best: Candidates) -> jax.Array:
 
 
 def order(
-    scores: jax.Array,
-    items: ItemArrays,
+    items: Given,
     ties: str | None,
     key: jax.Array | None,
     depth: int,
     axis_name: Any = None,
-) -> tuple[Order, jax.Array]:
-    """The first `depth` ranks of every list, and the key of every item.
+) -> Order:
+    """The first `depth` ranks of every list.
 
     Items that do not exist come last.
 
     Args:
-        scores: `[*lists, items]`.
-        items: The same shape.
+        items: Of every list.
         ties: As for `rank`; "expected" leaves tied items in index order. Two items tie
             where their keys are equal and both exist.
         key: For "random".
         depth: How many ranks.
         axis_name: Mesh axes over whose devices the items of every list are cut.
     """
-    scores = lax.stop_gradient(scores)
-    keys = score_key(scores, items.exists)
+    scores = items.scores
     policy = Policy(ties, scores.dtype)
-    use_top_k, blocks = _top_k_pays(keys, depth), _blocks(keys, depth)
+    use_top_k, blocks = _top_k_pays(scores, depth), _blocks(scores, depth)
 
-    def local(key: jax.Array | None, items: Candidates, axis_name: Any) -> Candidates:
+    def local(key: jax.Array | None, items: Given, axis_name: Any) -> _Chosen:
         if axis_name is None and blocks == 1:
             return _best(items, policy, depth, use_top_k, key)
         if axis_name is None:
-            items = items._replace(bits=policy.bits(items.keys, key))
+            items = items._replace(bits=policy.bits(items.scores, key))
             chosen = _best(_split(items, blocks), policy, depth)
-            return _best(_joined(chosen), policy, depth)
-        part, here = lax.axis_index(axis_name), items.keys.shape[-1]
+            return _best(_joined(chosen.items), policy, depth)
+        part, here = lax.axis_index(axis_name), items.scores.shape[-1]
         if key is not None:
             key = jax.random.fold_in(key, part)
-        items = items._replace(bits=policy.bits(items.keys, key, part * here))
+        items = items._replace(bits=policy.bits(items.scores, key, part * here))
         chosen = _best(items, policy, min(depth, here), use_top_k)
-        every = jax.tree.map(lambda x: _devices.join(x, axis_name), chosen)
+        every = jax.tree.map(lambda x: _devices.join(x, axis_name), chosen.items)
         return _best(every, policy, depth)
 
-    ranked = _on_each_device(local, key, Candidates.of(keys, items), axis_name)
-    return ranked.ordered(), keys
+    ranked = _on_each_device(local, key, items, axis_name)
+    return ranked.items.ordered(ranked.crosses)
 
 
 def largest(
@@ -277,6 +304,7 @@ def order_segments(
     scores: jax.Array,
     items: ItemArrays,
     ids: jax.Array,
+    starts: jax.Array,
     ties: str | None,
     key: jax.Array | None,
 ) -> tuple[Order, jax.Array]:
@@ -285,7 +313,8 @@ def order_segments(
     Args:
         scores: `[items]`.
         items: The same shape.
-        ids: `[items]` int32, the list of every item.
+        ids: `[items]` int32, the list of every item; the number of lists where none.
+        starts: `[lists + 1]` int32, where each begins once ids are in order.
         ties: As for `order`.
         key: As for `order`.
 
@@ -302,7 +331,7 @@ def order_segments(
         keys = policy.tie_breaks(flat, key)
     keys = [~level.integers for level in (*policy.levels(flat), *keys)]
     leaves, structure = jax.tree.flatten(flat)
-    ids, *leaves = _sort(ids, keys, leaves)
+    ids, *leaves = _sort(ids, keys, leaves, starts)
     return jax.tree.unflatten(structure, leaves).ordered(), ids
 
 
@@ -323,8 +352,36 @@ def _place_in_list(ids: jax.Array) -> jax.Array:
 def _largest(x: jax.Array, depth: int, use_top_k: bool = False) -> jax.Array:
     if use_top_k:
         return _top_k(x, depth)[0]
-    # One integer operand is what every backend sorts best.
-    return _risen(lax.sort(_falling(x), dimension=-1)[..., :depth], x.dtype)
+
+    def by_sort(x: jax.Array) -> jax.Array:
+        # One integer operand is what every backend sorts best.
+        return _risen(lax.sort(_falling(x), dimension=-1), x.dtype)
+
+    def by_counts(x: jax.Array) -> jax.Array:
+        other = (x > _FEW) | (x != jnp.floor(x))
+        return lax.cond(anywhere(other), by_sort, _counted, x)
+
+    if not _devices.has_whole(x):
+        return by_sort(x)[..., :depth]
+    return lax.platform_dependent(x, cpu=by_counts, default=by_sort)[..., :depth]
+
+
+def _counted(x: jax.Array) -> jax.Array:
+    """Small whole numbers in falling order, 0 for those below.
+
+    The number at a rank is how many of 1, 2, … are reached by at least as many items.
+    """
+    rank = lax.broadcasted_iota(jnp.int32, x.shape, x.ndim - 1) + 1
+    most = jnp.max(x, initial=0)
+
+    def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        number, sums = state
+        reached = rank <= count(x >= number)[..., None]
+        return number + 1, sums + reached.astype(x.dtype)
+
+    # Zeros and one, typed as the numbers are, which may differ between devices.
+    state = (jnp.minimum(most, 0) + 1, jnp.minimum(jnp.abs(x), 0))
+    return lax.while_loop(lambda state: state[0] <= most, add, state)[1]
 
 
 def _falling(x: jax.Array) -> jax.Array:
@@ -428,21 +485,20 @@ def _same(x: jax.Array, y: jax.Array) -> jax.Array:
 def _top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     """`lax.top_k` of what holds no NaN: the lowest of equal indices first."""
     if depth * _BLOCK * 8 > x.shape[-1]:
-        return _plain_top_k(x, depth)
-    # The top items lie in the `depth` blocks of the largest maxima: any other block
-    # has that many items before its own. With these blocks in index order, and only
-    # they are looked into, the lowest index wins here too.
-    rest = -x.shape[-1] % _BLOCK
-    least = jnp.asarray(-jnp.inf, x.dtype)
-    padded = lax.pad(x, least, [(0, 0, 0)] * (x.ndim - 1) + [(0, rest, 0)])
-    cut = padded.reshape((*x.shape[:-1], padded.shape[-1] // _BLOCK, _BLOCK))
+        return _plain_top_k(lax.optimization_barrier(x), depth)
+    # The top items lie in the `depth` blocks of the largest maxima, or in what is too
+    # short for a block: any other block has that many items before its own. With these
+    # blocks in index order, and only they are looked into, the lowest index wins here too.
+    head = x.shape[-1] // _BLOCK * _BLOCK
+    cut = x[..., :head].reshape((*x.shape[:-1], head // _BLOCK, _BLOCK))
     _, blocks = _plain_top_k(jnp.max(cut, axis=-1), depth)
     blocks = lax.sort(blocks, dimension=-1)
-    inside = jnp.take_along_axis(
-        cut, blocks[..., None], axis=-2, mode="promise_in_bounds"
-    )
-    top, places = _plain_top_k(_devices.flat(inside), depth)
-    return top, take(blocks, places // _BLOCK) * _BLOCK + places % _BLOCK
+    here = lax.broadcasted_iota(jnp.int32, (*blocks.shape, _BLOCK), x.ndim)
+    inside = blocks[..., None] * _BLOCK + here
+    rest = lax.broadcasted_iota(jnp.int32, x[..., head:].shape, x.ndim - 1) + head
+    places = jnp.concatenate([_devices.flat(inside), rest], axis=-1)
+    top, chosen = _plain_top_k(take(x, places), depth)
+    return top, take(places, chosen)
 
 
 def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
@@ -465,26 +521,39 @@ def take(x: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
 
+class _Chosen(NamedTuple):
+    items: Candidates  # in rank order
+    crosses: jax.Array | None  # as in `Order`
+
+
 def _best(
-    items: Candidates,
+    items: Candidates | Given,
     policy: Policy,
     depth: int,
     use_top_k: bool = False,
     key: jax.Array | None = None,
-) -> Candidates:
+) -> _Chosen:
     """The first `depth` in rank order."""
     if use_top_k:
-        indices = _top_indices(items, policy, depth, key)
-        return jax.tree.map(lambda x: take(x, indices), items)
-    levels = [*policy.levels(items), *policy.tie_breaks(items, key)]
-    leaves, structure = jax.tree.flatten(items)
+        indices, crosses = _top_indices(items, policy, depth, key)
+        return _Chosen(_at(items, indices).read(), crosses)
+    every = items.read()
+    levels = [*policy.levels(every), *policy.tie_breaks(every, key)]
+    leaves, structure = jax.tree.flatten(every)
     leaves = _sort(None, [~level.integers for level in levels], leaves)
     ranked = jax.tree.unflatten(structure, leaves)
-    return jax.tree.map(lambda x: x[..., :depth], ranked)
+    return _Chosen(jax.tree.map(lambda x: x[..., :depth], ranked), None)
+
+
+def _at(items: T, indices: jax.Array) -> T:
+    return jax.tree.map(lambda x: take(x, indices), items)
 
 
 def _sort(
-    ids: jax.Array | None, keys: list[jax.Array], payload: list[jax.Array]
+    ids: jax.Array | None,
+    keys: list[jax.Array],
+    payload: list[jax.Array],
+    starts: jax.Array | None = None,
 ) -> list[jax.Array]:
     """Sorts lists by falling keys, stable; `payload[0]` is the complement of `keys[0]`.
 
@@ -493,19 +562,70 @@ def _sort(
     first = [] if ids is None else [ids]
     operands = (*first, *keys, *payload[1:])  # no need to carry the first key twice
     number = len(first) + len(keys)
-    ranked = _sort_by(operands, number)
+    ranked = _sort_by(operands, number, starts)
     return [*ranked[: len(first)], ~ranked[len(first)], *ranked[number:]]
 
 
-def _sort_by(operands: tuple[jax.Array, ...], number: int) -> tuple[jax.Array, ...]:
-    """Stable sort of `operands` along the last axis by the first `number` of them."""
+def _sort_by(
+    operands: tuple[jax.Array, ...], number: int, starts: jax.Array | None = None
+) -> tuple[jax.Array, ...]:
+    """Stable sort of `operands` along the last axis by the first `number` of them.
+
+    `starts` are those of `order_segments`, where the first is the ids.
+    """
 
     def together(*operands: jax.Array) -> tuple[jax.Array, ...]:
         return lax.sort(operands, is_stable=True, num_keys=number)
 
     if any(key.dtype != jnp.int32 for key in operands[:number]):
         return together(*operands)
-    return lax.platform_dependent(*operands, cpu=_one_by_one(number), default=together)
+    on_cpu = _one_by_one(number)
+    if number == len(operands) == 2:
+        on_cpu = _as_one
+    elif number == 2 and starts is not None:
+        on_cpu = _in_segments(starts)
+    return lax.platform_dependent(*operands, cpu=on_cpu, default=together)
+
+
+def _as_one(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A sort by two keys and of nothing else."""
+    with jax.enable_x64(True):
+        wide = lax.sort((first.astype(jnp.int64) << 32) | _unsigned(second))
+        second = (wide & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min
+        return (wide >> 32).astype(jnp.int32), second.astype(jnp.int32)
+
+
+def _unsigned(key: jax.Array) -> jax.Array:
+    # The same order from 0 on, as 64 bits.
+    return key.astype(jnp.int64) - jnp.iinfo(jnp.int32).min
+
+
+def _in_segments(starts: jax.Array) -> Callable[..., tuple[jax.Array, ...]]:
+    """A sort by ids and one key.
+
+    Where ids are in order as they come, as they mostly are, and no list is too long, all
+    of it is one sort, and a quick one, since most of it has been done.
+    """
+    bits = 31 - starts.shape[0].bit_length()  # what is left for places
+
+    def together(ids: jax.Array, key: jax.Array, *payload: jax.Array):
+        start = jnp.take(starts, ids, mode="clip")
+        with jax.enable_x64(True):
+            place = lax.iota(jnp.int64, ids.shape[0]) - start
+            wide = (ids.astype(jnp.int64) << 32) | _unsigned(key)
+            wide = lax.sort((wide << bits) | place)
+            place = (wide & ((1 << bits) - 1)).astype(jnp.int32)
+            key = ((wide >> bits) & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min
+        place = start + place
+        return ids, key.astype(jnp.int32), *(take(x, place) for x in payload)
+
+    def sort(ids: jax.Array, *operands: jax.Array) -> tuple[jax.Array, ...]:
+        place = lax.iota(jnp.int32, ids.shape[0]) - jnp.take(starts, ids, mode="clip")
+        other = (place < 0) | (place >> max(bits, 0) > 0)
+        other = anywhere(other, ids[1:] < ids[:-1])
+        return lax.cond(other, _one_by_one(2), together, ids, *operands)
+
+    return sort if bits > 0 else _one_by_one(2)
 
 
 def _one_by_one(number: int) -> Callable[..., tuple[jax.Array, ...]]:
@@ -518,47 +638,103 @@ def _one_by_one(number: int) -> Callable[..., tuple[jax.Array, ...]]:
     def sort(*operands: jax.Array) -> tuple[jax.Array, ...]:
         shape, along = operands[0].shape, operands[0].ndim - 1
         place = order = lax.broadcasted_iota(jnp.int32, shape, along)
+        first = operands[0]
         for key in reversed(operands[:number]):
             key = key if order is place else take(key, order)
             with jax.enable_x64(True):
                 wide = (key.astype(jnp.int64) << 32) | place.astype(jnp.int64)
-                moved = lax.sort(wide).astype(jnp.int32)
+                wide = lax.sort(wide)
+                moved = wide.astype(jnp.int32)
+                first = (wide >> 32).astype(jnp.int32)  # in order, and read already
             order = moved if order is place else take(order, moved)
-        return tuple(take(x, order) for x in operands)
+        return first, *(take(x, order) for x in operands[1:])
 
     return sort
 
 
 def _top_indices(
-    items: Candidates, policy: Policy, depth: int, key: jax.Array | None
-) -> jax.Array:
-    levels, exists = policy.levels(items), items.exists
-    # Not worked out again in every loop that reads it.
-    first = lax.optimization_barrier(levels[0].digits()[0])
+    items: Candidates | Given,
+    policy: Policy,
+    depth: int,
+    key: jax.Array | None,
+) -> tuple[jax.Array, jax.Array]:
+    """Indices of the first `depth` in rank order, and `Order.crosses`."""
+    every = items.read()
+    levels = policy.levels(every)
+    first = levels[0].digits()[0]
     top, indices = _top_k(first, min(depth + 1, first.shape[-1]))
-    last, beyond = top[..., depth - 1 : depth], top[..., depth:]
-    top, indices = top[..., :depth], indices[..., :depth]
+    beyond, top, indices = top[..., depth:], top[..., :depth], indices[..., :depth]
 
     # `top_k` leaves equal digits in index order. Look further only where that may be
     # wrong: a later key differs, and the tie is not one of padding alone.
-    tied = _same(first, last) & exists
-    crosses = jnp.any(_same(last, beyond), -1) & (count(tied) > 0)
-    here = take(exists, indices)
+    here = _at(items, indices).read().exists
+    crosses = _crosses(items, levels[0], here, top[..., -1], beyond)
     repeats = _same(top[..., 1:], top[..., :-1]) & (here[..., 1:] | here[..., :-1])
+    unsettled = (crosses, repeats)
     if policy.by_index:
-        crosses = crosses & levels[0].open_where(top[..., -1])
-        repeats = repeats & levels[0].open_where(top[..., 1:])
-    unsettled = jnp.any(crosses) | jnp.any(repeats)
+        unsettled = (
+            crosses & levels[0].open_where(top[..., -1]),
+            repeats & levels[0].open_where(top[..., 1:]),
+        )
 
     def settle() -> jax.Array:
-        # Computed in here, so that it costs nothing where no tie asks for it.
-        every = [*levels, *policy.tie_breaks(items, key)]
-        digits = [digit for level in every for digit in level.digits()]
+        # All of it in here, so that it costs nothing where no tie asks for it.
+        every = items.read()
+        levels = [*policy.levels(every), *policy.tie_breaks(every, key)]
+        digits = [digit for level in levels for digit in level.digits()]
         chosen = _top_by_digits(digits, top, indices)
-        keys = [~take(level.integers, chosen) for level in every]
+        keys = [~take(level.integers, chosen) for level in levels]
         return lax.sort((*keys, chosen), num_keys=len(keys) + 1)[-1]
 
-    return lax.cond(unsettled, settle, lambda: indices)
+    settled = lax.cond(anywhere(*unsettled), settle, lambda: indices)
+    return settled, crosses
+
+
+def _crosses(
+    items: Candidates | Given,
+    level: Key,
+    here: jax.Array,
+    last: jax.Array,
+    beyond: jax.Array,
+) -> jax.Array:
+    """`Order.crosses`.
+
+    Args:
+        items: Of every list.
+        level: The first key.
+        here: `[*lists, depth]`, whether the chosen items exist.
+        last: `[*lists]`, the first digit of the last of them.
+        beyond: `[*lists, 0 or 1]`, that of the item after it.
+    """
+    tied, exists = jnp.any(_same(last[..., None], beyond), -1), here[..., -1]
+    # Padding may stand before an item whose later digits put it above.
+    unsure = tied & ~exists & level.open_where(last)
+    left = lax.cond(
+        anywhere(unsure),
+        lambda: count(items.read().exists) > count(here),
+        lambda: exists,
+    )
+    return tied & (exists | (unsure & left))
+
+
+@jax.custom_batching.custom_vmap
+def anywhere(*tied: jax.Array) -> jax.Array:
+    """Whether anything holds: a scalar under `jax.vmap` too, of the whole batch.
+
+    To choose by it between two ways to the same result. A choice for each element of a
+    batch would take both ways for all.
+    """
+    # Floats, as for `count`.
+    most = [jnp.max(x.astype(jnp.float32), initial=0) for x in tied]
+    return jnp.stack(most).max() > 0
+
+
+@anywhere.def_vmap
+def _anywhere(
+    size: int, batched: list[bool], *tied: jax.Array
+) -> tuple[jax.Array, bool]:
+    del size, batched
+    return anywhere(*tied), False
 
 
 def _top_by_digits(
@@ -586,7 +762,7 @@ def _top_by_digits(
 
 
 def _top_k_pays(x: jax.Array, depth: int) -> bool:
-    return depth <= TOP_K_SHARE * x.shape[-1] and _unseen_devices(x) == 1
+    return 0 < depth <= TOP_K_SHARE * x.shape[-1] and _devices.unseen(x) == 1
 
 
 def _blocks(x: jax.Array, depth: int) -> int:
@@ -595,22 +771,9 @@ def _blocks(x: jax.Array, depth: int) -> int:
     XLA gathers every score of an axis that it sorts. Where items may be cut over
     devices, only candidates need to meet.
     """
-    blocks = _unseen_devices(x)
+    blocks = _devices.unseen(x)
     pays = depth * blocks <= TOP_K_SHARE * x.shape[-1] and x.shape[-1] % blocks == 0
     return blocks if pays else 1
-
-
-def _unseen_devices(x: jax.Array) -> int:
-    """Over how many devices XLA may have cut `x` without its type saying so."""
-    mesh = jax.typeof(x).sharding.mesh
-    axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
-    return math.prod(size for kind, size in axes if kind == AxisType.Auto)
-
-
-def on_one_device(x: jax.Array) -> bool:
-    """Whether `x` is whole on the device that computes with it."""
-    cut = any(entry is not None for entry in jax.typeof(x).sharding.spec)
-    return not cut and _unseen_devices(x) == 1
 
 
 def _split(items: T, blocks: int) -> T:
@@ -626,11 +789,11 @@ def _joined(items: T) -> T:
 
 
 def _on_each_device(
-    fn: Callable[[jax.Array | None, T, Any], T],
+    fn: Callable[[jax.Array | None, T, Any], R],
     key: jax.Array | None,
     arrays: T,
     axis_name: Any,
-) -> T:
+) -> R:
     """Calls `fn(key, arrays, axis_name)`, device by device where arrays are sharded.
 
     `arrays` is a pytree of arrays `[*lists, items]`. Where JAX types say that they are
@@ -650,7 +813,7 @@ def _on_each_device(
     spec = PartitionSpec(*sharding.spec)
     arrays = jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), arrays)
 
-    def local(key: jax.Array | None, arrays: T) -> T:
+    def local(key: jax.Array | None, arrays: T) -> R:
         # Every device breaks the ties of its own lists.
         if key is not None and over_lists:
             key = jax.random.fold_in(key, lax.axis_index(over_lists))

@@ -2,13 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._counted import Counted
+from jax_rank_metrics._inputs import GivenItems, ItemArrays
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._rows import Rows
 from jax_rank_metrics._segments import Segments
@@ -28,10 +29,23 @@ L = TypeVar("L", bound=PoolLayout, covariant=True)
 class Items(Generic[L]):
     """Items of lists and how they lie; shapes as for `ItemArrays`."""
 
-    labels: jax.Array
-    exists: jax.Array
-    weights: jax.Array | None
+    arrays: ItemArrays | GivenItems
     axis: L
+
+    @property
+    def labels(self) -> jax.Array:
+        """Labels as floats, 0 where no item exists."""
+        return self.arrays.read().labels
+
+    @property
+    def exists(self) -> jax.Array:
+        """Which items exist, bool."""
+        return self.arrays.read().exists
+
+    @property
+    def weights(self) -> jax.Array | None:
+        """Weights of the items, 0 where none exists; None if they weigh the same."""
+        return self.arrays.read().weights
 
     def relevant(self, threshold: Number) -> jax.Array:
         """Which items exist and have at least this label, bool."""
@@ -40,6 +54,28 @@ class Items(Generic[L]):
     def where_exist(self, x: jax.Array) -> jax.Array:
         """`x` where items exist, else 0, whatever `x` holds there."""
         return jnp.where(self.exists, x, jnp.zeros_like(x))
+
+
+class Best(NamedTuple):
+    """What the items of the pool are worth, in the best order there is.
+
+    Shapes for lists as rows:
+        values: `[*lists, ranks]`, not negative, falling.
+        axis: How they lie.
+    """
+
+    values: jax.Array
+    axis: RankedLayout
+
+    def first(self) -> jax.Array:
+        """The largest, `[*lists]`."""
+        return self.axis.max(self.values)
+
+    def sum_to(self, discount_fn: Discount, ks: Sequence[int | None]) -> jax.Array:
+        """Discounted sums over ranks 1..k, `[*lists, len(ks)]`."""
+        discounts = discount_fn(self.axis.ranks(self.values))
+        terms = self.values * discounts.astype(self.values.dtype)
+        return self.axis.sum_to(jnp.where(self.values > 0, terms, 0), ks)
 
 
 @pytree("cut", "in_order", "shared_ks")
@@ -54,7 +90,8 @@ class Ranking:
         pool: `Items` `[*lists, items]`, every judged item in any order; None where only
             the number of relevant ones is known.
         groups: Of tied items; None where the order is definite.
-        length: `[*lists]` int32, items that exist in the ranked list, to its end.
+        length: `[*lists]` int32, items that exist in the ranked list, to its end or as
+            far as ranks are held.
         known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
         counts: `[*lists]` bool, lists that exist.
         list_weights: `[*lists]`, or None where items weigh the list.
@@ -121,39 +158,47 @@ class Ranking:
                 "gain that is 0 for 0"
             )
 
+    @property
+    def weighs_items(self) -> bool:
+        """Whether items have weights."""
+        return self.ranked.weights is not None
+
     # Over ranks
 
     def ranks(self) -> jax.Array:
         """Ranks 1, 2, … as floats, of a shape that broadcasts with the ranked items."""
         return self.ranked.axis.ranks(self.ranked.labels)
 
-    def _if_tied(self, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
-        """What `TieGroups.if_tied` chooses; `no_ties()` where the order is definite."""
-        if not isinstance(self.groups, TieGroups):
-            return no_ties()
-        return self.groups.if_tied(ties, no_ties)
+    def over_ties(self, read: Callable[["Ranking"], T]) -> T:
+        """`read` of this ranking; quicker than on its own where nothing ties.
+
+        There one order is all there is, and `read` is given that.
+
+        Args:
+            read: Reads off a ranking what is small, such as totals: it is compiled twice,
+                and all that it works with stays inside. Nothing that sorts.
+        """
+        groups = self.groups
+        if not isinstance(groups, TieGroups):
+            return read(self)
+        one = dataclasses.replace(self, groups=None)
+        return groups.if_tied(lambda: read(self), lambda: read(one))
 
     def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""
-        ranked, groups = of(self.ranked), self.groups
-        if not isinstance(groups, TieGroups):
+        ranked = of(self.ranked)
+        if not isinstance(self.groups, TieGroups):
             return ranked
-        return groups.if_tied(
-            lambda: groups.mean(ranked, of(self._pool())), lambda: ranked
-        )
+        return self.groups.mean(ranked, of(self._pool()))
 
     def group(self, relevance_threshold: Number) -> Group:
         """Tied and relevant items around every rank."""
-        relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
-
-        def definite() -> Group:
-            before = self.ranked.axis.running_sum(relevant) - relevant
-            one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
-            return Group(*(x.astype(self.dtype) for x in (one, none, relevant, before)))
-
-        if isinstance(self.groups, JudgedGroups):
+        if self.groups is not None:
             return self._tied_group(relevance_threshold)
-        return self._if_tied(lambda: self._tied_group(relevance_threshold), definite)
+        relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
+        before = self.ranked.axis.running_sum(relevant) - relevant
+        one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
+        return Group(*(x.astype(self.dtype) for x in (one, none, relevant, before)))
 
     def _tied_group(self, relevance_threshold: Number) -> Group:
         assert self.groups is not None
@@ -167,13 +212,10 @@ class Ranking:
 
     def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""
-
-        def tied() -> jax.Array:
-            group = self._tied_group(relevance_threshold)
-            return group.relevant / jnp.maximum(group.size, 1)
-
-        relevant = self.ranked.relevant(relevance_threshold).astype(self.dtype)
-        return self._if_tied(tied, lambda: relevant)
+        if not isinstance(self.groups, TieGroups):
+            return self.ranked.relevant(relevance_threshold).astype(self.dtype)
+        group = self._tied_group(relevance_threshold)
+        return group.relevant / jnp.maximum(group.size, 1)
 
     def sum_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
         """Totals over ranks 1..k, `[*lists, len(ks)]`, of what was read at every rank.
@@ -233,24 +275,19 @@ class Ranking:
 
         That the first relevant item is here, and that it is neither here nor before.
         """
-
-        def tied() -> tuple[jax.Array, jax.Array]:
-            group = self._tied_group(relevance_threshold)
-            # None of the group was relevant so far: all its relevant items are left.
-            left = jnp.maximum(group.size - group.place, 1)
-            here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
-            missed = jnp.maximum(left - group.relevant, 0) / left
-            missed = jnp.where(self.ranked.exists, missed, 1)
-            missed = self.ranked.axis.running_product(missed)
-            return self.ranked.axis.previous(missed, 1) * here, missed
-
-        def definite() -> tuple[jax.Array, jax.Array]:
+        if self.groups is None:
             relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
             until = self.ranked.axis.running_sum(relevant)
             here, missed = (relevant == 1) & (until == 1), until == 0
             return here.astype(self.dtype), missed.astype(self.dtype)
-
-        return self._if_tied(tied, definite)
+        group = self._tied_group(relevance_threshold)
+        # None of the group was relevant so far: all its relevant items are left.
+        left = jnp.maximum(group.size - group.place, 1)
+        here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))
+        missed = jnp.maximum(left - group.relevant, 0) / left
+        missed = jnp.where(self.ranked.exists, missed, 1)
+        missed = self.ranked.axis.running_product(missed)
+        return self.ranked.axis.previous(missed, 1) * here, missed
 
     def depth_of(self, ks: Sequence[int | None]) -> jax.Array:
         """How many items ranks 1..k hold, `[*lists, len(ks)]` floats."""
@@ -287,20 +324,27 @@ class Ranking:
         pool = self._pool()
         return pool.axis.max(of(pool))
 
-    def ideal(
+    def best(
         self,
         of: Callable[[Items[Any]], jax.Array],
-        discount_fn: Discount,
         ks: Sequence[int | None],
-    ) -> jax.Array:
-        """Discounted sums over ranks 1..k of the best order of the pool."""
+        rising: bool = False,
+    ) -> "Best":
+        """Non-negative `of(items)` of the pool in falling order.
+
+        Args:
+            of: What an item is worth.
+            ks: Cutoffs that will be asked of it.
+            rising: Whether `of` reads labels alone, never falls as they rise and is 0
+                for 0: then the best labels are all it takes.
+        """
         pool = self._pool()
         # As deep as any metric here asks for, so that one sort serves them all.
         depth = _inputs.deepest((*ks, *self.shared_ks))
-        best, axis = pool.axis.largest(of(pool), pool.exists, depth)
-        discounts = discount_fn(axis.ranks(best)).astype(self.dtype)
-        terms = jnp.where(best > 0, best * discounts, 0)
-        return axis.sum_to(terms, ks)
+        if not rising:
+            return Best(*pool.axis.largest(of(pool), pool.exists, depth))
+        labels, axis = pool.axis.largest(pool.labels, pool.exists, depth)
+        return Best(of(Items(ItemArrays(labels, labels >= 0, None), axis)), axis)
 
     # Weights
 

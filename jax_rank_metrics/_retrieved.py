@@ -145,8 +145,8 @@ def _whole(
         assert pool is not None
         judged = Rows().sum(pool.exists)
     return Ranking(
-        ranked=Items(*ranked, Rows(ranks)),
-        pool=None if pool is None else Items(*pool, Rows()),
+        ranked=Items(ranked, Rows(ranks)),
+        pool=None if pool is None else Items(pool, Rows()),
         groups=None,
         length=Rows().sum(ranked.exists),
         known_relevant=num_relevant,

@@ -1,5 +1,6 @@
 """Lists packed one after the other along one flat axis."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -21,7 +22,8 @@ class Segments:
     Shapes:
         ids: `[items]` int32, rising; the list of every item, counted along all axes of
             `lists`. Items whose id is beyond the last list belong to none.
-        starts: `[number of lists]` int32, the first place of every list.
+        starts: `[number of lists + 1]` int32, the first place of every list, and that
+            of what belongs to none.
         lists: The shape of one number per list, static.
     """
 
@@ -31,10 +33,20 @@ class Segments:
 
     @classmethod
     def of(cls, ids: jax.Array, lists: tuple[int, ...]) -> "Segments":
-        """The layout of sorted ids."""
+        """The layout that ids will have once they are sorted."""
         number = math.prod(lists)
         sizes = jax.ops.segment_sum(jnp.ones_like(ids), ids, number)
-        return cls(ids, jnp.cumsum(sizes, dtype=jnp.int32) - sizes, lists)
+        first = jnp.zeros((1,), jnp.int32)
+        return cls(ids, jnp.concatenate([first, jnp.cumsum(sizes)]), lists)
+
+    def sorted(self, ids: jax.Array) -> "Segments":
+        """The layout of the same ids in order."""
+        return dataclasses.replace(self, ids=ids)
+
+    @property
+    def number(self) -> int:
+        """How many lists there are."""
+        return self.starts.shape[0] - 1
 
     def ranks(self, like: jax.Array) -> jax.Array:
         """Ranks in the dtype of `like`."""
@@ -89,7 +101,7 @@ class Segments:
     def least_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
         """The value at rank k, or at the last rank, of what never rises; 1 if no rank."""
         x = self._to(x, ks, 1)
-        ones = jnp.ones((self.starts.shape[0], len(ks)), x.dtype)
+        ones = jnp.ones((self.number, len(ks)), x.dtype)
         return self._by_list(ones.at[self.ids].min(x, mode="drop"))
 
     def largest(
@@ -127,8 +139,9 @@ class Segments:
 
     def _sum(self, x: jax.Array) -> jax.Array:
         def add(x: jax.Array) -> jax.Array:
-            number = self.starts.shape[0]
-            return jax.ops.segment_sum(x, self.ids, number, indices_are_sorted=True)
+            return jax.ops.segment_sum(
+                x, self.ids, self.number, indices_are_sorted=True
+            )
 
         if x.dtype == jnp.bool_:
             return add(x.astype(jnp.int32))
@@ -141,5 +154,5 @@ class Segments:
         return digits.join(sums, jnp.ones(scale.shape, x.dtype), scale)
 
     def _max(self, x: jax.Array) -> jax.Array:
-        start = jnp.zeros((self.starts.shape[0], *x.shape[1:]), x.dtype)
+        start = jnp.zeros((self.number, *x.shape[1:]), x.dtype)
         return start.at[self.ids].max(x, indices_are_sorted=True, mode="drop")

@@ -12,7 +12,7 @@ from jax_rank_metrics._ranking import Items, PoolLayout, RankedLayout, Ranking
 from jax_rank_metrics._rows import Rows
 from jax_rank_metrics._segments import Segments
 from jax_rank_metrics._shards import Shards
-from jax_rank_metrics._tie_groups import TieGroups
+from jax_rank_metrics._tie_groups import Beyond, TiedScores, TieGroups
 from jax_rank_metrics._types import (
     AxisNames,
     Cutoffs,
@@ -97,12 +97,12 @@ def rank_lists(
     weights, list_weights, dtype = read_weights(
         lists.labels, lists.weights, lists.list_weights, shape, lists.scores
     )
-    pool = _inputs.resolve(lists.labels, lists.mask, weights, dtype)
     ties = options.ties
     ordering = "expected" if in_groups and ties is None else ties
     source = _rows_or_shards if lists.segment_ids is None else _segments
-    ranked, pool, groups, cut = source(lists, pool, options, ordering, depth)
-    length = pool.axis.sum(pool.exists)
+    items = _inputs.GivenItems(lists.labels, lists.mask, weights, dtype.name)
+    ranked, pool, groups, cut = source(lists, items, options, ordering, depth)
+    length = ranked.axis.sum(ranked.exists)
     return Ranking(
         ranked=ranked,
         pool=pool,
@@ -121,12 +121,12 @@ _Source = tuple[Items[RankedLayout], Items[PoolLayout], TieGroups, int | None]
 
 def _rows_or_shards(
     lists: ScoredLists,
-    pool: _inputs.ItemArrays,
+    given: _inputs.GivenItems,
     options: Options,
     ties: str | None,
     depth: int | None,
 ) -> _Source:
-    axis_name, items, axis = options.items_axis, pool.labels.shape[-1], Rows()
+    axis_name, items, axis = options.items_axis, lists.scores.shape[-1], Rows()
     if axis_name is not None:
         items, axis = items * lax.axis_size(axis_name), Shards(axis_name)
     if depth is None and (axis_name or jax.typeof(lists.scores).sharding.spec[-1]):
@@ -135,12 +135,11 @@ def _rows_or_shards(
             "that deep, or gather labels, scores, mask and weights first"
         )
     cut = None if depth is None or depth >= items else depth
-    ordered, keys = _ordering.order(
-        lists.scores, pool, ties, lists.key, cut or items, axis_name
-    )
+    every = _ordering.Given(lists.scores, given)
+    ordered = _ordering.order(every, ties, lists.key, cut or items, axis_name)
 
-    def beyond(last: jax.Array) -> tuple[jax.Array, PoolLayout]:
-        return (keys == last) & pool.exists, axis
+    def beyond(last: jax.Array) -> Beyond:
+        return Beyond(TiedScores(lists.scores, given, last), axis, ordered.crosses)
 
     groups = TieGroups.of(
         ordered.keys,
@@ -149,12 +148,12 @@ def _rows_or_shards(
         items,
         None if cut is None else beyond,
     )
-    return Items(*ordered.items, Rows()), Items(*pool, axis), groups, cut
+    return Items(ordered.items, Rows()), Items(given, axis), groups, cut
 
 
 def _segments(
     lists: ScoredLists,
-    pool: _inputs.ItemArrays,
+    given: _inputs.GivenItems,
     options: Options,
     ties: str | None,
     depth: int | None,
@@ -168,10 +167,14 @@ def _segments(
     ids = jnp.where(valid, ids, 0).astype(jnp.int32)
     first = jnp.arange(math.prod(ids.shape[:-1]), dtype=jnp.int32) * number
     ids = jnp.where(valid, ids + first.reshape(*ids.shape[:-1], 1), math.prod(shape))
+    pool = given.read()
     pool = pool._replace(exists=pool.exists & valid)
     flat, scores, ids = jax.tree.map(lambda x: x.reshape(-1), (pool, lists.scores, ids))
-    ordered, ids = _ordering.order_segments(scores, flat, ids, ties, lists.key)
-    ranked = Items(*ordered.items, Segments.of(ids, shape))
+    axis = Segments.of(ids, shape)
+    ordered, ids = _ordering.order_segments(
+        scores, flat, ids, axis.starts, ties, lists.key
+    )
+    ranked = Items(ordered.items, axis.sorted(ids))
     groups = TieGroups.of(
         ordered.keys, ranked.exists, ranked.axis, ids.shape[0], beyond=None
     )

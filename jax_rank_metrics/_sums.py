@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jax_rank_metrics import _devices
 from jax_rank_metrics._types import pytree
 
 
@@ -188,7 +189,34 @@ def pair_total(x: jax.Array) -> Pair:
     # The maximum changes nothing, but no compiler can fuse a product through it into
     # the sum, which would leave the product unrounded.
     x = jnp.maximum(x, jnp.finfo(x.dtype).min)
+    if x.shape[-1] < _LONG or not _devices.has_whole(x):
+        return _plain_total(x)
+    return lax.platform_dependent(x, cpu=_total_by_parts, default=_plain_total)
+
+
+# From this many terms on, a sum is taken by parts on CPU: there a reduction of pairs goes
+# one by one, while parts are added side by side.
+_LONG = 512
+_PARTS = 16
+
+
+def _plain_total(x: jax.Array) -> Pair:
     return Pair.of(x).sum((x.ndim - 1,))
+
+
+def _total_by_parts(x: jax.Array) -> Pair:
+    rest = -x.shape[-1] % _PARTS
+    zero = jnp.zeros((), x.dtype)
+    x = lax.pad(x, zero, [*[(0, 0, 0)] * (x.ndim - 1), (0, rest, 0)])
+    x = x.reshape((*x.shape[:-1], _PARTS, x.shape[-1] // _PARTS))
+
+    def add(number: jax.Array, total: Pair) -> Pair:
+        part = lax.dynamic_index_in_dim(x, number, x.ndim - 2, keepdims=False)
+        return total + Pair.of(part)
+
+    zeros = jnp.zeros((*x.shape[:-2], x.shape[-1]), x.dtype)
+    zeros = _devices.varying_as(Pair.of(zeros), x)
+    return lax.fori_loop(0, _PARTS, add, zeros).sum((x.ndim - 2,))
 
 
 def integer_like(dtype: jnp.dtype) -> jnp.dtype:

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _ordering
+from jax_rank_metrics import _devices, _ordering
+from jax_rank_metrics._inputs import GivenItems
 from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._sums import Digits, Pair, exponent, pair_total, ratio, total
 from jax_rank_metrics._types import Cut, pytree
@@ -60,7 +61,7 @@ class TieGroups:
         exist: jax.Array,
         axis: Any,
         items: int,
-        beyond: Callable[[jax.Array], tuple[jax.Array, Any]] | None,
+        beyond: "Callable[[jax.Array], Beyond] | None",
     ) -> "TieGroups":
         """Groups of equal keys; what does not exist ties with nothing.
 
@@ -69,9 +70,8 @@ class TieGroups:
             exist: The same shape, ranks that hold an item.
             axis: How the ranks lie.
             items: How many items are ranked at most, all in all.
-            beyond: From the last key of every list, `[*lists, 1]`, gives the items of
-                the pool that tie with it, bool, and how these lie; None where every
-                item is ranked.
+            beyond: From the last key of every list, `[*lists, 1]`, gives its group;
+                None where every item is ranked.
         """
         same = axis.joined((ranked[..., 1:] == ranked[..., :-1]) & exist[..., 1:])
         no_pad = [(0, 0, 0)] * (ranked.ndim - 1)
@@ -79,7 +79,7 @@ class TieGroups:
         first = lax.pad(~same, True, [*no_pad, (1, 0, 0)])[..., : ranked.shape[-1]]
         if beyond is None:
             return cls(first, axis, items, None)
-        return cls(first, axis, items, Beyond(*beyond(ranked[..., -1:])))
+        return cls(first, axis, items, beyond(ranked[..., -1:]))
 
     def if_tied(self, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
         """`ties()`, or `no_ties()` where no item ties with another, which is quicker.
@@ -89,12 +89,12 @@ class TieGroups:
         """
         if self.beyond is not None and isinstance(self.beyond.axis, Shards):
             return ties()
-        if not _ordering.on_one_device(self.first):
+        if not _devices.has_whole(self.first):
             return ties()
-        tied = jnp.any(~self.first)
+        tied = [~self.first]
         if self.beyond is not None:
-            tied = tied | jnp.any(self.beyond.size() > 1)
-        return lax.cond(tied, ties, no_ties)
+            tied.append(self.beyond.may_be())
+        return lax.cond(_ordering.anywhere(*tied), ties, no_ties)
 
     @property
     def start(self) -> jax.Array:
@@ -167,24 +167,53 @@ class Beyond:
     """A tie group that may reach beyond the last rank, counted over the pool.
 
     Shapes:
-        tied: `[*lists, pool]` bool, its items.
+        tied: `[*lists, pool]` bool, its items; or the `TiedScores` that find them.
         axis: How the items of the pool lie.
+        crosses: `[*lists]` bool, whether it may reach beyond; None if nobody looked.
     """
 
-    tied: jax.Array
+    tied: "jax.Array | TiedScores"
     axis: Any
+    crosses: jax.Array | None = None
+
+    def may_be(self) -> jax.Array:
+        """Whether the group may reach beyond the last rank, or hold several, `[*lists]`."""
+        return self.size() > 1 if self.crosses is None else self.crosses
 
     def size(self) -> jax.Array:
         """How many items the group holds, `[*lists]` int32."""
-        return self.axis.sum(self.tied)
+        return self.axis.sum(self._tied())
 
     def sum(self, pool: jax.Array) -> jax.Array:
         """The total of the group's items, `[*lists]`."""
-        return self.axis.sum(jnp.where(self.tied, pool, 0))
+        return self.axis.sum(jnp.where(self._tied(), pool, 0))
 
     def max(self, pool: jax.Array) -> jax.Array:
         """Their largest, `[*lists]`, of what is not below 0."""
-        return self.axis.max(jnp.where(self.tied, pool, 0))
+        return self.axis.max(jnp.where(self._tied(), pool, 0))
+
+    def _tied(self) -> jax.Array:
+        return self.tied.find() if isinstance(self.tied, TiedScores) else self.tied
+
+
+@pytree()
+class TiedScores:
+    """Items that tie with a rank, found where they are asked for and not before.
+
+    Shapes:
+        scores: `[*lists, pool]` as they were passed.
+        items: The same shape.
+        key: `[*lists, 1]`, of the rank.
+    """
+
+    scores: jax.Array
+    items: GivenItems
+    key: jax.Array
+
+    def find(self) -> jax.Array:
+        """`[*lists, pool]` bool."""
+        every = _ordering.Given(self.scores, self.items).read()
+        return (every.keys == self.key) & every.exists
 
 
 @pytree()

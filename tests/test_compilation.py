@@ -1,5 +1,6 @@
 """What is compiled: how often, how many sorts, and for which platforms."""
 
+import functools
 import re
 
 import chex
@@ -20,6 +21,11 @@ def inputs(seed=0, lists=16):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, (lists, 100)).astype(np.float32)
     return labels, rng.normal(size=(lists, 100)).astype(np.float32)
+
+
+def falling_gain(labels):
+    """The least label gains most."""
+    return 3 - labels
 
 
 def sorts(function, *args):
@@ -48,7 +54,13 @@ def test_one_ranking_and_one_ideal_for_all():
     assert 1 <= len(found) <= 2, found
     several = ("ndcg@10", "ndcg@5", "ndcg", "ndcg(gain_fn=linear_gain)@3")
     found = sorts(lambda *x: jrm.evaluate(several, *x), *inputs())
-    assert len(found) == 3, found  # one ideal per gain
+    assert len(found) == 2, found  # the best labels have the best of either gain
+    own = {
+        "named": functools.partial(jrm.ndcg, k=(5, 10)),
+        "own": functools.partial(jrm.ndcg, gain_fn=falling_gain),
+    }
+    found = sorts(lambda *x: jrm.evaluate(own, *x), *inputs())
+    assert len(found) == 3, found  # not of any gain there is
 
 
 @pytest.mark.parametrize("ties", [None, "stable"])
@@ -77,6 +89,61 @@ def test_nothing_is_of_the_size_of_items_squared():
     ]
     # Cutoffs and digits multiply the input by a few, never by the items.
     assert max(sizes) < labels.size * 16
+
+
+@pytest.mark.parametrize(
+    "name, ties, arrays",
+    [
+        ("ndcg@10", "stable", 2.5),
+        ("ndcg@10", "expected", 4.5),
+        ("ndcg", "stable", 7),
+        ("ndcg", "expected", 16),
+    ],
+)
+def test_few_arrays_of_long_lists_are_written(name, ties, arrays):
+    """The largest need of memory, in arrays of the size of the scores."""
+    scores = jax.ShapeDtypeStruct((64, 100_000), np.float32)
+    program = jax.jit(lambda *x: jrm.evaluate((name,), *x, ties=ties))
+    memory = program.lower(scores, scores).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < arrays * 4 * scores.size
+
+
+def always(jaxpr):
+    """Primitives that run whatever the branches of a program choose."""
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        if equation.primitive.name != "cond":
+            for inner in jax.tree.leaves(
+                list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")
+            ):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns"):
+                    yield from always(inner)
+
+
+@pytest.mark.parametrize("vmap", [False, True], ids=["batch", "vmap"])
+def test_ties_cost_only_where_there_are_some(vmap):
+    """Random bits, and sums over groups, are a branch under vmap too."""
+    labels, scores = inputs()
+    keys = jax.random.split(jax.random.key(0), len(labels)) if vmap else None
+    key = jax.random.key(0)
+
+    def plain(labels, scores, key):
+        return jrm.evaluate(("ndcg@10", "mrr@10"), labels, scores, key=key)
+
+    def expected(labels, scores):
+        return jrm.evaluate(("ndcg@10", "ap"), labels, scores)
+
+    if vmap:
+        random = jax.make_jaxpr(jax.vmap(plain))(labels, scores, keys)
+        expected = jax.make_jaxpr(jax.vmap(expected))(labels, scores)
+    else:
+        random = jax.make_jaxpr(plain)(labels, scores, key)
+        expected = jax.make_jaxpr(expected)(labels, scores)
+    for program, absent in ((random, "random_bits"), (expected, "cummax")):
+        assert "cond" in set(always(program.jaxpr))
+        assert absent in str(program)
+        assert absent not in set(always(program.jaxpr))
 
 
 def test_second_batch_compiles_nothing():

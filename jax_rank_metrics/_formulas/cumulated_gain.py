@@ -5,11 +5,17 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._gains import exponential_gain, linear_gain, log2_discount
+from jax_rank_metrics._gains import (
+    RISING,
+    exponential_gain,
+    linear_gain,
+    log2_discount,
+)
 from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._sums import exponent, ratio, scale
+from jax_rank_metrics._tie_groups import Group
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 PerItem = Callable[[Items], jax.Array]
@@ -98,12 +104,21 @@ def ndcg(
     """
     ks = ranking.cutoffs(k)
     ranking.check_gain(gain_fn)
-    gains = _scaled(ranking, _gains(gain_fn))
+    own = _gains(gain_fn)
+    if ranking.weighs_items:
+        # Scaled first: gains times weights might overflow.
+        largest = ranking.pool_max(own)
+        gains = _scaled(own, largest)
+        best = ranking.best(_weighed(gains), ks)
+    else:
+        best = ranking.best(own, ks, gain_fn in RISING)
+        largest = best.first()
+        gains = _scaled(own, largest)
+        best = best._replace(values=_scale(best.values, best.axis.spread(largest)))
     found = _discounted(ranking, gains, discount_fn, ks)
-    ideal = ranking.ideal(_weighed(gains), discount_fn, ks)
-    defined = ranking.pool_max(_gains(gain_fn)) > 0
+    values = ratio(found, best.sum_to(discount_fn, ks))
     # The mean item weight divides both, so it cancels.
-    return ranking.per_list(ratio(found, ideal), defined, ranking.item_weight(gains), k)
+    return ranking.per_list(values, largest > 0, ranking.item_weight(gains), k)
 
 
 def _gained(
@@ -113,7 +128,7 @@ def _gained(
     ranking.check_gain(gain_fn)
     gains = _gains(gain_fn)
     values = _discounted(ranking, gains, discount_fn, ks)
-    item_weight = ranking.item_weight(_scaled(ranking, gains))
+    item_weight = ranking.item_weight(_scaled(gains, ranking.pool_max(gains)))
     if item_weight is not None:
         values = ratio(values, item_weight[..., None])
     return ranking.per_list(values, ranking.counts, item_weight, k)
@@ -122,9 +137,11 @@ def _gained(
 def _discounted(
     ranking: Ranking, gains: PerItem, discount_fn: Discount, ks: tuple[int | None, ...]
 ) -> jax.Array:
-    gained = ranking.mean_at_rank(_weighed(gains))
-    return ranking.sum_at(
-        gained, lambda rank, group: discount_fn(rank).astype(rank.dtype), ks
+    def discount(rank: jax.Array, group: Group) -> jax.Array:
+        return discount_fn(rank).astype(rank.dtype)
+
+    return ranking.over_ties(
+        lambda one: one.sum_at(one.mean_at_rank(_weighed(gains)), discount, ks)
     )
 
 
@@ -143,16 +160,14 @@ def _weighed(gains: PerItem) -> PerItem:
     return weighed
 
 
-def _scaled(ranking: Ranking, gains: PerItem) -> PerItem:
+def _scaled(gains: PerItem, largest: jax.Array) -> PerItem:
+    return lambda items: _scale(gains(items), items.axis.spread(largest))
+
+
+def _scale(gains: jax.Array, largest: jax.Array) -> jax.Array:
     """Gains times a power of two that makes the largest of the pool about 1.
 
     That rounds nothing, and no sum of them overflows, whatever the labels.
     """
-
-    def scaled(items: Items) -> jax.Array:
-        largest = items.axis.spread(ranking.pool_max(gains))
-        own = gains(items)
-        finite = scale(own, -exponent(largest))
-        return jnp.where(jnp.isinf(largest), (own == largest).astype(own.dtype), finite)
-
-    return scaled
+    finite = scale(gains, -exponent(largest))
+    return jnp.where(jnp.isinf(largest), (gains == largest).astype(gains.dtype), finite)

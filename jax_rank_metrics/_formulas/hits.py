@@ -142,7 +142,10 @@ def hit_rate(
         calls recall@k.
     """
     ks = ranking.cutoffs(k)
-    _, missed = ranking.first_at(_threshold(relevance_threshold), jnp.ones_like, ks)
+    threshold = _threshold(relevance_threshold)
+    missed = ranking.over_ties(
+        lambda one: one.first_at(threshold, jnp.ones_like, ks)[1]
+    )
     return _binary(ranking, 1 - missed, relevance_threshold, k)
 
 
@@ -165,7 +168,9 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     """
     ranking.cutoffs(None)
     relevant = ranking.num_relevant(_threshold(relevance_threshold))
-    hits = ranking.sum_to(ranking.relevant_at_rank(relevance_threshold), (relevant,))
+    hits = ranking.over_ties(
+        lambda one: one.sum_to(one.relevant_at_rank(relevance_threshold), (relevant,))
+    )
     values = ratio(hits, relevant[..., None])
     return _binary(ranking, values, relevance_threshold, None)
 
@@ -175,7 +180,10 @@ def _threshold(value: Number) -> float:
 
 
 def _hits(ranking: Ranking, ks: tuple[int | None, ...], threshold: Number) -> jax.Array:
-    return ranking.sum_to(ranking.relevant_at_rank(_threshold(threshold)), ks)
+    threshold = _threshold(threshold)
+    return ranking.over_ties(
+        lambda one: one.sum_to(one.relevant_at_rank(threshold), ks)
+    )
 
 
 def _binary(

@@ -47,16 +47,10 @@ def average_precision(
     ks = ranking.cutoffs(k)
     ranking = ranking.definite() if denominator == "hits" else ranking
     weight = ranking.item_weight(lambda items: items.relevant(threshold))
-    group = ranking.group(threshold)
 
     def weighed(items: Items):
         assert items.weights is not None
         return jnp.where(items.relevant(threshold), items.weights, 0)
-
-    if weight is None:
-        relevant = ranking.relevant_at_rank(threshold)
-    else:
-        relevant = ranking.mean_at_rank(weighed)
 
     def precision(rank: jax.Array, group: Group) -> jax.Array:
         # A relevant item in its group's place j has j·(r−1)/(n−1) of the group's other
@@ -64,13 +58,19 @@ def average_precision(
         tied = group.place * (group.relevant - 1) / jnp.maximum(group.size - 1, 1)
         return (1 + group.before + tied) / rank
 
-    values = ranking.sum_at(relevant, precision, ks, group)
+    def precisions(ranking: Ranking) -> jax.Array:
+        if ranking.weighs_items:
+            relevant = ranking.mean_at_rank(weighed)
+        else:
+            relevant = ranking.relevant_at_rank(threshold)
+        return ranking.sum_at(relevant, precision, ks, ranking.group(threshold))
 
+    values = ranking.over_ties(precisions)
     total = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
         total = jnp.minimum(total, ranking.nominal_depth(ks))
     elif denominator == "hits":
-        total = ranking.sum_to(group.relevant, ks)
+        total = ranking.sum_to(ranking.relevant_at_rank(threshold), ks)
     elif denominator == "k":
         total = ranking.nominal_depth(ks)
     values = ratio(values, total)
@@ -102,6 +102,8 @@ def reciprocal_rank(
     """
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     ks = ranking.cutoffs(k)
-    values, _ = ranking.first_at(threshold, lambda rank: 1 / rank, ks)
+    values = ranking.over_ties(
+        lambda one: one.first_at(threshold, lambda rank: 1 / rank, ks)[0]
+    )
     weight = ranking.item_weight(lambda items: items.relevant(threshold))
     return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)
