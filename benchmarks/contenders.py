@@ -294,9 +294,6 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 def keras_rs(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """keras-rs on JAX, stateless so that it can be compiled."""
-    import os
-
-    os.environ["KERAS_BACKEND"] = "jax"
     import jax
     import jax.numpy as jnp
     import keras_rs as library

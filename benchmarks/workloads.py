@@ -126,6 +126,6 @@ def workloads() -> list[Workload]:
         Workload("packed", (10_000, 1300)),
         *(Workload("packed", (lists, 1300)) for lists in (200, 200_000)),
         Workload("catalog", (1024, 200_000, 64)),
-        *(Workload("train", (256, width)) for width in (128, 2048)),
+        *(Workload("train", (256, width)) for width in (128, 16_384)),
         Workload("eager", (8, 16)),
     ]

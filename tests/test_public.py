@@ -21,10 +21,10 @@ METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
 # Each may import those before it, and no other.
 LAYERS = [
     "_types",
+    "_devices",
     "_sums",
     "_gains",
     "_inputs",
-    "_devices",
     "_ordering",
     "_rows",
     "_segments",
