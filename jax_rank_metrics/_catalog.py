@@ -11,7 +11,7 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _devices, _inputs, _ordering
 from jax_rank_metrics._counted import Counted
-from jax_rank_metrics._ordering import Candidates
+from jax_rank_metrics._ordering import Candidates, Scored
 from jax_rank_metrics._ranking import Items, RankedLayout, Ranking
 from jax_rank_metrics._retrieved import labels_of
 from jax_rank_metrics._rows import Rows
@@ -47,6 +47,7 @@ class Block(NamedTuple):
 
     scores: jax.Array  # [*lists, block]
     exists: jax.Array  # [*lists, block]
+    length: jax.Array  # [*lists] or one for all, how many exist
     first: jax.Array  # the id of the first
     fresh: jax.Array  # the first id that no earlier block held
 
@@ -87,7 +88,7 @@ class Blocks(NamedTuple):
         exists = start + lax.iota(jnp.int32, self.size) >= fresh
         if catalog.item_mask is not None:
             exists = exists & part(catalog.item_mask)
-        exists = jnp.broadcast_to(exists, scores.shape)
+        length, exists = _ordering.count(exists), jnp.broadcast_to(exists, scores.shape)
         before = 0
         if self.axis_name is not None:
             before = lax.axis_index(self.axis_name) * self.here
@@ -95,7 +96,8 @@ class Blocks(NamedTuple):
         if catalog.exclude_ids is not None:
             place = _place(catalog.exclude_ids, first, self.size)
             exists = _put(exists, place, jnp.zeros(place.shape, bool))
-        return Block(scores, exists, first, fresh + before)
+            length = _ordering.count(exists)
+        return Block(scores, exists, length, first, fresh + before)
 
 
 def _products(queries: jax.Array, items: jax.Array) -> jax.Array:
@@ -190,7 +192,7 @@ class _Source(NamedTuple):
         blocks, depth = self.blocks, min(depth, self.blocks.total)
         shape = (*self.ids.shape[:-1], depth)
 
-        def step(state: Any, block: Block, scored: Candidates) -> Any:
+        def step(state: Any, block: Block, scored: Scored) -> Any:
             running, seen = state
             seen = self._look(seen, block, scored)
             return running.extended(scored, self.policy), seen
@@ -229,8 +231,8 @@ class _Source(NamedTuple):
         seen = self._through(self._look, self._nothing_seen())
         relevant, length = self._agreed(*seen)
 
-        def count(counts: Any, block: Block, scored: Candidates) -> Any:
-            more = _ordering.outranked(relevant, scored, self.policy)
+        def count(counts: Any, block: Block, scored: Scored) -> Any:
+            more = _ordering.outranked(relevant, scored.read(), self.policy)
             return tuple(map(jnp.add, counts, more))
 
         none = jnp.zeros(self.ids.shape, jnp.int32)
@@ -251,19 +253,15 @@ class _Source(NamedTuple):
         return _Found(ranked, jnp.where(exists, ids, -1), groups, relevant, length)
 
     def _none(self, shape: tuple[int, ...]) -> Candidates:
-        keys = self._keys(jnp.zeros(shape, self.policy.dtype), jnp.zeros(shape, bool))
+        scores, exists = jnp.zeros(shape, self.policy.dtype), jnp.zeros(shape, bool)
+        keys = _ordering.score_key(scores, exists)
         bits = self.policy.bits(keys, self.blocks.catalog.key)
         ids = jnp.full(shape, -1, jnp.int32)
         return Candidates(
             keys, jnp.full(shape, -1, self.judged.labels.dtype), bits=bits, ids=ids
         )
 
-    def _keys(self, scores: jax.Array, exists: jax.Array) -> jax.Array:
-        return _ordering.score_key(scores, exists)
-
-    def _through(
-        self, step: Callable[[Any, Block, Candidates], Any], first: Any
-    ) -> Any:
+    def _through(self, step: Callable[[Any, Block, Scored], Any], first: Any) -> Any:
         """Folds `step(state, block, its items)` over all blocks."""
         catalog, axis_name = self.blocks.catalog, self.blocks.axis_name
         key = catalog.key
@@ -271,7 +269,7 @@ class _Source(NamedTuple):
             key = jax.random.fold_in(key, lax.axis_index(axis_name))
 
         def body(state: Any, number: jax.Array) -> tuple[Any, None]:
-            return step(state, *self._candidates(number, key)), None
+            return step(state, *self._scored(number, key)), None
 
         numbers = jnp.arange(self.blocks.number, dtype=jnp.int32)
         return lax.scan(body, _devices.varying_as(first, catalog), numbers)[0]
@@ -279,33 +277,28 @@ class _Source(NamedTuple):
     def _nothing_seen(self) -> _Seen:
         return self._none(self.ids.shape), jnp.zeros(self.ids.shape[:-1], jnp.int32)
 
-    def _look(self, seen: _Seen, block: Block, scored: Candidates) -> _Seen:
+    def _look(self, seen: _Seen, block: Block, scored: Scored) -> _Seen:
         """What was seen, with what a block holds."""
         relevant, length = seen
         relevant = self._with_those_of(relevant, block, scored)
-        return relevant, length + Rows().sum(block.exists)
+        return relevant, length + block.length
 
-    def _candidates(
-        self, number: jax.Array, key: jax.Array | None
-    ) -> tuple[Block, Candidates]:
-        block = self.blocks.block(number)
-        keys = self._keys(block.scores, block.exists)
-        labels = jnp.zeros(keys.shape, self.judged.labels.dtype)
+    def _scored(self, number: jax.Array, key: jax.Array | None) -> tuple[Block, Scored]:
+        block, labels = self.blocks.block(number), None
         if self.policy.ties in ("best", "worst"):
+            labels = jnp.zeros(block.scores.shape, self.judged.labels.dtype)
             place = _place(self.ids, block.first, self.blocks.size)
             labels = _put(labels, place, self.judged.labels)
         if key is not None:
             key = jax.random.fold_in(key, number)
-        index = block.first + lax.iota(jnp.int32, self.blocks.size)
-        return block, Candidates(
-            keys,
-            jnp.where(block.exists, labels, -1),
-            bits=self.policy.bits(keys, key, block.first),
-            ids=jnp.broadcast_to(index, keys.shape),
-        )
+        hashed, bits = self.policy.ties is None, None
+        if not hashed:
+            bits = self.policy.bits(block.scores, key)
+        scores, exists, first = block.scores, block.exists, block.first
+        return block, Scored(scores, exists, labels, bits, first, None, hashed)
 
     def _with_those_of(
-        self, relevant: Candidates, block: Block, scored: Candidates
+        self, relevant: Candidates, block: Block, scored: Scored
     ) -> Candidates:
         """The relevant items, with those that a block holds."""
         size = self.blocks.size
@@ -313,12 +306,10 @@ class _Source(NamedTuple):
         place = jnp.where(self.ids >= block.fresh.astype(self.ids.dtype), place, size)
         here, place = place < size, jnp.minimum(place, size - 1)
 
-        def take(x: jax.Array, before: jax.Array) -> jax.Array:
-            return jnp.where(here, _ordering.take(x, place), before)
-
-        here = here & take(scored.exists, here) & self.judged.exists
-        seen = jax.tree.map(take, scored, relevant)
-        return seen._replace(labels=jnp.where(here, self.judged.labels, seen.labels))
+        found = scored.at(place).read()
+        here = here & found.exists & self.judged.exists
+        found = found._replace(labels=self.judged.labels)
+        return jax.tree.map(lambda x, y: jnp.where(here, x, y), found, relevant)
 
     def _agreed(
         self, relevant: Candidates, length: jax.Array

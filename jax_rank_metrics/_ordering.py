@@ -14,6 +14,7 @@ Where the items of a list are cut over devices, or come block after block, each 
 ranked for itself, and then the candidates of all parts together.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +25,7 @@ from jax.sharding import PartitionSpec
 
 from jax_rank_metrics import _devices, _sums
 from jax_rank_metrics._inputs import GivenItems, ItemArrays
+from jax_rank_metrics._types import pytree
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -103,6 +105,10 @@ class Candidates(NamedTuple):
         """Itself; see `Given`."""
         return self
 
+    def at(self, indices: jax.Array) -> "Candidates":
+        """Some of the items, by their places."""
+        return jax.tree.map(lambda x: take(x, indices), self)
+
 
 class Given(NamedTuple):
     """Items as they were passed, read where they are used; see `GivenItems`."""
@@ -116,6 +122,10 @@ class Given(NamedTuple):
         items = self.items.read()
         keys = score_key(lax.stop_gradient(self.scores), items.exists)
         return Candidates.of(keys, items)._replace(bits=self.bits)
+
+    def at(self, indices: jax.Array) -> "Given":
+        """Some of the items, by their places."""
+        return jax.tree.map(lambda x: take(x, indices), self)
 
 
 class Policy(NamedTuple):
@@ -166,6 +176,49 @@ class Policy(NamedTuple):
         return None
 
 
+@pytree("hashed")
+class Scored:
+    """A block of items and their scores, read where they are used; see `GivenItems`.
+
+    Shapes:
+        scores: `[*lists, items]`, as they were computed.
+        exists: The same shape, which items exist.
+        labels: The same shape, or None where no comparison reads them.
+        bits: As in `Candidates`, where they are random.
+        first: `[]` int32, the id of the first item.
+        ids: `[*lists, items]` int32; None where they count from `first`.
+        hashed: Whether a hash of the ids breaks ties, static.
+    """
+
+    scores: jax.Array
+    exists: jax.Array
+    labels: jax.Array | None
+    bits: jax.Array | None
+    first: jax.Array
+    ids: jax.Array | None
+    hashed: bool
+
+    def read(self) -> Candidates:
+        """The same items, ready to be compared."""
+        keys = score_key(self.scores, self.exists)
+        labels = jnp.zeros((), jnp.float32) if self.labels is None else self.labels
+        labels = jnp.where(self.exists, labels, jnp.asarray(-1, labels.dtype))
+        ids = self.ids
+        if ids is None:
+            ids = self.first + lax.broadcasted_iota(
+                jnp.int32, keys.shape, keys.ndim - 1
+            )
+        bits = _mix(ids.astype(jnp.uint32)) if self.hashed else self.bits
+        return Candidates(keys, labels, bits=bits, ids=ids)
+
+    def at(self, indices: jax.Array) -> "Scored":
+        """Some of the items, by their places in the block."""
+        parts = (self.scores, self.exists, self.labels, self.bits)
+        scores, exists, labels, bits = jax.tree.map(lambda x: take(x, indices), parts)
+        ids = self.first + indices
+        return Scored(scores, exists, labels, bits, self.first, ids, self.hashed)
+
+
 def outranked(
     items: Candidates, block: Candidates, policy: Policy
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -210,15 +263,30 @@ class Running(NamedTuple):
     best: Candidates
     tied: jax.Array
 
-    def extended(self, block: Candidates, policy: Policy) -> "Running":
+    def extended(self, block: Scored, policy: Policy) -> "Running":
         """With the items of a further block."""
         depth = self.best.keys.shape[-1]
+        # What scores less than the last of the best will not be among them.
+        worth = block.read().keys >= self.best.keys[..., -1:]
+        block = dataclasses.replace(block, exists=block.exists & worth)
+        use_top_k, crosses = _top_k_pays(block.scores, depth), jnp.zeros((), bool)
+        chosen = block
+        if use_top_k:
+            indices, crosses = _top_indices(block, policy, depth, None)
+            chosen = block.at(indices)
+        chosen = chosen.read()
+        labels = chosen.labels.astype(self.best.labels.dtype)
+        chosen = chosen._replace(labels=labels)
         every = jax.tree.map(
-            lambda x, y: jnp.concatenate([x, y], axis=-1), self.best, block
+            lambda x, y: jnp.concatenate([x, y], axis=-1), self.best, chosen
         )
-        use_top_k = _top_k_pays(every.keys, depth)
         best = _best(every, policy, depth, use_top_k).items
-        return Running(best, self._tied_with(best) + _tied(block, best))
+        tied = lax.cond(
+            anywhere(crosses),
+            lambda: _tied(block.read(), best),
+            lambda: _tied(chosen, best),
+        )
+        return Running(best, self._tied_with(best) + tied)
 
     def over_devices(self, policy: Policy, axis_name: Any) -> "Running":
         """The best of what all devices saw."""
@@ -527,7 +595,7 @@ class _Chosen(NamedTuple):
 
 
 def _best(
-    items: Candidates | Given,
+    items: Candidates | Given | Scored,
     policy: Policy,
     depth: int,
     use_top_k: bool = False,
@@ -536,17 +604,13 @@ def _best(
     """The first `depth` in rank order."""
     if use_top_k:
         indices, crosses = _top_indices(items, policy, depth, key)
-        return _Chosen(_at(items, indices).read(), crosses)
+        return _Chosen(items.at(indices).read(), crosses)
     every = items.read()
     levels = [*policy.levels(every), *policy.tie_breaks(every, key)]
     leaves, structure = jax.tree.flatten(every)
     leaves = _sort(None, [~level.integers for level in levels], leaves)
     ranked = jax.tree.unflatten(structure, leaves)
     return _Chosen(jax.tree.map(lambda x: x[..., :depth], ranked), None)
-
-
-def _at(items: T, indices: jax.Array) -> T:
-    return jax.tree.map(lambda x: take(x, indices), items)
 
 
 def _sort(
@@ -611,7 +675,7 @@ def _in_segments(starts: jax.Array) -> Callable[..., tuple[jax.Array, ...]]:
     def together(ids: jax.Array, key: jax.Array, *payload: jax.Array):
         start = jnp.take(starts, ids, mode="clip")
         with jax.enable_x64(True):
-            place = lax.iota(jnp.int64, ids.shape[0]) - start
+            place = lax.iota(jnp.int64, ids.shape[0]) - start.astype(jnp.int64)
             wide = (ids.astype(jnp.int64) << 32) | _unsigned(key)
             wide = lax.sort((wide << bits) | place)
             place = (wide & ((1 << bits) - 1)).astype(jnp.int32)
@@ -653,7 +717,7 @@ def _one_by_one(number: int) -> Callable[..., tuple[jax.Array, ...]]:
 
 
 def _top_indices(
-    items: Candidates | Given,
+    items: Candidates | Given | Scored,
     policy: Policy,
     depth: int,
     key: jax.Array | None,
@@ -667,7 +731,7 @@ def _top_indices(
 
     # `top_k` leaves equal digits in index order. Look further only where that may be
     # wrong: a later key differs, and the tie is not one of padding alone.
-    here = _at(items, indices).read().exists
+    here = items.at(indices).read().exists
     crosses = _crosses(items, levels[0], here, top[..., -1], beyond)
     repeats = _same(top[..., 1:], top[..., :-1]) & (here[..., 1:] | here[..., :-1])
     unsettled = (crosses, repeats)
@@ -691,7 +755,7 @@ def _top_indices(
 
 
 def _crosses(
-    items: Candidates | Given,
+    items: Candidates | Given | Scored,
     level: Key,
     here: jax.Array,
     last: jax.Array,

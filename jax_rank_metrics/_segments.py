@@ -37,7 +37,9 @@ class Segments:
         number = math.prod(lists)
         sizes = jax.ops.segment_sum(jnp.ones_like(ids), ids, number)
         first = jnp.zeros((1,), jnp.int32)
-        return cls(ids, jnp.concatenate([first, jnp.cumsum(sizes)]), lists)
+        return cls(
+            ids, jnp.concatenate([first, jnp.cumsum(sizes, dtype=jnp.int32)]), lists
+        )
 
     def sorted(self, ids: jax.Array) -> "Segments":
         """The layout of the same ids in order."""
