@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -48,6 +49,9 @@ class Worker:
             bufsize=1,
             env=os.environ | {"KERAS_BACKEND": "jax"},
         )
+        # One after the other, so that the imports of one are not slowed by the next.
+        assert self.process.stdout
+        self.process.stdout.readline()
 
     def ask(self, **task: Any) -> dict[str, Any]:
         """Sends a task and waits for its answer."""
@@ -103,6 +107,7 @@ def first_calls(cells: dict[str, Any]) -> Table:
         "first call, s",
         "compiled later",
         "peak, MiB",
+        box=MARKDOWN,
     )
     for name, cell in cells.items():
         if "median_ms" in cell:
@@ -130,7 +135,7 @@ def main(
     """Prints the table, and writes it if asked."""
     names = contenders.split(",") if contenders else list(CONTENDERS)
     rows = [work for work in workloads() if only in work.name]
-    table = Table("workload, ms (× numpy)", *names)
+    table = Table("workload, ms (× numpy)", *names, box=MARKDOWN)
     records, notes = [], set()
     workers = [Worker(name) for name in names]
     # Fresh processes for the row that tells what they begin with.

@@ -34,6 +34,7 @@ def main() -> None:
                 compiled.append(seconds) if "backend_compile" in event else None
             )
         )
+    answers.write("ready\n")
     for line in sys.stdin:
         task = json.loads(line)
         try:

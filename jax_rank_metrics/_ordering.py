@@ -15,6 +15,7 @@ ranked for itself, and then the candidates of all parts together.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -744,11 +745,12 @@ def _top_indices(
     def settle() -> jax.Array:
         # All of it in here, so that it costs nothing where no tie asks for it.
         every = items.read()
-        levels = [*policy.levels(every), *policy.tie_breaks(every, key)]
-        digits = [digit for level in levels for digit in level.digits()]
-        chosen = _top_by_digits(digits, top, indices)
-        keys = [~take(level.integers, chosen) for level in levels]
-        return lax.sort((*keys, chosen), num_keys=len(keys) + 1)[-1]
+        scores, breaks = policy.levels(every), policy.tie_breaks(every, key)
+        chosen = _top_by_digits([*scores, *breaks], top, indices, unsettled[0])
+        scores = policy.levels(items.at(chosen).read())
+        keys = [level.integers for level in scores]
+        keys += [take(level.integers, chosen) for level in breaks]
+        return lax.sort((*[~key for key in keys], chosen), num_keys=len(keys) + 1)[-1]
 
     settled = lax.cond(anywhere(*unsettled), settle, lambda: indices)
     return settled, crosses
@@ -801,28 +803,61 @@ def _anywhere(
     return anywhere(*tied), False
 
 
-def _top_by_digits(
-    digits: list[jax.Array], top: jax.Array, indices: jax.Array
-) -> jax.Array:
-    """Indices of the top items by all digits in turn, as a set.
+class _Search(NamedTuple):
+    """How far the top items of lists are known, each with a last axis."""
 
-    `top, indices` are `lax.top_k` of the first digit. Each further digit chooses among
-    the items that tie with the last place so far, for the places they leave open.
+    chosen: jax.Array  # indices of the top items; settled are those before `filled`
+    filled: jax.Array  # how many
+    tied: jax.Array  # items among which the rest is
+    open: jax.Array  # whether these are more than the places left for them
+    first: jax.Array  # the first digit, of the present key, of the last place
+
+
+def _top_by_digits(
+    levels: list[Key], top: jax.Array, indices: jax.Array, crosses: jax.Array
+) -> jax.Array:
+    """Indices of the top items by all keys in turn, as a set.
+
+    `top, indices` are `lax.top_k` of the first digit of the first key, and `crosses` is
+    `Order.crosses`. Each further digit chooses among the items that tie with the last
+    place so far, for the places they leave open, and is looked at only where it matters.
     """
-    depth = top.shape[-1]
-    places = lax.broadcasted_iota(jnp.int32, top.shape, top.ndim - 1)
-    filled = jnp.zeros_like(indices[..., :1])
-    chosen, tied = indices, jnp.ones_like(digits[0], bool)
-    for number, digit in enumerate(digits):
-        if number > 0:
-            top, indices = _top_k(jnp.where(tied, digit, -jnp.inf), depth)
-        moved = take(indices, jnp.maximum(places - filled, 0))
-        chosen = jnp.where(places >= filled, moved, chosen)
-        last = take(top, depth - 1 - filled)
-        tied = tied & _same(digit, last)
-        above = ~_same(top, last) & (places < depth - filled)
-        filled = filled + jnp.sum(above, -1, keepdims=True, dtype=jnp.int32)
-    return chosen
+    depth, items = top.shape[-1], levels[0].integers.shape[-1]
+    if depth == items:
+        return indices
+    places = lax.broadcasted_iota(jnp.int32, (*top.shape[:-1], depth + 1), top.ndim - 1)
+
+    def search(before: _Search, level: Key, number: int) -> _Search:
+        digit = jnp.where(before.tied, level.digits()[number], -jnp.inf)
+        top, indices = _top_k(digit, depth + 1)
+        left = depth - before.filled
+        moved = take(indices, jnp.maximum(places[..., :depth] - before.filled, 0))
+        chosen = jnp.where(places[..., :depth] >= before.filled, moved, before.chosen)
+        last, beyond = take(top, left - 1), take(top, left)
+        above = ~_same(top, last) & (places < left)
+        after = _Search(
+            chosen,
+            before.filled + count(above)[..., None],
+            before.tied & _same(digit, last),
+            _same(last, beyond),
+            last if number == 0 else before.first,
+        )
+        # A list that is known already may have padding among its ties.
+        return jax.tree.map(lambda x, y: jnp.where(before.open, x, y), after, before)
+
+    last, first = top[..., -1:], levels[0].digits()[0]
+    filled = count(~_same(top, last))[..., None]
+    state = _Search(indices, filled, _same(first, last), crosses[..., None], last)
+    for level in levels:
+        for number in range(len(level.digits())):
+            if level is levels[0] and number == 0:
+                continue
+            needed = state.open
+            if number > 0:
+                needed = needed & level.open_where(state.first)
+            look = functools.partial(search, level=level, number=number)
+            state = lax.cond(anywhere(needed), look, lambda state: state, state)
+    return state.chosen
 
 
 def _top_k_pays(x: jax.Array, depth: int) -> bool:
