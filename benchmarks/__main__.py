@@ -99,6 +99,11 @@ def measure(work: Workload, workers: list[Worker], seconds: float) -> dict[str, 
     return cells
 
 
+def short(x: float) -> str:
+    """Two or three digits, never an exponent."""
+    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}" if x >= 10 else f"{x:.2g}"
+
+
 def first_calls(cells: dict[str, Any]) -> Table:
     """What every contender costs before its second call."""
     table = Table(
@@ -147,9 +152,9 @@ def main(
         base = next((ms for ms in timed if ms), None)
         texts = []
         for name, cell in cells.items():
-            text = "" if "median_ms" not in cell else f"{cell['median_ms']:.3g}"
+            text = "" if "median_ms" not in cell else short(cell["median_ms"])
             if text and base:
-                text += f" ({cell['median_ms'] / base:.2g}×)"
+                text += f" ({short(cell['median_ms'] / base)}×)"
             texts.append(text)
             for why in ("missing", "failed"):
                 if cell.get(why):

@@ -1,0 +1,91 @@
+"""Lists so long that they are ranked and added up by other means than short ones."""
+
+import jax
+import numpy as np
+import pytest
+from cases import CASES, POLICIES, metrics
+from test_brute_force import compare
+
+import jax_rank_metrics as jrm
+
+
+def draw(rng, items, lists=3):
+    """Distinct scores, padding, and graded labels of which one list's are not whole."""
+    labels = rng.integers(-1, 4, (lists, items)).astype(np.float32)
+    labels[-1] /= 2
+    scores = rng.permuted(np.broadcast_to(np.arange(items), labels.shape), axis=-1)
+    mask = rng.random(labels.shape) > 0.1
+    return labels, (scores - items // 2).astype(np.float32), mask
+
+
+@pytest.mark.parametrize(
+    "ties, whole", [("stable", True), ("expected", False)], ids=["whole", "halves"]
+)
+def test_long_lists_equal_loops(rng, ties, whole):
+    """Counted ideal orders, sums by parts, tops by blocks and what is left of them."""
+    labels, scores, mask = (x[: 2 if whole else 3] for x in draw(rng, 700))
+    ks = (1, 2, None)
+    cases = {n: c for n, c in CASES.items() if c.closed_form}
+    ranking = jrm.rank(labels, scores, mask, ties=ties)
+    found = jrm.measure(metrics(ks, ties), ranking)
+    for name, case in cases.items():
+        compare(found[name], case, (labels, scores, mask, None), "stable", ks)
+    cut = {n: c for n, c in cases.items() if c.has_k}
+    found = jrm.measure(
+        metrics((1, 2), ties, cut), jrm.rank(labels, scores, mask, k=2, ties=ties)
+    )
+    for name, case in cut.items():
+        compare(found[name], case, (labels, scores, mask, None), "stable", (1, 2))
+
+
+def test_padding_of_long_lists_changes_nothing(rng):
+    """Whatever the parts that a long list is cut into, bit for bit."""
+    labels, scores, mask = draw(rng, 700)
+    names = ("ndcg", "dcg", "map", "mrr", "ndcg@5", "rprec")
+    found = jrm.evaluate(names, labels, scores, mask)
+    more = [(0, 0), (0, 333)]
+    wide = [np.pad(x, more, constant_values=np.nan) for x in (labels, scores)]
+    wider = jrm.evaluate(names, *wide, np.pad(mask, more))
+    for name, state in found.items():
+        np.testing.assert_array_equal(wider[name].compute(), state.compute(), name)
+
+
+@pytest.mark.parametrize("distinct", [2, 300], ids=["few-scores", "some-ties"])
+def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
+    """The top of long lists, with ties inside blocks, across them and across the cut."""
+    items, key = 5003, jax.random.key(3)
+    labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
+    scores = rng.integers(0, distinct, labels.shape).astype(np.float32)
+    scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
+    scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
+    mask = rng.random(labels.shape) > 0.2
+    mask[2] = rng.random(items) < 0.001
+    for ties in POLICIES:
+        own = {"ties": ties, "key": key if ties == "random" else None}
+        found = jrm.rank(labels, scores, mask, k=12, **own)
+        with lowering("sort"):
+            expected = jrm.rank(labels, scores, mask, k=12, **own)
+        for one, other in zip(
+            (found.ranked.labels, found.ranked.exists, found.length),
+            (expected.ranked.labels, expected.ranked.exists, expected.length),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, other, str(ties))
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in-order", "shuffled"])
+def test_packed_lists_of_any_length(rng, shuffled):
+    """However many lists there are, and so however few bits are left for their items."""
+    labels, scores, _ = draw(rng, 700)
+    ids = np.repeat(np.arange(3, dtype=np.int32), 700)
+    flat = [labels.reshape(-1), scores.reshape(-1), ids]
+    if shuffled:
+        order = rng.permutation(ids.size)
+        flat = [x[order] for x in flat]
+    expected = jrm.ndcg.per_list(labels, scores, k=(3, None)).values
+    for number in (3, 2**20, 2**22):
+        found = jrm.ndcg.per_list(
+            *flat[:2], segment_ids=flat[2], num_segments=number, k=(3, None)
+        )
+        np.testing.assert_allclose(found.values[:3], expected, rtol=1e-6)
+        assert not found.defined[3:].any()
