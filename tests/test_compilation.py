@@ -198,9 +198,9 @@ PLATFORMS = ("cpu", "cuda", "tpu")
         (None, (1, 10)),
         (None, (1, 10, None)),
         ("random", (1, 10)),
-        ("random", (1, None)),
-        ("best", (1, 10)),
-        ("stable", (1, None)),
+        pytest.param("random", (1, None), marks=pytest.mark.long),
+        pytest.param("best", (1, 10), marks=pytest.mark.long),
+        pytest.param("stable", (1, None), marks=pytest.mark.long),
     ],
     ids=str,
 )

@@ -203,6 +203,20 @@ def wait_for(processes):
             process.wait()
 
 
+def with_a_name():
+    """What goes before a command where this machine's name leads to no address.
+
+    JAX's processes find each other by it, even if all of them are here.
+    """
+    try:
+        socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        named = 'hostname localhost && exec "$@"'
+        own = ["unshare", "--user", "--map-root-user", "--uts"]
+        return [*own, "sh", "-c", named, "sh"]
+    return []
+
+
 @pytest.fixture(scope="module")
 def of_processes(data, tmp_path_factory):
     """What two processes of two devices each find together, from uneven shares."""
@@ -219,7 +233,7 @@ def of_processes(data, tmp_path_factory):
         ):
             processes.append(
                 subprocess.Popen(
-                    [sys.executable, WORKER, *map(str, arguments)],
+                    [*with_a_name(), sys.executable, WORKER, *map(str, arguments)],
                     env=environment,
                     stdout=out,
                     stderr=err,

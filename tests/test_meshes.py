@@ -86,7 +86,15 @@ def test_every_metric_of_global_arrays(kind, data):
 
 
 @KINDS
-@pytest.mark.parametrize("ties", ["expected", "random", "stable", "best", "worst"])
+@pytest.mark.parametrize(
+    "ties",
+    [
+        "random",
+        "best",
+        *(pytest.param(t, marks=pytest.mark.long) for t in ("expected", "stable")),
+        pytest.param("worst", marks=pytest.mark.long),
+    ],
+)
 def test_every_policy_of_global_arrays(kind, ties, data):
     """The shallow cut, where Explicit meshes take the top-k of each device's lists."""
     key = jax.random.key(3) if ties == "random" else None
