@@ -62,7 +62,7 @@ class Worker:
 
     def prepare(self, work: Workload) -> dict[str, Any]:
         """Makes ready for a workload, with one call that is not counted."""
-        return self.ask(workload=dataclasses.asdict(work), shape=work.shape)
+        return self.ask(workload=dataclasses.asdict(work))
 
     def alive(self) -> bool:
         """Whether the process has not died of what it was asked."""

@@ -31,7 +31,7 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     if work.task == "eager":
         return lambda: jax.block_until_ready(jrm.ndcg(**arrays, k=10))
 
-    def states(labels: jax.Array, scores: jax.Array, mask: jax.Array | None) -> Any:
+    def states(labels: jax.Array, scores: jax.Array, mask: Any = None) -> Any:
         names = {
             "ndcg@10": ("ndcg@10",),
             "five@10": (
@@ -55,14 +55,7 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         ranking = jrm.rank_catalog(queries, items, relevant, k=100)
         return jrm.ndcg.of(ranking, k=100).mean().compute()
 
-    call = {"packed": packed, "catalog": catalog}.get(work.task)
-    if call is None:
-        run = jax.jit(states)
-        mask = arrays.get("mask")
-        return lambda: jax.block_until_ready(
-            run(arrays["labels"], arrays["scores"], mask)
-        )
-    run = jax.jit(call)
+    run = jax.jit({"packed": packed, "catalog": catalog}.get(work.task, states))
     return lambda: jax.block_until_ready(run(**arrays))
 
 

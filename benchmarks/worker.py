@@ -39,7 +39,8 @@ def main() -> None:
         task = json.loads(line)
         try:
             if "workload" in task:
-                work = Workload(**task["workload"] | {"shape": tuple(task["shape"])})
+                own = task["workload"]
+                work = Workload(**own | {"shape": tuple(own["shape"])})
                 call = CONTENDERS[name](work, work.data())
                 begin = time.perf_counter()
                 if call is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 
 SHAPES = ((4096, 100), (1024, 1000), (64, 100_000))
-FIVE = ("ndcg", "precision", "recall", "mrr", "hit_rate")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -291,9 +291,8 @@ class _Source(NamedTuple):
             labels = _put(labels, place, self.judged.labels)
         if key is not None:
             key = jax.random.fold_in(key, number)
-        hashed, bits = self.policy.ties is None, None
-        if not hashed:
-            bits = self.policy.bits(block.scores, key)
+        hashed = self.policy.ties is None
+        bits = None if hashed else self.policy.bits(block.scores, key)
         scores, exists, first = block.scores, block.exists, block.first
         return block, Scored(scores, exists, labels, bits, first, None, hashed)
 

@@ -656,13 +656,17 @@ def _as_one(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     """A sort by two keys and of nothing else."""
     with jax.enable_x64(True):
         wide = lax.sort((first.astype(jnp.int64) << 32) | _unsigned(second))
-        second = (wide & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min
-        return (wide >> 32).astype(jnp.int32), second.astype(jnp.int32)
+        return (wide >> 32).astype(jnp.int32), _signed(wide)
 
 
 def _unsigned(key: jax.Array) -> jax.Array:
     # The same order from 0 on, as 64 bits.
     return key.astype(jnp.int64) - jnp.iinfo(jnp.int32).min
+
+
+def _signed(wide: jax.Array) -> jax.Array:
+    # The key again, from the low half.
+    return ((wide & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min).astype(jnp.int32)
 
 
 def _in_segments(starts: jax.Array) -> Callable[..., tuple[jax.Array, ...]]:
@@ -680,13 +684,13 @@ def _in_segments(starts: jax.Array) -> Callable[..., tuple[jax.Array, ...]]:
             wide = (ids.astype(jnp.int64) << 32) | _unsigned(key)
             wide = lax.sort((wide << bits) | place)
             place = (wide & ((1 << bits) - 1)).astype(jnp.int32)
-            key = ((wide >> bits) & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min
+            key = _signed(wide >> bits)
         place = start + place
-        return ids, key.astype(jnp.int32), *(take(x, place) for x in payload)
+        return ids, key, *(take(x, place) for x in payload)
 
     def sort(ids: jax.Array, *operands: jax.Array) -> tuple[jax.Array, ...]:
         place = lax.iota(jnp.int32, ids.shape[0]) - jnp.take(starts, ids, mode="clip")
-        other = (place < 0) | (place >> max(bits, 0) > 0)
+        other = (place < 0) | (place >> bits > 0)
         other = anywhere(other, ids[1:] < ids[:-1])
         return lax.cond(other, _one_by_one(2), together, ids, *operands)
 

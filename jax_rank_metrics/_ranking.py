@@ -193,28 +193,22 @@ class Ranking:
 
     def group(self, relevance_threshold: Number) -> Group:
         """Tied and relevant items around every rank."""
-        if self.groups is not None:
-            return self._tied_group(relevance_threshold)
         relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
-        before = self.ranked.axis.running_sum(relevant) - relevant
-        one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
-        return Group(*(x.astype(self.dtype) for x in (one, none, relevant, before)))
-
-    def _tied_group(self, relevance_threshold: Number) -> Group:
-        assert self.groups is not None
-        ranked, pool = (
-            items.relevant(relevance_threshold).astype(jnp.int32)
-            for items in (self.ranked, self._pool())
-        )
-        inside, before = self.groups.count(ranked, pool)
-        counted = (self.groups.size, self.groups.place(), inside, before)
+        if self.groups is None:
+            before = self.ranked.axis.running_sum(relevant) - relevant
+            one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
+            counted = (one, none, relevant, before)
+        else:
+            pool = self._pool().relevant(relevance_threshold).astype(jnp.int32)
+            inside, before = self.groups.count(relevant, pool)
+            counted = (self.groups.size, self.groups.place(), inside, before)
         return Group(*(x.astype(self.dtype) for x in counted))
 
     def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""
         if not isinstance(self.groups, TieGroups):
             return self.ranked.relevant(relevance_threshold).astype(self.dtype)
-        group = self._tied_group(relevance_threshold)
+        group = self.group(relevance_threshold)
         return group.relevant / jnp.maximum(group.size, 1)
 
     def sum_to(self, x: jax.Array, ks: Sequence[Cut]) -> jax.Array:
@@ -280,7 +274,7 @@ class Ranking:
             until = self.ranked.axis.running_sum(relevant)
             here, missed = (relevant == 1) & (until == 1), until == 0
             return here.astype(self.dtype), missed.astype(self.dtype)
-        group = self._tied_group(relevance_threshold)
+        group = self.group(relevance_threshold)
         # None of the group was relevant so far: all its relevant items are left.
         left = jnp.maximum(group.size - group.place, 1)
         here = self.ranked.where_exist(jnp.minimum(group.relevant / left, 1))

@@ -1,5 +1,7 @@
 """How many relevant items the first ranks hold, and out of how many."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 
@@ -8,7 +10,7 @@ from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sums import ratio
-from jax_rank_metrics._types import Cutoffs, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Number
 
 
 @metric()
@@ -168,9 +170,7 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     """
     ranking.cutoffs(None)
     relevant = ranking.num_relevant(_threshold(relevance_threshold))
-    hits = ranking.over_ties(
-        lambda one: one.sum_to(one.relevant_at_rank(relevance_threshold), (relevant,))
-    )
+    hits = _hits(ranking, (relevant,), relevance_threshold)
     values = ratio(hits, relevant[..., None])
     return _binary(ranking, values, relevance_threshold, None)
 
@@ -179,7 +179,7 @@ def _threshold(value: Number) -> float:
     return _inputs.positive("relevance_threshold", value)
 
 
-def _hits(ranking: Ranking, ks: tuple[int | None, ...], threshold: Number) -> jax.Array:
+def _hits(ranking: Ranking, ks: Sequence[Cut], threshold: Number) -> jax.Array:
     threshold = _threshold(threshold)
     return ranking.over_ties(
         lambda one: one.sum_to(one.relevant_at_rank(threshold), ks)
