@@ -73,8 +73,7 @@ class Best(NamedTuple):
 
     def sum_to(self, discount_fn: Discount, ks: Sequence[int | None]) -> jax.Array:
         """Discounted sums over ranks 1..k, `[*lists, len(ks)]`."""
-        discounts = discount_fn(self.axis.ranks(self.values))
-        terms = self.values * discounts.astype(self.values.dtype)
+        terms = self.values * self.axis.multipliers(discount_fn, self.values)
         return self.axis.sum_to(jnp.where(self.values > 0, terms, 0), ks)
 
 
@@ -241,6 +240,18 @@ class Ranking:
             return self.groups.sum_at(x, at, ks, group)
         x = x * at(self.ranks(), group)
         return self.ranked.axis.sum_to(self.ranked.where_exist(x), ks)
+
+    def discounted_sum(
+        self, x: jax.Array, discount_fn: Discount, ks: Sequence[Cut]
+    ) -> jax.Array:
+        """`sum_to` of `x·discount_fn(rank)`."""
+        if isinstance(self.groups, JudgedGroups):
+
+            def at(rank: jax.Array, group: Group) -> jax.Array:
+                return discount_fn(rank).astype(rank.dtype)
+
+            return self.sum_at(x, at, ks)
+        return self.sum_to(x * self.ranked.axis.multipliers(discount_fn, x), ks)
 
     def first_at(
         self,

@@ -12,7 +12,10 @@ from jax import lax
 
 from jax_rank_metrics import _ordering
 from jax_rank_metrics._sums import total
-from jax_rank_metrics._types import Cut, Number, pytree
+from jax_rank_metrics._types import Cut, Discount, Number, pytree
+
+# As many ranks are a whole number of any processor's vectors, more than one.
+_WHOLE = 64
 
 
 @pytree()
@@ -31,6 +34,21 @@ class Rows:
             return self.given.astype(like.dtype)
         shape = (1,) * (like.ndim - 1) + like.shape[-1:]
         return lax.broadcasted_iota(like.dtype, shape, like.ndim - 1) + 1
+
+    def multipliers(self, discount_fn: Discount, like: jax.Array) -> jax.Array:
+        """A discount at every rank, in the shape and dtype of `ranks`.
+
+        At a rank it has the same bits however many there are, if they are 1, 2, …
+        """
+        if self.given is not None:
+            return discount_fn(self.ranks(like)).astype(like.dtype)
+        # Compilers work out a logarithm in one way where a loop goes by vectors, and in
+        # another where it is short, or at its end. So: whole vectors, and some of them.
+        items = like.shape[-1]
+        shape = (1,) * (like.ndim - 1) + (-(-items // _WHOLE) * _WHOLE,)
+        ranks = lax.broadcasted_iota(like.dtype, shape, like.ndim - 1) + 1
+        multipliers = discount_fn(ranks).astype(like.dtype)
+        return lax.optimization_barrier(multipliers)[..., :items]
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted."""

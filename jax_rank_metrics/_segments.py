@@ -10,7 +10,7 @@ from jax import lax
 
 from jax_rank_metrics import _ordering
 from jax_rank_metrics._sums import Digits, exponent
-from jax_rank_metrics._types import Cut, Number, pytree
+from jax_rank_metrics._types import Cut, Discount, Number, pytree
 
 
 @pytree("lists")
@@ -53,6 +53,10 @@ class Segments:
     def ranks(self, like: jax.Array) -> jax.Array:
         """Ranks in the dtype of `like`."""
         return self._rank().astype(like.dtype)
+
+    def multipliers(self, discount_fn: Discount, like: jax.Array) -> jax.Array:
+        """A discount at every rank, in the dtype of `like`."""
+        return discount_fn(self.ranks(like)).astype(like.dtype)
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted. Exact, so that no order matters."""

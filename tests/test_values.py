@@ -174,3 +174,27 @@ def test_discounts():
     close(jrm.log2_discount(ranks), [1, 1 / log2(3), 1 / 3])
     close(jrm.log_discount(2)(ranks), [1, 1 / log2(3), 1 / 3], rtol=1e-6)
     close(jrm.reciprocal_discount(ranks), [1, 1 / 2, 1 / 7])
+
+
+def log_discount_of_ones_own(ranks):
+    return 1 / jnp.log(1 + ranks)
+
+
+@pytest.mark.parametrize("discount_fn", [jrm.log2_discount, log_discount_of_ones_own])
+def test_the_discount_of_a_rank_has_the_same_bits_however_many_ranks_there_are(
+    discount_fn,
+):
+    # Of the lists of one relevant item each, that of list i is at rank i.
+    items = 100
+    labels = jnp.eye(items)
+    scores = jnp.broadcast_to(-jnp.arange(items, dtype=jnp.float32), labels.shape)
+    ks = (1, 6, 7, 10, 20, 47, 60, 90, 100, None)
+    whole = jrm.dcg.per_list(labels, scores, k=None, discount_fn=discount_fn).values
+    for k in ks:
+        depth = items if k is None else k
+        short = labels[:depth, :depth], scores[:depth, :depth]
+        for one in (
+            jrm.dcg.per_list(labels, scores, k=k, discount_fn=discount_fn).values,
+            jrm.dcg.per_list(*short, discount_fn=discount_fn).values,
+        ):
+            np.testing.assert_array_equal(one[:depth], whole[:depth], str(k))

@@ -15,7 +15,6 @@ from jax_rank_metrics._metric import metric
 from jax_rank_metrics._per_list import PerList
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._sums import exponent, ratio, scale
-from jax_rank_metrics._tie_groups import Group
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 PerItem = Callable[[Items], jax.Array]
@@ -137,12 +136,10 @@ def _gained(
 def _discounted(
     ranking: Ranking, gains: PerItem, discount_fn: Discount, ks: tuple[int | None, ...]
 ) -> jax.Array:
-    def discount(rank: jax.Array, group: Group) -> jax.Array:
-        return discount_fn(rank).astype(rank.dtype)
+    def read(one: Ranking) -> jax.Array:
+        return one.discounted_sum(one.mean_at_rank(_weighed(gains)), discount_fn, ks)
 
-    return ranking.over_ties(
-        lambda one: one.sum_at(one.mean_at_rank(_weighed(gains)), discount, ks)
-    )
+    return ranking.over_ties(read)
 
 
 def _gains(gain_fn: Gain) -> PerItem:
