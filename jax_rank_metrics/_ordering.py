@@ -37,6 +37,11 @@ TOP_K_SHARE = 0.25
 # Long lists are searched by the maxima of blocks of this many items.
 _BLOCK = 32
 
+# Up to this length, lists are searched by one maximum after the other on CPU: a top-k
+# there takes several times as long for an item of a short list as for one of a long one.
+# Older versions of XLA find maxima item by item, which takes longer still.
+_SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
+
 # Whole numbers up to this one are counted rather than sorted.
 _FEW = 16
 
@@ -419,29 +424,31 @@ def _place_in_list(ids: jax.Array) -> jax.Array:
 
 
 def _largest(x: jax.Array, depth: int, use_top_k: bool = False) -> jax.Array:
-    if use_top_k:
+    def by_top_k(x: jax.Array) -> jax.Array:
         return _top_k(x, depth)[0]
 
     def by_sort(x: jax.Array) -> jax.Array:
         # One integer operand is what every backend sorts best.
-        return _risen(lax.sort(_falling(x), dimension=-1), x.dtype)
+        return _risen(lax.sort(_falling(x), dimension=-1), x.dtype)[..., :depth]
 
     def by_counts(x: jax.Array) -> jax.Array:
-        other = (x > _FEW) | (x != jnp.floor(x))
-        return lax.cond(anywhere(other), by_sort, _counted, x)
+        most = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
+        counted = functools.partial(_counted, most=jnp.max(most, initial=0), depth=depth)
+        return lax.cond(anywhere(most > _FEW), choose, counted, x)
 
-    if not _devices.has_whole(x):
-        return by_sort(x)[..., :depth]
-    return lax.platform_dependent(x, cpu=by_counts, default=by_sort)[..., :depth]
+    choose = by_top_k if use_top_k else by_sort
+    if not _devices.has_whole(x) or (use_top_k and x.shape[-1] > _SHORT):
+        return choose(x)
+    return lax.platform_dependent(x, cpu=by_counts, default=choose)
 
 
-def _counted(x: jax.Array) -> jax.Array:
-    """Small whole numbers in falling order, 0 for those below.
+def _counted(x: jax.Array, most: jax.Array, depth: int) -> jax.Array:
+    """The `depth` largest of whole numbers up to `most`, descending, 0 for those below.
 
     The number at a rank is how many of 1, 2, … are reached by at least as many items.
     """
-    rank = lax.broadcasted_iota(jnp.int32, x.shape, x.ndim - 1) + 1
-    most = jnp.max(x, initial=0)
+    first = x[..., :depth]
+    rank = lax.broadcasted_iota(jnp.int32, first.shape, x.ndim - 1) + 1
 
     def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         number, sums = state
@@ -449,7 +456,7 @@ def _counted(x: jax.Array) -> jax.Array:
         return number + 1, sums + reached.astype(x.dtype)
 
     # Zeros and one, typed as the numbers are, which may differ between devices.
-    state = (jnp.minimum(most, 0) + 1, jnp.minimum(jnp.abs(x), 0))
+    state = (jnp.minimum(most, 0) + 1, jnp.minimum(jnp.abs(first), 0))
     return lax.while_loop(lambda state: state[0] <= most, add, state)[1]
 
 
@@ -574,8 +581,37 @@ def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
     # that slice, would hide it, and the whole list would be sorted. One barrier each:
     # XLA's partitioner aborts where one takes both results of a top-k.
-    top, indices = lax.top_k(x, depth)
-    return lax.optimization_barrier(top), lax.optimization_barrier(indices)
+    def default(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        top, indices = lax.top_k(x, depth)
+        return lax.optimization_barrier(top), lax.optimization_barrier(indices)
+
+    if x.shape[-1] > _SHORT:
+        return default(x)
+    cpu = functools.partial(_by_maxima, depth=depth)
+    return lax.platform_dependent(x, cpu=cpu, default=default)
+
+
+def _by_maxima(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    """`_plain_top_k` by one maximum after the other.
+
+    An item's key and place are one whole number, as a float64: unlike maxima of integers,
+    those of floats are found by vectors.
+    """
+    width = 1 << x.shape[-1].bit_length()  # a power of two, so that nothing is rounded
+    with jax.enable_x64(True):
+        place = lax.broadcasted_iota(jnp.float64, x.shape, x.ndim - 1)
+        number = float_key(x).astype(jnp.float64) * width - place
+
+        def step(above: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+            below = jnp.where(number < above[..., None], number, -jnp.inf)
+            best = jnp.max(below, axis=-1)
+            return best, best
+
+        above = _devices.varying_as(jnp.full(x.shape[:-1], jnp.inf), x)
+        best = lax.scan(step, above, None, length=depth)[1]
+        place = jnp.ceil(best / width) * width - best
+        indices = jnp.moveaxis(place, 0, -1).astype(jnp.int32)
+    return take(x, indices), indices
 
 
 def count(x: jax.Array) -> jax.Array:

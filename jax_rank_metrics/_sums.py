@@ -205,18 +205,18 @@ def _plain_total(x: jax.Array) -> Pair:
 
 
 def _total_by_parts(x: jax.Array) -> Pair:
-    rest = -x.shape[-1] % _PARTS
+    # What is left over comes first, and the parts are read where they are.
+    along = x.ndim - 1
+    size, rest = divmod(x.shape[along], _PARTS)
+    first = lax.slice_in_dim(x, x.shape[along] - rest, None, axis=along)
     zero = jnp.zeros((), x.dtype)
-    x = lax.pad(x, zero, [*[(0, 0, 0)] * (x.ndim - 1), (0, rest, 0)])
-    x = x.reshape((*x.shape[:-1], _PARTS, x.shape[-1] // _PARTS))
+    first = lax.pad(first, zero, [*[(0, 0, 0)] * along, (0, size - rest, 0)])
 
     def add(number: jax.Array, total: Pair) -> Pair:
-        part = lax.dynamic_index_in_dim(x, number, x.ndim - 2, keepdims=False)
+        part = lax.dynamic_slice_in_dim(x, number * size, size, axis=along)
         return total + Pair.of(part)
 
-    zeros = jnp.zeros((*x.shape[:-2], x.shape[-1]), x.dtype)
-    zeros = _devices.varying_as(Pair.of(zeros), x)
-    return lax.fori_loop(0, _PARTS, add, zeros).sum((x.ndim - 2,))
+    return lax.fori_loop(0, _PARTS, add, Pair.of(first)).sum((along,))
 
 
 def integer_like(dtype: jnp.dtype) -> jnp.dtype:
