@@ -433,7 +433,9 @@ def _largest(x: jax.Array, depth: int, use_top_k: bool = False) -> jax.Array:
 
     def by_counts(x: jax.Array) -> jax.Array:
         most = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
-        counted = functools.partial(_counted, most=jnp.max(most, initial=0), depth=depth)
+        counted = functools.partial(
+            _counted, most=jnp.max(most, initial=0), depth=depth
+        )
         return lax.cond(anywhere(most > _FEW), choose, counted, x)
 
     choose = by_top_k if use_top_k else by_sort

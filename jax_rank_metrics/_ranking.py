@@ -181,27 +181,29 @@ class Ranking:
         if not isinstance(groups, TieGroups):
             return read(self)
         one = dataclasses.replace(self, groups=None)
-        return groups.if_tied(lambda: read(self), lambda: read(one))
+        return groups.if_tied(self.pool, lambda: read(self), lambda: read(one))
 
     def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""
         ranked = of(self.ranked)
         if not isinstance(self.groups, TieGroups):
             return ranked
-        return self.groups.mean(ranked, of(self._pool()))
+        return self.groups.mean(ranked, of, self._pool())
 
     def group(self, relevance_threshold: Number) -> Group:
         """Tied and relevant items around every rank."""
-        relevant = self.ranked.relevant(relevance_threshold).astype(jnp.int32)
+
+        def relevant(items: Items[Any]) -> jax.Array:
+            return items.relevant(relevance_threshold).astype(jnp.int32)
+
+        ranked = relevant(self.ranked)
         if self.groups is None:
-            before = self.ranked.axis.running_sum(relevant) - relevant
-            one, none = jnp.ones_like(relevant), jnp.zeros_like(relevant)
-            counted = (one, none, relevant, before)
+            before = self.ranked.axis.running_sum(ranked) - ranked
+            one, none = jnp.ones_like(ranked), jnp.zeros_like(ranked)
+            group = Group(one, none, ranked, before)
         else:
-            pool = self._pool().relevant(relevance_threshold).astype(jnp.int32)
-            inside, before = self.groups.count(relevant, pool)
-            counted = (self.groups.size, self.groups.place(), inside, before)
-        return Group(*(x.astype(self.dtype) for x in counted))
+            group = self.groups.group(ranked, relevant, self._pool())
+        return Group(*(x.astype(self.dtype) for x in group))
 
     def relevant_at_rank(self, relevance_threshold: Number) -> jax.Array:
         """The probability that the item at every rank is relevant."""

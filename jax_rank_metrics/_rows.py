@@ -4,7 +4,9 @@ What a ranking needs, and nothing about metrics: formulas and tie groups reduce 
 these methods alone, so that they hold for every layout.
 """
 
+import dataclasses
 from collections.abc import Sequence
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,8 @@ from jax import lax
 from jax_rank_metrics import _ordering
 from jax_rank_metrics._sums import total
 from jax_rank_metrics._types import Cut, Discount, Number, pytree
+
+T = TypeVar("T")
 
 # As many ranks are a whole number of any processor's vectors, more than one.
 _WHOLE = 64
@@ -138,3 +142,22 @@ class Rows:
             return x[..., :k]
         k = k if isinstance(k, int) else self.spread(k).astype(x.dtype)
         return jnp.where(self.ranks(x) <= k, x, beyond)
+
+
+@dataclasses.dataclass(frozen=True)
+class SomeRows(Rows):
+    """Some of the lists, each a row.
+
+    Shapes:
+        rows: `[some]` int32, which ones, counted along all axes of lists.
+    """
+
+    rows: jax.Array = dataclasses.field(kw_only=True)
+
+    def of(self, lists: T) -> T:
+        """The same lists of a pytree of arrays `[*lists, items]`."""
+        return jax.tree.map(lambda x: x.reshape(-1, x.shape[-1])[self.rows], lists)
+
+    def spread(self, per_list: jax.Array) -> jax.Array:
+        """A number per list, of all lists, at the items of these."""
+        return per_list.reshape(-1)[self.rows][:, None]

@@ -139,7 +139,7 @@ def _rows_or_shards(
     ordered = _ordering.order(every, ties, lists.key, cut or items, axis_name)
 
     def beyond(last: jax.Array) -> Beyond:
-        return Beyond(TiedScores(lists.scores, given, last), axis, ordered.crosses)
+        return Beyond(TiedScores(lists.scores, last), axis, ordered.crosses)
 
     groups = TieGroups.of(
         ordered.keys,

@@ -1,5 +1,8 @@
 """Groups of tied items, and what is known of a group whatever the order inside it."""
 
+import dataclasses
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -8,23 +11,19 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _devices, _ordering
-from jax_rank_metrics._inputs import GivenItems
+from jax_rank_metrics._rows import Rows, SomeRows
 from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._sums import Digits, Pair, exponent, pair_total, ratio, total
 from jax_rank_metrics._types import Cut, pytree
 
 T = TypeVar("T")
 
-
-class Counts(NamedTuple):
-    """Of something counted over items, at every rank: integer arrays like the ranks."""
-
-    inside: jax.Array  # in the tie group of this rank
-    before: jax.Array  # in the groups ranked before that one
+# How many items of tied lists are looked at in one step on CPU.
+_ONE_LOOK = 65_536
 
 
 class Group(NamedTuple):
-    """Relevant items around every rank, `[*lists, ranks]` floats.
+    """Relevant items around every rank, `[*lists, ranks]`.
 
     Where the ranking is one definite order, every item is a group of its own.
     """
@@ -81,7 +80,7 @@ class TieGroups:
             return cls(first, axis, items, None)
         return cls(first, axis, items, beyond(ranked[..., -1:]))
 
-    def if_tied(self, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
+    def if_tied(self, pool: Any, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
         """`ties()`, or `no_ties()` where no item ties with another, which is quicker.
 
         Both must agree where nothing ties. Only a choice that every device makes for
@@ -93,7 +92,7 @@ class TieGroups:
             return ties()
         tied = [~self.first]
         if self.beyond is not None:
-            tied.append(self.beyond.may_be())
+            tied.append(self.beyond.may_be(pool))
         return lax.cond(_ordering.anywhere(*tied), ties, no_ties)
 
     @property
@@ -111,54 +110,72 @@ class TieGroups:
         ends = jnp.where(last, self._places() + 1, depth)
         return lax.cummin(ends, axis=along, reverse=True)
 
-    @property
-    def size(self) -> jax.Array:
-        """Items of the group, beyond the last rank too."""
+    def group(
+        self, ranked: jax.Array, of: Callable[[Any], jax.Array], pool: Any
+    ) -> Group:
+        """What `of(items)` counts around every rank, non-negative integers.
+
+        Args:
+            ranked: `of` the ranked items.
+            of: Counts each of some items.
+            pool: `Items`, read where a group reaches beyond the last rank.
+        """
+        inside, before = self._count(ranked)
         size = self.end - self.start
-        return size if self.beyond is None else self._put(size, self.beyond.size())
+        if self.beyond is not None:
 
-    def place(self) -> jax.Array:
-        """Items of the group before every rank: 0, 1, …"""
-        return self._places() - self.start
+            def count(items: Any, tied: jax.Array) -> tuple[jax.Array, jax.Array]:
+                counted = jnp.where(tied, of(items), 0)
+                return items.axis.sum(tied), items.axis.sum(counted)
 
-    def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
-        """Sums of non-negative integers over groups; `pool` holds them for every item."""
+            across = self.beyond.read(pool, count)
+            size, inside = map(self._put, (size, inside), across)
+        return Group(size, self._places() - self.start, inside, before)
+
+    def mean(
+        self, ranked: jax.Array, of: Callable[[Any], jax.Array], pool: Any
+    ) -> jax.Array:
+        """Means of non-negative floats over groups, the same however ranks are cut.
+
+        Args as for `group`.
+        """
+        digits = Digits.for_items(self.items, ranked.dtype)
+        info = jnp.finfo(ranked.dtype)
+        least, bound = info.minexp - 1, info.maxexp - info.minexp + 2
+        scale = self.axis.group_max(
+            exponent(ranked) - least, self.start, self.end, bound
+        )
+        sums = [self._count(x)[0] for x in digits.split(ranked, scale + least)]
+        size = self.end - self.start
+        if self.beyond is not None:
+
+            def add(items: Any, tied: jax.Array) -> list[jax.Array]:
+                x = jnp.where(tied, of(items), 0)
+                scale = items.axis.max(exponent(x) - least)
+                parts = digits.split(x, scale[..., None] + least)
+                return [items.axis.sum(y) for y in (tied, *parts)] + [scale]
+
+            *counted, across = self.beyond.read(pool, add)
+            size, *sums = map(self._put, (size, *sums), counted)
+            scale = self._put(scale, across)
+        return digits.join(sums, size.astype(ranked.dtype), scale + least)
+
+    def _count(self, ranked: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Sums of non-negative integers: in the group, and before it."""
         running = self.axis.running_sum(ranked)
         # Integers, so that a difference of running totals is exact.
         before = _ordering.take(running - ranked, self.start)
-        inside = _ordering.take(running, self.end - 1) - before
-        if self.beyond is not None:
-            inside = self._put(inside, self.beyond.sum(pool))
-        return Counts(inside, before)
-
-    def mean(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
-        """Means of non-negative floats over groups, the same however ranks are cut."""
-        digits = Digits.for_items(self.items, pool.dtype)
-        scale = self._exponent(ranked, pool)
-        across = scale[..., -1:]  # the last rank's group is the one that crosses
-        splits = zip(
-            digits.split(ranked, scale), digits.split(pool, across), strict=True
-        )
-        sums = [self.count(*split).inside for split in splits]
-        return digits.join(sums, self.size.astype(pool.dtype), scale)
-
-    def _exponent(self, ranked: jax.Array, pool: jax.Array) -> jax.Array:
-        """Of the largest float of each group."""
-        info = jnp.finfo(ranked.dtype)
-        least, bound = info.minexp - 1, info.maxexp - info.minexp + 2
-        largest = self.axis.group_max(
-            exponent(ranked) - least, self.start, self.end, bound
-        )
-        if self.beyond is not None:
-            largest = self._put(largest, self.beyond.max(exponent(pool) - least))
-        return largest + least
+        return _ordering.take(running, self.end - 1) - before, before
 
     def _places(self) -> jax.Array:
         return lax.broadcasted_iota(jnp.int32, self.first.shape, self.first.ndim - 1)
 
     def _put(self, at_rank: jax.Array, across: jax.Array) -> jax.Array:
         """`at_rank`, with what was counted over the pool at the ranks of its group."""
+        assert self.beyond is not None
         crosses = self.end == self.first.shape[-1]
+        if self.beyond.crosses is not None:
+            crosses = crosses & self.beyond.crosses[..., None]
         return jnp.where(crosses, across[..., None], at_rank)
 
 
@@ -176,43 +193,93 @@ class Beyond:
     axis: Any
     crosses: jax.Array | None = None
 
-    def may_be(self) -> jax.Array:
+    def may_be(self, pool: Any) -> jax.Array:
         """Whether the group may reach beyond the last rank, or hold several, `[*lists]`."""
-        return self.size() > 1 if self.crosses is None else self.crosses
+        if self.crosses is not None:
+            return self.crosses
+        return self.read(pool, lambda items, tied: items.axis.sum(tied)) > 1
 
-    def size(self) -> jax.Array:
-        """How many items the group holds, `[*lists]` int32."""
-        return self.axis.sum(self._tied())
+    def read(self, pool: Any, of: Callable[[Any, jax.Array], T]) -> T:
+        """`of(items, tied)` of the pool, a pytree of integers `[*lists]`.
 
-    def sum(self, pool: jax.Array) -> jax.Array:
-        """The total of the group's items, `[*lists]`."""
-        return self.axis.sum(jnp.where(self._tied(), pool, 0))
+        Only that of lists whose group reaches beyond the last rank is of use.
+        """
+        items = dataclasses.replace(pool, axis=self.axis)
 
-    def max(self, pool: jax.Array) -> jax.Array:
-        """Their largest, `[*lists]`, of what is not below 0."""
-        return self.axis.max(jnp.where(self._tied(), pool, 0))
+        def of_all() -> T:
+            tied = self.tied
+            return of(items, tied.find(items) if isinstance(tied, TiedScores) else tied)
 
-    def _tied(self) -> jax.Array:
-        return self.tied.find() if isinstance(self.tied, TiedScores) else self.tied
+        if not isinstance(self.tied, TiedScores) or self.crosses is None:
+            return of_all()
+        scores = self.tied.scores
+        few = scores.size <= _ONE_LOOK
+        if few or not isinstance(self.axis, Rows) or not _devices.has_whole(scores):
+            return of_all()
+        some = functools.partial(self._of_some, self.tied, self.crosses, items, of)
+        return lax.platform_dependent(cpu=some, default=of_all)
+
+    @staticmethod
+    def _of_some(
+        scores: "TiedScores",
+        crosses: jax.Array,
+        pool: Any,
+        of: Callable[[Any, jax.Array], T],
+    ) -> T:
+        """As `read`, a few lists at a time, and of those that are of use alone."""
+        number = math.prod(crosses.shape)
+        several = min(max(_ONE_LOOK // scores.scores.shape[-1], 1), number)
+        # Places among the lists that are of use, and these lists in that order.
+        use = crosses.reshape(-1)
+        place = jnp.where(use, jnp.cumsum(use, dtype=jnp.int32) - 1, number)
+        order = (
+            jnp.zeros_like(place)
+            .at[place]
+            .set(lax.iota(jnp.int32, number), mode="drop")
+        )
+
+        def look(begin: jax.Array) -> T:
+            axis = SomeRows(rows=lax.dynamic_slice_in_dim(order, begin, several))
+            some = dataclasses.replace(pool, arrays=axis.of(pool.arrays), axis=axis)
+            return of(some, axis.of(scores).find(some))
+
+        def step(state: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
+            begin, found = state
+            # At the end both slices are moved back alike, over what is there already.
+            found = jax.tree.map(
+                lambda x, more: lax.dynamic_update_slice_in_dim(x, more, begin, 0),
+                found,
+                look(begin),
+            )
+            return begin + several, found
+
+        # Typed like what is looked at, which may differ between devices.
+        left = _ordering.count(use)
+        begin = jnp.zeros_like(left)
+        found = jax.tree.map(
+            lambda x: jnp.zeros(number, x.dtype), jax.eval_shape(look, begin)
+        )
+        found = _devices.varying_as(found, (scores.scores, pool.arrays))
+        found = lax.while_loop(lambda state: state[0] < left, step, (begin, found))[1]
+        place = jnp.minimum(place, number - 1).reshape(crosses.shape)
+        return jax.tree.map(lambda x: x[place], found)
 
 
 @pytree()
 class TiedScores:
-    """Items that tie with a rank, found where they are asked for and not before.
+    """The items of a pool that tie with a rank, found where they are asked for.
 
     Shapes:
         scores: `[*lists, pool]` as they were passed.
-        items: The same shape.
         key: `[*lists, 1]`, of the rank.
     """
 
     scores: jax.Array
-    items: GivenItems
     key: jax.Array
 
-    def find(self) -> jax.Array:
+    def find(self, pool: Any) -> jax.Array:
         """`[*lists, pool]` bool."""
-        every = _ordering.Given(self.scores, self.items).read()
+        every = _ordering.Given(self.scores, pool.arrays).read()
         return (every.keys == self.key) & every.exists
 
 
@@ -233,13 +300,16 @@ class JudgedGroups:
     start: jax.Array
     size: jax.Array
 
-    def count(self, ranked: jax.Array, pool: jax.Array) -> Counts:
-        """As `TieGroups.count`; what is not judged counts nothing."""
-        return self.near.count(ranked, ranked)
+    def group(
+        self, ranked: jax.Array, of: Callable[[Any], jax.Array], pool: Any
+    ) -> Group:
+        """As `TieGroups.group`; what is not judged counts nothing.
 
-    def place(self) -> jax.Array:
-        """The first place of the group; the others follow in `sum_at`."""
-        return jnp.zeros_like(self.start)
+        The place is the first of the group; the others follow in `sum_at`.
+        """
+        _, place, inside, before = self.near.group(ranked, of, pool)
+        size, place = self.size, jnp.zeros_like(place)
+        return Group(size, place, inside, before)
 
     def sum_at(
         self,

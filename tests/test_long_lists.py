@@ -1,5 +1,7 @@
 """Lists so long that they are ranked and added up by other means than short ones."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from cases import CASES, POLICIES, metrics
 from test_brute_force import compare
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import _tie_groups
 
 
 def draw(rng, items, lists=3):
@@ -89,3 +92,44 @@ def test_packed_lists_of_any_length(rng, shuffled):
         )
         np.testing.assert_allclose(found.values[:3], expected, rtol=1e-6)
         assert not found.defined[3:].any()
+
+
+@pytest.mark.parametrize(
+    "how, tied",
+    [("plain", "one"), ("plain", "some"), ("plain", "all")]
+    + [("vmap", "some"), ("shard_map", "some")],
+)
+def test_ties_across_the_cut_are_looked_up_a_few_lists_at_a_time(
+    rng, monkeypatch, how, tied
+):
+    """Whichever lists have them: the same as from a ranking of all items."""
+    monkeypatch.setattr(_tie_groups, "_ONE_LOOK", 5 * 37)
+    lists = (8, 7, 37)  # a shape of no other test, since compiled calls are kept
+    labels = rng.integers(-1, 4, lists).astype(np.float32)
+    weights = rng.integers(0, 3, lists) / 2 + 0.25
+    scores = rng.permuted(np.broadcast_to(np.arange(37.0), lists), axis=-1)
+    crosses = {"one": 0, "some": 0.4, "all": 1}[tied] > rng.random((8, 7))
+    crosses[5, 3] |= tied == "one"
+    scores = np.where(crosses[..., None], scores // 9, scores).astype(np.float32)
+
+    measured = metrics((3, 6), "expected", {n: c for n, c in CASES.items() if c.has_k})
+
+    def of(labels, scores, weights, k=None):
+        ranking = jrm.rank(labels, scores, weights=weights, k=k, ties="expected")
+        found = jrm.measure(measured, ranking)
+        return {name: each.values for name, each in found.items()}
+
+    of_cut = functools.partial(of, k=6)
+
+    arrays = labels, scores, weights.astype(np.float32)
+    expected = of(*arrays)
+    if how == "vmap":
+        of_cut = jax.vmap(of_cut)
+    if how == "shard_map":
+        auto = (jax.sharding.AxisType.Auto,)
+        mesh = jax.make_mesh((8,), ("lists",), axis_types=auto)
+        spec = jax.sharding.PartitionSpec("lists")
+        of_cut = jax.shard_map(of_cut, mesh=mesh, in_specs=spec, out_specs=spec)
+    for name, found in jax.jit(of_cut)(*arrays).items():
+        rtol = 3e-7 if how == "vmap" else 0
+        np.testing.assert_allclose(found, expected[name], rtol, err_msg=name)
