@@ -583,10 +583,13 @@ def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
     # that slice, would hide it, and the whole list would be sorted. One barrier each:
     # XLA's partitioner aborts where one takes both results of a top-k.
-    def default(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        top, indices = lax.top_k(x, depth)
-        return lax.optimization_barrier(top), lax.optimization_barrier(indices)
+    top, indices = lax.top_k(x, depth)
+    return lax.optimization_barrier(top), lax.optimization_barrier(indices)
 
+
+def _quick_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    """`_top_k` where it is always looked at, and so worth more to compile."""
+    default = functools.partial(_top_k, depth=depth)
     if x.shape[-1] > _SHORT:
         return default(x)
     cpu = functools.partial(_by_maxima, depth=depth)
@@ -594,7 +597,7 @@ def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
 
 
 def _by_maxima(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
-    """`_plain_top_k` by one maximum after the other.
+    """`_top_k` by one maximum after the other.
 
     An item's key and place are one whole number, as a float64: unlike maxima of integers,
     those of floats are found by vectors.
@@ -769,7 +772,7 @@ def _top_indices(
     every = items.read()
     levels = policy.levels(every)
     first = levels[0].digits()[0]
-    top, indices = _top_k(first, min(depth + 1, first.shape[-1]))
+    top, indices = _quick_top_k(first, min(depth + 1, first.shape[-1]))
     beyond, top, indices = top[..., depth:], top[..., :depth], indices[..., :depth]
 
     # `top_k` leaves equal digits in index order. Look further only where that may be
