@@ -1,9 +1,10 @@
 """Gains and discounts of the cumulated-gain metrics.
 
 A gain maps labels to how much a relevant item is worth; it must not be negative. A
-discount maps ranks 1, 2, … to *multipliers*. Any callable on arrays will do; these are
-the ones with names. They are static under `jax.jit`: pass a named function rather than a
-fresh lambda, or every call compiles again.
+discount maps ranks 1, 2, … to *multipliers*, each for itself: it may be asked for ranks
+beyond the end of a list. Any callable on arrays will do; these are the ones with names.
+They are static under `jax.jit`: pass a named function rather than a fresh lambda, or
+every call compiles again.
 """
 
 import dataclasses

@@ -250,7 +250,7 @@ class Ranking:
         if isinstance(self.groups, JudgedGroups):
 
             def at(rank: jax.Array, group: Group) -> jax.Array:
-                return discount_fn(rank).astype(rank.dtype)
+                return jnp.asarray(discount_fn(rank), rank.dtype)
 
             return self.sum_at(x, at, ks)
         return self.sum_to(x * self.ranked.axis.multipliers(discount_fn, x), ks)

@@ -1,7 +1,7 @@
 """How the items of lists lie in arrays, and how to reduce over a list.
 
-What a ranking needs, and nothing about metrics: formulas and tie groups reduce through
-these methods alone, so that they hold for every layout.
+What a ranking needs, and of metrics no more than their discounts: formulas and tie
+groups reduce through these methods alone, so that they hold for every layout.
 """
 
 import dataclasses
@@ -18,8 +18,22 @@ from jax_rank_metrics._types import Cut, Discount, Number, pytree
 
 T = TypeVar("T")
 
-# As many ranks are a whole number of any processor's vectors, more than one.
+# A whole number of the vectors of any processor, and enough of them for a loop.
 _WHOLE = 64
+
+
+def _multipliers(discount_fn: Discount, ranks: int, dtype: jnp.dtype) -> jax.Array:
+    """The discounts of ranks 1, 2, …, `[ranks]`.
+
+    Compilers work out a logarithm in one way where a loop goes by vectors, and in
+    another where it is short, unrolled or at its end. So: whole vectors, and then a slice
+    from a place that they do not know, or they would work out that slice alone.
+    """
+    whole = max(-(-ranks // _WHOLE), 1) * _WHOLE
+    multipliers = jnp.asarray(discount_fn(lax.iota(dtype, whole) + 1), dtype)
+    multipliers = lax.optimization_barrier(jnp.broadcast_to(multipliers, (whole,)))
+    first = lax.optimization_barrier(jnp.zeros((), jnp.int32))
+    return lax.dynamic_slice(multipliers, (first,), (ranks,))
 
 
 @pytree()
@@ -42,17 +56,17 @@ class Rows:
     def multipliers(self, discount_fn: Discount, like: jax.Array) -> jax.Array:
         """A discount at every rank, in the shape and dtype of `ranks`.
 
-        At a rank it has the same bits however many there are, if they are 1, 2, …
+        At a rank it has the same bits however many ranks there are, and wherever they
+        are in lists that hold as many items as the rank or more.
         """
-        if self.given is not None:
-            return discount_fn(self.ranks(like)).astype(like.dtype)
-        # Compilers work out a logarithm in one way where a loop goes by vectors, and in
-        # another where it is short, or at its end. So: whole vectors, and some of them.
         items = like.shape[-1]
-        shape = (1,) * (like.ndim - 1) + (-(-items // _WHOLE) * _WHOLE,)
-        ranks = lax.broadcasted_iota(like.dtype, shape, like.ndim - 1) + 1
-        multipliers = discount_fn(ranks).astype(like.dtype)
-        return lax.optimization_barrier(multipliers)[..., :items]
+        first = _multipliers(discount_fn, items, like.dtype)
+        if self.given is None:
+            return first.reshape((1,) * (like.ndim - 1) + (items,))
+        ranks = self.ranks(like)
+        beyond = jnp.asarray(discount_fn(ranks), like.dtype)
+        place = jnp.clip(self.given - 1, 0, max(items - 1, 0))
+        return jnp.where(ranks <= items, first[place], beyond)
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted."""
@@ -154,8 +168,8 @@ class SomeRows(Rows):
 
     rows: jax.Array = dataclasses.field(kw_only=True)
 
-    def of(self, lists: T) -> T:
-        """The same lists of a pytree of arrays `[*lists, items]`."""
+    def take(self, lists: T) -> T:
+        """These lists of a pytree of arrays `[*lists, items]`."""
         return jax.tree.map(lambda x: x.reshape(-1, x.shape[-1])[self.rows], lists)
 
     def spread(self, per_list: jax.Array) -> jax.Array:

@@ -56,7 +56,7 @@ class Segments:
 
     def multipliers(self, discount_fn: Discount, like: jax.Array) -> jax.Array:
         """A discount at every rank, in the dtype of `like`."""
-        return discount_fn(self.ranks(like)).astype(like.dtype)
+        return jnp.asarray(discount_fn(self.ranks(like)), like.dtype)
 
     def sum(self, x: jax.Array) -> jax.Array:
         """Totals of the lists; bools are counted. Exact, so that no order matters."""

@@ -84,7 +84,7 @@ class TieGroups:
         """`ties()`, or `no_ties()` where no item ties with another, which is quicker.
 
         Both must agree where nothing ties. Only a choice that every device makes for
-        itself is worth its while.
+        itself is worth its while. `pool` as for `group`.
         """
         if self.beyond is not None and isinstance(self.beyond.axis, Shards):
             return ties()
@@ -113,11 +113,11 @@ class TieGroups:
     def group(
         self, ranked: jax.Array, of: Callable[[Any], jax.Array], pool: Any
     ) -> Group:
-        """What `of(items)` counts around every rank, non-negative integers.
+        """Tied items around every rank, and what they count, as integers.
 
         Args:
             ranked: `of` the ranked items.
-            of: Counts each of some items.
+            of: From `Items`, what each of them counts, 1 or 0 for "relevant".
             pool: `Items`, read where a group reaches beyond the last rank.
         """
         inside, before = self._count(ranked)
@@ -212,57 +212,58 @@ class Beyond:
 
         if not isinstance(self.tied, TiedScores) or self.crosses is None:
             return of_all()
-        scores = self.tied.scores
-        few = scores.size <= _ONE_LOOK
-        if few or not isinstance(self.axis, Rows) or not _devices.has_whole(scores):
+        tied, shape = self.tied, self.tied.scores.shape
+        # How many lists to look at in one step, if their number is known.
+        known = all(isinstance(size, int) for size in shape)
+        several = max(_ONE_LOOK // shape[-1], 1) if known else math.prod(shape[:-1])
+        if not known or several >= math.prod(shape[:-1]):
             return of_all()
-        some = functools.partial(self._of_some, self.tied, self.crosses, items, of)
+        if not isinstance(self.axis, Rows) or not _devices.has_whole(tied.scores):
+            return of_all()
+        some = functools.partial(_read_some, items, tied, self.crosses, of, several)
         return lax.platform_dependent(cpu=some, default=of_all)
 
-    @staticmethod
-    def _of_some(
-        scores: "TiedScores",
-        crosses: jax.Array,
-        pool: Any,
-        of: Callable[[Any, jax.Array], T],
-    ) -> T:
-        """As `read`, a few lists at a time, and of those that are of use alone."""
-        number = math.prod(crosses.shape)
-        several = min(max(_ONE_LOOK // scores.scores.shape[-1], 1), number)
-        # Places among the lists that are of use, and these lists in that order.
-        use = crosses.reshape(-1)
-        place = jnp.where(use, jnp.cumsum(use, dtype=jnp.int32) - 1, number)
-        order = (
-            jnp.zeros_like(place)
-            .at[place]
-            .set(lax.iota(jnp.int32, number), mode="drop")
-        )
 
-        def look(begin: jax.Array) -> T:
-            axis = SomeRows(rows=lax.dynamic_slice_in_dim(order, begin, several))
-            some = dataclasses.replace(pool, arrays=axis.of(pool.arrays), axis=axis)
-            return of(some, axis.of(scores).find(some))
+def _read_some(
+    pool: Any,
+    tied: "TiedScores",
+    crosses: jax.Array,
+    of: Callable[[Any, jax.Array], T],
+    several: int,
+) -> T:
+    """As `Beyond.read`, `several` lists at a time, and of those that cross alone."""
+    crossing = crosses.reshape(-1)
+    number = crossing.shape[0]
+    # Where a list stands among those that cross, and the lists in that order.
+    place = jnp.where(crossing, jnp.cumsum(crossing, dtype=jnp.int32) - 1, number)
+    lists = lax.iota(jnp.int32, number)
+    lists = jnp.zeros_like(place).at[place].set(lists, mode="drop")
 
-        def step(state: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
-            begin, found = state
-            # At the end both slices are moved back alike, over what is there already.
-            found = jax.tree.map(
-                lambda x, more: lax.dynamic_update_slice_in_dim(x, more, begin, 0),
-                found,
-                look(begin),
-            )
-            return begin + several, found
+    def look(begin: jax.Array) -> T:
+        axis = SomeRows(rows=lax.dynamic_slice_in_dim(lists, begin, several))
+        some = dataclasses.replace(pool, arrays=axis.take(pool.arrays), axis=axis)
+        return of(some, axis.take(tied).find(some))
 
-        # Typed like what is looked at, which may differ between devices.
-        left = _ordering.count(use)
-        begin = jnp.zeros_like(left)
+    def step(state: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
+        begin, found = state
+        # At the end both slices are moved back alike, over what is there already.
         found = jax.tree.map(
-            lambda x: jnp.zeros(number, x.dtype), jax.eval_shape(look, begin)
+            lambda x, more: lax.dynamic_update_slice_in_dim(x, more, begin, 0),
+            found,
+            look(begin),
         )
-        found = _devices.varying_as(found, (scores.scores, pool.arrays))
-        found = lax.while_loop(lambda state: state[0] < left, step, (begin, found))[1]
-        place = jnp.minimum(place, number - 1).reshape(crosses.shape)
-        return jax.tree.map(lambda x: x[place], found)
+        return begin + several, found
+
+    # Typed like what is looked at, which may differ between devices.
+    end = _ordering.count(crossing)
+    begin = jnp.zeros_like(end)
+    found = jax.tree.map(
+        lambda x: jnp.zeros(number, x.dtype), jax.eval_shape(look, begin)
+    )
+    found = _devices.varying_as(found, (tied.scores, pool.arrays))
+    found = lax.while_loop(lambda state: state[0] < end, step, (begin, found))[1]
+    place = jnp.minimum(place, number - 1).reshape(crosses.shape)
+    return jax.tree.map(lambda x: x[place], found)
 
 
 @pytree()
@@ -307,9 +308,8 @@ class JudgedGroups:
 
         The place is the first of the group; the others follow in `sum_at`.
         """
-        _, place, inside, before = self.near.group(ranked, of, pool)
-        size, place = self.size, jnp.zeros_like(place)
-        return Group(size, place, inside, before)
+        near = self.near.group(ranked, of, pool)
+        return near._replace(size=self.size, place=jnp.zeros_like(near.place))
 
     def sum_at(
         self,

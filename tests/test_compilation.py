@@ -223,6 +223,17 @@ def test_exports_for_every_platform(ties, ks):
         np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("ties", [None, "stable"])
+def test_exports_for_any_number_of_lists(ties):
+    """Even of lists so long that a few at a time are looked at where they tie."""
+    items = 1000
+    of_any = jax.ShapeDtypeStruct(export.symbolic_shape(f"b, {items}"), jnp.float32)
+    step = jax.jit(lambda *lists: jrm.ndcg.per_list(*lists, k=3, ties=ties).values)
+    exported = export.export(step, platforms=PLATFORMS)(of_any, of_any)
+    labels, scores = jnp.ones((2, items)), jnp.zeros((2, items))
+    np.testing.assert_array_equal(exported.call(labels, scores), [1, 1])
+
+
 def test_exports_from_other_sources():
     """Rankings themselves, and retrieved lists, pass through export too."""
     labels, scores = inputs()

@@ -58,7 +58,7 @@ def dcg(
         k: Cutoff, or a tuple of them.
         gain_fn: Maps labels to gains that are not negative; a gain that overflows
             makes the value inf.
-        discount_fn: Maps ranks 1, 2, … to multipliers.
+        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
 
     Example:
         >>> state = dcg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
@@ -89,7 +89,7 @@ def ndcg(
     Args:
         k: Cutoff, or a tuple of them.
         gain_fn: Maps labels to gains that are not negative.
-        discount_fn: Maps ranks 1, 2, … to multipliers.
+        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
 
     Example:
         >>> state = ndcg(jnp.array([2, 3, 0]), jnp.array([0.9, 0.8, 0.7]))
