@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _ordering
+from jax_rank_metrics import _devices, _ordering
 from jax_rank_metrics._sums import total
 from jax_rank_metrics._types import Cut, Discount, Number, pytree
 
@@ -57,7 +57,8 @@ class Rows:
         """A discount at every rank, in the shape and dtype of `ranks`.
 
         At a rank it has the same bits however many ranks there are, and wherever they
-        are in lists that hold as many items as the rank or more.
+        are in lists that hold as many items as the rank or more, and are not cut over
+        devices with ranks of their own.
         """
         items = like.shape[-1]
         first = _multipliers(discount_fn, items, like.dtype)
@@ -65,6 +66,8 @@ class Rows:
             return first.reshape((1,) * (like.ndim - 1) + (items,))
         ranks = self.ranks(like)
         beyond = jnp.asarray(discount_fn(ranks), like.dtype)
+        if not _devices.has_whole(like):
+            return beyond
         place = jnp.clip(self.given - 1, 0, max(items - 1, 0))
         return jnp.where(ranks <= items, first[place], beyond)
 

@@ -188,7 +188,7 @@ def test_the_discount_of_a_rank_has_the_same_bits_however_many_ranks_there_are(
     items = 100
     labels = jnp.eye(items)
     scores = jnp.broadcast_to(-jnp.arange(items, dtype=jnp.float32), labels.shape)
-    ks = (1, 6, 7, 10, 20, 47, 60, 90, 100, None)
+    ks = (1, 10, 47, 90, None)
     whole = jrm.dcg.per_list(labels, scores, k=None, discount_fn=discount_fn).values
     for k in ks:
         depth = items if k is None else k
