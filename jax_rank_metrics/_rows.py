@@ -67,7 +67,7 @@ class Rows:
         ranks = self.ranks(like)
         beyond = jnp.asarray(discount_fn(ranks), like.dtype)
         if not _devices.has_whole(like):
-            return beyond
+            return beyond  # no place of a table by places that are cut over devices
         place = jnp.clip(self.given - 1, 0, max(items - 1, 0))
         return jnp.where(ranks <= items, first[place], beyond)
 

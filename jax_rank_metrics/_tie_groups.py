@@ -212,13 +212,13 @@ class Beyond:
 
         if not isinstance(self.tied, TiedScores) or self.crosses is None:
             return of_all()
-        tied, shape = self.tied, self.tied.scores.shape
-        # How many lists to look at in one step, if their number is known.
-        known = all(isinstance(size, int) for size in shape)
-        several = max(_ONE_LOOK // shape[-1], 1) if known else math.prod(shape[:-1])
-        if not known or several >= math.prod(shape[:-1]):
-            return of_all()
+        tied, (*lists, size) = self.tied, self.tied.scores.shape
         if not isinstance(self.axis, Rows) or not _devices.has_whole(tied.scores):
+            return of_all()
+        if not all(isinstance(number, int) for number in lists):
+            return of_all()  # exported for any number of lists
+        several = max(_ONE_LOOK // max(size, 1), 1)
+        if several >= math.prod(lists):
             return of_all()
         some = functools.partial(_read_some, items, tied, self.crosses, of, several)
         return lax.platform_dependent(cpu=some, default=of_all)
