@@ -16,7 +16,8 @@ ranked for itself, and then the candidates of all parts together.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -41,6 +42,11 @@ _BLOCK = 32
 # there takes several times as long for an item of a short list as for one of a long one.
 # Older versions of XLA find maxima item by item, which takes longer still.
 _SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
+
+# From this many items on, a sort on CPU is worth sharing between cores. It is cut into more
+# parts than there are cores, since XLA does not share them out evenly.
+_MANY = 32_768
+_SIDE_BY_SIDE = 16
 
 # Whole numbers up to this one are counted rather than sorted.
 _FEW = 16
@@ -696,8 +702,24 @@ def _sort_by(
 def _as_one(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     """A sort by two keys and of nothing else."""
     with jax.enable_x64(True):
-        wide = lax.sort((first.astype(jnp.int64) << 32) | _unsigned(second))
+        wide = (first.astype(jnp.int64) << 32) | _unsigned(second)
+        wide = _sort_alone(wide, (first, second))
         return (wide >> 32).astype(jnp.int32), _signed(wide)
+
+
+def _sort_alone(x: jax.Array, made_of: Sequence[jax.Array]) -> jax.Array:
+    """A sort of one operand on CPU, of some lists beside others.
+
+    XLA sorts all lists of an operand on one core.
+    """
+    known = all(isinstance(size, int) for size in x.shape)
+    if not known or x.size < _MANY or not all(map(_devices.has_whole, made_of)):
+        return lax.sort(x)
+    flat = x.reshape(-1, x.shape[-1])
+    parts = min(_SIDE_BY_SIDE, flat.shape[0])
+    ends = [flat.shape[0] * part // parts for part in range(parts + 1)]
+    ranked = [lax.sort(flat[a:b]) for a, b in itertools.pairwise(ends)]
+    return jnp.concatenate(ranked).reshape(x.shape)
 
 
 def _unsigned(key: jax.Array) -> jax.Array:
@@ -753,7 +775,7 @@ def _one_by_one(number: int) -> Callable[..., tuple[jax.Array, ...]]:
             key = key if order is place else take(key, order)
             with jax.enable_x64(True):
                 wide = (key.astype(jnp.int64) << 32) | place.astype(jnp.int64)
-                wide = lax.sort(wide)
+                wide = _sort_alone(wide, operands)
                 moved = wide.astype(jnp.int32)
                 first = (wide >> 32).astype(jnp.int32)  # in order, and read already
             order = moved if order is place else take(order, moved)
