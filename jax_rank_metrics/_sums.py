@@ -189,25 +189,43 @@ def pair_total(x: jax.Array) -> Pair:
     # The maximum changes nothing, but no compiler can fuse a product through it into
     # the sum, which would leave the product unrounded.
     x = jnp.maximum(x, jnp.finfo(x.dtype).min)
-    if x.shape[-1] < _LONG or not _devices.has_whole(x):
+    if x.shape[-1] < _SEVERAL or not _devices.has_whole(x):
         return _plain_total(x)
-    return lax.platform_dependent(x, cpu=_total_by_parts, default=_plain_total)
+    return lax.platform_dependent(x, cpu=_total_side_by_side, default=_plain_total)
 
 
-# From this many terms on, a sum is taken by parts on CPU: there a reduction of pairs goes
-# one by one, while parts are added side by side.
-_LONG = 512
-_PARTS = 16
+# From this many terms on, a sum is taken side by side on CPU, where a reduction of pairs
+# goes one by one: of all lists at once, and of long ones first of parts this long.
+_SEVERAL = 32
+_PART = 1_024
 
 
 def _plain_total(x: jax.Array) -> Pair:
     return Pair.of(x).sum((x.ndim - 1,))
 
 
-def _total_by_parts(x: jax.Array) -> Pair:
+def _total_side_by_side(x: jax.Array) -> Pair:
+    """The total of the last axis, one place of every list after the other."""
+    terms = Pair.of(x) if x.shape[-1] <= _PART else _total_of_parts(x)
+    terms = jax.tree.map(lambda y: jnp.moveaxis(y, -1, 0), terms)
+
+    def at(place: jax.Array | int) -> Pair:
+        return jax.tree.map(
+            lambda y: lax.dynamic_index_in_dim(y, place, 0, False), terms
+        )
+
+    def add(place: jax.Array, total: Pair) -> Pair:
+        return total + at(place)
+
+    return lax.fori_loop(1, terms.high.shape[0], add, at(0))
+
+
+def _total_of_parts(x: jax.Array) -> Pair:
+    """Totals of every so many terms, which may be more than `_PART`."""
     # What is left over comes first, and the parts are read where they are.
     along = x.ndim - 1
-    size, rest = divmod(x.shape[along], _PARTS)
+    parts = -(-x.shape[along] // _PART)
+    size, rest = divmod(x.shape[along], parts)
     first = lax.slice_in_dim(x, x.shape[along] - rest, None, axis=along)
     zero = jnp.zeros((), x.dtype)
     first = lax.pad(first, zero, [*[(0, 0, 0)] * along, (0, size - rest, 0)])
@@ -216,7 +234,7 @@ def _total_by_parts(x: jax.Array) -> Pair:
         part = lax.dynamic_slice_in_dim(x, number * size, size, axis=along)
         return total + Pair.of(part)
 
-    return lax.fori_loop(0, _PARTS, add, Pair.of(first)).sum((along,))
+    return lax.fori_loop(0, parts, add, Pair.of(first))
 
 
 def integer_like(dtype: jnp.dtype) -> jnp.dtype:
