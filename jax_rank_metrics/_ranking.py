@@ -6,8 +6,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _ordering, _some_lists
 from jax_rank_metrics._counted import Counted
 from jax_rank_metrics._inputs import GivenItems, ItemArrays
 from jax_rank_metrics._per_list import PerList
@@ -169,19 +170,42 @@ class Ranking:
         return self.ranked.axis.ranks(self.ranked.labels)
 
     def over_ties(self, read: Callable[["Ranking"], T]) -> T:
-        """`read` of this ranking; quicker than on its own where nothing ties.
+        """`read` of this ranking; quicker than on its own where few lists tie.
 
-        There one order is all there is, and `read` is given that.
+        Where nothing ties, one order is all there is, and `read` is given that.
 
         Args:
-            read: Reads off a ranking what is small, such as totals: it is compiled twice,
-                and all that it works with stays inside. Nothing that sorts.
+            read: Reads off a ranking what is small, totals `[*lists, …]`: it is compiled
+                twice, and all that it works with stays inside. Nothing that sorts. It may
+                be given some of the lists alone, so it spreads what else it knows of a
+                list by `Items.axis.spread`.
         """
-        groups = self.groups
-        if not isinstance(groups, TieGroups):
+        if not isinstance(self.groups, TieGroups):
             return read(self)
         one = dataclasses.replace(self, groups=None)
-        return groups.if_tied(self.pool, lambda: read(self), lambda: read(one))
+        tied = self.groups.tied(self.pool)
+        if tied is None:
+            return read(self)
+
+        def as_one() -> T:
+            return lax.cond(
+                _ordering.anywhere(tied), lambda: read(self), lambda: read(one)
+            )
+
+        several = _some_lists.at_once(tied.shape, self.groups.items)
+        if several is None or not self._as_rows():
+            return as_one()
+
+        def apart() -> T:
+            return _some_lists.replaced(read(one), tied, read, self, several)
+
+        return lax.platform_dependent(cpu=apart, default=as_one)
+
+    def _as_rows(self) -> bool:
+        # Whether all its arrays are `[*lists, …]`.
+        beyond = self.groups.beyond if isinstance(self.groups, TieGroups) else None
+        layouts = [x.axis for x in (self.ranked, self.pool, beyond) if x is not None]
+        return all(isinstance(axis, Rows) for axis in layouts)
 
     def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""

@@ -4,9 +4,7 @@ What a ranking needs, and of metrics no more than their discounts: formulas and 
 groups reduce through these methods alone, so that they hold for every layout.
 """
 
-import dataclasses
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +13,6 @@ from jax import lax
 from jax_rank_metrics import _devices, _ordering
 from jax_rank_metrics._sums import total
 from jax_rank_metrics._types import Cut, Discount, Number, pytree
-
-T = TypeVar("T")
 
 # A whole number of the vectors of any processor, and enough of them for a loop.
 _WHOLE = 64
@@ -42,9 +38,12 @@ class Rows:
 
     Shapes:
         given: `[*lists, items]` int32 ranks that rise along the row; None for 1, 2, …
+        chosen: `[rows]` int32, which of the lists these are, counted along all axes of
+            lists; None where they are all.
     """
 
     given: jax.Array | None = None
+    chosen: jax.Array | None = None
 
     def ranks(self, like: jax.Array) -> jax.Array:
         """Ranks in the dtype of `like`, of a shape that broadcasts with it."""
@@ -84,7 +83,9 @@ class Rows:
         return jnp.max(x, axis=-1, initial=0)
 
     def spread(self, per_list: jax.Array) -> jax.Array:
-        """A number per list, of a shape that broadcasts with its items."""
+        """A number for each of all lists, of a shape that broadcasts with these' items."""
+        if self.chosen is not None:
+            per_list = per_list.reshape(-1)[self.chosen]
         return per_list[..., None]
 
     def running_sum(self, x: jax.Array) -> jax.Array:
@@ -99,10 +100,27 @@ class Rows:
         """Products of each item and those before it."""
         return lax.associative_scan(jnp.multiply, x, axis=-1)
 
+    def group_sum(self, x: jax.Array, start: jax.Array, end: jax.Array) -> jax.Array:
+        """The total of integers in the group that reaches from `start` to `end`.
+
+        Args:
+            x: Integers.
+            start: The first place of the group of every place.
+            end: The place after its last.
+        """
+
+        def scanned(x: jax.Array) -> jax.Array:
+            # Integers, so that a difference of running totals is exact.
+            running = self.running_sum(x)
+            before = _ordering.take(running - x, start)
+            return _ordering.take(running, end - 1) - before
+
+        return _in_groups("add", x, start, scanned)
+
     def group_max(
         self, x: jax.Array, start: jax.Array, end: jax.Array, bound: int
     ) -> jax.Array:
-        """The largest of integers in the group that reaches from `start` to `end`.
+        """The largest of integers in the group, as `group_sum`.
 
         Args:
             x: Not less than 0, and less than `bound`.
@@ -110,10 +128,14 @@ class Rows:
             end: The place after its last.
             bound: Static.
         """
-        # Raising each group above those before makes a running maximum start anew.
-        floor = start.astype(x.dtype) * bound
-        running = lax.cummax(x + floor, axis=x.ndim - 1)
-        return _ordering.take(running, end - 1) - floor
+
+        def scanned(x: jax.Array) -> jax.Array:
+            # Raising each group above those before makes a running maximum start anew.
+            floor = start.astype(x.dtype) * bound
+            running = lax.cummax(x + floor, axis=x.ndim - 1)
+            return _ordering.take(running, end - 1) - floor
+
+        return _in_groups("max", x, start, scanned)
 
     def previous(self, x: jax.Array, first: Number) -> jax.Array:
         """What stood one place earlier; `first` at the first place."""
@@ -161,20 +183,26 @@ class Rows:
         return jnp.where(self.ranks(x) <= k, x, beyond)
 
 
-@dataclasses.dataclass(frozen=True)
-class SomeRows(Rows):
-    """Some of the lists, each a row.
+def _in_groups(
+    how: str,
+    x: jax.Array,
+    start: jax.Array,
+    otherwise: Callable[[jax.Array], jax.Array],
+) -> jax.Array:
+    """`otherwise(x)`, totals of integers ≥ 0 in groups; on CPU without its scans.
 
-    Shapes:
-        rows: `[some]` int32, which ones, counted along all axes of lists.
+    There all is added up where a group begins, in one pass.
     """
 
-    rows: jax.Array = dataclasses.field(kw_only=True)
+    def scattered(x: jax.Array) -> jax.Array:
+        def of_list(x: jax.Array, start: jax.Array) -> jax.Array:
+            add = getattr(jnp.zeros_like(x).at[start], how)
+            return add(x, indices_are_sorted=True, mode="promise_in_bounds")
 
-    def take(self, lists: T) -> T:
-        """These lists of a pytree of arrays `[*lists, items]`."""
-        return jax.tree.map(lambda x: x.reshape(-1, x.shape[-1])[self.rows], lists)
+        for _ in range(x.ndim - 1):
+            of_list = jax.vmap(of_list)
+        return _ordering.take(of_list(x, start), start)
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
-        """A number per list, of all lists, at the items of these."""
-        return per_list.reshape(-1)[self.rows][:, None]
+    if not _devices.has_whole(x):
+        return otherwise(x)
+    return lax.platform_dependent(x, cpu=scattered, default=otherwise)

@@ -89,6 +89,10 @@ class Segments:
 
         return lax.associative_scan(multiply, (self._first(), x))[1]
 
+    def group_sum(self, x: jax.Array, start: jax.Array, end: jax.Array) -> jax.Array:
+        """The total of integers in the group that begins at `start`."""
+        return jnp.zeros_like(x).at[start].add(x)[start]
+
     def group_max(
         self, x: jax.Array, start: jax.Array, end: jax.Array, bound: int
     ) -> jax.Array:

@@ -1,8 +1,6 @@
 """Groups of tied items, and what is known of a group whatever the order inside it."""
 
 import dataclasses
-import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,15 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _devices, _ordering
-from jax_rank_metrics._rows import Rows, SomeRows
 from jax_rank_metrics._shards import Shards
 from jax_rank_metrics._sums import Digits, Pair, exponent, pair_total, ratio, total
 from jax_rank_metrics._types import Cut, pytree
 
 T = TypeVar("T")
-
-# How many items of tied lists are looked at in one step on CPU.
-_ONE_LOOK = 65_536
 
 
 class Group(NamedTuple):
@@ -80,20 +74,18 @@ class TieGroups:
             return cls(first, axis, items, None)
         return cls(first, axis, items, beyond(ranked[..., -1:]))
 
-    def if_tied(self, pool: Any, ties: Callable[[], T], no_ties: Callable[[], T]) -> T:
-        """`ties()`, or `no_ties()` where no item ties with another, which is quicker.
+    def tied(self, pool: Any) -> jax.Array | None:
+        """Whether items of a list tie, `[*lists]`, or of any list in other layouts.
 
-        Both must agree where nothing ties. Only a choice that every device makes for
-        itself is worth its while. `pool` as for `group`.
+        None where it is no matter: only a choice that every device makes for itself is
+        worth its while. `pool` as for `group`.
         """
         if self.beyond is not None and isinstance(self.beyond.axis, Shards):
-            return ties()
+            return None
         if not _devices.has_whole(self.first):
-            return ties()
-        tied = [~self.first]
-        if self.beyond is not None:
-            tied.append(self.beyond.may_be(pool))
-        return lax.cond(_ordering.anywhere(*tied), ties, no_ties)
+            return None
+        tied = jnp.any(~self.first, axis=-1)
+        return tied if self.beyond is None else tied | self.beyond.may_be(pool)
 
     @property
     def start(self) -> jax.Array:
@@ -120,8 +112,12 @@ class TieGroups:
             of: From `Items`, what each of them counts, 1 or 0 for "relevant".
             pool: `Items`, read where a group reaches beyond the last rank.
         """
-        inside, before = self._count(ranked)
-        size = self.end - self.start
+        start, end = self.start, self.end
+        running = self.axis.running_sum(ranked)
+        # Integers, so that a difference of running totals is exact.
+        before = _ordering.take(running - ranked, start)
+        inside = self.axis.group_sum(ranked, start, end)
+        size = end - start
         if self.beyond is not None:
 
             def count(items: Any, tied: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -130,7 +126,7 @@ class TieGroups:
 
             across = self.beyond.read(pool, count)
             size, inside = map(self._put, (size, inside), across)
-        return Group(size, self._places() - self.start, inside, before)
+        return Group(size, self._places() - start, inside, before)
 
     def mean(
         self, ranked: jax.Array, of: Callable[[Any], jax.Array], pool: Any
@@ -142,11 +138,11 @@ class TieGroups:
         digits = Digits.for_items(self.items, ranked.dtype)
         info = jnp.finfo(ranked.dtype)
         least, bound = info.minexp - 1, info.maxexp - info.minexp + 2
-        scale = self.axis.group_max(
-            exponent(ranked) - least, self.start, self.end, bound
-        )
-        sums = [self._count(x)[0] for x in digits.split(ranked, scale + least)]
-        size = self.end - self.start
+        start, end = self.start, self.end
+        scale = self.axis.group_max(exponent(ranked) - least, start, end, bound)
+        parts = digits.split(ranked, scale + least)
+        sums = [self.axis.group_sum(x, start, end) for x in parts]
+        size = end - start
         if self.beyond is not None:
 
             def add(items: Any, tied: jax.Array) -> list[jax.Array]:
@@ -159,13 +155,6 @@ class TieGroups:
             size, *sums = map(self._put, (size, *sums), counted)
             scale = self._put(scale, across)
         return digits.join(sums, size.astype(ranked.dtype), scale + least)
-
-    def _count(self, ranked: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sums of non-negative integers: in the group, and before it."""
-        running = self.axis.running_sum(ranked)
-        # Integers, so that a difference of running totals is exact.
-        before = _ordering.take(running - ranked, self.start)
-        return _ordering.take(running, self.end - 1) - before, before
 
     def _places(self) -> jax.Array:
         return lax.broadcasted_iota(jnp.int32, self.first.shape, self.first.ndim - 1)
@@ -206,64 +195,8 @@ class Beyond:
         """
         items = dataclasses.replace(pool, axis=self.axis)
 
-        def of_all() -> T:
-            tied = self.tied
-            return of(items, tied.find(items) if isinstance(tied, TiedScores) else tied)
-
-        if not isinstance(self.tied, TiedScores) or self.crosses is None:
-            return of_all()
-        tied, (*lists, size) = self.tied, self.tied.scores.shape
-        if not isinstance(self.axis, Rows) or not _devices.has_whole(tied.scores):
-            return of_all()
-        if not all(isinstance(number, int) for number in lists):
-            return of_all()  # exported for any number of lists
-        several = max(_ONE_LOOK // max(size, 1), 1)
-        if several >= math.prod(lists):
-            return of_all()
-        some = functools.partial(_read_some, items, tied, self.crosses, of, several)
-        return lax.platform_dependent(cpu=some, default=of_all)
-
-
-def _read_some(
-    pool: Any,
-    tied: "TiedScores",
-    crosses: jax.Array,
-    of: Callable[[Any, jax.Array], T],
-    several: int,
-) -> T:
-    """As `Beyond.read`, `several` lists at a time, and of those that cross alone."""
-    crossing = crosses.reshape(-1)
-    number = crossing.shape[0]
-    # Where a list stands among those that cross, and the lists in that order.
-    place = jnp.where(crossing, jnp.cumsum(crossing, dtype=jnp.int32) - 1, number)
-    lists = lax.iota(jnp.int32, number)
-    lists = jnp.zeros_like(place).at[place].set(lists, mode="drop")
-
-    def look(begin: jax.Array) -> T:
-        axis = SomeRows(rows=lax.dynamic_slice_in_dim(lists, begin, several))
-        some = dataclasses.replace(pool, arrays=axis.take(pool.arrays), axis=axis)
-        return of(some, axis.take(tied).find(some))
-
-    def step(state: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
-        begin, found = state
-        # At the end both slices are moved back alike, over what is there already.
-        found = jax.tree.map(
-            lambda x, more: lax.dynamic_update_slice_in_dim(x, more, begin, 0),
-            found,
-            look(begin),
-        )
-        return begin + several, found
-
-    # Typed like what is looked at, which may differ between devices.
-    end = _ordering.count(crossing)
-    begin = jnp.zeros_like(end)
-    found = jax.tree.map(
-        lambda x: jnp.zeros(number, x.dtype), jax.eval_shape(look, begin)
-    )
-    found = _devices.varying_as(found, (tied.scores, pool.arrays))
-    found = lax.while_loop(lambda state: state[0] < end, step, (begin, found))[1]
-    place = jnp.minimum(place, number - 1).reshape(crosses.shape)
-    return jax.tree.map(lambda x: x[place], found)
+        tied = self.tied
+        return of(items, tied.find(items) if isinstance(tied, TiedScores) else tied)
 
 
 @pytree()

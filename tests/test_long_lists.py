@@ -1,7 +1,5 @@
 """Lists so long that they are ranked and added up by other means than short ones."""
 
-import functools
-
 import jax
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from cases import CASES, POLICIES, metrics
 from test_brute_force import compare
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _tie_groups
+from jax_rank_metrics import _ordering, _some_lists, _sums
 
 
 def draw(rng, items, lists=3):
@@ -24,8 +22,10 @@ def draw(rng, items, lists=3):
 @pytest.mark.parametrize(
     "ties, whole", [("stable", True), ("expected", False)], ids=["whole", "halves"]
 )
-def test_long_lists_equal_loops(rng, ties, whole):
+def test_long_lists_equal_loops(rng, monkeypatch, ties, whole):
     """Counted ideal orders, sums by parts, tops by blocks and what is left of them."""
+    monkeypatch.setattr(_sums, "_PART", 256)
+    jax.clear_caches()
     labels, scores, mask = (x[: 2 if whole else 3] for x in draw(rng, 700))
     ks = (1, 2, None)
     cases = {n: c for n, c in CASES.items() if c.closed_form}
@@ -41,8 +41,11 @@ def test_long_lists_equal_loops(rng, ties, whole):
         compare(found[name], case, (labels, scores, mask, None), "stable", (1, 2))
 
 
-def test_padding_of_long_lists_changes_nothing(rng):
+@pytest.mark.parametrize("part", [256, 1024])
+def test_padding_of_long_lists_changes_nothing(rng, monkeypatch, part):
     """Whatever the parts that a long list is cut into, bit for bit."""
+    monkeypatch.setattr(_sums, "_PART", part)
+    jax.clear_caches()
     labels, scores, mask = draw(rng, 700)
     names = ("ndcg", "dcg", "map", "mrr", "ndcg@5", "rprec")
     found = jrm.evaluate(names, labels, scores, mask)
@@ -76,6 +79,26 @@ def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
             np.testing.assert_array_equal(one, other, str(ties))
 
 
+@pytest.mark.parametrize("lists", [(3, 7), (40,)], ids=str)
+def test_sorts_side_by_side_rank_as_one(rng, monkeypatch, lists):
+    """However many lists there are for the parts of a sort."""
+    labels = rng.integers(0, 4, (*lists, 30)).astype(np.float32)
+    scores = rng.integers(0, 9, labels.shape).astype(np.float32)
+    mask, key = rng.random(labels.shape) > 0.2, jax.random.key(5)
+    for ties in POLICIES:
+        own = {"ties": ties, "key": key if ties == "random" else None}
+        expected = jrm.rank(labels, scores, mask, **own)
+        with monkeypatch.context() as patch:
+            patch.setattr(_ordering, "_MANY", 1)
+            jax.clear_caches()
+            found = jrm.rank(labels, scores, mask, **own)
+        jax.clear_caches()
+        for one, other in zip(
+            jax.tree.leaves(found), jax.tree.leaves(expected), strict=True
+        ):
+            np.testing.assert_array_equal(one, other, str(ties))
+
+
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in-order", "shuffled"])
 def test_packed_lists_of_any_length(rng, shuffled):
     """However many lists there are, and so however few bits are left for their items."""
@@ -95,43 +118,50 @@ def test_packed_lists_of_any_length(rng, shuffled):
 
 
 @pytest.mark.parametrize(
-    "how, tied",
-    [("plain", "one"), ("plain", "some"), ("plain", "all")]
-    + [("vmap", "some"), ("shard_map", "some")],
+    "how, tied, k",
+    [("plain", "some", None), ("plain", "all", 6), ("vmap", "some", 6)]
+    + [
+        pytest.param(*case, marks=pytest.mark.long)
+        for case in (
+            ("plain", "one", 6),
+            ("plain", "some", 6),
+            ("plain", "one", None),
+            ("plain", "all", None),
+            ("vmap", "some", None),
+            ("shard_map", "some", 6),
+            ("shard_map", "some", None),
+        )
+    ],
 )
-def test_ties_across_the_cut_are_looked_up_a_few_lists_at_a_time(
-    rng, monkeypatch, how, tied
-):
-    """Whichever lists have them: the same as from a ranking of all items."""
-    monkeypatch.setattr(_tie_groups, "_ONE_LOOK", 5 * 37)
-    jax.clear_caches()
+def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, monkeypatch, how, tied, k):
+    """Whichever lists they are: the same as where all are looked at together."""
     lists = (8, 7, 37)
     labels = rng.integers(-1, 4, lists).astype(np.float32)
     weights = rng.integers(0, 3, lists) / 2 + 0.25
     scores = rng.permuted(np.broadcast_to(np.arange(37.0), lists), axis=-1)
-    crosses = {"one": 0, "some": 0.4, "all": 1}[tied] > rng.random((8, 7))
-    crosses[5, 3] |= tied == "one"
-    scores = np.where(crosses[..., None], scores // 9, scores).astype(np.float32)
+    ties = {"one": 0, "some": 0.4, "all": 1}[tied] > rng.random((8, 7))
+    ties[5, 3] |= tied == "one"
+    scores = np.where(ties[..., None], scores // 9, scores).astype(np.float32)
 
     names = ("ndcg@3,6", "dcg@6", "map@3,6", "mrr@6", "recall@3", "precision@6")
+    names += ("ndcg", "map", "mrr", "hit", "rprec") if k is None else ()
 
-    def of(labels, scores, weights, k=None):
+    def of(labels, scores, weights):
         ranking = jrm.rank(labels, scores, weights=weights, k=k, ties="expected")
         found = jrm.measure(names, ranking)
         return {name: each.values for name, each in found.items()}
 
-    of_cut = functools.partial(of, k=6)
-
     arrays = labels, scores, weights.astype(np.float32)
-    expected = of(*arrays)
-    if how == "vmap":
-        of_cut = jax.vmap(of_cut)
-    if how == "shard_map":
+    expected = jax.jit(of)(*arrays)
+    monkeypatch.setattr(_some_lists, "_ONE_LOOK", 5 * 37)
+    jax.clear_caches()
+    again = {"plain": of, "vmap": jax.vmap(of)}.get(how)
+    if again is None:
         auto = (jax.sharding.AxisType.Auto,)
         mesh = jax.make_mesh((8,), ("lists",), axis_types=auto)
         spec = jax.sharding.PartitionSpec("lists")
-        of_cut = jax.shard_map(of_cut, mesh=mesh, in_specs=spec, out_specs=spec)
-    for name, found in jax.jit(of_cut)(*arrays).items():
+        again = jax.shard_map(of, mesh=mesh, in_specs=spec, out_specs=spec)
+    for name, found in jax.jit(again)(*arrays).items():
         # Under vmap, XLA works average precision out in other loops: a last bit.
         rtol = 3e-7 if how == "vmap" else 0
         np.testing.assert_allclose(found, expected[name], rtol, err_msg=name)

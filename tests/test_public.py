@@ -30,6 +30,7 @@ LAYERS = [
     "_segments",
     "_shards",
     "_counted",
+    "_some_lists",
     "_tie_groups",
     "_mean",
     "_per_list",

@@ -1,0 +1,71 @@
+"""What is chosen for CPU alone, against what GPU and TPU are given."""
+
+import contextlib
+
+import jax
+import numpy as np
+import pytest
+from cases import CASES, POLICIES, metrics
+from jax import lax
+
+import jax_rank_metrics as jrm
+
+KS = (3, 40, None)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Compiles for CPU what other platforms would be given."""
+
+    @contextlib.contextmanager
+    def choose():
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                lax, "platform_dependent", lambda *args, default, **_: default(*args)
+            )
+            jax.clear_caches()
+            yield
+        jax.clear_caches()
+
+    return choose
+
+
+@pytest.mark.parametrize("ties", POLICIES, ids=str)
+@pytest.mark.parametrize("items, cut", [(60, 7), (700, 7), (700, None)], ids=str)
+def test_rows(rng, elsewhere, ties, items, cut):
+    """Short and long lists, with and without a cutoff, some with ties and some without."""
+    labels = rng.integers(-1, 4, (5, items)).astype(np.float32)
+    labels[-1] /= 2
+    scores = rng.permuted(np.broadcast_to(np.arange(items), labels.shape), axis=-1)
+    scores = np.where(np.arange(5)[:, None] < 3, scores // 4, scores)
+    mask = rng.random(labels.shape) > 0.1
+    compare(elsewhere, ties, labels, scores.astype(np.float32), mask, cut=cut)
+
+
+@pytest.mark.parametrize("ties", POLICIES, ids=str)
+def test_packed_lists(rng, elsewhere, ties):
+    """Lists of several lengths, one after the other."""
+    ids = np.sort(rng.integers(0, 9, 300)).astype(np.int32)
+    labels = rng.integers(0, 4, ids.size).astype(np.float32)
+    scores = rng.integers(0, 30, ids.size).astype(np.float32)
+    compare(elsewhere, ties, labels, scores, segment_ids=ids, num_segments=9)
+
+
+def compare(elsewhere, ties, labels, scores, mask=None, cut=None, **options):
+    """Rankings are the same, and values but for the order of their sums."""
+    key = jax.random.key(7) if ties == "random" else None
+    ks = tuple(k for k in KS if cut is None or (k and k <= cut))
+    cases = {name: case for name, case in CASES.items() if cut is None or case.has_k}
+    table = metrics(ks, ties, cases)
+
+    def of():
+        ranking = jrm.rank(labels, scores, mask, key=key, k=cut, ties=ties, **options)
+        found = {name: x.values for name, x in jrm.measure(table, ranking).items()}
+        return ranking.ranked.labels, found
+
+    labels_here, here = of()
+    with elsewhere():
+        labels_there, there = of()
+    np.testing.assert_array_equal(labels_there, labels_here)
+    for name, values in here.items():
+        np.testing.assert_allclose(there[name], values, 1e-6, 1e-7, err_msg=name)
