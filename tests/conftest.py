@@ -61,10 +61,10 @@ def pytest_collection_modifyitems(items):
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if group in ("test_laws", "test_platforms"):
             # The default reads the closed forms that "expected" does, and orders by a hash
-            # for metrics that have none.
-            if parameters.get("ties") is not None:
+            # for metrics that have none. Whole lists differ in their ordering alone.
+            ks = parameters.get("ks", ())
+            if parameters.get("ties") is not None or None in ks:
                 item.add_marker(pytest.mark.long)
-            ks = parameters.get("ks", "")
             group = f"{group}-{ks}-{parameters.get('ties')}"
         if group not in ("test_meshes", "test_compilation", "test_layouts"):
             item.add_marker(pytest.mark.xdist_group(group))

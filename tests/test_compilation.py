@@ -195,9 +195,9 @@ PLATFORMS = ("cpu", "cuda", "tpu")
 @pytest.mark.parametrize(
     "ties, ks",
     [
-        (None, (1, 10)),
+        pytest.param(None, (1, 10), marks=pytest.mark.long),
         (None, (1, 10, None)),
-        ("random", (1, 10)),
+        pytest.param("random", (1, 10), marks=pytest.mark.long),
         pytest.param("random", (1, None), marks=pytest.mark.long),
         pytest.param("best", (1, 10), marks=pytest.mark.long),
         pytest.param("stable", (1, None), marks=pytest.mark.long),

@@ -31,7 +31,14 @@ def elsewhere(monkeypatch):
 
 
 @pytest.mark.parametrize("ties", POLICIES, ids=str)
-@pytest.mark.parametrize("items, cut", [(60, 7), (700, 7), (700, None)], ids=str)
+@pytest.mark.parametrize(
+    "items, cut",
+    [
+        (700, None),
+        pytest.param(60, 7, marks=pytest.mark.long),
+        pytest.param(700, 7, marks=pytest.mark.long),
+    ],
+)
 def test_rows(rng, elsewhere, ties, items, cut):
     """Short and long lists, with and without a cutoff, some with ties and some without."""
     labels = rng.integers(-1, 4, (5, items)).astype(np.float32)
@@ -42,6 +49,7 @@ def test_rows(rng, elsewhere, ties, items, cut):
     compare(elsewhere, ties, labels, scores.astype(np.float32), mask, cut=cut)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ties", POLICIES, ids=str)
 def test_packed_lists(rng, elsewhere, ties):
     """Lists of several lengths, one after the other."""

@@ -180,7 +180,13 @@ def log_discount_of_ones_own(ranks):
     return 1 / jnp.log(1 + ranks)
 
 
-@pytest.mark.parametrize("discount_fn", [jrm.log2_discount, log_discount_of_ones_own])
+@pytest.mark.parametrize(
+    "discount_fn",
+    [
+        jrm.log2_discount,
+        pytest.param(log_discount_of_ones_own, marks=pytest.mark.long),
+    ],
+)
 def test_the_discount_of_a_rank_has_the_same_bits_however_many_ranks_there_are(
     discount_fn,
 ):
