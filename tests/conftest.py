@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Every virtual device that waits for others holds a thread, and by default there are no
 # more threads than cores or devices: steps dispatched ahead may then wait for ever.
 os.environ.setdefault("PJRT_NPROC", "32")
+# Most of the time of these tests goes into compiling, and half of that into LLVM's
+# optimisations. Set XLA_FLAGS, if only to nothing, to have programs as users have them.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
