@@ -284,20 +284,26 @@ class Ranking:
         relevance_threshold: Number,
         at: Callable[[jax.Array], jax.Array],
         ks: Sequence[Cut],
-    ) -> tuple[jax.Array, jax.Array]:
-        """Of the first relevant item, each `[*lists, len(ks)]`.
+    ) -> jax.Array:
+        """The mean of `at(rank)` at the first relevant item, 0 if that is beyond k.
 
-        The mean of `at(rank)` at its rank, 0 if that is beyond k, and the probability
-        that it is beyond k.
+        `[*lists, len(ks)]`.
         """
         if isinstance(self.groups, JudgedGroups):
             group = self.group(relevance_threshold)
-            return self.groups.first_at(at, ks, group.relevant, group.before)
-        here, missed = self._first_relevant(relevance_threshold)
-        return (
-            self.sum_to(here * at(self.ranks()), ks),
-            self.ranked.axis.least_to(missed, ks),
-        )
+            return self.groups.first_at(at, ks, group.relevant, group.before)[0]
+        here, _ = self._first_relevant(relevance_threshold)
+        return self.sum_to(here * at(self.ranks()), ks)
+
+    def none_to(self, relevance_threshold: Number, ks: Sequence[Cut]) -> jax.Array:
+        """The probability that no item of ranks 1..k is relevant, `[*lists, len(ks)]`."""
+        if isinstance(self.groups, JudgedGroups):
+            group = self.group(relevance_threshold)
+            return self.groups.first_at(
+                jnp.ones_like, ks, group.relevant, group.before
+            )[1]
+        _, missed = self._first_relevant(relevance_threshold)
+        return self.ranked.axis.least_to(missed, ks)
 
     def _first_relevant(
         self, relevance_threshold: Number

@@ -143,7 +143,15 @@ def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, monkeypatch, how, tie
     ties[5, 3] |= tied == "one"
     scores = np.where(ties[..., None], scores // 9, scores).astype(np.float32)
 
-    names = ("ndcg@3,6", "dcg@6", "map@3,6", "mrr@6", "recall@3", "precision@6")
+    names = (
+        "ndcg@3,6",
+        "dcg@6",
+        "map@3,6",
+        "mrr@6",
+        "recall@3",
+        "precision@6",
+        "hit@6",
+    )
     names += ("ndcg", "map", "mrr", "hit", "rprec") if k is None else ()
 
     def of(labels, scores, weights):
@@ -165,3 +173,24 @@ def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, monkeypatch, how, tie
         # Under vmap, XLA works average precision out in other loops: a last bit.
         rtol = 3e-7 if how == "vmap" else 0
         np.testing.assert_allclose(found, expected[name], rtol, err_msg=name)
+
+
+@pytest.mark.parametrize("ks", [(2, 6), (None,)], ids=["top-k", "whole"])
+def test_each_metric_alone_where_some_lists_tie(rng, monkeypatch, ks):
+    """Compiled for itself, since what others read keeps nothing of it alive."""
+    labels = rng.integers(-1, 4, (20, 30)).astype(np.float32)
+    scores = rng.permuted(np.broadcast_to(np.arange(30.0), labels.shape), axis=-1)
+    scores = np.where(np.arange(20)[:, None] < 7, scores // 4, scores)
+    scores = scores.astype(np.float32)
+    cases = {name: c for name, c in CASES.items() if c.has_k or None in ks}
+    # All metrics from one ranking, and all lists at once.
+    ranking = jrm.rank(labels, scores, k=ks)
+    expected = jrm.measure(metrics(ks, None, cases), ranking)
+    monkeypatch.setattr(_some_lists, "_ONE_LOOK", 4 * 30)
+    jax.clear_caches()
+    for name, case in cases.items():
+        own = {"k": ks} if case.has_k else {}
+        found = case.metric.per_list(labels, scores, **case.options, **own)
+        np.testing.assert_allclose(
+            found.values, expected[name].values, 3e-7, err_msg=name
+        )

@@ -145,9 +145,7 @@ def hit_rate(
     """
     ks = ranking.cutoffs(k)
     threshold = _threshold(relevance_threshold)
-    missed = ranking.over_ties(
-        lambda one: one.first_at(threshold, jnp.ones_like, ks)[1]
-    )
+    missed = ranking.over_ties(lambda one: one.none_to(threshold, ks))
     return _binary(ranking, 1 - missed, relevance_threshold, k)
 
 

@@ -103,7 +103,7 @@ def reciprocal_rank(
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     ks = ranking.cutoffs(k)
     values = ranking.over_ties(
-        lambda one: one.first_at(threshold, lambda rank: 1 / rank, ks)[0]
+        lambda one: one.first_at(threshold, lambda rank: 1 / rank, ks)
     )
     weight = ranking.item_weight(lambda items: items.relevant(threshold))
     return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)
