@@ -193,19 +193,14 @@ class Ranking:
             )
 
         several = _some_lists.at_once(tied.shape, self.groups.items)
-        if several is None or not self._as_rows():
+        axes = [items.axis for items in (self.ranked, self.pool) if items is not None]
+        if several is None or not all(isinstance(axis, Rows) for axis in axes):
             return as_one()
 
         def apart() -> T:
             return _some_lists.replaced(read(one), tied, read, self, several)
 
         return lax.platform_dependent(cpu=apart, default=as_one)
-
-    def _as_rows(self) -> bool:
-        # Whether all its arrays are `[*lists, …]`.
-        beyond = self.groups.beyond if isinstance(self.groups, TieGroups) else None
-        layouts = [x.axis for x in (self.ranked, self.pool, beyond) if x is not None]
-        return all(isinstance(axis, Rows) for axis in layouts)
 
     def mean_at_rank(self, of: Callable[[Items[Any]], jax.Array]) -> jax.Array:
         """Non-negative `of(items)` at every rank, on average over the orders of ties."""

@@ -221,7 +221,7 @@ def _total_side_by_side(x: jax.Array) -> Pair:
 
 
 def _total_of_parts(x: jax.Array) -> Pair:
-    """Totals of every so many terms, which may be more than `_PART`."""
+    """Totals of the terms at the same place of every part, `[…, places]`."""
     # What is left over comes first, and the parts are read where they are.
     along = x.ndim - 1
     parts = -(-x.shape[along] // _PART)

@@ -193,9 +193,7 @@ class Beyond:
 
         Only that of lists whose group reaches beyond the last rank is of use.
         """
-        items = dataclasses.replace(pool, axis=self.axis)
-
-        tied = self.tied
+        items, tied = dataclasses.replace(pool, axis=self.axis), self.tied
         return of(items, tied.find(items) if isinstance(tied, TiedScores) else tied)
 
 
