@@ -40,19 +40,29 @@ def rng(request):
 
 
 @pytest.fixture
-def lowering():
-    """Forces one way to order: "top_k" for any depth, or "sort"."""
+def compiled_with(monkeypatch):
+    """Sets what is read while programs are traced, and keeps none of them."""
 
     @contextlib.contextmanager
-    def force(name):
-        share = _ordering.TOP_K_SHARE
-        _ordering.TOP_K_SHARE = {"top_k": 1.0, "sort": -1.0}[name]
-        jax.clear_caches()
+    def force(module, name, value):
         try:
-            yield
+            with monkeypatch.context() as patch:
+                patch.setattr(module, name, value)
+                jax.clear_caches()
+                yield
         finally:
-            _ordering.TOP_K_SHARE = share
             jax.clear_caches()
+
+    return force
+
+
+@pytest.fixture
+def lowering(compiled_with):
+    """Forces one way to order: "top_k" for any depth, or "sort"."""
+
+    def force(name):
+        share = {"top_k": 1.0, "sort": -1.0}[name]
+        return compiled_with(_ordering, "TOP_K_SHARE", share)
 
     return force
 
@@ -61,8 +71,8 @@ def pytest_collection_modifyitems(items):
     """Keeps together, under `--dist loadgroup`, tests that share compilations."""
     for item in items:
         group = item.path.stem
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if group in ("test_laws", "test_platforms"):
+            parameters = item.callspec.params
             # The default reads the closed forms that "expected" does, and orders by a hash
             # for metrics that have none. Whole lists differ in their ordering alone.
             ks = parameters.get("ks", ())

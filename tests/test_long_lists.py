@@ -19,13 +19,19 @@ def draw(rng, items, lists=3):
     return labels, (scores - items // 2).astype(np.float32), mask
 
 
+@pytest.fixture
+def part(request, compiled_with):
+    """How long the parts are by which long sums are taken."""
+    with compiled_with(_sums, "_PART", request.param):
+        yield request.param
+
+
 @pytest.mark.parametrize(
     "ties, whole", [("stable", True), ("expected", False)], ids=["whole", "halves"]
 )
-def test_long_lists_equal_loops(rng, monkeypatch, ties, whole):
+@pytest.mark.parametrize("part", [256], indirect=True)
+def test_long_lists_equal_loops(rng, part, ties, whole):
     """Counted ideal orders, sums by parts, tops by blocks and what is left of them."""
-    monkeypatch.setattr(_sums, "_PART", 256)
-    jax.clear_caches()
     labels, scores, mask = (x[: 2 if whole else 3] for x in draw(rng, 700))
     ks = (1, 2, None)
     cases = {n: c for n, c in CASES.items() if c.closed_form}
@@ -41,11 +47,9 @@ def test_long_lists_equal_loops(rng, monkeypatch, ties, whole):
         compare(found[name], case, (labels, scores, mask, None), "stable", (1, 2))
 
 
-@pytest.mark.parametrize("part", [256, 1024])
-def test_padding_of_long_lists_changes_nothing(rng, monkeypatch, part):
+@pytest.mark.parametrize("part", [256, 1024], indirect=True)
+def test_padding_of_long_lists_changes_nothing(rng, part):
     """Whatever the parts that a long list is cut into, bit for bit."""
-    monkeypatch.setattr(_sums, "_PART", part)
-    jax.clear_caches()
     labels, scores, mask = draw(rng, 700)
     names = ("ndcg", "dcg", "map", "mrr", "ndcg@5", "rprec")
     found = jrm.evaluate(names, labels, scores, mask)
@@ -80,7 +84,7 @@ def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
 
 
 @pytest.mark.parametrize("lists", [(3, 7), (40,)], ids=str)
-def test_sorts_side_by_side_rank_as_one(rng, monkeypatch, lists):
+def test_sorts_side_by_side_rank_as_one(rng, compiled_with, lists):
     """However many lists there are for the parts of a sort."""
     labels = rng.integers(0, 4, (*lists, 30)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
@@ -88,11 +92,8 @@ def test_sorts_side_by_side_rank_as_one(rng, monkeypatch, lists):
     for ties in POLICIES:
         own = {"ties": ties, "key": key if ties == "random" else None}
         expected = jrm.rank(labels, scores, mask, **own)
-        with monkeypatch.context() as patch:
-            patch.setattr(_ordering, "_MANY", 1)
-            jax.clear_caches()
+        with compiled_with(_ordering, "_MANY", 1):
             found = jrm.rank(labels, scores, mask, **own)
-        jax.clear_caches()
         for one, other in zip(
             jax.tree.leaves(found), jax.tree.leaves(expected), strict=True
         ):
@@ -133,7 +134,7 @@ def test_packed_lists_of_any_length(rng, shuffled):
         )
     ],
 )
-def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, monkeypatch, how, tied, k):
+def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, compiled_with, how, tied, k):
     """Whichever lists they are: the same as where all are looked at together."""
     lists = (8, 7, 37)
     labels = rng.integers(-1, 4, lists).astype(np.float32)
@@ -161,22 +162,22 @@ def test_lists_that_tie_are_looked_at_a_few_at_a_time(rng, monkeypatch, how, tie
 
     arrays = labels, scores, weights.astype(np.float32)
     expected = jax.jit(of)(*arrays)
-    monkeypatch.setattr(_some_lists, "_ONE_LOOK", 5 * 37)
-    jax.clear_caches()
     again = {"plain": of, "vmap": jax.vmap(of)}.get(how)
     if again is None:
         auto = (jax.sharding.AxisType.Auto,)
         mesh = jax.make_mesh((8,), ("lists",), axis_types=auto)
         spec = jax.sharding.PartitionSpec("lists")
         again = jax.shard_map(of, mesh=mesh, in_specs=spec, out_specs=spec)
-    for name, found in jax.jit(again)(*arrays).items():
+    with compiled_with(_some_lists, "_ONE_LOOK", 5 * 37):
+        again = jax.jit(again)(*arrays)
+    for name, found in again.items():
         # Under vmap, XLA works average precision out in other loops: a last bit.
         rtol = 3e-7 if how == "vmap" else 0
         np.testing.assert_allclose(found, expected[name], rtol, err_msg=name)
 
 
 @pytest.mark.parametrize("ks", [(2, 6), (None,)], ids=["top-k", "whole"])
-def test_each_metric_alone_where_some_lists_tie(rng, monkeypatch, ks):
+def test_each_metric_alone_where_some_lists_tie(rng, compiled_with, ks):
     """Compiled for itself, since what others read keeps nothing of it alive."""
     labels = rng.integers(-1, 4, (20, 30)).astype(np.float32)
     scores = rng.permuted(np.broadcast_to(np.arange(30.0), labels.shape), axis=-1)
@@ -186,11 +187,10 @@ def test_each_metric_alone_where_some_lists_tie(rng, monkeypatch, ks):
     # All metrics from one ranking, and all lists at once.
     ranking = jrm.rank(labels, scores, k=ks)
     expected = jrm.measure(metrics(ks, None, cases), ranking)
-    monkeypatch.setattr(_some_lists, "_ONE_LOOK", 4 * 30)
-    jax.clear_caches()
     for name, case in cases.items():
         own = {"k": ks} if case.has_k else {}
-        found = case.metric.per_list(labels, scores, **case.options, **own)
+        with compiled_with(_some_lists, "_ONE_LOOK", 4 * 30):
+            found = case.metric.per_list(labels, scores, **case.options, **own)
         np.testing.assert_allclose(
             found.values, expected[name].values, 3e-7, err_msg=name
         )

@@ -1,7 +1,5 @@
 """What is chosen for CPU alone, against what GPU and TPU are given."""
 
-import contextlib
-
 import jax
 import numpy as np
 import pytest
@@ -14,20 +12,13 @@ KS = (3, 40, None)
 
 
 @pytest.fixture
-def elsewhere(monkeypatch):
+def elsewhere(compiled_with):
     """Compiles for CPU what other platforms would be given."""
 
-    @contextlib.contextmanager
-    def choose():
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                lax, "platform_dependent", lambda *args, default, **_: default(*args)
-            )
-            jax.clear_caches()
-            yield
-        jax.clear_caches()
+    def default(*args, default, **_):
+        return default(*args)
 
-    return choose
+    return lambda: compiled_with(lax, "platform_dependent", default)
 
 
 @pytest.mark.parametrize("ties", POLICIES, ids=str)
