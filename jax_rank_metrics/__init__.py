@@ -4,9 +4,9 @@
         │ inputs      checks shapes and dtypes, resolves masks and weights
         │ ordering    the only place that sorts, once, under a tie policy
         ▼
-      Ranking         items in rank order, and the pool they came from: of rows, packed
-        │             lists, items cut over devices, retrieved ids, or a catalogue
-        │ formula     one short function per metric, which reduces through the ranking
+      Ranking         items with their places, and the pool they came from: of rows,
+        │             packed lists, items cut over devices, retrieved ids, a catalogue
+        │ formula     one short function per metric: expected_sum, expected_first
         ▼
       PerList         a value and a weight per list, and where it is defined
         │ mean
@@ -18,44 +18,53 @@
 
 Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
 `Mean`, `metric.per_list(…)` the value of every list, and `metric.of(ranking, k=10)` reads
-a ranking made by `rank`, `rank_retrieved`, `rank_ids` or `rank_catalog`. The shared
-arguments are documented in `rank`.
+a ranking made by `rank`, `rank_retrieved`, `rank_ids`, `rank_scores` or `rank_catalog`.
+The shared arguments are documented in `rank`; `metric` makes a metric of a formula.
+
+The packages are named after the steps above, and each one's docstring is the page about
+it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_formulas`,
+`_states`, and `_calls`, which is what users call.
 """
 
 from importlib.metadata import version as _version
 
 from jax_rank_metrics import compat as compat
-from jax_rank_metrics._catalog import rank_catalog as rank_catalog
-from jax_rank_metrics._check import check as check
-from jax_rank_metrics._evaluate import all_reduce as all_reduce
-from jax_rank_metrics._evaluate import compute as compute
-from jax_rank_metrics._evaluate import empty as empty
-from jax_rank_metrics._evaluate import evaluate as evaluate
-from jax_rank_metrics._evaluate import mean as mean
-from jax_rank_metrics._evaluate import measure as measure
-from jax_rank_metrics._evaluate import merge as merge
-from jax_rank_metrics._evaluate import reduce as reduce
+from jax_rank_metrics._calls.evaluate import empty as empty
+from jax_rank_metrics._calls.evaluate import evaluate as evaluate
+from jax_rank_metrics._calls.evaluate import measure as measure
+from jax_rank_metrics._calls.metric import Metric as Metric
+from jax_rank_metrics._calls.metric import metric as metric
 from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
 from jax_rank_metrics._formulas.hits import f_score as f_score
-from jax_rank_metrics._formulas.hits import hit_rate as hit_rate
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
+from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._gains import exponential_gain as exponential_gain
 from jax_rank_metrics._gains import linear_gain as linear_gain
 from jax_rank_metrics._gains import log2_discount as log2_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
-from jax_rank_metrics._mean import Mean as Mean
-from jax_rank_metrics._metric import Metric as Metric
-from jax_rank_metrics._per_list import PerList as PerList
+from jax_rank_metrics._inputs.check import check as check
+from jax_rank_metrics._places.place import Place as Place
+from jax_rank_metrics._places.place import positions as positions
+from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
-from jax_rank_metrics._retrieved import rank_ids as rank_ids
-from jax_rank_metrics._retrieved import rank_retrieved as rank_retrieved
-from jax_rank_metrics._sources import rank as rank
+from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
+from jax_rank_metrics._sources.ids import rank_ids as rank_ids
+from jax_rank_metrics._sources.rank import rank as rank
+from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
+from jax_rank_metrics._sources.scores import rank_scores as rank_scores
+from jax_rank_metrics._states.mean import Mean as Mean
+from jax_rank_metrics._states.merging import all_reduce as all_reduce
+from jax_rank_metrics._states.merging import compute as compute
+from jax_rank_metrics._states.merging import mean as mean
+from jax_rank_metrics._states.merging import merge as merge
+from jax_rank_metrics._states.merging import reduce as reduce
+from jax_rank_metrics._states.per_list import PerList as PerList
 
 __version__ = _version("jax-rank-metrics")

@@ -12,10 +12,11 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from jax_rank_metrics import _sums
-from jax_rank_metrics._types import Number
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._types import Gain, Number
 
 
 def exponential_gain(labels: jax.Array) -> jax.Array:
@@ -35,10 +36,10 @@ def exponential_gain(labels: jax.Array) -> jax.Array:
     info = jnp.finfo(labels.dtype)
     whole = jnp.clip(jnp.floor(labels), 0, info.maxexp)
     fraction = labels - whole
-    integer = _sums.integer_like(labels.dtype)
+    integer = _arithmetic.integer_like(labels.dtype)
     biased = (whole.astype(integer) - (info.minexp - 1)) << info.nmant
     power = lax.bitcast_convert_type(biased, labels.dtype)  # inf for 2^128 and beyond
-    part = jnp.where(fraction == 0, 0, jnp.expm1(fraction * math.log(2)))
+    part = jnp.expm1(fraction * math.log(2))
     return jnp.where(jnp.isinf(power), power, power * part + (power - 1))
 
 
@@ -55,9 +56,24 @@ def linear_gain(labels: jax.Array) -> jax.Array:
     return labels
 
 
-# Gains that never fall as labels rise, and are 0 for 0: the best order of the labels is
-# the best order of what they gain.
-RISING = (exponential_gain, linear_gain)
+def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
+    """One gain per label, in their dtype, from any function: it may be a constant.
+
+    Raises:
+        ValueError: if the function gives another number of gains.
+    """
+    gains = jnp.asarray(gain_fn(labels)).astype(labels.dtype)
+    if gains.shape not in ((), labels.shape):
+        raise ValueError(
+            f"gain_fn gave gains of shape {gains.shape} for labels of shape "
+            f"{labels.shape}; return one gain per label"
+        )
+    return jnp.broadcast_to(gains, labels.shape)
+
+
+# Monotone in the label, with a gain of 0 for 0: the best order of the labels is the best
+# order of what they gain.
+MONOTONE_GAINS = (exponential_gain, linear_gain)
 
 
 def log2_discount(ranks: jax.Array) -> jax.Array:
@@ -82,13 +98,20 @@ class log_discount:
         base: Base of the logarithm, above 1.
 
     Raises:
-        ValueError: if the base is not above 1.
+        ValueError: if the base is not above 1, or infinite.
+        TypeError: if it is no Python number.
     """
 
     base: Number
 
     def __post_init__(self) -> None:
-        if not self.base > 1:
+        if isinstance(self.base, bool) or not isinstance(
+            self.base, (int, float, np.integer, np.floating)
+        ):
+            raise TypeError(
+                f"log_discount: base is {self.base!r}; pass a Python number above 1"
+            )
+        if not 1 < self.base < float("inf"):
             raise ValueError(f"log_discount: base is {self.base}; pass a base above 1")
 
     def __call__(self, ranks: jax.Array) -> jax.Array:

@@ -6,7 +6,7 @@ axis of an input, one entry per candidate of a list.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
@@ -23,6 +23,7 @@ PerListInput = Shaped[ArrayLike, "*lists"]
 RetrievedIds = Shaped[ArrayLike, "*lists retrieved"]
 RelevantIds = Shaped[ArrayLike, "*lists relevant"]
 ListWeights = Shaped[ArrayLike, "..."]  # [*lists], or [*lists, num_segments]
+Columns = Mapping[str, ArrayLike]  # each [*lists, items, …]
 AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 
@@ -31,10 +32,17 @@ Cut = int | None | jax.Array
 
 Number = float | int
 Cutoffs = int | Sequence[int | None] | None
+
+# Choices. Checks read them back, so that each is written down once.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
 Undefined = Literal["zero", "one", "skip"]
+PrecisionDenominator = Literal["retrieved", "k"]
+RecallDenominator = Literal["relevant", "attainable"]
+AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
+
 Gain = Callable[[jax.Array], jax.Array]
-Discount = Callable[[jax.Array], jax.Array]
+PositionFn = Callable[[jax.Array], jax.Array]  # of ranks 1, 2, …
+Discount = PositionFn
 
 T = TypeVar("T")
 

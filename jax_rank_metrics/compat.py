@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._items import GivenItems
 from jax_rank_metrics._types import Gain, Labels, Mask, Weights
 
 
@@ -46,10 +48,13 @@ def keras_rs_list_weights(
         raise ValueError(
             f"labels has shape {labels.shape}; pass one batch, shape [lists, items]"
         )
-    items = _inputs.resolve(labels, mask, weights, _inputs.float_dtype(labels, weights))
+    dtype = _inputs.float_dtype(labels, weights).name
+    items = GivenItems(labels, mask, weights, None, {}, dtype).read()
     assert items.weights is not None
-    relevance = (items.labels >= 1) if gain_fn is None else gain_fn(items.labels)
-    relevance = relevance.astype(items.labels.dtype)
+    if gain_fn is None:
+        relevance = (items.labels >= 1).astype(items.labels.dtype)
+    else:
+        relevance = gains_of(gain_fn, items.labels)
     relevance = jnp.where(items.exists, relevance, 0)
     total = jnp.sum(relevance, axis=-1)
     some = total > 0

@@ -1,4 +1,4 @@
-"""Breaks the package in five ways, and sees the tests find each break.
+"""Breaks the package in seven ways, and sees the tests find each break.
 
     python scripts/mutants.py
 
@@ -37,31 +37,45 @@ MUTANTS = [
     ),
     Mutant(
         "mask dropped",
-        "_inputs.py",
-        "exists = exists & mask",
-        "exists = exists | mask",
+        "_items.py",
+        "exists = exists & self.mask",
+        "exists = exists | self.mask",
         "tests/test_values.py",
     ),
     Mutant(
         "ties ignored",
-        "_sources.py",
-        'groups=groups if ties in (None, "expected") else None',
-        'groups=groups if ties in ("nothing",) else None',
+        "_sources/rows.py",
+        'grouped=ties in (None, "expected")',
+        'grouped=ties in ("nothing",)',
         "tests/test_values.py",
     ),
     Mutant(
         "low half of the sums dropped",
-        "_sums.py",
+        "_states/pairs.py",
         "        return Pair(high, _unless_infinite(high, low))",
         "        return Pair(high, low * 0)",
         "tests/test_mean.py",
     ),
     Mutant(
         "pool = list",
-        "_retrieved.py",
-        "_inputs.resolve(pool_labels, pool_mask, pool_weights, dtype)",
-        "_inputs.resolve(labels, mask, weights, dtype)",
+        "_sources/retrieved.py",
+        "pool_labels, pool_mask, pool_weights, None, columns, dtype.name",
+        "labels, mask, weights, None, columns, dtype.name",
         "tests/test_values.py",
+    ),
+    Mutant(
+        "a rank of a place dropped",
+        "_places/place.py",
+        "(rank > above[None]) & (rank <= end[None])",
+        "(rank > above[None]) & (rank < end[None])",
+        "tests/test_places.py",
+    ),
+    Mutant(
+        "the first stop among all that tie",
+        "_places/first.py",
+        "tied, tied & stop)",
+        "tied, tied)",
+        "tests/test_places.py",
     ),
 ]
 

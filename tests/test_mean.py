@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
@@ -56,12 +58,12 @@ def test_merge_laws(batches):
     same_bits(a.merge(b), b.merge(a))
     same_bits(jrm.Mean.empty().merge(a), a)
     left, right = a.merge(b).merge(c), a.merge(b.merge(c))
-    for name in ("weighted", "weight", "weight2", "weighted1", "weighted2"):
+    for name in ("sum_wv", "sum_w", "sum_w2", "sum_w2v", "sum_w2v2"):
         one, two = (
             np.float64(getattr(s, name).high) + np.float64(getattr(s, name).low)
             for s in (left, right)
         )
-        size = 1 + sum(float(s.weighted2.high) for s in (a, b, c))
+        size = 1 + sum(float(s.sum_w2v2.high) for s in (a, b, c))
         assert abs(one - two) <= 1e-13 * size
     assert left.lists == right.lists == 9
 
@@ -84,7 +86,7 @@ def test_many_merges_do_not_drift():
     truth = float(np.float32(0.1))
     assert int(state.lists) == number
     assert abs(float(state.compute()) / truth - 1) < 1e-6
-    total = np.float64(state.weighted.high) + np.float64(state.weighted.low)
+    total = np.float64(state.sum_wv.high) + np.float64(state.sum_wv.low)
     assert abs(total / (number * truth) - 1) < 1e-12
     assert abs(float(naive) / (number * truth) - 1) > 1e-2
 
@@ -240,3 +242,210 @@ def test_duck_types_clu():
     assert total.compute() == 0.75
     stacked = jax.tree.map(lambda x: jnp.stack([x, x]), total)
     assert stacked.reduce().compute() == 0.75 and stacked.reduce().lists == 8
+
+
+def at(state, *place):
+    """One of the states that a pytree of stacked ones holds."""
+    return jax.tree.map(lambda x: x[place], state)
+
+
+@pytest.mark.parametrize("stack", [(2,), (3,), (2, 2), (3, 2)], ids=str)
+def test_stacked_states(rng, stack):
+    """Numbers of states stacked by vmap are those of each, whatever their number is."""
+    values = rng.random((*stack, 4, 2)).astype(np.float32)
+    weights = rng.gamma(2, size=(*stack, 4)).astype(np.float32)
+    make = state_of
+    for _ in stack:
+        make = jax.vmap(make)
+    stacked = make(values, weights)
+    flat = jrm.compute({"p@1,5": stacked}, flat=True)
+    mean, error = stacked.compute(), stacked.std_error()
+    low, high = stacked.confidence_interval(0.9)
+    for place in np.ndindex(*stack):
+        one = at(stacked, *place)
+        np.testing.assert_allclose(mean[place], one.compute(), rtol=1e-6)
+        np.testing.assert_allclose(error[place], one.std_error(), rtol=1e-6)
+        bounds = one.confidence_interval(0.9)
+        np.testing.assert_allclose((low[place], high[place]), bounds, rtol=1e-6)
+        found = flat["p@1"][place], flat["p@5"][place]
+        np.testing.assert_allclose(found, one.compute(), rtol=1e-6)
+    reduced = stacked
+    for _ in stack:
+        reduced = reduced.reduce()
+    np.testing.assert_allclose(
+        reduced.compute(),
+        np.average(values.reshape(-1, 2), axis=0, weights=weights.ravel()),
+        rtol=1e-6,
+    )
+
+
+def test_states_that_do_not_match_are_refused(rng):
+    """`Mean.merge` says what `merge` says."""
+    one, three = state_of(rng.random(4)), state_of(rng.random((4, 3)))
+    column = state_of(rng.random((4, 1)))
+    for a, b in ((one, three), (column, three), (three, one)):
+        with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
+            a.merge(b)
+        with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
+            jrm.merge(a, b)
+    stacked = jax.tree.map(lambda x: jnp.stack([x, x, x]), one)
+    with pytest.raises(ValueError, match="stacked along axes of shape"):
+        stacked.merge(three)
+    for other in (3.0, {"x": one}, [one], None):
+        with pytest.raises(TypeError, match=rf"{type(other).__name__}; pass a Mean"):
+            one.merge(other)
+    for states in ([one, one], (one, one), [one]):
+        with pytest.raises(TypeError, match=r"merge\(a, b\)"):
+            jrm.merge(states)
+    same_bits(jrm.merge([one], [one]), [one.merge(one)])
+    with pytest.raises(ValueError, match="without a leading axis"):
+        one.reduce()
+
+
+def test_names_of_cutoffs_never_clash(rng):
+    """Two numbers of one name raise; none is lost."""
+    one, two = state_of(rng.random(4)), state_of(rng.random((4, 2)))
+    with pytest.raises(ValueError, match="'p@1' and 'p@1,5' both hold 'p@1'"):
+        jrm.compute({"p@1": one, "p@1,5": two}, flat=True)
+    found = jrm.compute({"p@3": one, "p@1,5": two, "mine": two}, flat=True)
+    assert list(found) == ["p@3", "p@1", "p@5", "mine[0]", "mine[1]"]
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
+def test_states_outlive_double_precision(rng):
+    """States and values made with x64 on are read, merged and reduced with it off."""
+    values, weights = 1000 + rng.normal(size=200), rng.gamma(2, size=200)
+    with jax.enable_x64(True):
+        arrays = jnp.asarray(values), jnp.asarray(weights), jnp.ones(200, bool)
+        state, lists = jrm.Mean.of(*arrays), jrm.PerList(*arrays)
+        assert state.sum_wv.high.dtype == jnp.float64
+        stacked = jax.tree.map(lambda x: jnp.stack([x, x]), state)
+    mean, error = exact(values, weights)
+    copies = jax.tree.map(np.asarray, state)
+    for found in (
+        state,
+        lists.mean(),
+        jrm.mean(lists),
+        copies,
+        jrm.Mean.empty().merge(state),
+        jrm.merge(state, jrm.Mean.empty()),
+        jax.jit(lambda s: s)(jrm.merge(state)),
+    ):
+        np.testing.assert_allclose(found.compute(), mean, rtol=1e-6)
+        np.testing.assert_allclose(found.std_error(), error, rtol=1e-3)
+        low, high = found.confidence_interval()
+        assert low < mean < high
+    for found in (stacked.reduce(), jrm.reduce(stacked)):
+        assert found.sum_wv.high.dtype == jnp.float32 and found.lists == 400
+        np.testing.assert_allclose(found.compute(), mean, rtol=1e-6)
+
+
+def test_counts_saturate():
+    """At the largest int32, on every way of merging; errors stay right."""
+    top = np.iinfo(np.int32).max
+    state = one = state_of([0.0, 1.0])
+    for _ in range(31):
+        state = state.merge(state)
+    assert state.lists == top and state.undefined == 0
+    # A mean of n ones and n zeros has an error of 0.5/√(2n), nearly.
+    np.testing.assert_allclose(state.std_error(), 0.5 / np.sqrt(2.0**32), rtol=1e-3)
+    assert jax.tree.map(lambda x: jnp.stack([x] * 8), state).reduce().lists == top
+    mesh = jax.make_mesh((8,), ("data",))
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
+    def merged(states):
+        return jrm.all_reduce(states.reduce(), "data")
+
+    for each, lists in ((state, top), (one, 16)):
+        states = jax.tree.map(lambda x: jnp.stack([x] * 8), each)
+        assert (
+            merged(jax.device_put(states, NamedSharding(mesh, P("data")))).lists
+            == lists
+        )
+
+
+SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e30]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("what", ["weights", "values"])
+def test_no_scale_gives_a_wrong_error(what, scale):
+    """Right within the range that is documented, beyond it right or infinite."""
+    values, weights = [0.0, 1.0, 1.0, 0.5], [1.0, 2.0, 3.0, 4.0]
+    mean, error = exact(values, weights)
+    if what == "weights":
+        weights = np.multiply(weights, scale)
+    else:
+        values = np.multiply(values, scale)
+        mean, error = mean * scale, error * scale
+    state = state_of(values, weights)
+    np.testing.assert_allclose(state.compute(), mean, rtol=1e-6)
+    documented = 1e-12 <= scale <= (1e12 if what == "weights" else 1e18)
+    if documented or np.isfinite(state.std_error()):
+        np.testing.assert_allclose(state.std_error(), error, rtol=1e-3)
+    low, high = state.confidence_interval()
+    assert low < mean < high
+    assert documented or state.merge(state).std_error() > 0
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="there they are not")
+@pytest.mark.parametrize("weight", [np.inf, 3e38, 1e30])
+def test_weights_too_large_for_a_sum(weight):
+    """Their mean is right or infinite, and nothing is NaN."""
+    with jax.debug_nans(True):
+        state = state_of([0.0, 1.0], [weight, weight])
+        merged = state.merge(state_of([0.5]))
+        for one in (state, merged, state.merge(state)):
+            assert one.compute() in (0.5, np.inf) and one.std_error() == np.inf
+            assert one.confidence_interval() == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
+def test_small_spread(rng, spread):
+    """Within 1 % down to a thousandth of the mean, in a few percent beyond."""
+    values = (1 + spread * rng.random(1000)).astype(np.float32)
+    weights = rng.gamma(1, size=1000).astype(np.float32) + np.float32(1e-3)
+    _, error = exact(values, weights)
+    whole = state_of(values, weights)
+    parts = jax.vmap(state_of)(values.reshape(50, 20), weights.reshape(50, 20))
+    slack = 1e-2 if spread >= 1e-3 else 5e-2
+    for state in (whole, parts.reduce()):
+        np.testing.assert_allclose(state.std_error(), error, rtol=slack)
+
+
+def test_the_error_of_large_close_values(rng):
+    """A million and something between 0 and 1."""
+    values = (1e6 + rng.random(1000)).astype(np.float32)
+    _, error = exact(values, np.ones(1000))
+    np.testing.assert_allclose(state_of(values).std_error(), error, rtol=5e-2)
+
+
+@pytest.mark.parametrize("level", ["95%", "0.95", None, [0.9, 0.95]], ids=str)
+def test_levels_that_are_no_numbers(level):
+    """They are named, as is one that only the compiled program knows."""
+    state = state_of([0.0, 1.0])
+    with pytest.raises(TypeError, match="level is .*pass a number"):
+        state.confidence_interval(level)
+    with pytest.raises(TypeError, match="level is traced"):
+        jax.jit(state.confidence_interval)(0.9)
+    for bad in (0, 1, 95, np.nan):
+        with pytest.raises(ValueError, match="level is .*between 0 and 1"):
+            state.confidence_interval(bad)
+    same_bits(
+        state.confidence_interval(np.float32(0.5)), state.confidence_interval(0.5)
+    )
+
+
+def test_axes_that_do_not_exist():
+    """The message of every other argument that names an axis."""
+    state = state_of([0.0, 1.0])
+    for call in (
+        lambda: jrm.all_reduce(state, "data"),
+        lambda: jrm.empty("ndcg", "data"),
+        lambda: jrm.all_reduce(state, ("data", "model")),
+    ):
+        with pytest.raises(ValueError, match="axis_name is .*no mesh axis here"):
+            call()
+    with pytest.raises(TypeError, match="axis_name is None"):
+        jrm.all_reduce(state, None)

@@ -45,6 +45,9 @@ SAME = {
     "ndcg(discount_fn=log_discount(3))": functools.partial(
         jrm.ndcg, discount_fn=jrm.log_discount(3)
     ),
+    "ndcg(discount_fn=log_discount(base=3))@2": functools.partial(
+        jrm.ndcg, discount_fn=jrm.log_discount(3), k=2
+    ),
     "ap(denominator=hits)@5": functools.partial(
         jrm.average_precision, denominator="hits", k=5
     ),

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from cases import CASES, POLICIES, metrics
+from cases import CORE, POLICIES, metrics
 from jax import lax
 
 import jax_rank_metrics as jrm
@@ -54,13 +54,13 @@ def compare(elsewhere, ties, labels, scores, mask=None, cut=None, **options):
     """Rankings are the same, and values but for the order of their sums."""
     key = jax.random.key(7) if ties == "random" else None
     ks = tuple(k for k in KS if cut is None or (k and k <= cut))
-    cases = {name: case for name, case in CASES.items() if cut is None or case.has_k}
+    cases = {name: case for name, case in CORE.items() if cut is None or case.has_k}
     table = metrics(ks, ties, cases)
 
     def of():
         ranking = jrm.rank(labels, scores, mask, key=key, k=cut, ties=ties, **options)
         found = {name: x.values for name, x in jrm.measure(table, ranking).items()}
-        return ranking.ranked.labels, found
+        return ranking.held.items.labels, found
 
     labels_here, here = of()
     with elsewhere():

@@ -180,39 +180,6 @@ def log_discount_of_ones_own(ranks):
     return 1 / jnp.log(1 + ranks)
 
 
-@pytest.mark.parametrize(
-    "discount_fn",
-    [
-        jrm.log2_discount,
-        pytest.param(log_discount_of_ones_own, marks=pytest.mark.long),
-    ],
-)
-def test_the_discount_of_a_rank_has_the_same_bits_however_many_ranks_there_are(
-    discount_fn,
-):
-    # Of the lists of one relevant item each, that of list i is at rank i.
-    items = 100
-    labels = jnp.eye(items)
-    scores = jnp.broadcast_to(-jnp.arange(items, dtype=jnp.float32), labels.shape)
-    ks = (1, 10, 47, 90, None)
-    whole = jrm.dcg.per_list(labels, scores, k=None, discount_fn=discount_fn).values
-    for k in ks:
-        depth = items if k is None else k
-        short = labels[:, :depth], scores[:, :depth]
-        for one in (
-            jrm.dcg.per_list(labels, scores, k=k, discount_fn=discount_fn).values,
-            jrm.dcg.per_list(*short, discount_fn=discount_fn).values,
-        ):
-            np.testing.assert_array_equal(one[:depth], whole[:depth], str(k))
-        alone = jrm.dcg.per_list(labels[5], scores[5], k=k, discount_fn=discount_fn)
-        few = jrm.dcg.per_list(*(x[5] for x in short), discount_fn=discount_fn)
-        retrieved = jrm.rank_retrieved(labels[:, :depth])
-        found = jrm.dcg.of(retrieved, discount_fn=discount_fn).values
-        np.testing.assert_array_equal(found[:depth], whole[:depth], str(k))
-        if depth > 5:
-            assert alone.values == few.values == whole[5], k
-
-
 def test_a_discount_may_be_one_number():
     discounted = jrm.dcg(LABELS, IN_ORDER, discount_fn=lambda ranks: 0.5, k=2)
     close(discounted.compute(), (7 + 3) / 2)

@@ -5,19 +5,21 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.shared import scaled, weighed, weighed_sum
 from jax_rank_metrics._gains import (
-    RISING,
+    MONOTONE_GAINS,
     exponential_gain,
+    gains_of,
     linear_gain,
     log2_discount,
 )
-from jax_rank_metrics._metric import metric
-from jax_rank_metrics._per_list import PerList
-from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._sums import exponent, ratio, scale
+from jax_rank_metrics._places.place import positions
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
-
-PerItem = Callable[[Items], jax.Array]
 
 
 @metric()
@@ -25,6 +27,8 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
     """Cumulated gain: `Σ gain` over ranks 1..k.
 
     Undefined (never): every list that exists has a value.
+
+    Takes the arguments of `rank` too, but for its k.
 
     Args:
         k: Cutoff, or a tuple of them.
@@ -39,7 +43,7 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
         Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
         TOIS 20(4), 2002, section 2.1.
     """
-    return _gained(ranking, k, gain_fn, jnp.ones_like)
+    return _gained(ranking, k, gain_fn, positions())
 
 
 @metric()
@@ -53,6 +57,8 @@ def dcg(
     """Discounted cumulated gain: `Σ gain·discount` over ranks 1..k.
 
     Undefined (never): every list that exists has a value.
+
+    Takes the arguments of `rank` too, but for its k.
 
     Args:
         k: Cutoff, or a tuple of them.
@@ -70,10 +76,10 @@ def dcg(
         2^label − 1. With `linear_gain`, the same as scikit-learn's `dcg_score`; both
         average over ties.
     """
-    return _gained(ranking, k, gain_fn, discount_fn)
+    return _gained(ranking, k, gain_fn, positions(discount_fn))
 
 
-@metric(reads_ideal=True)
+@metric()
 def ndcg(
     ranking: Ranking,
     *,
@@ -85,6 +91,8 @@ def ndcg(
 
     Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; a gain
     that overflows counts as the only one. Never clipped.
+
+    Takes the arguments of `rank` too, but for its k.
 
     Args:
         k: Cutoff, or a tuple of them.
@@ -101,70 +109,24 @@ def ndcg(
         and keras_rs `NDCG`; with `linear_gain`, scikit-learn's `ndcg_score` and
         trec_eval `ndcg_cut`.
     """
-    ks = ranking.cutoffs(k)
-    ranking.check_gain(gain_fn)
-    own = _gains(gain_fn)
-    if ranking.weighs_items:
-        # Scaled first: gains times weights might overflow.
-        largest = ranking.pool_max(own)
-        gains = _scaled(own, largest)
-        best = ranking.best(_weighed(gains), ks)
-    else:
-        best = ranking.best(own, ks, gain_fn in RISING)
-        largest = best.first()
-        gains = _scaled(own, largest)
-        best = best._replace(values=_scale(best.values, best.axis.spread(largest)))
-    found = _discounted(ranking, gains, discount_fn, ks)
-    values = ratio(found, best.sum_to(discount_fn, ks))
+    ks, gains = ranking.cutoffs(k), scaled(_gains(gain_fn))
+    monotone = gain_fn in MONOTONE_GAINS and not ranking.weighs_items
+    found = ranking.expected_sum(weighed(gains), positions(discount_fn), ks)
+    ideal, most = (
+        ranking.ideal_sum(weighed(gains), position_fn, ks, monotone=monotone)
+        for position_fn in (discount_fn, jnp.ones_like)
+    )
     # The mean item weight divides both, so it cancels.
-    return ranking.per_list(values, largest > 0, ranking.item_weight(gains), k)
+    return ranking.per_list(ratio(found, ideal), most[..., 0] > 0, k, gains)
 
 
 def _gained(
-    ranking: Ranking, k: Cutoffs, gain_fn: Gain, discount_fn: Discount
+    ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> PerList:
-    ks = ranking.cutoffs(k)
-    ranking.check_gain(gain_fn)
     gains = _gains(gain_fn)
-    values = _discounted(ranking, gains, discount_fn, ks)
-    item_weight = ranking.item_weight(_scaled(gains, ranking.pool_max(gains)))
-    if item_weight is not None:
-        values = ratio(values, item_weight[..., None])
-    return ranking.per_list(values, ranking.counts, item_weight, k)
+    values = weighed_sum(ranking, gains, place_fn, ranking.cutoffs(k))
+    return ranking.per_list(values, ranking.counts, k, scaled(gains))
 
 
-def _discounted(
-    ranking: Ranking, gains: PerItem, discount_fn: Discount, ks: tuple[int | None, ...]
-) -> jax.Array:
-    def read(one: Ranking) -> jax.Array:
-        return one.discounted_sum(one.mean_at_rank(_weighed(gains)), discount_fn, ks)
-
-    return ranking.over_ties(read)
-
-
-def _gains(gain_fn: Gain) -> PerItem:
-    return lambda items: items.where_exist(
-        gain_fn(items.labels).astype(items.labels.dtype)
-    )
-
-
-def _weighed(gains: PerItem) -> PerItem:
-    def weighed(items: Items) -> jax.Array:
-        if items.weights is None:
-            return gains(items)
-        return items.where_exist(gains(items) * items.weights)
-
-    return weighed
-
-
-def _scaled(gains: PerItem, largest: jax.Array) -> PerItem:
-    return lambda items: _scale(gains(items), items.axis.spread(largest))
-
-
-def _scale(gains: jax.Array, largest: jax.Array) -> jax.Array:
-    """Gains times a power of two that makes the largest of the pool about 1.
-
-    That rounds nothing, and no sum of them overflows, whatever the labels.
-    """
-    finite = scale(gains, -exponent(largest))
-    return jnp.where(jnp.isinf(largest), (gains == largest).astype(gains.dtype), finite)
+def _gains(gain_fn: Gain) -> ItemFn:
+    return lambda items: gains_of(gain_fn, items.labels)

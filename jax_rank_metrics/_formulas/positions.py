@@ -1,28 +1,38 @@
 """Where the relevant items stand."""
 
+from typing import Any, Literal
+
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._metric import metric
-from jax_rank_metrics._per_list import PerList
-from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._sums import ratio
-from jax_rank_metrics._tie_groups import Group
-from jax_rank_metrics._types import Cutoffs, Number
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.shared import binary, relevant, weighed_sum
+from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._places.place import Place, positions
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import AveragePrecisionDenominator, Cut, Cutoffs, Number
 
 
-@metric(closed_form=lambda own: own["denominator"] != "hits")
+def _reads_ties(options: dict[str, Any]) -> Literal["expected", "order"]:
+    return "order" if options["denominator"] == "hits" else "expected"
+
+
+@metric(names=("ap", "map"), ties=_reads_ties)
 def average_precision(
     ranking: Ranking,
     *,
     k: Cutoffs = None,
-    denominator: str = "relevant",
+    denominator: AveragePrecisionDenominator = "relevant",
     relevance_threshold: Number = 1.0,
 ) -> PerList:
     """Average precision: `Σ precision@rank` over relevant ranks up to k, / denominator.
 
     Undefined (nothing relevant in the pool): 0.
+
+    Takes the arguments of `rank` too, but for its k.
 
     Args:
         k: Cutoff, or a tuple of them.
@@ -42,50 +52,71 @@ def average_precision(
         and recommenders' `map_at_k`; "hits" that of torchmetrics; "k" an option of
         RecTools.
     """
-    _inputs.option("denominator", denominator, ("relevant", "attainable", "hits", "k"))
+    _inputs.option("denominator", denominator, AveragePrecisionDenominator)
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
-    ks = ranking.cutoffs(k)
-    ranking = ranking.definite() if denominator == "hits" else ranking
-    weight = ranking.item_weight(lambda items: items.relevant(threshold))
+    ks, hit = ranking.cutoffs(k), relevant(threshold)
 
-    def weighed(items: Items):
-        assert items.weights is not None
-        return jnp.where(items.relevant(threshold), items.weights, 0)
+    def precision(place: Place, k: Cut) -> jax.Array:
+        # In its group's place j a relevant item has j·q of the group's other relevant
+        # items before it, on average, and all relevant items above.
+        (before,), (tied,) = place.counted_above, place.counted_tied
+        q = (tied - 1) / jnp.maximum(place.tied - 1, 1)
+        inverse = place.sum(reciprocal_discount, k)
+        sums = (before + 1 - q * (place.above + 1)) * inverse + q * place.within(k)
+        return sums / place.tied
 
-    def precision(rank: jax.Array, group: Group) -> jax.Array:
-        # A relevant item in its group's place j has j·(r−1)/(n−1) of the group's other
-        # relevant items before it, on average.
-        tied = group.place * (group.relevant - 1) / jnp.maximum(group.size - 1, 1)
-        return (1 + group.before + tied) / rank
-
-    def precisions(ranking: Ranking) -> jax.Array:
-        if ranking.weighs_items:
-            relevant = ranking.mean_at_rank(weighed)
-        else:
-            relevant = ranking.relevant_at_rank(threshold)
-        return ranking.sum_at(relevant, precision, ks, ranking.group(threshold))
-
-    values = ranking.over_ties(precisions)
+    values = weighed_sum(ranking, hit, precision, ks, counting=(hit,))
     total = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
-        total = jnp.minimum(total, ranking.nominal_depth(ks))
+        total = jnp.minimum(total, ranking.depth(ks, nominal=True))
     elif denominator == "hits":
-        total = ranking.sum_to(ranking.relevant_at_rank(threshold), ks)
+        total = ranking.expected_sum(hit, positions(), ks)
     elif denominator == "k":
-        total = ranking.nominal_depth(ks)
-    values = ratio(values, total)
-    if weight is not None:
-        values = ratio(values, weight[..., None])
-    return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)
+        total = ranking.depth(ks, nominal=True)
+    return binary(ranking, ratio(values, total), threshold, k)
 
 
-@metric()
+@metric(names=("hr", "hit", "success"), order_free=True)
+def hit_rate(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Hit rate, or success: 1 if any of ranks 1..k is relevant.
+
+    Undefined (nothing relevant in the pool): 0. Reads only the best relevant item, so
+    it needs no sort, at any cutoff.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        k: Cutoff, or a tuple of them.
+        relevance_threshold: The least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([0, 1]), jnp.array([0.9, 0.8])
+        >>> [f"{value:.1f}" for value in hit_rate(labels, scores, k=(1, 2)).compute()]
+        ['0.0', '1.0']
+
+    References:
+        trec_eval `success`; RecBole and torchmetrics hit rate. What metric learning
+        calls recall@k.
+    """
+    ks = ranking.cutoffs(k)
+    hit = relevant(relevance_threshold)
+    # As reciprocal rank asks, so that both take one look.
+    _, missed = ranking.expected_first(hit, reciprocal_discount, ks)
+    return binary(ranking, 1 - missed, relevance_threshold, k)
+
+
+@metric(names=("rr", "mrr"), order_free=True)
 def reciprocal_rank(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
     """Reciprocal rank: `1 / rank` of the first relevant item, 0 beyond k.
 
-    Undefined (nothing relevant in the pool): 0.
+    Undefined (nothing relevant in the pool): 0. Reads only the best relevant item, so
+    it needs no sort, at any cutoff and without one.
+
+    Takes the arguments of `rank` too, but for its k.
 
     Args:
         k: Cutoff, or a tuple of them.
@@ -100,10 +131,7 @@ def reciprocal_rank(
         Voorhees, The TREC-8 question answering track report, 1999. The same as
         trec_eval `recip_rank`, ranx, rax and keras_rs without ties.
     """
-    threshold = _inputs.positive("relevance_threshold", relevance_threshold)
+    hit = relevant(relevance_threshold)
     ks = ranking.cutoffs(k)
-    values = ranking.over_ties(
-        lambda one: one.first_at(threshold, lambda rank: 1 / rank, ks)
-    )
-    weight = ranking.item_weight(lambda items: items.relevant(threshold))
-    return ranking.per_list(values, ranking.num_relevant(threshold) > 0, weight, k)
+    values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
+    return binary(ranking, values, relevance_threshold, k)

@@ -1,0 +1,196 @@
+"""Metrics by name: `name[(option=value, …)][@k[,k…]]`, in the field's terms."""
+
+import ast
+import difflib
+import functools
+import inspect
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from jax_rank_metrics import _gains, _inputs
+from jax_rank_metrics._calls.metric import NAMES, SHARED, Metric
+from jax_rank_metrics._calls.run import Bound
+
+Metrics = str | Sequence[str] | Mapping[str, Any]
+
+SHORT = {"rel": "relevance_threshold"}
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        _gains.exponential_gain,
+        _gains.linear_gain,
+        _gains.log2_discount,
+        _gains.log_discount,
+        _gains.reciprocal_discount,
+    )
+}
+
+# What Python's parser raises for text that it cannot read, or that is too deep for it.
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+_GRAMMAR = re.compile(
+    r"\s*(?P<name>[\w\-]+)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
+)
+
+
+def parse(text: str) -> Bound:
+    """A metric from its name.
+
+    >>> parse("mrr(rel=2)@1,5").own
+    (('k', (1, 5)), ('relevance_threshold', 2))
+
+    Raises:
+        ValueError: if the text is not a name, or an option's value is none.
+        TypeError: if the metric has no such option.
+    """
+    match = _GRAMMAR.fullmatch(text)
+    if match is None:
+        raise ValueError(
+            f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
+            "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
+        )
+    name = match["name"].lower().replace("-", "_")
+    if name not in NAMES:
+        near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(
+            f"metric name {text!r}: {match['name']!r} is unknown; {hint or 'pass'} "
+            f"{'Known are' if hint else 'one of'} {', '.join(NAMES)}"
+        )
+    own = _options(text, match["options"])
+    if match["k"] is not None:
+        if "k" in own:
+            raise ValueError(f"metric name {text!r} gives k twice; pass it after @")
+        own["k"] = _cutoffs(text, match["k"])
+    try:
+        return NAMES[name].spec.bind((), own)._replace(name=text)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"metric name {text!r}: {error}") from error
+
+
+def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
+    """Metrics under the names of their results, from names or from a dict."""
+    if isinstance(metrics, str):
+        metrics = (metrics,)
+    if not isinstance(metrics, Iterable) or isinstance(metrics, jax.Array):
+        example = "{'ndcg': jrm.ndcg}"
+        raise TypeError(
+            f"metrics: got {_inputs.kind_of(metrics)}; pass names such as 'ndcg@10', or "
+            f"a dict of names to metrics such as {example}"
+        )
+    if isinstance(metrics, Mapping):
+        bounds = [_bind(name, value) for name, value in metrics.items()]
+    else:
+        bounds = [_parse_one(text) for text in metrics]
+    if not bounds:
+        raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
+    names = [bound.name for bound in bounds]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
+    return tuple(bounds)
+
+
+def _parse_one(text: Any) -> Bound:
+    if not isinstance(text, str):
+        raise TypeError(
+            f"metrics holds {text!r}; pass names, or a dict of names to metrics"
+        )
+    return parse(text)
+
+
+def _bind(name: Any, value: Any) -> Bound:
+    if not isinstance(name, str):
+        raise TypeError(f"metrics: key {name!r} is not a string; pass names as keys")
+    own: dict[str, Any] = {}
+    metric, args = value, ()
+    if isinstance(value, functools.partial):
+        metric, args, own = value.func, value.args, value.keywords
+    if not isinstance(metric, Metric):
+        raise TypeError(
+            f"metrics: {name!r} is {value!r}; pass a metric such as jrm.ndcg, or "
+            "functools.partial(jrm.ndcg, k=10)"
+        )
+    for option in own:
+        if option not in metric.spec.options and option in SHARED:
+            raise TypeError(
+                f"metrics: {name!r} sets {option!r}, which is of the ranking all metrics "
+                f"share; pass {option} to the call instead"
+            )
+    return metric.spec.bind(args, own)._replace(name=name)
+
+
+def _cutoffs(text: str, ks: str) -> int | tuple[int, ...]:
+    try:
+        cutoffs = tuple(int(k) for k in ks.split(","))
+    except ValueError as error:
+        raise ValueError(
+            f"metric name {text!r}: {ks!r} after @ is not a list of integers; pass, for "
+            "example, @10 or @1,5,10"
+        ) from error
+    return cutoffs[0] if len(cutoffs) == 1 else cutoffs
+
+
+def _options(text: str, options: str | None) -> dict[str, Any]:
+    if options is None:
+        return {}
+    try:
+        call = ast.parse(f"f{options}", mode="eval").body
+    except _UNREADABLE as error:
+        raise ValueError(
+            f"metric name {text!r}: cannot read {options!r}; pass (option=value, …)"
+        ) from error
+    # `(a=1)(b=2)` calls what `(a=1)` gives; only one pair of brackets is of a name.
+    if (
+        not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Name)
+        or call.args
+        or None in [k.arg for k in call.keywords]
+    ):
+        raise ValueError(
+            f"metric name {text!r}: pass options once, as (option=value, …)"
+        )
+    own: dict[str, Any] = {}
+    for keyword in call.keywords:
+        option = SHORT.get(str(keyword.arg), str(keyword.arg))
+        if option in own:
+            raise ValueError(
+                f"metric name {text!r} gives {option} twice; pass each option once"
+            )
+        own[option] = _value(text, keyword.value)
+    return own
+
+
+def _value(text: str, node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        found = FUNCTIONS.get(node.id, node.id)
+        if isinstance(found, type):
+            needed = " and ".join(inspect.signature(found).parameters)
+            raise ValueError(
+                f"metric name {text!r}: {node.id} needs a {needed}; pass, for example, "
+                f"{node.id}(2)"
+            )
+        return found
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        function = FUNCTIONS.get(node.func.id)
+        if isinstance(function, type):
+            args = [_value(text, arg) for arg in node.args]
+            own = {str(k.arg): _value(text, k.value) for k in node.keywords}
+            try:
+                inspect.signature(function).bind(*args, **own)
+                return function(*args, **own)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"metric name {text!r}: {ast.unparse(node)!r}: {error}; pass, for "
+                    f"example, {node.func.id}(2)"
+                ) from error
+    try:
+        return ast.literal_eval(node)
+    except (TypeError, *_UNREADABLE) as error:
+        raise ValueError(
+            f"metric name {text!r}: {ast.unparse(node)!r} is no value; pass a Python "
+            "literal, or the name of an option, a gain or a discount"
+        ) from error

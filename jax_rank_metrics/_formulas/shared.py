@@ -1,0 +1,77 @@
+"""What several formulas say."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking.items import MOST, ItemFn
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cut, Cutoffs, Number
+
+# Leaves room above the largest gain for a sum of many, weighed; a power of two rounds
+# nothing.
+SCALE = 2.0**-64
+
+
+def scaled(item_fn: ItemFn) -> ItemFn:
+    """`item_fn·SCALE`, finite: what overflows counts as the largest float."""
+
+    def small(items: Items) -> jax.Array:
+        worth = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
+        return jnp.minimum(worth, jnp.finfo(worth.dtype).max) * SCALE
+
+    return small
+
+
+def weighed(item_fn: ItemFn) -> ItemFn:
+    """`item_fn·weight`, where items have weights."""
+
+    def worth(items: Items) -> jax.Array:
+        if items.weights is None:
+            return item_fn(items)
+        values = jnp.asarray(item_fn(items)).astype(items.weights.dtype)
+        return jnp.minimum(values * items.weights, MOST)
+
+    return worth
+
+
+def relevant(threshold: Number) -> ItemFn:
+    """Whether an item is relevant."""
+    return _at_least(_inputs.positive("relevance_threshold", threshold))
+
+
+@functools.lru_cache(maxsize=256)
+def _at_least(threshold: float) -> ItemFn:
+    # One function for all metrics of a call, which then share what it gives.
+    return lambda items: items.relevant(threshold)
+
+
+def binary(
+    ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
+) -> PerList:
+    """Values of a metric that is defined where something is relevant."""
+    some = ranking.num_relevant(threshold) > 0
+    return ranking.per_list(values, some, k, scaled(relevant(threshold)))
+
+
+def weighed_sum(
+    ranking: Ranking,
+    item_fn: ItemFn,
+    place_fn: Callable[..., jax.Array],
+    ks: Sequence[Cut],
+    **counting: Any,
+) -> jax.Array:
+    """`expected_sum` of `item_fn·w/w̄`, where w̄ is the mean item weight of the list."""
+    if not ranking.weighs_items:
+        return ranking.expected_sum(item_fn, place_fn, ks, **counting)
+    small = scaled(item_fn)
+    sums = ranking.expected_sum(weighed(small), place_fn, ks, **counting)
+    weight = ranking.item_weight(small)
+    assert weight is not None
+    return ratio(sums, weight[..., None]) / SCALE

@@ -1,0 +1,155 @@
+"""The items of lists as callers pass them: labels, masks, weights, ids, columns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._inputs.arrays import (
+    boolean,
+    ids,
+    integers,
+    kind_of,
+    real,
+    same_lists,
+    same_shape,
+)
+from jax_rank_metrics._inputs.options import MOST, count
+
+
+def item_arrays(
+    name: str, labels: Any, mask: Any
+) -> tuple[jax.Array, jax.Array | None]:
+    """Labels and their mask, with at least an item axis."""
+    labels = real(name, labels)
+    if labels.ndim == 0:
+        raise ValueError(f"{name} has shape (); pass at least one axis, the items")
+    if mask is not None:
+        mask_name = name.replace("labels", "mask")
+        if isinstance(mask, (int, np.integer)) and not isinstance(mask, bool):
+            raise TypeError(
+                f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a "
+                "mask is an array of bools"
+            )
+        mask = boolean(mask_name, mask)
+        same_shape(mask_name, mask, name, labels.shape)
+    return labels, mask
+
+
+def weights_for(
+    labels: jax.Array, weights: Any, packed: bool = False
+) -> jax.Array | None:
+    """Weights whose number of axes says whom they weigh: all, lists, or items.
+
+    Where lists are packed, lists have their weights elsewhere.
+    """
+    if weights is None:
+        return None
+    weights = real("weights", weights)
+    lists = () if packed else labels.shape[:-1]
+    allowed = {(): "a scalar", lists: "one per list", labels.shape: "one per item"}
+    if packed:
+        allowed[()] = "a scalar; weights per list go into list_weights"
+    if weights.shape not in allowed:
+        shapes = ", ".join(f"{shape} ({what})" for shape, what in allowed.items())
+        raise ValueError(
+            f"weights has shape {weights.shape}, but labels has shape {labels.shape}; "
+            f"pass weights of shape {shapes}"
+        )
+    return weights
+
+
+def per_list(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
+    """One number per list."""
+    if value is None:
+        return None
+    value = real(name, value)
+    if value.shape != lists:
+        raise ValueError(
+            f"{name} has shape {value.shape}; pass one number per list, shape {lists}"
+        )
+    return value
+
+
+def whole_numbers(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
+    """One whole number per list, of any dtype; those that are traced are believed."""
+    value = per_list(name, value, lists)
+    if value is None or not jnp.issubdtype(value.dtype, jnp.floating):
+        return value
+    if isinstance(value, Tracer) or not value.is_fully_addressable:
+        return value
+    values = np.asarray(value, np.float64)
+    broken = values[values != np.floor(values)]  # NaN is among them
+    if broken.size:
+        raise ValueError(f"{name} holds {broken[0]}; pass whole numbers, one per list")
+    return value
+
+
+def segments(
+    labels: jax.Array, segment_ids: Any, num_segments: Any
+) -> tuple[jax.Array | None, int | None]:
+    """The list of every packed item, and how many lists there are."""
+    if segment_ids is None:
+        if num_segments is not None:
+            raise ValueError(
+                "num_segments is given but segment_ids is None; pass both or neither"
+            )
+        return None, None
+    segment_ids = integers("segment_ids", segment_ids)
+    same_shape("segment_ids", segment_ids, "labels", labels.shape)
+    if num_segments is None:
+        raise ValueError(
+            "segment_ids is given but num_segments is None; pass how many lists there "
+            "are, a Python int"
+        )
+    if segment_ids.dtype.itemsize < 4:
+        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
+        # in int8, and every item is masked.
+        segment_ids = segment_ids.astype(jnp.int32)
+    num_segments = count("num_segments", num_segments)
+    if num_segments > MOST:
+        raise ValueError(
+            f"num_segments is {num_segments}; pass at most {MOST}, what int32 holds"
+        )
+    return segment_ids, num_segments
+
+
+def relevant_items(
+    relevant_ids: Any, relevant_labels: Any, other: str, like: jax.Array | None
+) -> tuple[jax.Array, jax.Array | None]:
+    """Ids of relevant items, and the label of each or None.
+
+    `like` has their lists; None where nothing else tells these.
+    """
+    relevant_ids = ids("relevant_ids", relevant_ids)
+    if like is not None:
+        same_lists("relevant_ids", relevant_ids, other, like)
+    if relevant_labels is not None:
+        relevant_labels = real("relevant_labels", relevant_labels)
+        same_shape(
+            "relevant_labels", relevant_labels, "relevant_ids", relevant_ids.shape
+        )
+    return relevant_ids, relevant_labels
+
+
+def columns(
+    given: Any, other: str, shape: Sequence[int], name: str = "columns"
+) -> dict[str, jax.Array]:
+    """Arrays by name that lie where those of a shape do, with any axes at the end."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(x, str) for x in given):
+        raise TypeError(f"{name}: got {kind_of(given)}; pass a dict of names to arrays")
+    arrays = {}
+    for key, value in given.items():
+        value = real(f"{name}[{key!r}]", value)
+        if value.shape[: len(shape)] != tuple(shape):
+            raise ValueError(
+                f"{name}[{key!r}] has shape {value.shape}, but {other} has shape "
+                f"{tuple(shape)}; pass one entry per item, with any axes after them"
+            )
+        arrays[key] = value
+    return arrays

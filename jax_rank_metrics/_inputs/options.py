@@ -1,0 +1,138 @@
+"""What is static, and what belongs to a call as a whole: cutoffs, choices, keys, axes."""
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jax_rank_metrics._types import Cut, Cutoffs, Ties
+
+MOST = 2**31 - 1  # of what is counted in int32: ranks, lists
+
+
+def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
+    """Every cutoff of `k`, in the order given; none is more than int32 holds.
+
+    No list is that long, so that a larger one means the whole list.
+    """
+    ks: Any = k if isinstance(k, (tuple, list)) else (k,)
+    if not ks:
+        raise ValueError("k is empty; pass an int, None, or a tuple of them")
+    for one in ks:
+        if one is None:
+            continue
+        if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
+            if isinstance(one, jax.Array):
+                raise TypeError(
+                    "k is a JAX array; pass a Python int, k is static and cannot be "
+                    "traced"
+                )
+            raise TypeError(
+                f"k is {k!r}; pass an int, None, or a tuple of them, not "
+                f"{type(one).__name__}"
+            )
+        if one < 1:
+            raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
+    return tuple([None if one is None else min(int(one), MOST) for one in ks])
+
+
+def cuts(ks: Sequence[Any]) -> tuple[Cut, ...]:
+    """Cutoffs as formulas may give them: ints, None, or arrays of one per list."""
+    return tuple(
+        k
+        if k is None
+        else int(k)
+        if isinstance(k, (int, np.integer))
+        else jnp.asarray(k)
+        for k in ks
+    )
+
+
+def deepest(ks: Sequence[int | None]) -> int | None:
+    """The depth that reaches every cutoff; None is the whole list."""
+    return None if None in ks else max(k for k in ks if k is not None)
+
+
+def count(name: str, value: Any) -> int:
+    """A static integer of at least 1."""
+    if isinstance(value, jax.Array):
+        raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} is {value!r}; pass a Python int")
+    if value < 1:
+        raise ValueError(f"{name} is {value!r}; pass an int of at least 1")
+    return int(value)
+
+
+def option(name: str, value: Any, kind: Any) -> None:
+    """Raises unless `value` is one of the choices of `kind`, a `Literal`."""
+    if not isinstance(value, str) or value not in get_args(kind):
+        raise ValueError(
+            f"{name} is {value!r}; pass one of {', '.join(get_args(kind))}"
+        )
+
+
+def positive(name: str, value: Any) -> float:
+    """A static positive number."""
+    if isinstance(value, bool) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise TypeError(f"{name} is {value!r}; pass a positive Python number")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{name} is {value!r}; pass a positive number")
+    return float(value)
+
+
+def axis_names(name: str, value: Any) -> Any:
+    """One mesh axis or a tuple of them, all of which are manual here."""
+    if value is None:
+        return None
+    names = value if isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(one, str) for one in names):
+        raise TypeError(f"{name} is {value!r}; pass the name of a mesh axis or a tuple")
+    try:
+        lax.axis_index(names)
+    except NameError as error:
+        raise ValueError(
+            f"{name} is {value!r}, which is no mesh axis here; call inside "
+            "jax.shard_map over it"
+        ) from error
+    return value
+
+
+def tie_policy(ties: Any, key: Any) -> tuple[str | None, jax.Array | None]:
+    """The policy by name, and the key where the policy reads it."""
+    if ties is not None and (not isinstance(ties, str) or ties not in get_args(Ties)):
+        raise ValueError(
+            f"ties is {ties!r}; pass None or one of {', '.join(get_args(Ties))}"
+        )
+    if ties == "random" and key is None:
+        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
+    if key is not None:
+        key = prng_key(key)
+        if ties is None:
+            ties = "random"
+    return ties, key if ties == "random" else None
+
+
+def prng_key(key: Any) -> jax.Array:
+    """One typed key, from a typed key or from the raw data of one."""
+    fix = "pass one key, as made by jax.random.key(0)"
+    if not isinstance(key, (jax.Array, np.ndarray)):
+        raise TypeError(f"key: got {type(key).__name__}; {fix}")
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        shape = ()
+    elif key.dtype == jnp.uint32:
+        shape = jax.eval_shape(jax.random.PRNGKey, 0).shape
+    else:
+        raise TypeError(f"key: dtype is {key.dtype}; {fix}")
+    if key.shape != shape:
+        raise ValueError(
+            f"key has shape {key.shape}, one key has shape {shape}; {fix}, and under "
+            "jax.vmap one key per list"
+        )
+    typed = jnp.asarray(key)
+    return jax.random.wrap_key_data(typed) if shape else typed

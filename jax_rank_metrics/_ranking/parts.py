@@ -1,0 +1,271 @@
+"""What a source hands over to a `Ranking`."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _mesh
+from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._layouts.pools import Sharded
+from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
+from jax_rank_metrics._places import first, groups
+from jax_rank_metrics._ranking.items import ItemFn, Items, holds, worth
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._types import Cut, pytree
+
+T = TypeVar("T")
+
+
+@pytree("ranks")
+class Held:
+    """Items that have a place and are held.
+
+    Shapes for lists as rows:
+        items: `[*lists, held]`, in rank order.
+        axis: How they lie.
+        index: `[*lists, held]` int32, which items they are, -1 where none; None where
+            they have no order.
+        keys: `[*lists, held]`, what ranked them; None where every item is alone.
+        above: `[*lists, held]` int32, how many items precede each in the definite order;
+            None where items follow each other.
+        group: `[*lists, held]` int32 twice, above and tied, where they were counted
+            instead of read off neighbours; else None.
+        ranks: How many ranks there can be, static.
+    """
+
+    items: ItemArrays
+    axis: Any
+    index: jax.Array | None
+    keys: jax.Array | None
+    above: jax.Array | None
+    group: tuple[jax.Array, jax.Array] | None
+    ranks: int
+
+    def line(self, counting: tuple[jax.Array, ...], dtype: Any) -> groups.Line:
+        """The items as `groups` takes them."""
+        return groups.Line(self.axis, self.items.exists, counting, dtype)
+
+
+@pytree()
+class Pool:
+    """Every item that is judged, in any order, and how they lie."""
+
+    items: ItemArrays | GivenItems
+    axis: Any
+
+
+@pytree("ties", "items_axis")
+class Scored:
+    """The scores of a pool, to count by.
+
+    Shapes for lists as rows:
+        scores: `[*lists, items]`, as they were passed.
+        seeds: `[*lists, 2]` uint32, or None.
+        ties: The policy, static.
+        items_axis: Mesh axes over which items are cut, static.
+    """
+
+    scores: jax.Array
+    seeds: jax.Array | None
+    ties: str | None
+    items_axis: Any
+
+    @property
+    def policy(self) -> Policy:
+        """How items compare."""
+        return Policy(self.ties, self.scores.dtype)
+
+    def read(self, pool: Pool) -> Candidates:
+        """Those items of the pool that have a rank, ready to be compared."""
+        start = 0
+        if self.items_axis is not None:
+            start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
+        return Given(self.scores, pool.items, start, self.seeds).read()
+
+    def first(self, pool: Pool, stop_fn: ItemFn, grouped: bool) -> first.First:
+        """The first item that stops, by counting.
+
+        Args:
+            pool: The items of the scores.
+            stop_fn: Which items stop.
+            grouped: Whether tied items count as such, or stand in a definite order.
+        """
+        every, axis = self.read(pool), pool.axis
+        stop = holds(stop_fn, every.items)
+        found = first.by_keys(every.keys, every.items.exists, stop, axis)
+        if grouped:
+            return found
+        # Of the items that tie with it, those that its own break puts before it.
+        exists = every.items.exists
+        open_ = exists & (
+            every.keys == axis.spread(first.best_key(every.keys, stop, axis))
+        )
+        earlier = jnp.zeros_like(found.above)
+        for level in every.breaks(self.policy):
+            own = axis.spread(first.best_key(level, open_ & stop, axis))
+            earlier = earlier + axis.sum(open_ & (level > own))
+            open_ = open_ & (level == own)
+        index = -every.ids
+        own = axis.spread(first.best_key(index, open_ & stop, axis))
+        earlier = earlier + axis.sum(open_ & (index > own))
+        return first.alone(found.above + earlier, found.stops > 0)
+
+
+@pytree()
+class Straddle:
+    """A tie group that may reach beyond the last rank held.
+
+    Shapes:
+        lists: `[*lists]` bool, where it may.
+        tied: `[*lists, pool]` bool, the items of the pool that tie with the last one
+            held; None where scores find them.
+        axis: How these items lie.
+    """
+
+    lists: jax.Array
+    tied: jax.Array | None
+    axis: Any
+
+    def look(
+        self,
+        last_key: jax.Array,
+        pool: Pool,
+        scored: Scored | None,
+        item_fns: Sequence[ItemFn],
+        dtype: Any,
+    ) -> tuple[jax.Array, dict[ItemFn, jax.Array]]:
+        """Of the items that tie with the last: how many, and totals of functions of them.
+
+        Each `[*lists, …]`, and of use only in `lists`. Bools are counted.
+        """
+        # Each device looks at its own part; what travels does so outside the branch.
+        sharded = isinstance(self.axis, Sharded)
+        axis = self.axis.here if sharded else self.axis
+
+        def here() -> Any:
+            items = pool.items.retrieved_items()
+            tied = self.tied
+            if tied is None:
+                assert scored is not None
+                every = scored.read(pool)
+                tied = every.items.exists & (every.keys == last_key[..., None])
+            items = items.only(tied)
+            totals = []
+            for item_fn in item_fns:
+                value = worth(item_fn, items, dtype, keep_bools=True)
+                totals.append(axis.sum(value, value.ndim - items.exists.ndim))
+            return axis.sum(tied), totals
+
+        def nowhere() -> Any:
+            zeros = jax.tree.map(
+                lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(here)
+            )
+            plain = pool.items
+            if isinstance(plain, GivenItems):
+                plain = dataclasses.replace(plain, columns={})
+            scores = None if scored is None else scored.scores
+            return _mesh.match_varying(zeros, (last_key, plain, scores, self.tied))
+
+        found = lax.cond(_mesh.unvmap_any(self.lists), here, nowhere)
+        number, totals = lax.psum(found, self.axis.axis_name) if sharded else found
+        return number, dict(zip(item_fns, totals, strict=True))
+
+
+class Parts:
+    """What every `Ranking` consists of, and how much of it there is."""
+
+    held: Held | None
+    pool: Pool | None
+    scored: Scored | None
+    straddle: Straddle | None
+    counts: jax.Array
+    cut: int | None
+    grouped: bool
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """The float dtype of values."""
+        if self.held is not None:
+            return self.held.items.labels.dtype
+        items = self.whole_pool().items
+        if isinstance(items, GivenItems):
+            return jnp.dtype(items.dtype)
+        return items.labels.dtype
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that its items have."""
+        part = self.held or self.pool
+        return [] if part is None else list(part.items.columns)
+
+    def whole_pool(self) -> Pool:
+        """The pool, where labels of every judged item are known."""
+        if self.pool is None:
+            raise ValueError(
+                "pool_labels is None, but this metric reads the labels of every judged "
+                "item; pass pool_labels"
+            )
+        return self.pool
+
+    def some_items(self) -> Items:
+        """Items as formulas are given them, to see what they make of them."""
+        held = self.whole_pool().items.read() if self.held is None else self.held.items
+        return Items.of(held)
+
+    def missing(self, ks: Sequence[Cut]) -> list[Cut]:
+        """The cutoffs that the ranks held do not reach."""
+        if self.cut is None:
+            return []
+        return [k for k in ks if not isinstance(k, int) or k > self.cut]
+
+    def reaching(self, ks: Sequence[Cut]) -> Held:
+        """The ranks held, if they reach every cutoff."""
+        for k in self.missing(ks):
+            k = k if isinstance(k, int) else None
+            raise ValueError(
+                f"k is {k}, but the ranking was cut at k={self.cut}; rank with "
+                f"k={k} or deeper"
+            )
+        if self.held is None:
+            raise ValueError(
+                "this metric reads ranks, but it was made with order_free=True, so that "
+                "nothing was ordered; leave order_free out"
+            )
+        return self.held
+
+    def tied_with_last(
+        self, item_fns: Sequence[ItemFn]
+    ) -> tuple[jax.Array, dict[ItemFn, jax.Array]]:
+        """See `Straddle.look`; once for all metrics that ask the same."""
+        item_fns = tuple(dict.fromkeys(item_fns))
+        assert self.straddle is not None
+        assert self.held is not None and self.held.keys is not None
+        look = functools.partial(
+            self.straddle.look,
+            self.held.keys[..., -1],
+            self.whole_pool(),
+            self.scored,
+            item_fns,
+            self.dtype,
+        )
+        return self.once(("tied", item_fns), look)
+
+    @property
+    def memo(self) -> Memo | None:
+        """What was worked out for other metrics that are traced together."""
+        return getattr(self, "_memo", None)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """`make()`, or what it gave for another metric."""
+        if self.memo is None:
+            return make()
+        try:
+            hash(key)
+        except TypeError:  # a cutoff may be an array
+            return make()
+        return self.memo.once(key, make)

@@ -1,0 +1,77 @@
+"""How `Ranking.expected_first` is worked out."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._places import first
+from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._ranking.items import ItemFn, holds, worth
+from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.sums import check_unlisted
+from jax_rank_metrics._types import Cut, PositionFn
+
+
+def expected(
+    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """See `Ranking.expected_first`."""
+    kind = jax.eval_shape(lambda: stop_fn(ranking.some_items())).dtype
+    if kind != jnp.bool_:
+        return _cascade(ranking, stop_fn, position_fn, ks)
+    read = first.expected if ranking.grouped else first.definite
+    return read(_first(ranking, stop_fn, ks), position_fn, ks, ranking.dtype)
+
+
+def _first(ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]) -> first.First:
+    """The best item that stops, among the ranks held or by counting over the pool."""
+    held, scored = ranking.held, ranking.scored
+    if held is None or (ranking.missing(ks) and scored is not None):
+        assert scored is not None
+        return scored.first(ranking.whole_pool(), stop_fn, ranking.grouped)
+    held = ranking.reaching(ks)
+    stop, axis, exists = holds(stop_fn, held.items), held.axis, held.items.exists
+    if ranking.grouped and held.group is not None:
+        return first.by_places(*held.group, stop)
+    if not ranking.grouped or held.keys is None:
+        above = axis.above(stop) if held.above is None else held.above
+        above = -axis.max(jnp.where(stop, -above, -(2**31) + 1))
+        return first.alone(above, axis.max(stop.astype(ranking.dtype)) > 0)
+    if ranking.straddle is None:
+        return first.by_keys(held.keys, exists, stop, axis)
+    last_key = held.keys[..., -1]
+    tied, totals = ranking.tied_with_last((stop_fn,))
+    # Where no item above the last group stops, one of that group may.
+    key = jnp.maximum(first.best_key(held.keys, stop, axis), last_key)
+    found = first.around(held.keys, exists, stop, key, axis)
+    across = ranking.straddle.lists & (key == last_key)
+    return found._replace(
+        tied=jnp.where(across, tied, found.tied),
+        stops=jnp.where(across, totals[stop_fn], found.stops),
+    )
+
+
+def _cascade(
+    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """Stops by chance, in one definite order."""
+    if ranking.grouped:
+        raise ValueError(
+            "stop_fn gives chances, which need one definite order; make the metric with "
+            "ties='order'"
+        )
+    held = ranking.reaching(ks)
+    check_unlisted(ranking, stop_fn)
+    axis, exists = held.axis, held.items.exists
+    place = axis.above(exists)
+    stop = worth(stop_fn, held.items, ranking.dtype)
+    here, passed = first.cascade(stop, place)
+    rank = (place if held.above is None else held.above).astype(ranking.dtype) + 1
+    found, missed = [], []
+    for k in ks:
+        k = axis.spread(k) if isinstance(k, jax.Array) else k
+        found.append(axis.sum(here * at_ranks(position_fn, rank, k)))
+        within = exists & (at_ranks(jnp.ones_like, rank, k) > 0)
+        missed.append(1 - axis.max(jnp.where(within, 1 - passed, 0)))
+    return jnp.stack(found, axis=-1), jnp.stack(missed, axis=-1)

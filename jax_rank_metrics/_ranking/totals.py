@@ -1,0 +1,126 @@
+"""Totals over the pool of a `Ranking`."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._ranking.items import MOST, ItemFn, worth
+from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._types import Number, PositionFn
+
+
+class Totals(Parts):
+    """What a formula may know of every judged item."""
+
+    known_relevant: jax.Array | None
+
+    def pool_sum(self, item_fn: ItemFn) -> jax.Array:
+        """`Σ item_fn(items)` over the pool, `[*lists]` floats; bools are counted."""
+        pool = self.whole_pool()
+        items = pool.items.read()
+        values = worth(item_fn, items, self.dtype)
+        return pool.axis.sum(values, values.ndim - items.exists.ndim)
+
+    def pool_max(self, item_fn: ItemFn, *, monotone: bool = False) -> jax.Array:
+        """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`.
+
+        Args:
+            item_fn: From `Items`, what each is worth.
+            monotone: As for `ideal_sum`.
+        """
+        pool = self.whole_pool()
+        items = pool.items.read()
+        if not monotone:
+            return pool.axis.max(worth(item_fn, items, self.dtype))
+        most = pool.axis.max(items.labels)
+        return worth(item_fn, ItemArrays(most, jnp.ones(most.shape, bool)), self.dtype)
+
+    def num_relevant(self, relevance_threshold: Number) -> jax.Array:
+        """Relevant items of the pool, `[*lists]` floats."""
+        if self.known_relevant is not None:
+            return self.known_relevant.astype(self.dtype)
+        pool = self.whole_pool()
+
+        def count() -> jax.Array:
+            relevant = pool.items.read().relevant(relevance_threshold)
+            return pool.axis.sum(relevant).astype(self.dtype)
+
+        return self.once(("relevant", relevance_threshold), count)
+
+    def ideal_sum(
+        self,
+        item_fn: ItemFn,
+        position_fn: PositionFn,
+        ks: Sequence[int | None],
+        *,
+        monotone: bool = False,
+    ) -> jax.Array:
+        """`Σ item_fn·position_fn(rank)` of the best order of the pool, to each k.
+
+        Args:
+            item_fn: From `Items`, what each is worth; not negative.
+            position_fn: What ranks 1, 2, … are worth.
+            ks: Cutoffs.
+            monotone: Whether `item_fn` reads labels alone, never falls as they rise and
+                is 0 for 0, so that the best labels are worth most.
+
+        Returns:
+            `[*lists, len(ks)]`.
+        """
+        if monotone:
+            labels, axis = self._best_labels(_inputs.deepest(ks))
+            values = worth(item_fn, ItemArrays(labels, labels > 0), self.dtype)
+        else:
+            pool = self.whole_pool()
+            items = pool.items.read()
+            values = worth(item_fn, items, self.dtype)
+            values, axis = pool.axis.largest(values, items.exists, _inputs.deepest(ks))
+        rank = (axis.above(values) + 1).astype(self.dtype)
+        found = []
+        for k in ks:
+            terms = values * at_ranks(position_fn, rank, k)
+            found.append(axis.sum(jnp.where(values > 0, terms, 0)))
+        return jnp.stack(found, axis=-1)
+
+    @property
+    def weighs_items(self) -> bool:
+        """Whether items have weights."""
+        return self.pool is not None and self.pool.items.weights is not None
+
+    def item_weight(self, item_fn: ItemFn) -> jax.Array | None:
+        """w̄: the mean item weight of every list, each item counted `item_fn` times.
+
+        Where that is zero for every item, the plain mean. None without item weights.
+        """
+        if not self.weighs_items:
+            return None
+        items, axis = self.whole_pool().items.read(), self.whole_pool().axis
+        assert items.weights is not None
+        times = worth(item_fn, items, self.dtype)
+        some = axis.spread(axis.max(times) > 0)
+        times = jnp.where(some, times, items.exists.astype(self.dtype))
+        weighed = jnp.minimum(items.weights * times, MOST)
+        return _arithmetic.ratio(axis.sum(weighed), axis.sum(times))
+
+    def _best_labels(self, depth: int | None) -> tuple[jax.Array, RankedLayout]:
+        """Labels of the pool in falling order, so many of them."""
+
+        def make() -> tuple[int | None, jax.Array, RankedLayout]:
+            pool = self.whole_pool()
+            items = pool.items.read()
+            return depth, *pool.axis.largest(items.labels, items.exists, depth)
+
+        if self.memo is None:
+            return make()[1:]
+        _, labels, axis = self.memo.better(
+            "labels",
+            lambda known: known[0] is None or (depth is not None and depth <= known[0]),
+            make,
+        )
+        return labels if isinstance(axis, Packed) else labels[..., :depth], axis

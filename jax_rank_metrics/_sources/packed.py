@@ -1,0 +1,76 @@
+"""Lists packed one after the other."""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._ordering.candidates import Given, Policy
+from jax_rank_metrics._ordering.packed import order_packed
+from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
+from jax_rank_metrics._sources.lists import (
+    Depth,
+    Options,
+    ScoredLists,
+    given_items,
+    read_weights,
+    seeds,
+)
+
+
+def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
+    """Ranks packed lists, always to their end."""
+    assert lists.segment_ids is not None and options.num_segments is not None
+    number, ids = options.num_segments, lists.segment_ids
+    _inputs.unsharded("segment_ids", ids, "with lists that are whole on a device")
+    _inputs.unsharded("scores", lists.scores, "with lists that are whole on a device")
+    rows = ids.shape[:-1]
+    shape = (*rows, number)
+    valid = (ids >= 0) & (ids < number)
+    first = jnp.arange(math.prod(rows), dtype=jnp.int32) * number
+    ids = jnp.where(valid, ids, 0).astype(jnp.int32) + first.reshape(*rows, 1)
+    ids = jnp.where(valid, ids, math.prod(shape))
+
+    given = given_items(lists)
+    mask = valid if given.mask is None else valid & given.mask
+    axes = len(rows) + 1
+    flat, scores, ids = jax.tree.map(
+        lambda x: x.reshape(-1, *x.shape[axes:]),
+        (dataclasses.replace(given, mask=mask), lists.scores, ids),
+    )
+    of_lists = lists.list_weights
+    if of_lists is None and given.weights is None:
+        of_lists = lists.weights
+    _, list_weights, _ = read_weights(lists.labels, None, of_lists, shape, lists.scores)
+    seed, ties = seeds(options.ties, lists.key, ()), options.ties
+    axis = Packed.of(ids, shape)
+    held, scored, pool = None, Scored(scores, seed, ties, None), Pool(flat, axis)
+    ranked = flat.retrieved_items()
+    if depth.ordered:
+        by = "expected" if depth.in_groups and ties is None else ties
+        every = Given(scores, flat, 0, seed)
+        best, places, ids = order_packed(
+            every, ids, axis.starts, Policy(by, scores.dtype)
+        )
+        axis, scored, ranked = axis.sorted(ids), None, best.items
+        in_row = best.ids % max(lists.scores.shape[-1], 1)
+        index = jnp.where(ranked.exists, in_row, -1)
+        held = Held(ranked, axis, index, best.keys, None, None, scores.shape[0])
+        items = ranked if lists.retrieved is None else flat.at(places).read()
+        pool = Pool(items, axis)
+    return Ranking(
+        held=held,
+        pool=pool,
+        scored=scored,
+        straddle=None,
+        length=axis.sum(ranked.exists),
+        known_relevant=None,
+        counts=axis.sum(pool.items.read().exists) > 0,
+        list_weights=list_weights,
+        cut=None,
+        ties=ties,
+        grouped=ties in (None, "expected"),
+    )

@@ -1,0 +1,194 @@
+"""`jrm.rank_retrieved`: rankings that a system returned already."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._ranking import Held, Pool, Ranking
+from jax_rank_metrics._sources.lists import read_weights
+from jax_rank_metrics._types import (
+    Columns,
+    Labels,
+    Mask,
+    PerListInput,
+    Weights,
+)
+from jax_rank_metrics._types import Pool as PoolInput
+
+
+def rank_retrieved(
+    labels: Labels,
+    mask: Mask | None = None,
+    weights: Weights | None = None,
+    *,
+    pool_labels: PoolInput | None = None,
+    pool_mask: PoolInput | None = None,
+    pool_weights: PoolInput | None = None,
+    num_relevant: PerListInput | None = None,
+    list_weights: PerListInput | None = None,
+    columns: Columns | None = None,
+    pool_columns: Columns | None = None,
+) -> Ranking:
+    """Takes lists that a system returned already in rank order; nothing is sorted.
+
+    What was not retrieved still counts: the pool is every judged item, those retrieved
+    among them. A list with a pool but nothing retrieved counts, with the value 0.
+    The ranking is whole, and its order definite: there are no ties.
+
+    Args:
+        labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked, or a
+            label that is negative or NaN) leaves the ranking and later items move up.
+        mask: `[*lists, retrieved]` bool, or None.
+        weights: As for `rank`; item weights need `pool_weights` where a pool is given.
+        pool_labels: `[*lists, pool]`, the labels of every judged item in any order; None
+            if what was retrieved is all there is.
+        pool_mask: `[*lists, pool]` bool, or None.
+        pool_weights: `[*lists, pool]`, or None.
+        num_relevant: `[*lists]` integers, how many relevant items there are, where only
+            their number is known. Then ndcg, which needs their labels, raises.
+        list_weights: As for `rank`.
+        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`.
+        pool_columns: The same of the pool, `[*lists, pool, …]`, where one is given.
+
+    Returns:
+        A `Ranking`.
+
+    Raises:
+        ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
+            or if item weights come without the weights of the pool.
+        TypeError: if an argument is not an array of numbers or a mask is not bool.
+
+    >>> from jax_rank_metrics import recall
+    >>> found = rank_retrieved(jnp.array([1, 0, 1, 0, 1]), num_relevant=4)
+    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
+    ['0.50', '0.50', '0.75']
+    """
+    labels, mask = _inputs.item_arrays("labels", labels, mask)
+    weights = _inputs.weights_for(labels, weights)
+    shape = labels.shape[:-1]
+    list_weights = _inputs.per_list("list_weights", list_weights, shape)
+    num_relevant = _inputs.whole_numbers("num_relevant", num_relevant, shape)
+    per_item = weights is not None and weights.ndim == labels.ndim
+    if pool_labels is None:
+        for name, value in (("pool_mask", pool_mask), ("pool_weights", pool_weights)):
+            if value is not None:
+                raise ValueError(f"{name} is given but pool_labels is None; pass both")
+    else:
+        if num_relevant is not None:
+            raise ValueError("pool_labels and num_relevant are both given; pass one")
+        pool_labels, pool_mask = _inputs.item_arrays(
+            "pool_labels", pool_labels, pool_mask
+        )
+        _inputs.same_lists("pool_labels", pool_labels, "labels", labels)
+        if pool_weights is not None:
+            pool_weights = _inputs.real("pool_weights", pool_weights)
+            _inputs.same_shape(
+                "pool_weights", pool_weights, "pool_labels", pool_labels.shape
+            )
+        if per_item != (pool_weights is not None):
+            raise ValueError(
+                f"weights {'weighs' if per_item else 'does not weigh'} items, but "
+                f"pool_weights is {'None' if per_item else 'given'}; pass both per item "
+                "or neither"
+            )
+    if per_item and num_relevant is not None:
+        raise ValueError(
+            "weights weighs items, but num_relevant tells nothing of the weights in the "
+            "pool; pass pool_labels and pool_weights"
+        )
+    columns = _inputs.columns(columns, "labels", labels.shape)
+    if pool_labels is None:
+        if pool_columns is not None:
+            raise ValueError("pool_columns is given but pool_labels is None; pass both")
+        pool_columns = {}
+    else:
+        pool_columns = _inputs.columns(
+            pool_columns, "pool_labels", pool_labels.shape, "pool_columns"
+        )
+        if set(columns) != set(pool_columns):
+            raise ValueError(
+                f"columns are {sorted(columns)}, but pool_columns are "
+                f"{sorted(pool_columns)}; pass the same names to both"
+            )
+    return _rank_retrieved(
+        (labels, mask, weights, columns),
+        (pool_labels, pool_mask, pool_weights, pool_columns),
+        num_relevant,
+        list_weights,
+    )
+
+
+@jax.jit
+def _rank_retrieved(
+    retrieved: tuple, pool: tuple, num_relevant: jax.Array | None, list_weights: Any
+) -> Ranking:
+    (labels, mask, weights, columns), (pool_labels, *_) = retrieved, pool
+    weights, list_weights, dtype = read_weights(
+        labels, weights, list_weights, labels.shape[:-1], pool_labels, pool[2]
+    )
+    ranked = GivenItems(labels, mask, weights, None, columns, dtype.name).read()
+    every, judged = None, None
+    if pool_labels is not None:
+        pool_labels, pool_mask, pool_weights, columns = pool
+        every = GivenItems(
+            pool_labels, pool_mask, pool_weights, None, columns, dtype.name
+        ).read()
+    elif num_relevant is not None:
+        num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
+        judged = Rows().sum(ranked.exists) + num_relevant
+    else:
+        every = ranked
+    return whole(ranked, every, num_relevant, judged, list_weights)
+
+
+def whole(
+    ranked: ItemArrays,
+    pool: ItemArrays | None,
+    num_relevant: jax.Array | None,
+    judged: jax.Array | None,
+    list_weights: jax.Array | None,
+    index: jax.Array | None = None,
+) -> Ranking:
+    """A ranking of all that was retrieved.
+
+    Args:
+        ranked: In rank order, with gaps where no item exists.
+        pool: Every judged item; None where only `num_relevant` is known.
+        num_relevant: `[*lists]` int32, or None to count them.
+        judged: `[*lists]` int32, how many items there are; None to count them.
+        list_weights: `[*lists]`, or None.
+        index: `[*lists, retrieved]` int32, which items these are; None for the places.
+    """
+    exists = ranked.exists
+    above = Rows().running_count(exists) - exists.astype(jnp.int32)
+    if judged is None:
+        assert pool is not None
+        judged = Rows().sum(pool.exists)
+    index = _mesh.where_it_lies(_moved_up, (index, exists, above), judged)
+    return Ranking(
+        held=Held(ranked, Rows(), index, None, above, None, exists.shape[-1]),
+        pool=None if pool is None else Pool(pool, Rows()),
+        scored=None,
+        straddle=None,
+        length=Rows().sum(exists),
+        known_relevant=num_relevant,
+        counts=judged > 0,
+        list_weights=list_weights,
+        cut=None,
+        ties="none",
+        grouped=False,
+    )
+
+
+def _moved_up(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
+    """Which item is at each rank, −1 where none is: later ones move up into gaps."""
+    index, exists, above = arrays
+    if index is None:
+        index = jnp.broadcast_to(Rows().above(exists), exists.shape)
+    none = jnp.full(exists.shape, -1, jnp.int32)
+    rank = jnp.where(exists, above, exists.shape[-1])
+    return jnp.put_along_axis(none, rank, index, axis=-1, inplace=False, mode="drop")

@@ -1,0 +1,89 @@
+"""Lists as rows, whole or with their items cut over devices."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics._layouts.pools import Sharded
+from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._ordering.candidates import Given, Policy
+from jax_rank_metrics._ordering.order import order
+from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
+from jax_rank_metrics._sources.lists import Depth, Found
+
+
+def order_rows(
+    given: GivenItems,
+    scores: jax.Array,
+    list_weights: jax.Array | None,
+    seeds: jax.Array | None,
+    ties: str | None,
+    depth: Depth,
+    items_axis: Any,
+) -> Found:
+    """What is worked out of rows, on the device that has them."""
+    axis, size, start = Rows(), scores.shape[-1], 0
+    if items_axis is not None:
+        axis, start = Sharded(items_axis), lax.axis_index(items_axis) * size
+        size = size * lax.axis_size(items_axis)
+    held = straddle = length = None
+    if depth.ordered:
+        if depth.ranks is None and items_axis is not None:
+            raise ValueError(
+                "k is None, but the items of a list are cut over devices; pass k to rank "
+                "that deep, or gather labels, scores, mask and weights first"
+            )
+        cut = depth.ranks if _is_cut(depth, size) else None
+        by = "expected" if depth.in_groups and ties is None else ties
+        policy = Policy(by, scores.dtype)
+        everything = Given(scores, given, start, seeds)
+        ranks = size if items_axis is not None and cut is None else cut
+        best, straddles = order(everything, policy, ranks, items_axis)
+        index = jnp.where(best.items.exists, best.ids, -1)
+        held = Held(best.items, Rows(), index, best.keys, None, None, size)
+        if cut is not None:
+            assert straddles is not None
+            straddle = Straddle(straddles, None, axis)
+        length = _arithmetic.count(held.items.exists)
+    # What the ranks tell is not counted over the pool again.
+    if length is None or given.retrieved is not None:
+        number = axis.sum(given.read().exists)
+        length = number if length is None else length
+    else:
+        number = length
+    return Found(held, straddle, length, number > 0, list_weights, seeds)
+
+
+def ranking_of_rows(
+    found: Found,
+    given: GivenItems,
+    scores: jax.Array,
+    ties: str | None,
+    depth: Depth,
+    items_axis: Any,
+    size: int,
+) -> Ranking:
+    """The ranking of rows of `size` items, with what was found of them."""
+    axis = Rows() if items_axis is None else Sharded(items_axis)
+    cut = depth.ranks if _is_cut(depth, size) else None
+    return Ranking(
+        held=found.held,
+        pool=Pool(given, axis),
+        scored=Scored(scores, found.seeds, ties, items_axis),
+        straddle=found.straddle,
+        length=found.length,
+        known_relevant=None,
+        counts=found.counts,
+        list_weights=found.list_weights,
+        cut=cut,
+        ties=ties,
+        grouped=ties in (None, "expected"),
+    )
+
+
+def _is_cut(depth: Depth, size: int) -> bool:
+    return depth.ranks is not None and depth.ranks < size

@@ -1,0 +1,23 @@
+"""States: what is kept of the lists seen so far, so that more can be added.
+
+A metric has one value per list (`PerList`), and its mean over all lists is asked for:
+of batches that come one after the other, on devices that each see some. So a batch is
+summed up as a `Mean`, which holds nothing but sums and counts:
+
+    sum_w, sum_wv               Σ w and Σ w·v, whose ratio is the mean
+    sum_w2, sum_w2v, sum_w2v2   Σ w², Σ w²·v and Σ w²·v², for its standard error
+    lists, undefined            how many lists entered, how many had no value
+
+Merging two states adds them, so the mean does not depend on how the lists were cut, and
+`merge(a, b)` has the bits of `merge(b, a)`. Two things could spoil such sums:
+
+- *Drift.* After ten million additions a float has lost most of its digits. Every sum is
+  therefore a `Pair` of floats, which has twice the digits of one.
+- *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. Within
+  a batch the differences are summed as they are, and only these few sums are turned into
+  those above, in pairs, which keep enough digits to be turned back.
+
+`pairs` has the arithmetic of pairs, `moments` the sums of a batch, `mean` the state of one
+metric, `per_list` the values that it sums, `merging` what is done with many states at once,
+held in any pytree.
+"""

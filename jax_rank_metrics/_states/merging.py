@@ -1,0 +1,189 @@
+"""What is done with states in any pytree: means, merging, and the numbers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._states.mean import Mean, same_shapes, stacked_axis
+from jax_rank_metrics._states.pairs import canonical, merge_two, reduce_axis
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Undefined
+
+
+def mean(lists: Any, undefined: Undefined = "zero") -> Any:
+    """The state of every `PerList` in a pytree; see `PerList.mean`.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> states = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
+    >>> f"{states['mrr'].compute():.2f}"
+    '0.75'
+    """
+    _inputs.option("undefined", undefined, Undefined)
+    _only(lists, PerList, "lists")
+    means = jax.tree.map(
+        lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)
+    )
+    return _in_order(lists, means)
+
+
+def merge(*states: Any) -> Any:
+    """The states of all lists: any pytrees of one structure, added leaf by leaf.
+
+    Raises:
+        ValueError: if there is no state, or structures or shapes differ.
+        TypeError: if states are given as one list; pass them one by one.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> state = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
+    >>> int(merge(state, state)["mrr"].lists)
+    4
+    """
+    if not states:
+        raise ValueError("merge got no states; pass at least one")
+    if len(states) == 1 and type(states[0]) in (list, tuple):
+        raise TypeError(
+            f"merge got one {type(states[0]).__name__}, which is a pytree with nothing to "
+            "merge it with; pass merge(a, b) or merge(*states)"
+        )
+    first, *others = states
+    _only(first, Mean, "states")
+    merged = canonical(first)
+    for other in others:
+        _same_states(first, other)
+        merged = merge_two(merged, canonical(other))
+    return _in_order(first, merged)
+
+
+def reduce(stacked: Any) -> Any:
+    """Merges states along a leading axis that vmap, scan or pmap has added.
+
+    Raises:
+        ValueError: if a state has no leading axis.
+
+    >>> from jax_rank_metrics import measure, rank_retrieved
+    >>> labels = jnp.array([[0, 1], [1, 0]])
+    >>> stacked = jax.vmap(lambda y: mean(measure(("mrr",), rank_retrieved(y))))(labels)
+    >>> f"{reduce(stacked)['mrr'].compute():.2f}"
+    '0.75'
+    """
+    _only(stacked, Mean, "stacked")
+    for state in _leaves(stacked):
+        stacked_axis(state)
+    return _in_order(stacked, reduce_axis(canonical(stacked)))
+
+
+def all_reduce(states: Any, axis_name: Any) -> Any:
+    """Merges states over the devices of one or more mesh axes.
+
+    Inside `jax.shard_map` or `jax.pmap`. The result is equal bit for bit on every device
+    and typed so: `out_specs=P()` passes under the default `check_vma`. It moves a few
+    floats per metric and device, however many lists there were.
+
+    Args:
+        states: Any pytree of states.
+        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Not one
+            over which only their items are (`items_axis`): there every device has the
+            state of the same lists.
+
+    Raises:
+        TypeError: if `axis_name` is no name.
+        ValueError: if it names no axis here; if JAX types the states as equal on all
+            devices of an axis, so that its lists would be counted once for each.
+    """
+    _only(states, Mean, "states")
+    if axis_name is None:
+        raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
+    _inputs.axis_names("axis_name", axis_name)
+    for name in _mesh.equal_over(states, axis_name):
+        raise ValueError(
+            f"all_reduce over {name!r}: states are already equal on all devices of that "
+            "axis; leave it out, or their lists count several times"
+        )
+    slots = jax.tree.map(lambda x: _mesh.stack(x, axis_name), states)
+    # Folding the slots in one order gives every device the same bits.
+    return _in_order(states, reduce_axis(slots))
+
+
+def compute(states: Any, *, flat: bool = False) -> Any:
+    """The mean of every state in a pytree.
+
+    Args:
+        states: Any pytree of states; with `flat`, a dict.
+        flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
+            "recall@1" and "recall@5". The cutoffs are read off the names, since a state
+            does not know its own: under a key like "mine", or one with another number
+            of cutoffs after the @, they are "mine[0]" and so on.
+
+    Raises:
+        TypeError: if `flat` is asked of anything but a dict of states.
+        ValueError: if with `flat` two states have cutoffs of one name.
+    """
+    _only(states, Mean, "states")
+    if flat:
+        return dict(_scalars(states))
+    values = jax.tree.map(
+        lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
+    )
+    return _in_order(states, values)
+
+
+def _scalars(states: Any) -> Iterator[tuple[str, jax.Array]]:
+    if not isinstance(states, dict):
+        raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
+    whose: dict[str, Any] = {}
+    for name, state in states.items():
+        if not isinstance(state, Mean):
+            raise TypeError(
+                f"flat needs a dict of states; {name!r} holds another pytree"
+            )
+        value = state.compute()
+        several = value.ndim > jnp.ndim(state.lists)
+        names = cutoff_names(name, value.shape[-1]) if several else [name]
+        for place, one in enumerate(names):
+            if one in whose:
+                raise ValueError(
+                    f"flat: {whose[one]!r} and {name!r} both hold {one!r}; name one of "
+                    "them differently, or leave out flat"
+                )
+            whose[one] = name
+            yield one, value[..., place] if several else value
+
+
+def _leaves(tree: Any) -> list[Any]:
+    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (Mean, PerList)))
+
+
+def _only(tree: Any, kind: type, name: str) -> None:
+    for leaf in _leaves(tree):
+        if not isinstance(leaf, kind):
+            raise TypeError(
+                f"{name} holds a {type(leaf).__name__}; pass a pytree of {kind.__name__}"
+            )
+
+
+def _in_order(like: Any, tree: Any) -> Any:
+    # JAX sorts the keys of a dict; readers want their metrics in the order they gave.
+    return {key: tree[key] for key in like} if isinstance(like, dict) else tree
+
+
+def _same_states(first: Any, other: Any) -> None:
+    structures = [jax.tree.structure(x) for x in (first, other)]
+    if structures[0] != structures[1]:
+        raise ValueError(
+            f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
+            "of the same metrics"
+        )
+    for one, two in zip(_leaves(first), _leaves(other), strict=True):
+        same_shapes(one, two)
+
+
+def cutoff_names(name: str, count: int) -> list[str]:
+    """A name for every cutoff of a result: 'recall@1,5' is 'recall@1' and 'recall@5'."""
+    head, at, tail = name.rpartition("@")
+    ks = [k.strip() for k in tail.split(",")]
+    if at and len(ks) == count:
+        return [f"{head}@{k}" for k in ks]
+    return [f"{name}[{place}]" for place in range(count)]

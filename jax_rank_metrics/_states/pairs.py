@@ -1,0 +1,144 @@
+"""Float pairs (double-double numbers): sums of any length that do not drift."""
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.core import Tracer
+
+from jax_rank_metrics._types import pytree
+
+T = TypeVar("T")
+
+
+def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
+    high = a + b
+    b_seen = high - a
+    return high, (a - (high - b_seen)) + (b - b_seen)
+
+
+def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
+    # An infinite sum leaves nothing over.
+    return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
+
+
+def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # A Veltkamp/Dekker split, by masking bits: the upper half of the significand, and
+    # what that leaves. A product of two halves is exact, whether or not the compiler
+    # fuses it into the addition that follows.
+    uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
+        x.dtype.itemsize
+    ]
+    bits = lax.bitcast_convert_type(x, uint) & jnp.asarray(mask, uint)
+    upper = lax.bitcast_convert_type(bits, x.dtype)
+    return upper, x - upper
+
+
+@pytree()
+class Pair:
+    """`high + low`: a number of any shape in twice the precision of its dtype.
+
+    An unevaluated sum of two floats, known as double-double arithmetic.
+
+    References:
+        Dekker, A floating-point technique for extending the available precision, 1971.
+    """
+
+    high: jax.Array
+    low: jax.Array
+
+    @classmethod
+    def of(cls, x: jax.Array) -> "Pair":
+        """A pair with the value of `x`."""
+        return cls(x, jnp.zeros_like(x))
+
+    @classmethod
+    def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
+        """`a·b` of two finite floats, to the precision of a pair (underflow apart)."""
+        (a1, a2), (b1, b2) = _halves(a), _halves(b)
+        middle, rest = _two_sum(a1 * b2, a2 * b1)
+        high, low = _two_sum(a1 * b1, middle)
+        return cls(high, low + (rest + a2 * b2))
+
+    def __add__(self, other: "Pair") -> "Pair":
+        high, low = _two_sum(self.high, other.high)
+        low = _unless_infinite(high, low + (self.low + other.low))
+        high, low = _two_sum(high, low)
+        return Pair(high, _unless_infinite(high, low))
+
+    def plus_product(self, factor: "Pair", x: jax.Array) -> "Pair":
+        """`self + factor·x` for a finite float, all of one shape."""
+        # As one reduction: written out, compilers repeat it for whatever reads of it.
+        (a1, a2), (b1, b2) = _halves(factor.high), _halves(x)
+        products = [a1 * b1, a1 * b2, a2 * b1, a2 * b2, factor.low * x]
+        return Pair.of(jnp.stack([self.high, self.low, *products])).sum((0,))
+
+    def round(self) -> jax.Array:
+        """The nearest single float."""
+        return self.high + self.low
+
+    def sum(self, axes: tuple[int, ...]) -> "Pair":
+        """Adds along `axes`, in one reduction, which meshes partition."""
+        if not axes:
+            return self
+        zero = jnp.zeros((), self.high.dtype)
+
+        def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
+            total = Pair(*x) + Pair(*y)
+            return total.high, total.low
+
+        return Pair(*lax.reduce((self.high, self.low), (zero, zero), add, axes))
+
+
+@jax.jit
+def merge_two(a: Any, b: Any) -> Any:
+    """Adds two pytrees of pairs and counts."""
+
+    def add(x: Any, y: Any) -> Any:
+        if isinstance(x, Pair):
+            return x + y
+        count = x + y  # negative where int32 is too narrow for it
+        return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
+
+    return jax.tree.map(add, a, b, is_leaf=lambda x: isinstance(x, Pair))
+
+
+@jax.jit
+def reduce_axis(tree: Any) -> Any:
+    """Adds the pairs and the counts of a pytree along their leading axis."""
+
+    def total(x: Pair | jax.Array) -> Pair | jax.Array:
+        if isinstance(x, Pair):
+            return x.sum((0,))
+        count, most = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
+        # Barely too large for int32, it is negative; else floats see that it is.
+        about = jnp.sum(x.astype(jnp.float32), axis=0)
+        return jnp.where((count < 0) | (about > most), most, count)
+
+    return jax.tree.map(total, tree, is_leaf=lambda x: isinstance(x, Pair))
+
+
+def canonical(tree: T) -> T:
+    """States without 64-bit floats where JAX is set to 32 bits.
+
+    A state may outlive the `jax.enable_x64` under which it was made.
+    """
+    if jax.config.jax_enable_x64:  # pyright: ignore
+        return tree
+    return jax.tree.map(_narrow, tree, is_leaf=lambda x: isinstance(x, Pair))
+
+
+def _narrow(x: Any) -> Any:
+    leaf = x.high if isinstance(x, Pair) else x
+    if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
+        return x
+    with jax.enable_x64(True):
+        if not isinstance(x, Pair):
+            return jnp.asarray(x).astype(jnp.float32)
+        wide = jnp.asarray(x.high)
+        high = wide.astype(jnp.float32)
+        # What the upper float has lost, the lower one keeps.
+        low = (wide - high.astype(wide.dtype) + x.low).astype(jnp.float32)
+        return Pair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

@@ -1,0 +1,226 @@
+"""What may be passed: arrays of every kind and dtype, and numbers at their limits."""
+
+import array
+import functools
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics import _inputs
+
+X64 = jax.config.jax_enable_x64
+Y = np.array([1, 0, 1], np.float32)
+S = np.array([0.1, 0.2, 0.3], np.float32)
+
+
+@pytest.mark.parametrize(
+    "dtype, number",
+    [
+        ("int8", 128),
+        ("int8", 200),
+        ("uint8", 256),
+        ("uint8", 300),
+        ("int16", 2**15),
+        ("uint16", 2**16),
+        ("int32", 2**16),
+        ("uint32", 2**16),
+    ],
+)
+def test_narrow_segment_ids(dtype, number):
+    """The number of lists need not fit the dtype of the ids."""
+    ids = np.array([0, 0, 100], dtype)
+    expected = jrm.ndcg(
+        Y, S, segment_ids=ids.astype(np.int32), num_segments=101
+    ).compute()
+
+    def call(ids):
+        return jrm.ndcg(Y, S, segment_ids=ids, num_segments=number)
+
+    for state in (call(ids), call(jnp.asarray(ids)), jax.jit(call)(ids)):
+        assert state.lists == 2
+        np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
+
+
+class Tensor:
+    """What a torch tensor or a column of pandas is to us: something with `__array__`."""
+
+    def __init__(self, values):
+        """From anything that NumPy reads."""
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        """What NumPy asks for."""
+        return self.values
+
+
+class Variable:
+    """What a parameter of a model is to us."""
+
+    def __init__(self, values):
+        """From anything that JAX reads."""
+        self.values = jnp.asarray(values)
+
+    def __jax_array__(self):
+        """What JAX asks for."""
+        return self.values
+
+
+KINDS = {
+    "array": np.asarray,
+    "list": lambda x: x.tolist(),
+    "tensor": Tensor,
+    "variable": Variable,
+    "memory": lambda x: memoryview(x),
+    "column": lambda x: array.array("f", x.tolist()),
+    "big-endian": lambda x: x.astype(">f4"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_every_kind(kind):
+    """Whatever NumPy can read is as good as an array."""
+    labels, scores = KINDS[kind](Y), KINDS[kind](S)
+    found = jrm.ndcg(labels, scores, k=2).compute()
+    expected = jrm.ndcg(jnp.asarray(Y), jnp.asarray(S), k=2).compute()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+WIDE = {
+    "tensor": Tensor([2**32 + 5, 7]),
+    "column": array.array("q", [2**32 + 5, 7]),
+    "memory": memoryview(np.array([2**32 + 5, 7])),
+    "list": [2**32 + 5, 7],
+}
+
+
+@pytest.mark.skipif(X64, reason="they fit")
+@pytest.mark.parametrize("kind", WIDE)
+def test_wide_integers_of_every_kind(kind):
+    """No integer is cut to 32 bits in silence, whatever holds it."""
+    with pytest.raises(ValueError, match="retrieved_ids: int64 values .* do not fit"):
+        jrm.rank_ids(WIDE[kind], [5])
+    with pytest.raises(ValueError, match="scores: int64 values .* do not fit"):
+        jrm.reciprocal_rank([1, 0], WIDE[kind])
+
+
+@pytest.mark.skipif(X64, reason="they fit")
+@pytest.mark.parametrize("weights", [2**40, np.int64(2**40), np.uint64(2**63)])
+def test_wide_scalars(weights):
+    """One number is an array too."""
+    with pytest.raises(ValueError, match="weights: .* do not fit int32"):
+        jrm.ndcg(Y, S, weights=weights)
+
+
+LARGE = {
+    "recall": functools.partial(jrm.recall, denominator="attainable"),
+    "map": functools.partial(jrm.average_precision, denominator="attainable"),
+    "p": jrm.precision,
+    "f1": jrm.f_score,
+    "ndcg": jrm.ndcg,
+    "mrr": jrm.reciprocal_rank,
+    "hr": jrm.hit_rate,
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("k", [2**31 - 1, 2**31, 2**32 + 1, sys.maxsize, 2**70])
+def test_a_cutoff_beyond_every_list(k, packed):
+    """It is the whole list, however large the number."""
+    packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}
+    metrics = {name: functools.partial(one, k=k) for name, one in LARGE.items()}
+    found = jrm.compute(jrm.evaluate(metrics, Y, S, **packing))
+    expected = jrm.compute(jrm.evaluate(LARGE, Y, S, **packing))
+    for name in LARGE:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
+    by_k = jrm.precision(Y, S, k=k, denominator="k", **packing).compute()
+    np.testing.assert_allclose(by_k, 2 / min(k, 2**31), rtol=1e-6)
+
+
+def made_wide():
+    """Labels and scores of 8 bytes."""
+    return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_what_was_made_with_x64_on(k):
+    """Arrays and rankings stay good after it is off, outside of jit and inside."""
+    with jax.enable_x64(True):
+        labels, scores = made_wide()
+        ids = jnp.array([5, 7])
+        wide_ids = jnp.array([2**40, 7])
+        ranking = jrm.rank(labels, scores, k=k)
+    with jax.enable_x64(False):
+        expected = jrm.dcg(Y, S, weights=Y, k=2).compute()
+        for call in (lambda f: f(), lambda f: jax.jit(f)()):
+            found = call(lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute())
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=k))
+        as_numpy = jax.tree.map(np.asarray, ranking)
+        for one in (ranking, as_numpy):
+            for call in (lambda f: f(), lambda f: jax.jit(f)()):
+                found = call(lambda one=one: jrm.measure(("dcg@2", "ap@1"), one))
+                for name, lists in found.items():
+                    assert lists.values.dtype == jnp.float32
+                    value = expected[name].values
+                    np.testing.assert_allclose(lists.values, value, rtol=1e-6)
+        assert jrm.recall.of(jrm.rank_ids(ids, [5])).values == 1
+        with pytest.raises(ValueError, match="retrieved_ids: .* do not fit int32"):
+            jrm.rank_ids(wide_ids, [5])
+
+
+def test_a_tree_made_with_x64_on():
+    """Its numbers get the dtypes of today; the rest of it is left as it is."""
+    with jax.enable_x64(True):
+        values, counts = jnp.array([0.1, 1e-3]), jnp.array([3])
+        tree = {"values": values, "counts": counts, "key": jax.random.key(0), "n": 7}
+    with jax.enable_x64(False):
+        assert _inputs.is_wide(tree)
+        found = _inputs.canonical(tree)
+        assert not _inputs.is_wide(found)
+        assert found["values"].dtype == jnp.float32
+        assert found["counts"].dtype == jnp.int32
+        assert found["key"] is tree["key"] and found["n"] == 7
+        expected = np.array([0.1, 1e-3], np.float32)
+        np.testing.assert_array_equal(found["values"], expected)
+
+
+def test_thresholds_are_compared_in_the_dtype_of_values():
+    """Labels are widened first: of those that stand for 0.7, bfloat16's is below it."""
+    for dtype, relevant in (("float32", 1), ("float16", 1), ("bfloat16", 0)):
+        labels = jnp.array([0.7, 0.0], dtype)
+        state = jrm.recall(labels, jnp.array(S[:2]), relevance_threshold=0.7)
+        assert state.compute() == relevant, dtype
+        same = jrm.recall(labels, S[:2], relevance_threshold=float(labels[0]))
+        assert same.compute() == 1
+    if X64:
+        labels, scores = jnp.array([0.7, 0], jnp.float32), jnp.array([0.7, 0])
+        assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 0
+
+
+def test_gains_may_be_constant():
+    """A function that gives one number gives it to every label."""
+
+    def constant(labels):
+        return 1.0
+
+    def ones(labels):
+        return jnp.ones_like(labels)
+
+    for metric in (jrm.ndcg, jrm.dcg, jrm.cg):
+        found, expected = (metric(Y, S, k=2, gain_fn=f) for f in (constant, ones))
+        assert found.compute() == expected.compute()
+    jrm.check(Y, S, gain_fn=constant)
+
+
+@pytest.mark.parametrize(
+    "beta, limit",
+    [(1e-200, jrm.precision), (1e20, jrm.recall), (1e200, jrm.recall)],
+)
+def test_limits_of_f_score(beta, limit):
+    """However large or small beta is, F is between recall and precision."""
+    found = jrm.f_score(Y, S, k=1, beta=beta).compute()
+    np.testing.assert_allclose(found, limit(Y, S, k=1).compute(), rtol=1e-6)

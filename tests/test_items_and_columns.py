@@ -1,0 +1,361 @@
+"""Items keep their identity and their columns on every layout; some were not retrieved."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import metric as calls
+
+LISTS, ITEMS, DEVICES = 4, 24, 4
+ALL = (
+    *("ndcg@5", "dcg@5", "precision@5", "recall@5"),
+    *("hit_rate@5", "map@5", "mrr@5"),
+)
+
+
+def draw(rng, *, tied):
+    """Padding of both kinds, a list that is all masked, and few labels above 0."""
+    labels = rng.integers(-1, 3, (LISTS, ITEMS)).astype(np.float32)
+    scores = rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1)
+    scores = (scores // (4 if tied else 1)).astype(np.float32)
+    mask = rng.random(labels.shape) > 0.15
+    mask[1] = False
+    return labels, scores, mask
+
+
+def stable(labels, scores, mask):
+    """Items by score, then by index; −1 where there are no more."""
+    found = np.full(labels.shape, -1)
+    for row in range(len(labels)):
+        exists = [i for i in range(ITEMS) if mask[row, i] and labels[row, i] >= 0]
+        found[row, : len(exists)] = sorted(exists, key=lambda i: -scores[row, i])
+    return found
+
+
+def pack(*arrays, order=None):
+    """Flat arrays, and where they came from."""
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    order = np.arange(ids.size) if order is None else order
+    flat = [x.reshape(-1, *x.shape[2:])[order] for x in arrays]
+    return flat, {"segment_ids": ids[order], "num_segments": LISTS}
+
+
+def over_devices(run, *arrays):
+    """`run` of arrays whose items are cut over devices."""
+    mesh = jax.make_mesh(
+        (DEVICES,),
+        ("model",),
+        axis_types=(AxisType.Auto,),
+        devices=jax.devices()[:DEVICES],
+    )
+    spec = P(None, "model")
+    return jax.jit(jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=P()))(*arrays)
+
+
+# Items.
+
+
+def test_items_of_rows_and_devices(rng):
+    """Whole and cut, by index and by a hash that is blind to labels and to the batch."""
+    labels, scores, mask = draw(rng, tied=True)
+    order = stable(labels, scores, mask)
+    whole = jrm.rank(labels, scores, mask, ties="stable").items
+    assert whole.dtype == jnp.int32
+    np.testing.assert_array_equal(whole, order)
+    cut = jrm.rank(labels, scores, mask, ties="stable", k=6).items
+    np.testing.assert_array_equal(cut, order[:, :6])
+
+    hashed = np.asarray(jrm.rank(labels, scores, mask).items)
+    for row in range(LISTS):
+        own = hashed[row][hashed[row] >= 0]
+        assert sorted(own) == sorted(order[row][order[row] >= 0])
+        assert (np.diff(scores[row, own]) <= 0).all()
+    assert (hashed != order).any()
+    np.testing.assert_array_equal(
+        jrm.rank(labels, scores, mask, k=6).items, hashed[:, :6]
+    )
+    others = np.where(labels >= 0, 2 - labels, labels)[::-1]
+    again = jrm.rank(others, scores[::-1], mask[::-1] & (labels >= 0)[::-1]).items
+    np.testing.assert_array_equal(again[::-1], hashed)
+
+    found = over_devices(
+        lambda *x: [
+            jrm.rank(*x, k=6, ties=ties, items_axis="model").items
+            for ties in ("stable", None)
+        ],
+        *(labels, scores, mask),
+    )
+    np.testing.assert_array_equal(found[0], order[:, :6])
+    np.testing.assert_array_equal(found[1], hashed[:, :6])
+
+    flat, own = pack(labels, scores, mask)
+    ranking = jrm.rank(*flat, **own)
+    items, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
+    for row in range(LISTS):
+        mine = items[(lists == row) & (items >= 0)] - row * ITEMS
+        np.testing.assert_array_equal(mine, hashed[row][hashed[row] >= 0])
+
+
+def test_items_of_packed_lists(rng):
+    """Places in the flat array, list after list; those of no list come last."""
+    labels, scores, mask = draw(rng, tied=True)
+    shuffled = rng.permutation(LISTS * ITEMS)
+    flat, own = pack(labels, scores, mask, order=shuffled)
+    nowhere = rng.random(flat[0].shape) < 0.1
+    own["segment_ids"] = np.where(nowhere, LISTS + 3, own["segment_ids"])
+    ranking = jrm.rank(*flat, **own, ties="stable")
+    found, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
+    assert (np.diff(lists) >= 0).all() and (lists == LISTS).sum() == nowhere.sum()
+    assert (found[lists == LISTS] == -1).all()
+    labels, scores, mask = flat
+    for row in range(LISTS):
+        exists = np.flatnonzero(mask & (labels >= 0) & (own["segment_ids"] == row))
+        expected = sorted(exists, key=lambda i: (-scores[i], i))
+        mine = found[lists == row]
+        assert mine[: len(expected)].tolist() == expected
+        assert (mine[len(expected) :] == -1).all()
+    with pytest.raises(ValueError, match="not packed"):
+        _ = jrm.rank_retrieved(np.ones(3)).segment_ids
+
+
+def test_items_of_what_was_retrieved():
+    """The place in the list at each rank; later ones move up."""
+    ranking = jrm.rank_retrieved(
+        np.array([[1, -1, 1, 0], [0, 1, 2, 3]]),
+        np.array([[True, True, True, True], [False, True, False, True]]),
+    )
+    assert ranking.items.tolist() == [[0, 2, 3, -1], [1, 3, -1, -1]]
+
+
+def test_items_of_ids():
+    """The id at each rank; padding leaves and later ones move up, repeated ones stay."""
+    ranking = jrm.rank_ids(
+        np.array([[9, -1, 4, 9], [-5, -1, 2, 0]]), np.array([[4], [2]])
+    )
+    assert ranking.items.tolist() == [[9, 4, 9, -1], [2, 0, -1, -1]]
+
+
+def test_items_of_catalogues(rng):
+    """Ids, where there are ranks; counting gives no order."""
+    labels, scores, mask = draw(rng, tied=True)
+    mask[1], labels = mask[0], np.zeros_like(labels)
+    order = stable(labels, scores, mask)
+    ids, exclude = np.array([[3], [4], [5], [-1]]), np.where(mask, -1, np.arange(ITEMS))
+    own = {"exclude_ids": exclude, "ties": "stable"}
+    few = functools.partial(jrm.rank_scores, scores, ids, **own)
+    # Deeper than the list is long: −1 where nothing is left.
+    np.testing.assert_array_equal(few(k=40).items, order)
+    queries = np.eye(LISTS, dtype=np.float32)
+    ranking = jrm.rank_catalog(queries, scores.T, ids, k=7, block_size=5, **own)
+    np.testing.assert_array_equal(ranking.items, order[:, :7])
+    with pytest.raises(ValueError, match="has no order"):
+        _ = few().items
+
+
+# Judged, but not retrieved.
+
+
+def test_not_retrieved(rng):
+    """In the pool without a rank, as `rank_retrieved` takes them; their scores unread."""
+    labels, scores, mask = draw(rng, tied=False)
+    retrieved = rng.random(labels.shape) > 0.4
+    retrieved[2] = False
+    scores[~retrieved] = np.nan
+    order = stable(labels, scores, mask & retrieved)
+    taken = np.where(
+        order >= 0, np.take_along_axis(labels, np.maximum(order, 0), -1), -1
+    )
+    expected = jrm.measure(
+        (*ALL, "rprec"),
+        jrm.rank_retrieved(taken, pool_labels=labels, pool_mask=mask),
+    )
+    assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
+
+    def check(found):
+        for name, lists in found.items():
+            np.testing.assert_allclose(
+                lists.values, expected[name].values, rtol=0, atol=1e-6, err_msg=name
+            )
+            np.testing.assert_array_equal(lists.defined, expected[name].defined, name)
+            np.testing.assert_array_equal(lists.weights, expected[name].weights, name)
+
+    ranking = jrm.rank(labels, scores, mask, k=9, retrieved=retrieved)
+    check(jrm.measure(("recall@5", "hit_rate@5"), ranking))
+    flat, own = pack(
+        labels, scores, mask, retrieved, order=rng.permutation(LISTS * ITEMS)
+    )
+    *flat, own["retrieved"] = flat
+    check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **own)))
+
+    def sharded(labels, scores, mask, retrieved):
+        own = {"items_axis": "model", "retrieved": retrieved}
+        return (
+            jrm.measure(("recall@5",), jrm.rank(labels, scores, mask, k=5, **own)),
+            {"mrr@5": jrm.reciprocal_rank.per_list(labels, scores, mask, k=5, **own)},
+        )
+
+    for found in over_devices(sharded, labels, scores, mask, retrieved):
+        check(found)
+
+
+# Columns.
+
+
+@pytest.fixture
+def interest(monkeypatch):
+    """What judged items of the first ranks say of three topics, of all that is judged."""
+    known = dict(calls.NAMES)
+    monkeypatch.setattr(calls, "NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
+
+    def per_topic(items):
+        topics = items.columns["topics"]
+        factors = jnp.array([1, 10, 100], topics.dtype).reshape(
+            (1,) * (topics.ndim - 1) + (3,)
+        )
+        return jnp.where(items.columns["judged"][..., None], topics * factors, 0)
+
+    @jrm.metric(columns=("judged", "topics"))
+    def interest(ranking, *, k=None):
+        """The share of topics seen."""
+        ks = ranking.cutoffs(k)
+        values = ranking.expected_sum(per_topic, jrm.positions(), ks).sum(-1)
+        total = ranking.pool_sum(lambda items: items.columns["judged"])
+        values = values / jnp.maximum(total, 1)[..., None]
+        return ranking.per_list(values, total > 0, k, lambda x: x.columns["judged"])
+
+    return interest
+
+
+def loop(order, topics, judged, pool, k):
+    """The same, of one list after the other."""
+    found = []
+    for row in range(len(order)):
+        seen = [i for i in order[row][:k] if i >= 0 and judged[row, i]]
+        worth = sum(topics[row, i] @ [1, 10, 100] for i in seen)
+        total = judged[row][pool[row]].sum()
+        found.append(worth / total if total else 0)
+    return np.array(found)
+
+
+def test_columns_on_every_layout(rng, interest):
+    """One metric of two columns, one of them with an axis of its own."""
+    labels, scores, mask = draw(rng, tied=False)
+    topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
+    topics[~mask] = np.nan  # never read
+    judged = rng.random(labels.shape) > 0.5
+    columns = {"judged": judged, "topics": topics}
+    pool, order = mask & (labels >= 0), stable(labels, scores, mask)
+    ks = (3, None)
+
+    def check(found, order=order, pool=pool, judged=judged, ks=ks):
+        for at, k in enumerate(ks):
+            expected = loop(order, topics, judged, pool, k)
+            np.testing.assert_allclose(found.values[:, at], expected, rtol=1e-6)
+
+    check(interest.per_list(labels, scores, mask, columns=columns, k=ks))
+    flat, own = pack(
+        *(labels, scores, mask, judged, topics), order=rng.permutation(LISTS * ITEMS)
+    )
+    own["columns"] = dict(zip(("judged", "topics"), flat[3:], strict=True))
+    check(interest.per_list(*flat[:3], **own, k=ks))
+    found = over_devices(
+        lambda *x: interest.per_list(
+            *x[:3],
+            items_axis="model",
+            columns={"judged": x[3], "topics": x[4]},
+            k=(3, 5),
+        ),
+        *(labels, scores, mask, judged, topics),
+    )
+    check(found, ks=(3, 5))
+
+    places = np.maximum(order[:, :8], 0)
+    taken = {
+        "judged": np.take_along_axis(judged, places, 1),
+        "topics": np.take_along_axis(topics, places[..., None], 1),
+    }
+    ranking = jrm.rank_retrieved(
+        np.take_along_axis(labels, places, 1),
+        order[:, :8] >= 0,
+        columns=taken,
+        pool_labels=labels,
+        pool_mask=mask,
+        pool_columns=columns,
+    )
+    check(interest.of(ranking, k=ks), order=order[:, :8])
+
+
+def test_columns_beside_ids(rng, interest):
+    """Those of the listed items; 0 and False for all others."""
+    _, scores, _ = draw(rng, tied=False)
+    ids = np.stack([rng.permutation(ITEMS)[:6] for _ in range(LISTS)])
+    ids[2, 4:] = -1
+    topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
+    listed = (ids[:, :, None] == np.arange(ITEMS)).any(1)
+    judged = (rng.random(listed.shape) > 0.3) & listed
+    at = np.maximum(ids, 0)
+    columns = {
+        "judged": np.take_along_axis(judged, at, 1),
+        "topics": np.take_along_axis(topics, at[..., None], 1),
+    }
+    given = rng.integers(0, 2, ids.shape)  # judged non-relevant ids have the label 0
+    order = np.argsort(-scores, axis=-1)
+    pool = np.ones_like(judged)
+
+    def check(ranking, ks, order=order):
+        found = interest.of(ranking, k=ks).values
+        for at, k in enumerate(ks):
+            expected = loop(order, topics, judged, pool, k)
+            np.testing.assert_allclose(found[:, at], expected, rtol=1e-6)
+
+    check(
+        jrm.rank_ids(order[:, :10], ids, given, columns=columns),
+        (3, None),
+        order[:, :10],
+    )
+    queries = np.eye(LISTS, dtype=np.float32)
+    check(jrm.rank_scores(scores, ids, given, columns=columns), (3, None))  # counted
+    own = {"relevant_labels": given, "columns": columns, "block_size": 7}
+    check(jrm.rank_catalog(queries, scores.T, ids, k=9, **own), (3, 9))
+
+
+def test_wrong_columns_raise(interest):
+    """Missing, unread, of another shape, or no dict; named each time."""
+    labels, topics = np.ones((2, 3), np.float32), np.ones((2, 3, 3), np.float32)
+    good = {"judged": labels > 0, "topics": topics}
+    for call in (interest, interest.per_list):
+        with pytest.raises(ValueError, match="interest reads the column 'judged'"):
+            call(labels, labels)
+        with pytest.raises(ValueError, match="reads the column 'topics'"):
+            call(labels, labels, columns={"judged": labels > 0})
+        with pytest.raises(ValueError, match="'other', which no metric"):
+            call(labels, labels, columns=good | {"other": labels})
+    with pytest.raises(ValueError, match="reads the column 'judged'"):
+        interest.of(jrm.rank_retrieved(labels))
+    with pytest.raises(ValueError, match="'judged', which no metric"):
+        jrm.evaluate(("ndcg",), labels, labels, columns={"judged": labels > 0})
+    # A ranking serves whom it will: what one metric does not read another may.
+    jrm.rank_retrieved(labels, columns=good)
+    with pytest.raises(ValueError, match=r"columns\['judged'\] has shape \(2, 2\)"):
+        jrm.rank(labels, labels, columns={"judged": labels[:, :2]})
+    with pytest.raises(ValueError, match=r"columns\['judged'\] has shape \(3,\)"):
+        jrm.rank(labels, labels, columns={"judged": labels[0]})
+    with pytest.raises(TypeError, match="pass a dict"):
+        jrm.rank(labels, labels, columns=[labels])
+    with pytest.raises(ValueError, match="pool_columns are"):
+        jrm.rank_retrieved(labels, pool_labels=labels, columns=good)
+    with pytest.raises(ValueError, match="pool_labels is None"):
+        jrm.rank_retrieved(labels, pool_columns=good)
+    with pytest.raises(ValueError, match=r"columns\['topics'\]"):
+        jrm.rank_scores(labels, np.zeros((2, 1), np.int32), columns={"topics": topics})
+    with pytest.raises(ValueError, match="retrieved has shape"):
+        jrm.rank(labels, labels, retrieved=labels[0] > 0)
+    with pytest.raises(TypeError, match="retrieved"):
+        jrm.rank(labels, labels, retrieved=labels)

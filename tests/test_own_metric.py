@@ -1,0 +1,289 @@
+"""A metric of one's own, as a user writes it, on every layout; and what metrics are."""
+
+import functools
+import inspect
+import itertools
+import pickle
+import pydoc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import metric as calls
+
+LISTS, ITEMS = 5, 8
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """The names of metrics, with those that a test adds only for as long as it runs."""
+    known = dict(calls.NAMES)
+    monkeypatch.setattr(calls, "NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
+    return known
+
+
+def relevant(items):
+    return items.relevant(1)
+
+
+def patience(persistence, ranks):
+    return (1 - persistence) * persistence ** (ranks - 1)
+
+
+def rank_biased_precision(ranking, *, k=None, persistence=0.8):
+    """Rank-biased precision: what a user sees who goes on with a chance."""
+    ks = ranking.cutoffs(k)
+    seen = jrm.positions(functools.partial(patience, persistence))
+    values = ranking.expected_sum(relevant, seen, ks)
+    return ranking.per_list(values, ranking.num_relevant(1) > 0, k, relevant)
+
+
+@pytest.fixture
+def rbp(names):
+    """The metric made of it."""
+    return jrm.metric(names=("rbp",))(rank_biased_precision)
+
+
+def draw(rng):
+    """Ties, padding, and a list of irrelevant items."""
+    labels = rng.integers(0, 2, (LISTS, ITEMS)).astype(np.float32)
+    labels[0] = 0
+    scores = rng.integers(0, 4, labels.shape).astype(np.float32)
+    return labels, scores, rng.random(labels.shape) > 0.1
+
+
+def loop(labels, scores, mask, k=None, persistence=0.8):
+    """The mean over all orders of tied items, of every list."""
+    found = []
+    for row in range(len(labels)):
+        exists = sorted(np.flatnonzero(mask[row]), key=lambda i: -scores[row, i])
+        groups = [
+            list(group)
+            for _, group in itertools.groupby(exists, key=lambda i: scores[row, i])
+        ]
+        value, start = 0.0, 0
+        for group in groups:
+            orders = list(itertools.permutations(group))
+            for order in orders:
+                for rank, i in enumerate(order, start + 1):
+                    if k is None or rank <= k:
+                        gain = (1 - persistence) * persistence ** (rank - 1)
+                        value += labels[row, i] * gain / len(orders)
+            start += len(group)
+        found.append(value)
+    return np.array(found)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_every_way_to_call_it(rng, rbp):
+    """By its own call, per list, of a ranking, by name, in a dict, as a partial."""
+    data = draw(rng)
+    values = loop(*data, 3)
+    close(rbp.per_list(*data, k=3).values, values)
+    close(rbp(*data, k=3, undefined="skip").compute(), values[1:].mean())
+    half = loop(*data, persistence=0.5)
+    found = jrm.evaluate(("rbp@3", "RBP(persistence=0.5)"), *data)
+    close(found["rbp@3"].compute(), values.mean())
+    close(found["RBP(persistence=0.5)"].compute(), half.mean())
+    ranking = jrm.rank(*data)
+    close(rbp.of(ranking, k=(3, None)).values, np.stack([values, loop(*data)], -1))
+    table = {
+        "plain": rbp,
+        "of": functools.partial(rbp, k=(3,), persistence=0.5),
+    }
+    lists = jrm.measure(table, ranking)
+    close(lists["plain"].values, loop(*data))
+    close(lists["of"].values[:, 0], loop(*data, 3, 0.5))
+    assert rbp.__name__ == "rank_biased_precision"
+    assert isinstance(rbp, jrm.Metric)
+
+
+def test_it_holds_on_every_layout(rng, rbp):
+    """Packed, over devices, in a catalogue, and counted among scores."""
+    labels, scores, mask = draw(rng)
+    values, at_3 = loop(labels, scores, mask), loop(labels, scores, mask, 3)
+    flat = [x.reshape(-1) for x in (labels, scores, mask)]
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    found = rbp.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
+    close(found.values, np.stack([at_3, values], -1))
+
+    mesh = jax.make_mesh(
+        (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
+    )
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
+    def sharded(*data):
+        return rbp.per_list(*data, items_axis="model", k=3).values
+
+    close(sharded(labels, scores, mask), at_3)
+
+    relevant_ids = np.where((labels > 0) & mask, np.arange(ITEMS), -1)
+    few = jrm.rank_scores(
+        scores, relevant_ids, exclude_ids=np.where(mask, -1, np.arange(ITEMS))
+    )
+    close(rbp.of(few, k=(3, None)).values, np.stack([at_3, values], -1))
+    queries = np.eye(LISTS, dtype=np.float32)
+    catalog = jrm.rank_catalog(
+        *(queries, scores.T, relevant_ids),
+        k=3,
+        exclude_ids=np.where(mask, -1, np.arange(ITEMS)),
+        block_size=3,
+    )
+    close(rbp.of(catalog, k=3).values, at_3)
+
+
+def test_names_are_taken_once(names, rbp):
+    """By whoever comes first; a cell of a notebook may run twice."""
+    again = jrm.metric(names=("rbp", "rank_biased"))(rank_biased_precision)
+    assert names["rbp"] is again and names["rank_biased"] is again
+
+    for taken in ("ndcg", "MAP"):
+        before = dict(names)
+        with pytest.raises(ValueError, match=f"'{taken}' is taken by"):
+
+            @jrm.metric(names=(taken,))
+            def other(ranking, *, k=None):
+                """Never registered."""
+
+        assert names == before  # not even by its own name
+
+    with pytest.raises(ValueError, match="'recall' is taken"):
+
+        @jrm.metric()
+        def recall(ranking, *, k=None):
+            """Another recall."""
+
+
+def top_label(ranking, *, k=1):
+    """The label at the first rank, of one order."""
+    values = ranking.expected_sum(
+        lambda x: x.labels, jrm.positions(), ranking.cutoffs(k)
+    )
+    return ranking.per_list(values, ranking.counts, k, lambda x: x.labels)
+
+
+def group_size(ranking, *, k=None):
+    """How many items tie with each, summed."""
+    values = ranking.expected_sum(
+        lambda x: x.exists, lambda place, k: place.tied, ranking.cutoffs(k)
+    )
+    return ranking.per_list(values, ranking.counts, k, lambda x: x.exists)
+
+
+def test_ties_as_a_metric_reads_them(names):
+    """One definite order, or the true groups under every policy."""
+    labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])
+    scores = jnp.array([[2, 2, 2, 1], [2, 2, 2, 1]])
+    top = jrm.metric(ties="order")(top_label)
+    found = top.per_list(labels, scores)
+    first = np.asarray(jrm.rank(labels, scores).items)[:, 0]  # by a hash
+    close(found.values, labels[jnp.arange(2), first])
+    assert first[0] == first[1]
+    close(top.per_list(labels, scores, ties="best").values, [3, 2])
+    with pytest.raises(ValueError, match="no closed form"):
+        top.per_list(labels, scores, ties="expected")
+    with pytest.raises(ValueError, match="no closed form"):
+        top.of(jrm.rank(labels, scores, ties="expected"))
+    # Beside others in one call, each reads ties in its own way.
+    both = jrm.evaluate(("top_label", "cg@1"), labels, scores)
+    close(both["top_label"].compute(), np.mean(found.values))
+    close(both["cg@1"].compute(), (2 + 1) / 2)
+
+    size = jrm.metric(ties="own")(group_size)
+    for how in ({"ties": "stable"}, {"key": jax.random.key(0)}):
+        assert size.per_list(labels, scores, **how).values.tolist() == [10, 10]
+    plain = jrm.metric()(lambda ranking, *, k=None: group_size(ranking, k=k))
+    assert plain.per_list(labels, scores, ties="stable").values.tolist() == [4, 4]
+
+
+def test_ties_own_across_a_cut(names):
+    """The groups are true where the cut goes through one, and policies give an order."""
+    labels, scores = jnp.ones((1, 6)), jnp.array([[5, 4, 4, 4, 4, 1]])
+    size = jrm.metric(ties="own")(group_size)
+    for ties in (None, "stable"):
+        found = size.of(jrm.rank(labels, scores, k=2, ties=ties), k=2)
+        # The group of four stands as one.
+        assert found.values.tolist() == [1 + 4 * 4], ties
+
+
+def test_help_shows_signatures(rbp):
+    """Shared arguments and a metric's own, and what it returns."""
+    shared = [*inspect.signature(jrm.evaluate).parameters][1:]
+    for metric, own in (
+        (jrm.ndcg, ["k", "gain_fn", "discount_fn"]),
+        (rbp, ["k", "persistence"]),
+    ):
+        parameters = inspect.signature(metric).parameters
+        assert sorted(parameters) == sorted(shared + own)
+        assert [*parameters][-len(own) :] == own
+        assert all(
+            parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in own
+        )
+        per_list = inspect.signature(metric.per_list)
+        assert sorted(per_list.parameters) == sorted({*shared, *own} - {"undefined"})
+        assert per_list.return_annotation is jrm.PerList
+        assert [*inspect.signature(metric.of).parameters] == ["ranking", *own]
+        assert inspect.signature(metric).return_annotation is jrm.Mean
+        text = pydoc.plain(pydoc.render_doc(metric))
+        assert (
+            "labels" in text
+            and own[-1] in text
+            and inspect.getdoc(metric) in (inspect.cleandoc(inspect.getdoc(metric)),)
+        )
+        assert inspect.getdoc(metric).splitlines()[0] in text
+        for part in (metric.per_list, metric.of):
+            assert inspect.getdoc(part), part
+            assert own[-1] in pydoc.plain(pydoc.render_doc(part))
+    assert inspect.isfunction(jrm.ndcg)
+
+
+def test_metrics_are_pickled():
+    """By where they are found, each as itself."""
+    for function in (jrm.ndcg, jrm.ndcg.per_list, jrm.ndcg.of, jrm.r_precision):
+        assert pickle.loads(pickle.dumps(function)) is function
+    bound = pickle.loads(pickle.dumps(functools.partial(jrm.recall, k=3)))
+    assert bound.func is jrm.recall and bound.keywords == {"k": 3}
+
+
+def test_what_is_a_metric():
+    """Functions that are called alike."""
+    assert isinstance(jrm.ndcg, jrm.Metric)
+    for other in (jrm.rank, jrm.ndcg.of, print, None, jrm.PerList):
+        assert not isinstance(other, jrm.Metric)
+    with pytest.raises(TypeError, match="pass a metric"):
+        jrm.evaluate({"x": rank_biased_precision}, jnp.ones((1, 2)), jnp.ones((1, 2)))
+
+
+def test_the_shared_arguments_agree():
+    """In `rank`, `evaluate`, and the call and `per_list` of a metric: names, defaults, types."""
+    of_call = inspect.signature(jrm.Metric.__call__).parameters
+    of_lists = inspect.signature(calls._PerListCall.__call__).parameters
+    copies = {
+        "rank": (inspect.signature(jrm.rank).parameters, {"k"}, {"undefined"}),
+        "evaluate": (inspect.signature(jrm.evaluate).parameters, {"metrics"}, set()),
+        "per_list": (of_lists, {"self", "args", "own"}, {"undefined"}),
+        "seen": (
+            inspect.signature(jrm.ndcg).parameters,
+            {"k", "gain_fn", "discount_fn"},
+            set(),
+        ),
+    }
+    shared = {n: p for n, p in of_call.items() if n not in ("self", "args", "own")}
+    assert set(calls.SHARED) == set(shared)
+    for name, (parameters, own, without) in copies.items():
+        assert [n for n in parameters if n not in own] == [
+            n for n in shared if n not in without
+        ], name
+        for one in set(shared) - without:
+            assert parameters[one].default == shared[one].default, (name, one)
+            assert parameters[one].annotation == shared[one].annotation, (name, one)

@@ -1,0 +1,339 @@
+"""`rank_scores` and the scores of `rank_catalog`: few relevant items among many scores.
+
+The same lists are given as dense labels to `rank`, or to loops.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+from cases import CASES, metrics
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+LISTS, ITEMS, RELEVANT = 6, 40, 7
+# Those that are worth nothing where the label is 0.
+GIVEN = {name: case for name, case in CASES.items() if name != "ndcg-own-functions"}
+SOME = ("map@5", "mrr")
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """The same lists with few ids, and with a label for every item."""
+
+    scores: np.ndarray
+    relevant_ids: np.ndarray
+    own: dict  # arguments of `rank_scores`
+    labels: np.ndarray
+    mask: np.ndarray
+
+    def dense(self, **how):
+        """Ranked by `rank`."""
+        weights = self.own["list_weights"]
+        return jrm.rank(
+            self.labels, self.scores, self.mask, list_weights=weights, **how
+        )
+
+    def few(self, **how):
+        """Ranked by `rank_scores`."""
+        return jrm.rank_scores(self.scores, self.relevant_ids, **(self.own | how))
+
+
+@pytest.fixture
+def problem(rng):
+    """Many ties, padding ids, graded labels, masked and excluded relevant items."""
+    scores = rng.integers(0, 7, (LISTS, ITEMS)).astype(np.float32)
+    scores[4] = rng.permutation(ITEMS)
+    scores[5] = 1
+    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    relevant[0] = -1
+    relevant[1, 2:] = -1
+    relevant[2, 3] = -7
+    given = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(np.float32)
+    item_mask = rng.random(ITEMS) > 0.1
+    exclude = np.stack([rng.permutation(ITEMS)[:4] for _ in range(LISTS)])
+    exclude[3] = -1
+    exclude[2, 0] = relevant[2, 0]
+    labels = np.zeros(scores.shape, np.float32)
+    mask = np.tile(item_mask, (LISTS, 1))
+    for row in range(LISTS):
+        for i, label in zip(relevant[row], given[row], strict=True):
+            if i >= 0:
+                labels[row, i] = label
+        mask[row, exclude[row][exclude[row] >= 0]] = False
+    own = {
+        "relevant_labels": given,
+        "item_mask": item_mask,
+        "exclude_ids": exclude.astype(np.int32),
+        "list_weights": rng.gamma(2, size=LISTS).astype(np.float32),
+    }
+    return Problem(scores, relevant.astype(np.int32), own, labels, mask)
+
+
+def check_same(found, expected):
+    """The same values, weights and defined lists."""
+    assert found.keys() == expected.keys()
+    for name, lists in expected.items():
+        for field in ("values", "weights"):
+            np.testing.assert_allclose(
+                *(getattr(x, field) for x in (found[name], lists)),
+                rtol=1e-6,
+                atol=1e-6,
+                err_msg=name,
+            )
+        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+
+
+def compare(found, cases, data, ties, ks):
+    """All metrics against loops."""
+    for name, case in cases.items():
+        expected = case.expect(*data, ties, ks=ks)
+        defined = np.asarray(found[name].defined)
+        assert (expected[~defined] == 0).all(), name
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(
+            np.asarray(found[name].values)[defined] / scale,
+            expected[defined] / scale,
+            rtol=0,
+            atol=1e-6,
+            err_msg=f"{name} {ties}",
+        )
+
+
+@pytest.mark.long
+def test_every_metric_over_all_orders(problem, rng):
+    """Counted, against loops through the orders of some ties."""
+    scores = np.round(rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1))
+    scores = np.where(scores < 36, scores, 36).astype(np.float32)  # four tie
+    scores = np.where((scores > 5) | (scores < 3), scores, 3)  # three tie
+    scores[0] = scores[1]
+    problem = dataclasses.replace(problem, scores=scores)
+    closed = {name: case for name, case in GIVEN.items() if case.closed_form}
+    found = jrm.measure(metrics((1, 5, None), None, closed), problem.few())
+    data = (problem.labels, scores, problem.mask, None)
+    compare(found, closed, data, "expected", (1, 5, None))
+
+
+def test_every_metric_of_one_order(problem):
+    """Counted, under every policy of one order."""
+    table = metrics((1, 5, None), None, GIVEN)
+    data = (problem.labels, problem.scores, problem.mask, None)
+    for ties in ("stable", "best", "worst"):
+        ranking = problem.few(ties=ties)
+        # By another name, so that one program reads all three.
+        found = jrm.measure(table, dataclasses.replace(ranking, ties="stable"))
+        compare(found, GIVEN, data, ties, (1, 5, None))
+        weights = problem.own["list_weights"]
+        np.testing.assert_allclose(
+            found["cg"].weights, np.where(problem.mask.any(-1), weights, 0), rtol=1e-6
+        )
+
+
+def test_the_first_ten(problem):
+    """By a top-k: a metric at k as of dense labels, and the order of a policy."""
+    check_same(
+        *(jrm.measure(("p@10",), rank(k=10)) for rank in (problem.few, problem.dense))
+    )
+    for ties in ("worst",):
+        for row, items in enumerate(np.asarray(problem.few(k=10, ties=ties).items)):
+            exists = oracle.existing(problem.labels[row], problem.mask[row])
+            order = oracle.one_order(
+                oracle.tie_groups(exists, problem.scores[row]),
+                problem.labels[row].tolist(),
+                None,
+                ties,
+            )
+            assert items.tolist() == order[:10], ties
+
+
+@pytest.mark.long
+def test_random_ties_as_of_dense_labels(problem):
+    """One key draws the same order of the same scores, counted or not."""
+    key = jax.random.key(4)
+    items = np.asarray(problem.dense(key=key).items)
+    found = jrm.reciprocal_rank.of(problem.few(key=key)).values
+    for row in range(LISTS):
+        hits = [
+            rank
+            for rank, i in enumerate(items[row], 1)
+            if i >= 0 and problem.labels[row, i] >= 1
+        ]
+        np.testing.assert_allclose(found[row], 1 / hits[0] if hits else 0, rtol=1e-6)
+
+
+def test_a_mask_for_every_list(problem):
+    """`item_mask` may be of the items or of each list."""
+    wide = np.tile(problem.own["item_mask"], (LISTS, 1))
+    of_items = problem.few()
+    of_lists = problem.few(item_mask=wide)
+    for one, other in zip(
+        jax.tree.leaves(of_items), jax.tree.leaves(of_lists), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    every = jrm.rank_scores(
+        problem.scores,
+        problem.relevant_ids,
+        problem.own["relevant_labels"],
+        item_mask=problem.mask,
+        list_weights=problem.own["list_weights"],
+    )
+    np.testing.assert_array_equal(every.length, of_items.length)
+    np.testing.assert_array_equal(every.held.group, of_items.held.group)
+
+
+def test_scores_over_devices(problem):
+    """Each device counts its own items; those that are relevant lie anywhere."""
+    mesh = jax.make_mesh(
+        (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
+    )
+    own = {name: x for name, x in problem.own.items() if name != "item_mask"}
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=mesh, in_specs=(P(None, "model"), P("model"), P(), P()), out_specs=P()
+    )
+    def run(scores, item_mask, relevant_ids, own):
+        rank = functools.partial(
+            jrm.rank_scores,
+            *(scores, relevant_ids),
+            **own,
+            item_mask=item_mask,
+            items_axis="model",
+        )
+        return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
+
+    found, items = run(
+        problem.scores, problem.own["item_mask"], problem.relevant_ids, own
+    )
+    check_same(found, jrm.measure(SOME, problem.few()))
+    np.testing.assert_array_equal(items, problem.few(k=10, ties="worst").items)
+
+
+def test_in_batch_negatives():
+    """Every query is to find its own item, in one line."""
+    scores = np.array([[3, 2, 1], [5, 4, 4], [1, 2, 2]], np.float32)
+    ids, one = np.arange(3)[:, None], np.ones(3, np.float32)
+    lists = jrm.reciprocal_rank.of(jrm.rank_scores(scores, ids, list_weights=one))
+    np.testing.assert_allclose(lists.values, [1, 5 / 12, 3 / 4], rtol=1e-6)
+    # A query that is padding counts, unless its weight is 0.
+    ids[2] = -1
+    for weights, mean in ((one, (1 + 5 / 12) / 3), (ids[:, 0] >= 0, (1 + 5 / 12) / 2)):
+        weights = weights.astype(np.float32)
+        lists = jrm.reciprocal_rank.of(
+            jrm.rank_scores(scores, ids, list_weights=weights)
+        )
+        np.testing.assert_allclose(lists.mean().compute(), mean, rtol=1e-6)
+
+
+SCORES = np.zeros((2, 3), np.float32)
+IDS = np.zeros((2, 1), np.int32)
+
+
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: jrm.rank_scores(np.float32(1), IDS), ValueError, "scores has shape"),
+        (lambda: jrm.rank_scores(SCORES[:, :0], IDS), ValueError, "at least one item"),
+        (lambda: jrm.rank_scores(SCORES, IDS[:1]), ValueError, "relevant_ids"),
+        (lambda: jrm.rank_scores(SCORES, IDS + 0.5), TypeError, "relevant_ids"),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, IDS[:, :0]),
+            ValueError,
+            "relevant_labels",
+        ),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, item_mask=np.ones(2, bool)),
+            ValueError,
+            "item_mask has shape",
+        ),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, item_mask=np.ones(3, np.int32)),
+            TypeError,
+            "item_mask",
+        ),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, exclude_ids=IDS[:1]),
+            ValueError,
+            "exclude",
+        ),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, list_weights=np.ones(3)),
+            ValueError,
+            "list_w",
+        ),
+        (lambda: jrm.rank_scores(SCORES, IDS, k=0), ValueError, "k is 0"),
+        (lambda: jrm.rank_scores(SCORES, IDS, ties="first"), ValueError, "ties"),
+        (lambda: jrm.rank_scores(SCORES, IDS, ties="random"), ValueError, "key"),
+        (
+            lambda: jrm.rank_scores(SCORES, IDS, items_axis="model"),
+            ValueError,
+            "items_axis",
+        ),
+        (
+            lambda: jrm.ndcg.of(
+                jrm.rank_scores(SCORES, IDS),
+                gain_fn=CASES["ndcg-own-functions"].options["gain_fn"],
+            ),
+            ValueError,
+            "label 0",
+        ),
+    ],
+)
+def test_wrong_arguments_raise(call, error, text):
+    """By name, and with what to pass."""
+    with pytest.raises(error, match=text):
+        call()
+
+
+# Scores that are no product.
+
+
+def nearness(queries, items):
+    """Minus the squared distance."""
+    return -jnp.sum((queries[..., None, :] - items[None]) ** 2, axis=-1)
+
+
+def test_any_score_of_a_catalogue(rng):
+    """In blocks of any size, as the dense matrix has it."""
+    queries = rng.integers(-3, 4, (LISTS, 4)).astype(np.float32)
+    items = rng.integers(-3, 4, (ITEMS, 4)).astype(np.float32)
+    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    scores = -((queries[:, None] - items) ** 2).sum(-1)
+    labels = np.zeros(scores.shape, np.float32)
+    np.put_along_axis(labels, relevant, 1, -1)
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    cases = {name: CASES[name] for name in ("average_precision", "recall")}
+    table, ks = metrics((1, 5, None), "stable", cases), (1, 5, None)
+    rank = functools.partial(
+        jrm.rank_catalog, queries, items, relevant, score_fn=nearness, ties="stable"
+    )
+    for block_size in (17, 1000):
+        found = jrm.measure(table, rank(k=None, block_size=block_size))
+        compare(found, cases, (labels, scores, None, None), "stable", ks)
+    for block_size in (3,):
+        np.testing.assert_array_equal(
+            rank(k=9, block_size=block_size).items, order[:, :9]
+        )
+
+
+def test_wrong_scores_of_a_catalogue_raise():
+    """One score for every query and item, from a function."""
+    queries, items = jnp.zeros((2, 4)), jnp.zeros((5, 3, 2))
+    rank = functools.partial(jrm.rank_catalog, queries, items, IDS, k=None)
+    for score_fn in (
+        lambda queries, items: jnp.zeros((2,)),
+        lambda queries, items: jnp.zeros((2, 5)),  # of all items, not of the block
+        lambda queries, items: (jnp.zeros((2, items.shape[0])),),
+    ):
+        with pytest.raises(ValueError, match="score_fn gives"):
+            rank(score_fn=score_fn, block_size=3)
+    with pytest.raises(TypeError, match="score_fn"):
+        rank(score_fn="dot")
+    with pytest.raises(ValueError, match="or a score_fn"):
+        rank()

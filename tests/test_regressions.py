@@ -1,0 +1,144 @@
+"""Defects that were found once, each by the name it was reported under."""
+
+import sys
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+
+def test_c1_gains_need_no_pool():
+    """cg and dcg are sums over what was retrieved; only ndcg reads the pool."""
+    ranking = jrm.rank_retrieved(
+        jnp.array([[1, 0, 2], [0, -1, 1]]), num_relevant=[4, 0]
+    )
+    found = jrm.measure(("cg@2", "cg", "dcg"), ranking)
+    assert found["cg@2"].values.tolist() == [1, 1]
+    assert found["cg"].values.tolist() == [3, 1]
+    np.testing.assert_allclose(
+        found["dcg"].values, [1 + 3 / 2, 1 / np.log2(3)], rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="pool_labels"):
+        jrm.ndcg.of(ranking)
+
+
+def test_c2_nan_in_padding_while_debugging():
+    """A ranking hands nothing through that debuggers would stop at."""
+    labels = np.array([[1, 0, 0]], np.float32)
+    scores = np.array([[0.5, 0.2, 0.1]], np.float32)
+    no_score, no_label = scores.copy(), labels.copy()
+    no_score[0, 2] = no_label[0, 1] = np.nan
+    cases = (
+        (labels, no_score, np.array([[True, True, False]])),
+        (no_label, scores, np.array([[True, True, True]])),
+    )
+    cases = [tuple(map(jnp.asarray, arrays)) for arrays in cases]
+    columns = {"topics": jnp.full((1, 3, 2), jnp.nan)}
+    with jax.debug_nans(True):
+        for arrays in cases:
+            for k in (None, 1):
+                ranking = jrm.rank(*arrays, k=k)
+                assert jrm.precision.of(ranking, k=1).values.tolist() == [1]
+        masked = jnp.zeros((1, 3), bool)
+        jrm.rank(cases[0][0], cases[1][1], masked, columns=columns, k=1)
+
+
+def test_c3_packed_rankings_go_through_vmap():
+    """As those of rows do: made under vmap, and read after it."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, (3, 20)).astype(np.float32)
+    scores = rng.integers(0, 9, labels.shape).astype(np.float32)
+    ids = rng.integers(0, 5, labels.shape).astype(np.int32)
+
+    def rank(labels, scores, ids):
+        return jrm.rank(labels, scores, segment_ids=ids, num_segments=5)
+
+    rankings = jax.vmap(rank)(labels, scores, ids)
+    after = jrm.recall.of(rankings, k=2).values
+    rows = jrm.recall.of(rank(labels, scores, ids), k=2).values
+    assert after.shape == (3, 5)
+    np.testing.assert_allclose(after, rows, rtol=1e-6)
+
+
+W12 = ("ndcg", "map", "ndcg(gain_fn=linear_gain)", "dcg", "cg")
+
+
+def weighed(labels, weights):
+    """Values of two lists whose items have weights."""
+    scores = np.array([[1, 2, 3, 4], [2, 1, 4, 3]], np.float32)
+    ranking = jrm.rank(labels, scores, weights=weights.astype(np.float32))
+    return {name: x.values for name, x in jrm.measure(W12, ranking).items()}
+
+
+def test_w12_weights_near_the_largest_float():
+    """w/w̄ is formed without an overflow, so that values are those of any other scale."""
+    weights = np.array([[1, 2, 1, 3], [4, 4, 4, 4]], np.float32)
+    usual = np.array([[2, 1, 0, 1], [0, 3, 0, 1]], np.float32)
+    large = np.array([[2, 1, 0, 1], [127, 0, 1, 0]], np.float32)
+    for labels, scales in ((usual, (8.5e37, 1e12, 1e-12)), (large, (1e12, 1, 1e-12))):
+        expected = weighed(labels, weights / 4)
+        for scale in scales:
+            for name, found in weighed(labels, weights * scale).items():
+                assert np.isfinite(found).all(), (name, scale, found)
+                np.testing.assert_allclose(
+                    found, expected[name], rtol=1e-5, err_msg=f"{name} {scale}"
+                )
+    # By hand: the second list's weights are equal, so they cancel.
+    exact = 2.0**127 / np.log2(4) + 1 / np.log2(2)
+    np.testing.assert_allclose(expected["dcg"][1], exact, rtol=1e-6)
+    first = [1 * 2, 2 * 1, 3 * 1]
+    np.testing.assert_allclose(
+        expected["cg"][0], sum(first) / (sum(first) / 4), rtol=1e-6
+    )
+
+
+def test_w12_never_nan():
+    """Outside of the range that holds, with gains and weights both the largest."""
+    labels = np.array([[2, 1, 0, 1], [127, 0, 1, 0]], np.float32)
+    for name, found in weighed(labels, np.full(labels.shape, 3e38)).items():
+        assert not np.isnan(found).any(), (name, found)
+        assert (found > 0).all(), (name, found)
+
+
+def test_w5_cutoffs_beyond_int32():
+    """Whole lists, whatever the denominator."""
+    labels, scores = jnp.array([[1.0, 0]]), jnp.array([[0.1, 0.2]])
+    for k in (2**31 - 1, 2**31, 2**32 + 1, sys.maxsize):
+        table = {
+            "recall": partial(jrm.recall, k=k, denominator="attainable"),
+            "map": partial(jrm.average_precision, k=k, denominator="attainable"),
+            "p": partial(jrm.precision, k=k),
+            "f1": partial(jrm.f_score, k=k),
+            "mrr": partial(jrm.reciprocal_rank, k=k),
+        }
+        found = jrm.compute(jrm.evaluate(table, labels, scores))
+        found = {name: float(value) for name, value in found.items()}
+        assert found == pytest.approx(
+            {"recall": 1, "map": 0.5, "p": 0.5, "f1": 2 / 3, "mrr": 0.5}
+        ), k
+    ids = jnp.zeros((2,), jnp.int32)
+    packed = jrm.precision(
+        labels[0], scores[0], segment_ids=ids, num_segments=1, k=2**31
+    )
+    assert packed.compute() == 0.5
+    of_k = jrm.precision(labels, scores, k=2**31, denominator="k").compute()
+    np.testing.assert_allclose(of_k, 2.0**-31, rtol=1e-6)
+
+
+def test_packed_lists_count_what_was_retrieved():
+    """Counting reads no score of an item that was not retrieved, as sorting does not."""
+    labels = np.array([0, 1, 0, 1, 0, 0], np.float32)
+    scores = np.array([1, 9, 2, 1, 3, 4], np.float32)
+    retrieved = np.array([True, False, True, True, True, False])
+    own = {
+        "segment_ids": np.array([0, 0, 0, 1, 1, 1]),
+        "num_segments": 2,
+        "retrieved": retrieved,
+    }
+    found = jrm.reciprocal_rank.per_list(labels, scores, **own)
+    np.testing.assert_allclose(found.values, [0, 1 / 2], rtol=1e-6)
+    assert found.defined.tolist() == [True, True]
