@@ -58,6 +58,8 @@ def main() -> None:
                 answer = {"s": time.perf_counter() - begin, "compiled": len(compiled)}
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             answer["peak_mib"] = peak
+        except KeyError:
+            answer = {"can": False}  # a task that it does not know
         except ImportError as error:
             answer = {"can": False, "missing": str(error)}
         except Exception as error:  # a peer that fails loses its cell, not the table

@@ -14,8 +14,10 @@ class Workload:
 
     Attributes:
         task: What contenders implement: "ndcg@10", "five@10", "ndcg", "ap", "packed",
-            "catalog", "train" (ndcg@10 and mrr inside the train step of the demo) and
-            "eager" (ndcg@10, not compiled by the caller).
+            "catalog", "train" (ndcg@10 and mrr inside the train step of the demo),
+            "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff), "in-batch"
+            (ndcg@10 and mrr where the query i is to find the item i), and "compile …"
+            (tracing and compiling a program of the rest, with nothing kept).
         shape: Lists and items; for "catalog" queries, items and dimensions; for
             "packed" lists and the longest list; for "train" images in a batch, which
             are the candidates of each other, and the width of the network.
@@ -97,10 +99,15 @@ def _catalog(workload: Workload) -> dict[str, np.ndarray]:
     }
 
 
+def _in_batch(workload: Workload) -> dict[str, np.ndarray]:
+    return {"scores": np.random.default_rng(0).normal(size=workload.shape).astype("f")}
+
+
 _DATA: dict[str, Callable[[Workload], dict[str, np.ndarray]]] = {
     "packed": _packed,
     "catalog": _catalog,
     "train": _train,
+    "in-batch": _in_batch,
 }
 
 
@@ -122,6 +129,12 @@ def workloads() -> list[Workload]:
             for policy in ("expected", "stable")
         ),
         *(Workload("ndcg", wide, ties=t) for t in (0.01, 0.9)),
+        *(Workload("mrr", shape) for shape in SHAPES),
+        *(
+            Workload(f"compile {task}", wide)
+            for task in ("ndcg@10", "five@10", "ndcg", "ap", "mrr")
+        ),
+        Workload("in-batch", (512, 512)),
         Workload("packed", (10_000, 1300)),
         *(Workload("packed", (lists, 1300)) for lists in (200, 200_000)),
         Workload("catalog", (1024, 200_000, 64)),
