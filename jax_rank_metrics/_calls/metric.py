@@ -70,9 +70,9 @@ class _Of(Protocol[P]):
 class Metric(Protocol[P]):
     """The type of a metric: a function that gives a mean, with two more beside it.
 
-    `metric(labels, scores, …)` is the mean over all lists, `metric.per_list(…)` the value
-    of every list, and `metric.of(ranking, …)` that of the lists of a ranking. Metrics
-    take the arguments of `rank`, but for k, which is one of their own.
+    `metric(labels, scores, …)` is the mean over all lists, `.per_list(…)` the value of
+    every list, and `.of(ranking, …)` that of the lists of a ranking. Metrics take the
+    arguments of `rank`, but for k, which is one of their own.
     """
 
     __name__: str
@@ -159,9 +159,7 @@ class Spec(NamedTuple):
                 "jrm.log_discount(2)"
             )
         if isinstance(value, (jax.Array, np.ndarray)):
-            raise TypeError(
-                f"{name} is an array; pass a Python value, options are static"
-            )
+            raise TypeError(f"{name} is an array; pass a Python value, it is static")
         try:
             hash(value)
         except TypeError as error:
@@ -200,9 +198,9 @@ def metric(
     """Makes a metric of a formula, and registers its names.
 
     A formula is a function of a `Ranking` and of keyword options of its own, hashable
-    and with defaults; `k`, if it has one, is its cutoffs. It reads the ranking through
-    `expected_sum`, `expected_first` and totals over the pool, and returns
-    `ranking.per_list(…)`. So written it holds on every layout and under every policy.
+    and with defaults; `k`, if there is one, is its cutoffs. It reads `expected_sum`,
+    `expected_first` and totals over the pool, and returns `ranking.per_list(…)`. So
+    written it holds on every layout and under every policy.
 
     Args:
         names: Other names for it, beside that of the function, for `evaluate` and
@@ -258,7 +256,7 @@ def metric(
         def per_list(*args: Any, **arrays: Any) -> PerList:
             """The value of every list."""
             if "undefined" in arrays:
-                spec.bind((), {"undefined": arrays["undefined"]})
+                spec.bind((), {"undefined": None})  # says where to pass it
             return run.measure_lists(*lists_of(args, arrays))[name]
 
         def of(ranking: Ranking, *args: Any, **own: Any) -> PerList:
@@ -270,9 +268,8 @@ def metric(
             (per_list, ("undefined",), PerList),
         ):
             function.__signature__ = _signature(formula, without, gives)  # type: ignore
-        ranking = inspect.Parameter(
-            "ranking", inspect.Parameter.POSITIONAL_ONLY, annotation=Ranking
-        )
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        ranking = inspect.Parameter("ranking", kind, annotation=Ranking)
         of.__signature__ = inspect.Signature(  # type: ignore
             [ranking, *own], return_annotation=PerList
         )
@@ -291,12 +288,12 @@ def _register(names: Sequence[str], made: Metric[...]) -> None:
     for name in names:
         known = NAMES.get(name.lower())
         # A cell of a notebook may run twice.
-        again = known is not None and (
-            known.spec.formula.__module__ == made.spec.formula.__module__
-            and known.spec.formula.__qualname__ == made.spec.formula.__qualname__
-        )
-        if known is not None and not again:
+        if known is not None and _origin(known) != _origin(made):
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
     NAMES.update((name.lower(), made) for name in names)
+
+
+def _origin(made: Metric[...]) -> tuple[str, str]:
+    return made.spec.formula.__module__, made.spec.formula.__qualname__
