@@ -1,4 +1,4 @@
-"""What callers pass: checks it and gives it one form. Every ValueError is raised here.
+"""What callers pass: checks it and gives it one form. What it cannot be, raises.
 
     arrays      one argument as an array: its kind, its dtype, its shape beside another's
     options     what is static: cutoffs, policies, choices, keys, names of mesh axes

@@ -9,6 +9,7 @@ from jax import lax
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._ranking import Held, Straddle
 from jax_rank_metrics._types import pytree
 
@@ -42,6 +43,10 @@ class Depth(NamedTuple):
     ranks: int | None  # how many; None is all
     ordered: bool = True  # whether any at all
     in_groups: bool = False  # whether the order of tied items is of no interest
+
+    def policy(self, ties: str | None, dtype: jnp.dtype) -> Policy:
+        """How to compare items of such scores; ties stay where they are if they may."""
+        return Policy("expected" if self.in_groups and ties is None else ties, dtype)
 
 
 class Found(NamedTuple):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ordering.candidates import Given, Policy
+from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.packed import order_packed
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
 from jax_rank_metrics._sources.lists import (
@@ -50,10 +50,9 @@ def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
     held, scored, pool = None, Scored(scores, seed, ties, None), Pool(flat, axis)
     ranked = flat.retrieved_items()
     if depth.ordered:
-        by = "expected" if depth.in_groups and ties is None else ties
         every = Given(scores, flat, 0, seed)
         best, places, ids = order_packed(
-            every, ids, axis.starts, Policy(by, scores.dtype)
+            every, ids, axis.starts, depth.policy(ties, scores.dtype)
         )
         axis, scored, ranked = axis.sorted(ids), None, best.items
         in_row = best.ids % max(lists.scores.shape[-1], 1)

@@ -10,7 +10,7 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import GivenItems
 from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import Given, Policy
+from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.order import order
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
 from jax_rank_metrics._sources.lists import Depth, Found
@@ -38,8 +38,7 @@ def order_rows(
                 "that deep, or gather labels, scores, mask and weights first"
             )
         cut = depth.ranks if _is_cut(depth, size) else None
-        by = "expected" if depth.in_groups and ties is None else ties
-        policy = Policy(by, scores.dtype)
+        policy = depth.policy(ties, scores.dtype)
         everything = Given(scores, given, start, seeds)
         ranks = size if items_axis is not None and cut is None else cut
         best, straddles = order(everything, policy, ranks, items_axis)
