@@ -27,9 +27,12 @@ def total(x: jax.Array) -> jax.Array:
 
 
 def _dot_ones(x: jax.Array) -> jax.Array:
-    # HIGHEST keeps accelerators from rounding the terms.
-    ones = jnp.ones(x.shape[-1:], x.dtype)
-    return jnp.matmul(x, ones, precision=lax.Precision.HIGHEST)
+    return dot(x, jnp.ones(x.shape[-1:], x.dtype))
+
+
+def dot(x: jax.Array, y: jax.Array) -> jax.Array:
+    """A product of matrices; accelerators do not round what is multiplied."""
+    return jnp.matmul(x, y, precision=lax.Precision.HIGHEST)
 
 
 def _width(size: int) -> int:
@@ -58,7 +61,7 @@ def _running(x: jax.Array) -> jax.Array:
     size = x.shape[-1]
     if size <= 64:
         ones = jnp.triu(jnp.ones((size, size), x.dtype))
-        return jnp.matmul(x, ones, precision=lax.Precision.HIGHEST)
+        return dot(x, ones)
     width = _width(size)
     rows = -(-size // width)
     more = rows * width - size

@@ -11,7 +11,7 @@ from jax_rank_metrics import _arithmetic
 # Policies under which index order is the last word on ties.
 INDEX_ORDER = ("stable", "expected")
 
-# How many bits a break has. With two more they are exact in a float32 digit.
+# How many bits a break has. With two more for the kind they are exact in a float32 digit.
 BREAK_BITS = 22
 
 # Multiplier of the xor-shift-multiply hash of 32-bit integers, which is bijective:
@@ -61,20 +61,27 @@ def has_digit(dtype: Any) -> bool:
     return dtype.itemsize <= (4 if jnp.issubdtype(dtype, jnp.floating) else 2)
 
 
+# The digit of the least finite score, and of −inf and NaN.
+LOWEST = float(jnp.finfo(jnp.float32).min)
+
+
 def digit(key: jax.Array, dtype: Any) -> jax.Array:
-    """Keys of scores of a dtype as float32; −inf for all that is not above −inf."""
+    """Keys of scores of a dtype as float32; −inf for what does not exist."""
     least, infinity = jnp.iinfo(jnp.int32).min, 0x7F800000
-    if not jnp.issubdtype(dtype, jnp.floating):
-        return jnp.where(key == least, -jnp.inf, key.astype(jnp.float32))
-    clipped = jnp.maximum(key, -infinity)
-    bits = jnp.where(clipped < 0, least - clipped, clipped)
-    return lax.bitcast_convert_type(bits, jnp.float32)
+    if jnp.issubdtype(dtype, jnp.floating):
+        finite = jnp.maximum(key, 1 - infinity)
+        bits = jnp.where(finite < 0, least - finite, finite)
+        number = lax.bitcast_convert_type(bits, jnp.float32)
+    else:
+        number = key.astype(jnp.float32)
+    return jnp.where(key == least, -jnp.inf, number)
 
 
 def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
-    """What parts items of equal digits: −inf, NaN or none, and then a hashed break."""
-    least = jnp.iinfo(key.dtype).min
-    kind = jnp.where(key == least + 1, 1, jnp.where(key == least, 0, 2))
+    """What parts items of equal digits: finite, −inf, NaN or none, and then a break."""
+    least, infinity = jnp.iinfo(key.dtype).min, 0x7F800000
+    below = (least, least + 1, -infinity)
+    kind = sum([(key > bound).astype(jnp.int32) for bound in below])
     if tie_breaks:
         (hashed,) = tie_breaks
         kind = (kind << BREAK_BITS) | hashed

@@ -42,17 +42,9 @@ def top(given: Given | Candidates, policy: Policy, depth: int) -> Top:
         places[..., :depth],
     )
 
-    # Where the last digit is −inf, existing items may hide among or behind padding.
-    above = _arithmetic.count(values > -jnp.inf)
-    unsettled = lax.cond(
-        _mesh.unvmap_any(above < depth),
-        lambda: (
-            above < jnp.minimum(_arithmetic.count(given.read().items.exists), depth)
-        ),
-        lambda: above < 0,
-    )
     last = values[..., -1:]
-    straddles = jnp.any(_same(last, beyond), -1) & ((above == depth) | unsettled)
+    straddles = jnp.any(_same(last, beyond) & (last > -jnp.inf), axis=-1)
+    unsettled = jnp.any(values == _keys.LOWEST, axis=-1)
     if not policy.by_index:
         ties = _same(values[..., 1:], values[..., :-1]) & (values[..., 1:] > -jnp.inf)
         unsettled = unsettled | straddles | jnp.any(ties, axis=-1)
@@ -83,8 +75,6 @@ def _settled(
     above = _arithmetic.count(~_same(values, last))[..., None]
     moved = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
     chosen = jnp.where(rank < above, places, moved)
-    if policy.by_index:
-        return chosen
     best = every.at(chosen)
     levels = [~level for level in best.levels(policy)]
     return lax.sort((*levels, chosen), num_keys=len(levels) + 1)[-1]

@@ -92,7 +92,7 @@ def expected(
         # A sure stop: e^-200 is 0.
         passes = jnp.maximum(jnp.log1p(-jnp.minimum(hazard, 0.999999)), -20.0)
         passes = jnp.where(hazard < 1, passes, -200.0)
-        before = jnp.matmul(passes, triangle, precision=lax.Precision.HIGHEST)
+        before = _arithmetic.dot(passes, triangle)
         passed = jnp.exp(jnp.minimum(high + (low + before), 0))
         after = jnp.exp(jnp.minimum(high + (low + before + passes), 0))
         rank = (above + offset + 1).astype(dtype)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._types import Cut, PositionFn
 
 # Sums over the ranks of a place are read from a table this long at most, and beyond it
@@ -155,11 +156,11 @@ def _sum_of_few(
 ) -> jax.Array:
     rank = jnp.arange(1, ranks + 1, dtype=jnp.int32)
     values = at_ranks(position_fn, rank.astype(dtype), None)
-    rank, values = (x.reshape(-1, *(1,) * above.ndim) for x in (rank, values))
     if isinstance(k, jax.Array):
         end = jnp.minimum(end, k.astype(jnp.int32))
-    held = (rank > above[None]) & (rank <= end[None])
-    return jnp.sum(jnp.where(held, values, jnp.zeros_like(values)), axis=0)
+    rank = rank.reshape((1,) * above.ndim + rank.shape)
+    held = (rank > above[..., None]) & (rank <= end[..., None])
+    return _arithmetic.dot(held.astype(dtype), values)
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,9 +13,8 @@ Merging two states adds them, so the mean does not depend on how the lists were 
 
 - *Drift.* After ten million additions a float has lost most of its digits. Every sum is
   therefore a `Pair` of floats, which has twice the digits of one.
-- *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. Within
-  a batch the differences are summed as they are, and only these few sums are turned into
-  those above, in pairs, which keep enough digits to be turned back.
+- *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. So
+  products of weights and values are pairs too, and are added as such.
 
 `pairs` has the arithmetic of pairs, `moments` the sums of a batch, `mean` the state of one
 metric, `per_list` the values that it sums, `merging` what is done with many states at once,

@@ -1,5 +1,6 @@
 """Float pairs (double-double numbers): sums of any length that do not drift."""
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -56,40 +57,51 @@ class Pair:
 
     @classmethod
     def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
-        """`a·b` of two finite floats, to the precision of a pair (underflow apart)."""
+        """`a·b` of two floats, to the precision of a pair (underflow apart)."""
         (a1, a2), (b1, b2) = _halves(a), _halves(b)
         middle, rest = _two_sum(a1 * b2, a2 * b1)
         high, low = _two_sum(a1 * b1, middle)
-        return cls(high, low + (rest + a2 * b2))
+        # Of what is infinite there are no halves.
+        high = jnp.where(jnp.isfinite(a * b), high, a * b)
+        return cls(high, _unless_infinite(high, low + (rest + a2 * b2)))
+
+    def times(self, x: jax.Array) -> "Pair":
+        """`self·x`, x being a float."""
+        product = Pair.product(self.high, x)
+        return product + Pair.of(_unless_infinite(product.high, self.low * x))
 
     def __add__(self, other: "Pair") -> "Pair":
         high, low = _two_sum(self.high, other.high)
-        low = _unless_infinite(high, low + (self.low + other.low))
-        high, low = _two_sum(high, low)
-        return Pair(high, _unless_infinite(high, low))
-
-    def plus_product(self, factor: "Pair", x: jax.Array) -> "Pair":
-        """`self + factor·x` for a finite float, all of one shape."""
-        # As one reduction: written out, compilers repeat it for whatever reads of it.
-        (a1, a2), (b1, b2) = _halves(factor.high), _halves(x)
-        products = [a1 * b1, a1 * b2, a2 * b1, a2 * b2, factor.low * x]
-        return Pair.of(jnp.stack([self.high, self.low, *products])).sum((0,))
+        return _normal(high, low + (self.low + other.low))
 
     def round(self) -> jax.Array:
         """The nearest single float."""
         return self.high + self.low
 
-    def sum(self, axes: tuple[int, ...]) -> "Pair":
-        """Adds along `axes`, in one reduction, which meshes partition."""
-        if not axes:
-            return self
-        zero = jnp.zeros((), self.high.dtype)
 
-        def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
-            total = Pair(*x) + Pair(*y)
-            return total.high, total.low
+def _normal(high: jax.Array, low: jax.Array) -> Pair:
+    """The pair in which the lower float is below the precision of the upper one."""
+    high, low = _two_sum(high, _unless_infinite(high, low))
+    return Pair(high, _unless_infinite(high, low))
 
-        return Pair(*lax.reduce((self.high, self.low), (zero, zero), add, axes))
+
+def sums(pairs: Sequence[Pair], axes: tuple[int, ...]) -> Pair:
+    """Adds each of some pairs along `axes`; one after the other on a new first axis.
+
+    All in one reduction: compilers make one loop of it, and meshes partition it.
+    """
+    operands = jax.tree.leaves(list(pairs))
+    zeros = [jnp.zeros((), x.dtype) for x in operands]
+
+    def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
+        found = []
+        for high, low, more, less in zip(x[::2], x[1::2], y[::2], y[1::2], strict=True):
+            high, rest = _two_sum(high, more)
+            found += [high, low + less + rest]
+        return tuple(found)
+
+    found = lax.reduce(tuple(operands), tuple(zeros), add, axes)
+    return _normal(jnp.stack(found[::2]), jnp.stack(found[1::2]))
 
 
 @jax.jit
@@ -111,7 +123,7 @@ def reduce_axis(tree: Any) -> Any:
 
     def total(x: Pair | jax.Array) -> Pair | jax.Array:
         if isinstance(x, Pair):
-            return x.sum((0,))
+            return jax.tree.map(lambda x: x[0], sums([x], (0,)))
         count, most = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
         # Barely too large for int32, it is negative; else floats see that it is.
         about = jnp.sum(x.astype(jnp.float32), axis=0)
