@@ -111,14 +111,8 @@ def of_many(line: Line, keys: jax.Array) -> Group:
 
 
 def of_counted(line: Line, above: jax.Array, tied: jax.Array) -> Group:
-    """The groups of a few items whose places were counted."""
-    same = above[..., :, None] == above[..., None, :]
-    before = above[..., None, :] < above[..., :, None]
-    counted = [
-        tuple(_arithmetic.count(which & holds[..., None, :]) for holds in line.counting)
-        for which in (before, same)
-    ]
-    return Group(above, tied, *counted)
+    """The groups of a few items in order whose places were counted."""
+    return of_few(line, above)._replace(above=above, tied=tied)
 
 
 def is_few(items: int) -> bool:

@@ -27,19 +27,10 @@ class Totals(Parts):
         values = worth(item_fn, items, self.dtype)
         return pool.axis.sum(values, values.ndim - items.exists.ndim)
 
-    def pool_max(self, item_fn: ItemFn, *, monotone: bool = False) -> jax.Array:
-        """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`.
-
-        Args:
-            item_fn: From `Items`, what each is worth.
-            monotone: As for `ideal_sum`.
-        """
+    def pool_max(self, item_fn: ItemFn) -> jax.Array:
+        """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self.whole_pool()
-        items = pool.items.read()
-        if not monotone:
-            return pool.axis.max(worth(item_fn, items, self.dtype))
-        most = pool.axis.max(items.labels)
-        return worth(item_fn, ItemArrays(most, jnp.ones(most.shape, bool)), self.dtype)
+        return pool.axis.max(worth(item_fn, pool.items.read(), self.dtype))
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Relevant items of the pool, `[*lists]` floats."""
