@@ -11,8 +11,8 @@ from typing import Any
 import jax
 
 from jax_rank_metrics import _gains, _inputs
-from jax_rank_metrics._calls.metric import NAMES, SHARED, Metric
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._calls.metric import NAMES, Metric
+from jax_rank_metrics._calls.run import SHARED, Bound
 
 Metrics = str | Sequence[str] | Mapping[str, Any]
 

@@ -1,6 +1,6 @@
 """One argument as an array: its kind, its dtype, and its shape beside another's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -169,6 +169,21 @@ def same_shape(name: str, value: jax.Array, other: str, shape: Sequence[int]) ->
             f"{name} has shape {value.shape}, but {other} has shape {tuple(shape)}; pass "
             "arrays of equal shape, nothing is broadcast"
         )
+
+
+def like(
+    kind: Callable[[str, Any], jax.Array],
+    name: str,
+    value: Any,
+    other: str,
+    shape: Sequence[int],
+) -> jax.Array | None:
+    """An array of a kind and of exactly this shape; or None where it is left out."""
+    if value is None:
+        return None
+    value = kind(name, value)
+    same_shape(name, value, other, shape)
+    return value
 
 
 def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None:

@@ -1,23 +1,58 @@
 """`jrm.rank_ids`: the ids that a system returned, and those of relevant items."""
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics import _arithmetic, _inputs, _types
 from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.lists import read_weights
 from jax_rank_metrics._sources.retrieved import whole
-from jax_rank_metrics._types import Columns, PerListInput, RelevantIds, RetrievedIds
+
+
+class Relevant(NamedTuple):
+    """Relevant items that are known by id, checked."""
+
+    ids: jax.Array  # [*lists, relevant]
+    labels: jax.Array | None
+    columns: dict[str, jax.Array]
+
+    def read(self, *others: Any) -> ItemArrays:
+        """The items, in the dtype of values that the dtypes of all arrays ask for."""
+        dtype = _inputs.float_dtype(self.labels, *others).name
+        labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
+        given = GivenItems(labels, dtype, self.ids >= 0, columns=self.columns)
+        return given.read()
+
+    def among(self, ids: jax.Array, items: ItemArrays) -> tuple[ItemArrays, jax.Array]:
+        """Items `[*lists, ids]` known by id: label 0 where not relevant, or repeated.
+
+        Also says which are found among the relevant ones, which are `items` as read. An
+        id below 0 is none.
+        """
+        relevant_ids, number = self.ids, self.ids.shape[-1]
+        if ids.dtype != relevant_ids.dtype:
+            ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
+        same = ids[..., :, None] == relevant_ids[..., None, :]
+        same = same & items.exists[..., None, :] & (ids >= 0)[..., :, None]
+        place = jax.lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
+        first = jnp.where(same, place, ids.shape[-1]).min(
+            axis=-2, keepdims=True, initial=ids.shape[-1]
+        )
+        counted = same & (place == first)
+        which = jnp.where(counted, _arithmetic.iota(same), number)
+        which = jnp.min(which, axis=-1, initial=number)
+        return items.padded(1).at(which), which < number
 
 
 def rank_ids(
-    retrieved_ids: RetrievedIds,
-    relevant_ids: RelevantIds,
-    relevant_labels: RelevantIds | None = None,
+    retrieved_ids: _types.RetrievedIds,
+    relevant_ids: _types.RelevantIds,
+    relevant_labels: _types.RelevantIds | None = None,
     *,
-    list_weights: PerListInput | None = None,
-    columns: Columns | None = None,
+    list_weights: _types.PerListInput | None = None,
+    columns: _types.Columns | None = None,
 ) -> Ranking:
     """Takes the ids that a system returned in rank order, and those of relevant items.
 
@@ -48,65 +83,24 @@ def rank_ids(
     ['0.50', '0.50', '0.75']
     """
     retrieved_ids = _inputs.ids("retrieved_ids", retrieved_ids)
-    relevant_ids, relevant_labels = _inputs.relevant_items(
-        relevant_ids, relevant_labels, "retrieved_ids", retrieved_ids
+    relevant = Relevant(
+        *_inputs.relevant_items(
+            relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
+        )
     )
     lists = retrieved_ids.shape[:-1]
     list_weights = _inputs.per_list("list_weights", list_weights, lists)
-    columns = _inputs.columns(columns, "relevant_ids", relevant_ids.shape)
-    return _rank_ids(
-        retrieved_ids, relevant_ids, relevant_labels, list_weights, columns
-    )
+    return _rank_ids(retrieved_ids, relevant, list_weights)
 
 
 @jax.jit
 def _rank_ids(
-    retrieved_ids: jax.Array,
-    relevant_ids: jax.Array,
-    relevant_labels: jax.Array | None,
-    list_weights: jax.Array | None,
-    columns: dict[str, jax.Array],
+    retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> Ranking:
-    if relevant_labels is None:
-        relevant_labels = jnp.ones_like(relevant_ids)
-    _, list_weights, dtype = read_weights(
-        relevant_labels, None, list_weights, relevant_ids.shape[:-1]
-    )
-    relevant = GivenItems(
-        relevant_labels, relevant_ids >= 0, None, None, columns, dtype.name
-    ).read()
-    found, hit = of_ids(retrieved_ids, relevant_ids, relevant)
+    items = relevant.read(list_weights)
+    found, hit = relevant.among(retrieved_ids, items)
     exists = retrieved_ids >= 0
-    unlisted = jax.tree.map(jnp.zeros_like, found)._replace(exists=exists & ~hit)
-    pool = jax.tree.map(
-        lambda x, y: jnp.concatenate([x, y], axis=exists.ndim - 1), relevant, unlisted
-    )
+    unlisted = jnp.concatenate([items.exists, exists & ~hit], axis=-1)
+    pool = items.padded(exists.shape[-1])._replace(exists=unlisted)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
-    return whole(found._replace(exists=exists), pool, None, None, list_weights, ids)
-
-
-def of_ids(
-    ids: jax.Array, relevant_ids: jax.Array, relevant: ItemArrays
-) -> tuple[ItemArrays, jax.Array]:
-    """Items `[*lists, ids]` known by id: label 0 where not relevant, or repeated.
-
-    Also says which are found among the relevant ones. An id below 0 is none.
-    """
-    if ids.dtype != relevant_ids.dtype:
-        ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
-    same = ids[..., :, None] == relevant_ids[..., None, :]
-    same = same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
-    place = jax.lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
-    none = ids.shape[-1]
-    first = jnp.min(jnp.where(same, place, none), axis=-2, keepdims=True, initial=none)
-    counted = same & (place == first)
-    which = jnp.max(jnp.where(counted, _arithmetic.iota(same), -1), axis=-1, initial=-1)
-    hit = which >= 0
-    if not relevant_ids.shape[-1]:
-        zeros = jnp.zeros(ids.shape, relevant.labels.dtype)
-        columns = {
-            name: jnp.zeros((*ids.shape, *x.shape[ids.ndim :]), x.dtype)
-            for name, x in relevant.columns.items()
-        }
-        return ItemArrays(zeros, hit, None, columns), hit
-    return relevant.at(jnp.maximum(which, 0)).only(hit), hit
+    return whole(found._replace(exists=exists), pool, None, list_weights, ids)
