@@ -178,16 +178,12 @@ def metric(
     return make
 
 
-def _register(names: Sequence[str], made: Metric[...]) -> None:
+def _register(names: Sequence[str], made: Any) -> None:
     for name in names:
-        known = NAMES.get(name.lower())
-        # A cell of a notebook may run twice.
-        if known is not None and _origin(known) != _origin(made):
+        known: Any = NAMES.get(name.lower(), made)
+        origins = {(one.__module__, one.__qualname__) for one in (known, made)}
+        if len(origins) > 1:  # a cell of a notebook may run twice
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
     NAMES.update((name.lower(), made) for name in names)
-
-
-def _origin(made: Metric[...]) -> tuple[str, str]:
-    return made.spec.formula.__module__, made.spec.formula.__qualname__

@@ -119,16 +119,15 @@ def _depth(bounds: Sequence[Bound]) -> Depth:
 
 
 def _check_columns(bounds: Sequence[Bound], given: Sequence[str], unread: bool) -> None:
-    for bound in bounds:
-        missing = [name for name in bound.spec.columns if name not in given]
-        if missing:
+    readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
+    for name, metric in readers.items():
+        if name not in given:
             raise ValueError(
-                f"{bound.name} reads the column {missing[0]!r}, which is not given; pass "
-                f"columns={{{missing[0]!r}: …}}"
+                f"{metric} reads the column {name!r}, which is not given; pass "
+                f"columns={{{name!r}: …}}"
             )
-    known = {name for bound in bounds for name in bound.spec.columns}
     for name in given:
-        if unread and name not in known:
+        if unread and name not in readers:
             raise ValueError(
                 f"columns holds {name!r}, which no metric of this call reads; leave it out"
             )

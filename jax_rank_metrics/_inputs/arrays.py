@@ -16,8 +16,7 @@ def array(name: str, value: Any) -> jax.Array:
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
     value = _numpy(name, value)
-    if value.dtype in (np.int64, np.uint64) and not _x64():
-        _fits_int32(name, value)
+    _must_fit(name, value)
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError) as error:
@@ -57,13 +56,12 @@ def _numpy(name: str, value: Any) -> np.ndarray:
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder())
 
 
-def _x64() -> bool:
-    return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
-
-
-def _fits_int32(name: str, value: np.ndarray) -> None:
+def _must_fit(name: str, value: np.ndarray) -> None:
+    """Raises where JAX would cut integers down."""
     info = np.iinfo(np.int32)
-    if value.size and (value.min() < info.min or value.max() > info.max):
+    if value.dtype.kind not in "iu" or not _is_wide(value) or not value.size:
+        return
+    if value.min() < info.min or value.max() > info.max:
         raise ValueError(
             f"{name}: {value.dtype} values from {value.min()} to {value.max()} do not fit "
             "int32, which JAX uses by default; pass smaller integers or floats, or "
@@ -104,10 +102,8 @@ def _narrowed(name: str, value: Any) -> Any:
     if not _is_wide(value):
         return value
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
-    if jnp.issubdtype(value.dtype, jnp.integer) and getattr(
-        value, "is_fully_addressable", True
-    ):
-        _fits_int32(name, np.asarray(value))
+    if getattr(value, "is_fully_addressable", True):
+        _must_fit(name, np.asarray(value))
     # Outside of any trace: there it would be a cast that the trace does not know.
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jnp.asarray(value).astype(dtype)

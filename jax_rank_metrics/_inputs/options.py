@@ -64,12 +64,11 @@ def count(name: str, value: Any) -> int:
     return int(value)
 
 
-def option(name: str, value: Any, kind: Any) -> None:
+def option(name: str, value: Any, kind: Any, also: str = "") -> None:
     """Raises unless `value` is one of the choices of `kind`, a `Literal`."""
     if not isinstance(value, str) or value not in get_args(kind):
-        raise ValueError(
-            f"{name} is {value!r}; pass one of {', '.join(get_args(kind))}"
-        )
+        choices = ", ".join(get_args(kind))
+        raise ValueError(f"{name} is {value!r}; pass {also}one of {choices}")
 
 
 def positive(name: str, value: Any) -> float:
@@ -100,10 +99,8 @@ def axis_names(name: str, value: Any) -> Any:
 
 def tie_policy(ties: Any, key: Any) -> tuple[str | None, jax.Array | None]:
     """The policy by name, and the key where the policy reads it."""
-    if ties is not None and (not isinstance(ties, str) or ties not in get_args(Ties)):
-        raise ValueError(
-            f"ties is {ties!r}; pass None or one of {', '.join(get_args(Ties))}"
-        )
+    if ties is not None:
+        option("ties", ties, Ties, also="None or ")
     if ties == "random" and key is None:
         raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
     if key is not None:

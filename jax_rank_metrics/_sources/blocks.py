@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._sources.ids import Relevant
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import pytree
 
 
@@ -30,7 +30,8 @@ class Block(NamedTuple):
 class Catalog:
     """Arguments of `rank_catalog` and `rank_scores`.
 
-    The items are those that this device holds, cut into blocks.
+    The items are those that this device holds, cut into blocks. What both take is first
+    as it was passed, and then checked.
     """
 
     queries: jax.Array
@@ -102,11 +103,9 @@ class Catalog:
 def products(queries: jax.Array, items: jax.Array) -> jax.Array:
     """The product of each query with each item, in a dtype that holds it."""
     dtypes = (queries.dtype, items.dtype)
+    floats = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
     wide = any(dtype.itemsize == 8 for dtype in dtypes)
-    if any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes):
-        dtype = jnp.dtype(jnp.float64 if wide else jnp.float32)
-    else:
-        dtype = jnp.dtype(jnp.int64 if wide else jnp.int32)
+    dtype = jnp.dtype(f"{'float' if floats else 'int'}{64 if wide else 32}")
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
         queries, items = queries.astype(dtype), items.astype(dtype)
     return lax.dot_general(

@@ -1,9 +1,10 @@
-"""`jrm.rank_catalog`: many items, few of them relevant."""
+"""`jrm.rank_catalog` and `jrm.rank_scores`: many items, few of them relevant."""
 
 import dataclasses
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
@@ -11,8 +12,7 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._sources.blocks import Catalog, products
-from jax_rank_metrics._sources.ids import Relevant
-from jax_rank_metrics._sources.lists import clean_weights, seeds
+from jax_rank_metrics._sources.lists import Relevant, clean_weights, seeds
 from jax_rank_metrics._sources.streams import Stream, with_others
 
 
@@ -79,7 +79,6 @@ def rank_catalog(
             sharded by their type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
-    >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import recall
     >>> queries, items = jnp.eye(2), jnp.array([[1.0, 0], [0, 2], [3, 0], [0, 4]])
     >>> ranking = rank_catalog(queries, items, jnp.array([[0], [3]]), k=2)
@@ -101,9 +100,9 @@ def rank_catalog(
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     for name, value in (("queries", queries), ("items", items)):
         _inputs.unsharded(name, value, "with items_axis if items are cut")
-    like = queries if score_fn is None else None
+    lists = queries if score_fn is None else None
     relevant = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, "queries", like
+        relevant_ids, relevant_labels, columns, "queries", lists
     )
     block_size = _inputs.count("block_size", block_size)
     item_mask = _inputs.like(
@@ -117,7 +116,7 @@ def rank_catalog(
         item_mask=item_mask,
         list_weights=list_weights,
         key=key,
-        score_fn=score_fn or products,
+        score_fn=products if score_fn is None else score_fn,
         block_size=block_size,
         depth=k,
         ties=ties,
@@ -125,7 +124,97 @@ def rank_catalog(
     )
     if score_fn is not None:
         _check_score_fn(catalog)
-    return rank_checked(catalog)
+    return _rank(catalog)
+
+
+def rank_scores(
+    scores: _types.Scores,
+    relevant_ids: _types.RelevantIds,
+    relevant_labels: _types.RelevantIds | None = None,
+    *,
+    item_mask: Shaped[ArrayLike, "..."] | None = None,
+    exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
+    k: _types.Cutoffs = None,
+    list_weights: _types.PerListInput | None = None,
+    items_axis: _types.AxisNames | None = None,
+    ties: _types.Ties | None = None,
+    key: _types.Key | None = None,
+    columns: _types.Columns | None = None,
+) -> Ranking:
+    """Ranks few relevant items of each list among all scores, without a sort.
+
+    With k=None each relevant item's place is counted: how many items score higher, and
+    how many the same. That reads the scores once for each, and is exact for every
+    metric at every cutoff and without one. With in-batch negatives, where query i is to
+    find item i, `rank_scores(scores, jnp.arange(n)[:, None])` is all there is to it.
+
+    Args:
+        scores: `[*lists, items]`, as for `rank`; an item's index is its id.
+        relevant_ids: As for `rank_catalog`, as are the rest.
+        relevant_labels: The same shape, or None for 1.
+        item_mask: `[items]` or `[*lists, items]` bool, items that exist.
+        exclude_ids: `[*lists, excluded]` integers, items that leave the list.
+        k: None to count; or how deep to rank by a top-k, which is quicker where many
+            items are relevant.
+        list_weights: `[*lists]`, or None for 1. 0 for queries that are padding: without,
+            their lists count as such in which nothing was found.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
+            cut, in equal parts; ids count through all parts.
+        ties: As for `rank`.
+        key: As for `rank`.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+
+    Returns:
+        A `Ranking`. With k=None it has no order, so no `items`.
+
+    Raises:
+        ValueError: if shapes differ, an option has no such value, or scores are sharded
+            by their type outside `jax.shard_map`.
+        TypeError: if ids are not integers, or the mask is not bool.
+
+    >>> from jax_rank_metrics import reciprocal_rank
+    >>> scores = jnp.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.5]])
+    >>> ranking = rank_scores(scores, jnp.arange(2)[:, None])
+    >>> [f"{value:.2f}" for value in reciprocal_rank.of(ranking).values]
+    ['1.00', '0.33']
+    """
+    scores = _inputs.real("scores", scores)
+    if scores.ndim == 0 or scores.shape[-1] == 0:
+        raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
+    _inputs.unsharded("scores", scores, "with items_axis if items are cut")
+    relevant = _inputs.relevant_items(
+        relevant_ids, relevant_labels, columns, "scores", scores
+    )
+    if item_mask is not None:
+        item_mask = _inputs.boolean("item_mask", item_mask)
+        if item_mask.shape not in (scores.shape, scores.shape[-1:]):
+            raise ValueError(
+                f"item_mask has shape {item_mask.shape}, but scores has shape "
+                f"{scores.shape}; pass one per item, {scores.shape[-1:]} or {scores.shape}"
+            )
+    # A catalogue of one block, whose items have no embeddings.
+    size = scores.shape[-1]
+    return _rank(
+        Catalog(
+            queries=scores,
+            items=jnp.zeros((size, 0)),
+            relevant=Relevant(*relevant),
+            exclude_ids=exclude_ids,
+            item_mask=item_mask,
+            list_weights=list_weights,
+            key=key,
+            score_fn=_known,
+            block_size=size,
+            depth=k,
+            ties=ties,
+            items_axis=items_axis,
+        )
+    )
+
+
+def _known(scores: jax.Array, items: jax.Array) -> jax.Array:
+    del items
+    return scores
 
 
 def _check_score_fn(catalog: Catalog) -> None:
@@ -144,7 +233,7 @@ def _check_score_fn(catalog: Catalog) -> None:
         )
 
 
-def rank_checked(catalog: Catalog) -> Ranking:
+def _rank(catalog: Catalog) -> Ranking:
     """Checks what catalogues and scores share, and ranks."""
     depth = _inputs.deepest(_inputs.cutoffs(catalog.depth))
     exclude_ids, relevant_ids = catalog.exclude_ids, catalog.relevant.ids

@@ -1,4 +1,4 @@
-"""The checked arguments of `rank`, and what every way to rank them shares."""
+"""The checked arguments of `rank` and its kin, and what they share."""
 
 from typing import Any, NamedTuple
 
@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics import _arithmetic, _inputs, _mesh
+from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._types import pytree
 
@@ -82,6 +82,41 @@ def checked(
     given = GivenItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (given, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, ties, num_segments, items_axis)
+
+
+class Relevant(NamedTuple):
+    """Relevant items that are known by id, checked."""
+
+    ids: jax.Array  # [*lists, relevant]
+    labels: jax.Array | None
+    columns: dict[str, jax.Array]
+
+    def read(self, *others: Any) -> ItemArrays:
+        """The items, in the dtype of values that the dtypes of all arrays ask for."""
+        dtype = _inputs.float_dtype(self.labels, *others).name
+        labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
+        given = GivenItems(labels, dtype, self.ids >= 0, columns=self.columns)
+        return given.read()
+
+    def among(self, ids: jax.Array, items: ItemArrays) -> tuple[ItemArrays, jax.Array]:
+        """Items `[*lists, ids]` known by id: label 0 where not relevant, or repeated.
+
+        Also says which are found among the relevant ones, which are `items` as read. An
+        id below 0 is none.
+        """
+        relevant_ids, number = self.ids, self.ids.shape[-1]
+        if ids.dtype != relevant_ids.dtype:
+            ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
+        same = ids[..., :, None] == relevant_ids[..., None, :]
+        same = same & items.exists[..., None, :] & (ids >= 0)[..., :, None]
+        place = jax.lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
+        first = jnp.where(same, place, ids.shape[-1]).min(
+            axis=-2, keepdims=True, initial=ids.shape[-1]
+        )
+        counted = same & (place == first)
+        which = jnp.where(counted, _arithmetic.iota(same), number)
+        which = jnp.min(which, axis=-1, initial=number)
+        return items.padded(1).at(which), which < number
 
 
 def clean_weights(

@@ -1,4 +1,4 @@
-"""`jrm.rank_retrieved`: rankings that a system returned already."""
+"""`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import Held, Pool, Ranking
-from jax_rank_metrics._sources.lists import clean_weights
+from jax_rank_metrics._sources.lists import Relevant, clean_weights
 
 
 def rank_retrieved(
@@ -118,6 +118,66 @@ def _rank_retrieved(
 ) -> Ranking:
     every = None if pool is None else pool.read()
     return whole(given.read(), every, num_relevant, list_weights)
+
+
+def rank_ids(
+    retrieved_ids: _types.RetrievedIds,
+    relevant_ids: _types.RelevantIds,
+    relevant_labels: _types.RelevantIds | None = None,
+    *,
+    list_weights: _types.PerListInput | None = None,
+    columns: _types.Columns | None = None,
+) -> Ranking:
+    """Takes the ids that a system returned in rank order, and those of relevant items.
+
+    Args:
+        retrieved_ids: `[*lists, retrieved]` integers. An id below 0 is padding and
+            leaves the ranking, so that later ones move up. A repeated id counts at its
+            first place; later it is not relevant, and keeps its rank.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; below 0 is
+            padding.
+        relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
+            all. What is retrieved and not among the relevant ids has the label 0.
+        list_weights: `[*lists]`, or None.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
+            have 0 or False there. List judged non-relevant ids with the label 0.
+
+    Returns:
+        A `Ranking`, whole and of a definite order, as from `rank_retrieved`. Its pool is
+        every relevant and every retrieved item, and its `items` are ids.
+
+    Raises:
+        ValueError: if leading axes or shapes differ, or if ids do not fit the integers
+            of JAX.
+        TypeError: if ids are not integers.
+
+    >>> from jax_rank_metrics import recall
+    >>> found = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
+    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
+    ['0.50', '0.50', '0.75']
+    """
+    retrieved_ids = _inputs.ids("retrieved_ids", retrieved_ids)
+    relevant = Relevant(
+        *_inputs.relevant_items(
+            relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
+        )
+    )
+    lists = retrieved_ids.shape[:-1]
+    list_weights = _inputs.per_list("list_weights", list_weights, lists)
+    return _rank_ids(retrieved_ids, relevant, list_weights)
+
+
+@jax.jit
+def _rank_ids(
+    retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
+) -> Ranking:
+    items = relevant.read(list_weights)
+    found, hit = relevant.among(retrieved_ids, items)
+    exists = retrieved_ids >= 0
+    unlisted = jnp.concatenate([items.exists, exists & ~hit], axis=-1)
+    pool = items.padded(exists.shape[-1])._replace(exists=unlisted)
+    ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
+    return whole(found._replace(exists=exists), pool, None, list_weights, ids)
 
 
 def whole(
