@@ -1,6 +1,6 @@
 """One argument as an array: its kind, its dtype, and its shape beside another's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -118,31 +118,36 @@ def kind_of(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
+def _of_kind(name: str, value: Any, kinds: Sequence[Any], cure: str) -> jax.Array:
+    value = array(name, value)
+    if not any(jnp.issubdtype(value.dtype, kind) for kind in kinds):
+        raise TypeError(f"{name}: dtype is {value.dtype}; pass {cure}")
+    return value
+
+
 def real(name: str, value: Any) -> jax.Array:
     """An array of bools, integers or floats."""
-    value = array(name, value)
-    if not (value.dtype == jnp.bool_ or jnp.issubdtype(value.dtype, jnp.number)) or (
-        jnp.issubdtype(value.dtype, jnp.complexfloating)
-    ):
-        raise TypeError(
-            f"{name}: dtype is {value.dtype}; pass a bool, integer or float array"
-        )
-    return value
-
-
-def boolean(name: str, value: Any) -> jax.Array:
-    """An array of bools; others are refused, since 0.1 and -inf would both be true."""
-    value = array(name, value)
-    if value.dtype != jnp.bool_:
-        raise TypeError(f"{name}: dtype is {value.dtype}; pass {name} != 0")
-    return value
+    kinds = (jnp.bool_, jnp.integer, jnp.floating)
+    return _of_kind(name, value, kinds, "a bool, integer or float array")
 
 
 def integers(name: str, value: Any) -> jax.Array:
     """An array of signed or unsigned integers."""
-    value = array(name, value)
-    if not jnp.issubdtype(value.dtype, jnp.integer):
-        raise TypeError(f"{name}: dtype is {value.dtype}; pass an array of integers")
+    return _of_kind(name, value, (jnp.integer,), "an array of integers")
+
+
+def boolean(
+    name: str, value: Any, other: str = "", shape: Sequence[int] | None = None
+) -> jax.Array | None:
+    """An array of bools, and of the shape that another has; or None.
+
+    Other dtypes are refused, since 0.1 and -inf would both be true.
+    """
+    if value is None:
+        return None
+    value = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
+    if shape is not None:
+        same_shape(name, value, other, shape)
     return value
 
 
@@ -165,21 +170,6 @@ def same_shape(name: str, value: jax.Array, other: str, shape: Sequence[int]) ->
             f"{name} has shape {value.shape}, but {other} has shape {tuple(shape)}; pass "
             "arrays of equal shape, nothing is broadcast"
         )
-
-
-def like(
-    kind: Callable[[str, Any], jax.Array],
-    name: str,
-    value: Any,
-    other: str,
-    shape: Sequence[int],
-) -> jax.Array | None:
-    """An array of a kind and of exactly this shape; or None where it is left out."""
-    if value is None:
-        return None
-    value = kind(name, value)
-    same_shape(name, value, other, shape)
-    return value
 
 
 def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None:

@@ -13,7 +13,6 @@ from jax_rank_metrics._inputs.arrays import (
     ids,
     integers,
     kind_of,
-    like,
     real,
     same_lists,
     same_shape,
@@ -34,7 +33,7 @@ def item_arrays(
             f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
             "an array of bools"
         )
-    return labels, like(boolean, mask_name, mask, name, labels.shape)
+    return labels, boolean(mask_name, mask, name, labels.shape)
 
 
 def weights_for(
@@ -139,7 +138,9 @@ def relevant_items(
     if lists is not None:
         same_lists("relevant_ids", relevant_ids, other, lists)
     of = ("relevant_ids", relevant_ids.shape)
-    relevant_labels = like(real, "relevant_labels", relevant_labels, *of)
+    if relevant_labels is not None:
+        relevant_labels = real("relevant_labels", relevant_labels)
+        same_shape("relevant_labels", relevant_labels, *of)
     return relevant_ids, relevant_labels, columns(of_columns, *of)
 
 

@@ -105,9 +105,7 @@ def rank_catalog(
         relevant_ids, relevant_labels, columns, "queries", lists
     )
     block_size = _inputs.count("block_size", block_size)
-    item_mask = _inputs.like(
-        _inputs.boolean, "item_mask", item_mask, "items", items.shape[:1]
-    )
+    item_mask = _inputs.boolean("item_mask", item_mask, "items", items.shape[:1])
     catalog = Catalog(
         queries=queries,
         items=items,
@@ -185,13 +183,12 @@ def rank_scores(
     relevant = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, "scores", scores
     )
-    if item_mask is not None:
-        item_mask = _inputs.boolean("item_mask", item_mask)
-        if item_mask.shape not in (scores.shape, scores.shape[-1:]):
-            raise ValueError(
-                f"item_mask has shape {item_mask.shape}, but scores has shape "
-                f"{scores.shape}; pass one per item, {scores.shape[-1:]} or {scores.shape}"
-            )
+    item_mask, per_item = _inputs.boolean("item_mask", item_mask), scores.shape[-1:]
+    if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
+        raise ValueError(
+            f"item_mask has shape {item_mask.shape}, but scores has shape "
+            f"{scores.shape}; pass one per item, {per_item} or {scores.shape}"
+        )
     # A catalogue of one block, whose items have no embeddings.
     size = scores.shape[-1]
     return _rank(

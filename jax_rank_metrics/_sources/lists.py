@@ -61,9 +61,8 @@ def checked(
     weights, list_weights = _inputs.weights_for(
         labels, weights, list_weights, num_segments
     )
-    of = ("labels", labels.shape)
-    retrieved = _inputs.like(_inputs.boolean, "retrieved", retrieved, *of)
-    columns = _inputs.columns(columns, *of)
+    retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
+    columns = _inputs.columns(columns, "labels", labels.shape)
     ties, key = _inputs.tie_policy(ties, key)
     items_axis = _inputs.axis_names("items_axis", items_axis)
     if items_axis is not None:
@@ -109,12 +108,10 @@ class Relevant(NamedTuple):
             ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
         same = ids[..., :, None] == relevant_ids[..., None, :]
         same = same & items.exists[..., None, :] & (ids >= 0)[..., :, None]
-        place = jax.lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
-        first = jnp.where(same, place, ids.shape[-1]).min(
-            axis=-2, keepdims=True, initial=ids.shape[-1]
-        )
-        counted = same & (place == first)
-        which = jnp.where(counted, _arithmetic.iota(same), number)
+        place = lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
+        none = ids.shape[-1]
+        first = jnp.where(same, place, none).min(-2, keepdims=True, initial=none)
+        which = jnp.where(place == first, _arithmetic.iota(same), number)
         which = jnp.min(which, axis=-1, initial=number)
         return items.padded(1).at(which), which < number
 

@@ -87,7 +87,9 @@ def rank_retrieved(
         )
         of = ("pool_labels", pool_labels.shape)
         _inputs.same_lists("pool_labels", pool_labels, "labels", labels)
-        pool_weights = _inputs.like(_inputs.real, "pool_weights", pool_weights, *of)
+        if pool_weights is not None:
+            pool_weights = _inputs.real("pool_weights", pool_weights)
+            _inputs.same_shape("pool_weights", pool_weights, *of)
         if per_item != (pool_weights is not None):
             raise ValueError(
                 f"weights {'weighs' if per_item else 'does not weigh'} items, but "
