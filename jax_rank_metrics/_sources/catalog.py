@@ -12,7 +12,7 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._sources.blocks import Catalog, products
-from jax_rank_metrics._sources.lists import Relevant, clean_weights, seeds
+from jax_rank_metrics._sources.lists import GROUPED, Relevant, clean_weights, seeds
 from jax_rank_metrics._sources.streams import Stream, with_others
 
 
@@ -275,5 +275,5 @@ def _rank_blocks(catalog: Catalog) -> Ranking:
         list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),
         cut=None if counts or catalog.depth >= total else catalog.depth,
         ties=catalog.ties,
-        grouped=catalog.ties in (None, "expected"),
+        grouped=catalog.ties in GROUPED,
     )

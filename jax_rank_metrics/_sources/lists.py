@@ -11,6 +11,9 @@ from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._types import pytree
 
+# Policies under which formulas are given tie groups, and no definite order.
+GROUPED = (None, "expected")
+
 
 @pytree("ties", "num_segments", "items_axis")
 class ScoredLists:

@@ -11,7 +11,13 @@ from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.packed import order_packed
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
-from jax_rank_metrics._sources.lists import Depth, ScoredLists, clean_weights, seeds
+from jax_rank_metrics._sources.lists import (
+    GROUPED,
+    Depth,
+    ScoredLists,
+    clean_weights,
+    seeds,
+)
 
 
 def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
@@ -58,5 +64,5 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         list_weights=clean_weights(lists.list_weights, shape, given.dtype),
         cut=None,
         ties=ties,
-        grouped=ties in (None, "expected"),
+        grouped=ties in GROUPED,
     )

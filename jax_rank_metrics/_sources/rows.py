@@ -13,7 +13,7 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.order import order
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
-from jax_rank_metrics._sources.lists import Depth
+from jax_rank_metrics._sources.lists import GROUPED, Depth
 
 
 def rank_rows(
@@ -65,5 +65,5 @@ def rank_rows(
         list_weights=list_weights,
         cut=cut,
         ties=ties,
-        grouped=ties in (None, "expected"),
+        grouped=ties in GROUPED,
     )
