@@ -45,7 +45,7 @@ MUTANTS = [
     Mutant(
         "ties ignored",
         "_sources/rows.py",
-        'grouped=ties in (None, "expected")',
+        "grouped=ties in GROUPED",
         'grouped=ties in ("nothing",)',
         "tests/test_values.py",
     ),
@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         "pool = list",
         "_sources/retrieved.py",
-        "pool_labels, pool_mask, pool_weights, None, columns, dtype.name",
-        "labels, mask, weights, None, columns, dtype.name",
+        "pool_labels, dtype, pool_mask, pool_weights, None, pool_columns",
+        "labels, dtype, mask, weights, None, columns",
         "tests/test_values.py",
     ),
     Mutant(

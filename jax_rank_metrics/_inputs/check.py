@@ -40,30 +40,30 @@ def check(
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     scores = _inputs.real("scores", scores)
     _inputs.same_shape("scores", scores, "labels", labels.shape)
-    weights = _inputs.weights_for(labels, weights)
+    per_item, per_list = _inputs.weights_for(labels, weights)
+    weights = per_list if per_item is None else per_item
     for name, value in (("labels", labels), ("scores", scores), ("weights", weights)):
         try:
             np.asarray(value)
         except jax.errors.TracerArrayConversionError as error:
             raise TypeError(f"{name} is traced; call check outside jax.jit") from error
     exists = jnp.ones(labels.shape, bool) if mask is None else mask
-    if jnp.issubdtype(labels.dtype, jnp.floating):
-        fix = "pass numbers, or mask the item"
-        _report("labels", labels, exists & jnp.isnan(labels), fix)
+    _report("labels", labels, exists & (labels != labels), _NUMBERS)
     exists = exists & (labels.astype(jnp.float32) >= 0)
     if weights is not None:
-        read = exists if weights.ndim == labels.ndim else jnp.ones(weights.shape, bool)
+        read = jnp.ones(weights.shape, bool) if per_item is None else exists
         fix = "pass weights of at least 0"
         _report("weights", weights, read & ~(weights >= 0), fix)
-    if jnp.issubdtype(scores.dtype, jnp.floating):
-        fix = "pass numbers, or mask the item"
-        _report("scores", scores, exists & jnp.isnan(scores), fix)
+    _report("scores", scores, exists & (scores != scores), _NUMBERS)
     known = jnp.where(exists, labels, jnp.zeros_like(labels))
     gains = gains_of(gain_fn, known.astype(_inputs.float_dtype(labels)))
     fix = "scale the labels down, or pass another gain_fn"
     _report("the gain of labels", gains, exists & ~jnp.isfinite(gains), fix)
     fix = "pass a gain_fn that is not negative"
     _report("the gain of labels", gains, exists & (gains < 0), fix)
+
+
+_NUMBERS = "pass numbers, or mask the item"
 
 
 def _report(name: str, values: jax.Array, bad: jax.Array, fix: str) -> None:
