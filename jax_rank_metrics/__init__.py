@@ -54,6 +54,7 @@ from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
+from jax_rank_metrics._results.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.ids import rank_ids as rank_ids
 from jax_rank_metrics._sources.rank import rank as rank

@@ -130,17 +130,15 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
     _only(states, Mean, "states")
-    order, values = (
-        states,
-        jax.tree.map(
-            lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
-        ),
+    order: Any = states
+    values = jax.tree.map(
+        lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
     )
     if host:
         values = jax.device_get(values)
     if flat:
-        order = {one: values[name][place] for one, name, place in cutoffs(states)}
-        values = order
+        values = {one: values[name][place] for one, name, place in cutoffs(states)}
+        order = values
     if host:
         values = jax.tree.map(lambda x: x.tolist(), values)
     return _in_order(order, values)

@@ -28,11 +28,50 @@ class PerList:
         weights: `[*lists]`, what each list counts for in a mean; 0 for a list that does
             not count: one without items, or of a weight that is not above 0.
         defined: `[*lists]` bool, whether the metric has a value there.
+
+    Indices are of lists, never of cutoffs: an integer, a slice, an array of integers or
+    of bools, or a tuple of these. What lies beyond the lists raises IndexError where it
+    is known, and inside `jax.jit` is what JAX makes of it.
+
+    >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
+    ...                 jnp.array([True, True, False]))
+    >>> lists
+    PerList(mean 0.500, 3 lists, 1 undefined)
+    >>> lists[lists.defined]
+    PerList(mean 0.750, 2 lists, 0 undefined)
+    >>> len(lists), [float(one.values) for one in lists]
+    (3, [1.0, 0.5, 0.0])
     """
 
     values: jax.Array
     weights: jax.Array
     defined: jax.Array
+
+    __repr__ = show.per_list_repr
+
+    def __len__(self) -> int:
+        """How long the first axis of the lists is."""
+        if not jnp.ndim(self.weights):
+            raise TypeError("a PerList of a single list has no length")
+        return len(self.weights)
+
+    def __getitem__(self, index: Any) -> "PerList":
+        """The lists at an index."""
+        index = index if isinstance(index, tuple) else (index,)
+        index = tuple(
+            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
+        )
+        if not any(isinstance(i, Tracer) for i in index):
+            # Beyond its end JAX gives the last list; NumPy raises.
+            np.broadcast_to(False, jnp.shape(self.weights))[index]
+        several = jnp.ndim(self.values) > jnp.ndim(self.weights)
+        values = self.values[(*index, slice(None)) if several else index]
+        return PerList(values, self.weights[index], self.defined[index])
+
+    def __iter__(self) -> Iterator["PerList"]:
+        """Along the first axis of the lists."""
+        parts = zip(self.values, self.weights, self.defined, strict=True)
+        return (PerList(*part) for part in parts)
 
     def mean(self, undefined: Undefined = "zero") -> Mean:
         """The weighted mean over all lists, as a state that merges with others.
