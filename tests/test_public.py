@@ -143,6 +143,9 @@ def public_functions():
                 if not method.startswith("_") and callable(function):
                     yield f"{name}.{method}", function
     yield "keras_rs_list_weights", jrm.compat.keras_rs_list_weights
+    for name, value in vars(jrm.plots).items():
+        if inspect.isfunction(value):
+            yield f"plots.{name}", value
 
 
 @pytest.mark.parametrize("name", list(METRICS))

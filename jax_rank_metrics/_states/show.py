@@ -14,29 +14,32 @@ from jax.core import Tracer
 _SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
-def mean_repr(state: Any) -> str:
+def mean_repr(self: Any) -> str:
     """The mean and its standard error, and how many lists there were."""
     try:
-        *stacked, _ = jnp.shape(state.counts)
-        shape = [*stacked, *jnp.shape(state.sums.high)[len(stacked) + 1 :]]
-        kind = f"{state.sums.high.dtype}{shape}"
-        here = _readable(state)
+        *stacked, _ = jnp.shape(self.counts)
+        shape = [*stacked, *jnp.shape(self.sums.high)[len(stacked) + 1 :]]
+        kind = f"{self.sums.high.dtype}{shape}"
+        here = _readable(self)
         if here is None or stacked:
             axes = [f"stacked {stacked}"] if stacked else []
-            return f"Mean({', '.join([*_why(state), *axes, kind])})"
+            return f"Mean({', '.join([*_why(self), *axes, kind])})"
         mean, error, counts = _numbers(here)
         return f"Mean({mean} ± {error}, {counts})"
     except Exception:  # leaves that are no arrays, or not those of a state
-        return f"Mean(sums={state.sums!r}, counts={state.counts!r})"
+        return f"Mean(sums={self.sums!r}, counts={self.counts!r})"
 
 
 def mean_html(state: Any) -> str | None:
     """What a notebook shows; None is the repr."""
-    here = _readable(state)
-    if here is None or jnp.ndim(state.counts) > 1:
+    try:
+        here = _readable(state)
+        if here is None or jnp.ndim(state.counts) > 1:
+            return None
+        mean, error, counts = _numbers(here)
+        return f"<b>{mean}</b> ± {error} <small>({counts})</small>"
+    except Exception:  # as above
         return None
-    mean, error, counts = _numbers(here)
-    return f"<b>{mean}</b> ± {error} <small>({counts})</small>"
 
 
 def mean_float(state: Any) -> float:
@@ -61,14 +64,14 @@ def mean_format(state: Any, spec: str) -> str:
     return format(mean_float(state), spec) if spec else str(state)
 
 
-def per_list_repr(lists: Any) -> str:
+def per_list_repr(self: Any) -> str:
     """The mean, and how many lists there are; the shape unless it is that number."""
     try:
-        shape = list(jnp.shape(lists.values))
-        here = _readable(lists)
+        shape = list(jnp.shape(self.values))
+        here = _readable(self)
         if here is None:
-            kind = f"{lists.values.dtype}{shape}"
-            return f"PerList({', '.join([*_why(lists), kind])})"
+            kind = f"{self.values.dtype}{shape}"
+            return f"PerList({', '.join([*_why(self), kind])})"
         with jax.ensure_compile_time_eval():
             state = here.mean()
             told = [] if shape in ([], [int(state.lists)]) else [str(shape)]
@@ -76,7 +79,7 @@ def per_list_repr(lists: Any) -> str:
         return f"PerList({', '.join([*told, f'mean {mean}', counts])})"
     except Exception:  # as above
         fields = ("values", "weights", "defined")
-        leaves = [f"{name}={getattr(lists, name)!r}" for name in fields]
+        leaves = [f"{name}={getattr(self, name)!r}" for name in fields]
         return f"PerList({', '.join(leaves)})"
 
 
