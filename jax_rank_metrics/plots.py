@@ -149,7 +149,7 @@ def differences(
 
     Raises:
         TypeError: if either is no `PerList`.
-        ValueError: if their shapes differ, or they have several cutoffs.
+        ValueError: if their shapes differ, they have several cutoffs, or no list counts.
     """
     (of_a, weights, _), (of_b, others, _) = (
         drawing.values("a", a),
@@ -160,8 +160,11 @@ def differences(
             f"a has {of_a.size} lists and b has {of_b.size}; pass values of the same lists"
         )
     ax, both = drawing.axes(ax), (weights > 0) & (others > 0)
+    if not both.any():
+        raise ValueError("a and b have no list that counts in both")
     found, weights = (of_a - of_b)[both], weights[both]
-    found, mean = np.sort(found)[::-1], np.average(found, weights=weights)
+    mean = np.average(found, weights=weights)
+    found = np.array(sorted(found, reverse=True))
     edges = np.arange(found.size + 1)
     sides = ((found > 0, names[0]), (found < 0, names[1]))
     for (side, name), colour in zip(sides, drawing.COLOURS[:2], strict=True):

@@ -100,7 +100,7 @@ def needed(library: str, what: str, extra: str) -> Any:
         return importlib.import_module(library)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"{what} needs {library.partition('.')[0]}, which is not installed; "
+            f"{what} needs {library.split('.')[0]}, which is not installed; "
             f'pip install "jax-rank-metrics[{extra}]"',
             name=error.name,
         ) from error
