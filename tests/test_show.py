@@ -95,16 +95,7 @@ def test_indices_are_of_lists():
     for lists in (CUTS[:2], wide):
         places = np.arange(lists.weights.size).reshape(lists.weights.shape)
         tuples = [(1, slice(2)), (..., 0), (some[0], 2)] if lists is wide else [(1,)]
-        for index in (
-            0,
-            -1,
-            slice(1, None),
-            ...,
-            [0, 1],
-            [False, True],
-            *some,
-            *tuples,
-        ):
+        for index in (-1, slice(1, None), [0, 1], [False, True], *some, *tuples):
             found = lists[index]
             for name in ("values", "weights", "defined"):
                 flat = getattr(lists, name)
@@ -114,7 +105,8 @@ def test_indices_are_of_lists():
         for index in (2, -3, (0, 0, 0), [9], jnp.ones((3, 2), bool)):
             with pytest.raises(IndexError):
                 lists[index]
-        assert [repr(one) for one in lists] == [repr(lists[0]), repr(lists[1])]
+        first, second = (one.values.tolist() for one in lists)
+        assert [first, second] == lists.values.tolist()
     for wrong in (len, iter):
         with pytest.raises(TypeError):
             wrong(CUTS[0])
@@ -172,7 +164,7 @@ def test_groups_merge_over_batches_and_devices():
 def test_groups_may_be_empty_bools_narrow_or_none():
     assert LISTS.by(KNOWN, 2).lists.tolist() == [1, 2]
     assert LISTS.by(np.array([0, 200, 255], np.uint8), 1000).lists[200] == 1
-    assert LISTS.by(np.array([-1, 3, 99]), 3).lists.tolist() == [0, 0, 0]
+    assert LISTS.by(np.array([-1, 2, 99]), 2).lists.tolist() == [0, 0]
     assert LISTS[:0].by(jnp.zeros(0, int), 2).lists.tolist() == [0, 0]
     assert LISTS[0].by(1, 2).lists.tolist() == [0, 1]
 
