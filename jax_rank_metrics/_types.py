@@ -36,6 +36,8 @@ Cutoffs = int | Sequence[int | None] | None
 # Choices. Checks read them back, so that each is written down once.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
 Undefined = Literal["zero", "one", "skip"]
+IntervalMethod = Literal["normal", "t", "wilson"]
+ComparisonTest = Literal["permutation", "bootstrap", "t"]
 PrecisionDenominator = Literal["retrieved", "k"]
 RecallDenominator = Literal["relevant", "attainable"]
 AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]

@@ -50,10 +50,11 @@ class PerList:
 
 def means_of(lists: Sequence[PerList], undefined: str) -> list[Mean]:
     """`PerList.mean` of several metrics of the same lists, without its checks."""
-    return _mean.means_of([_entering(one, undefined) for one in lists])
+    return _mean.means_of([entering(one, undefined) for one in lists])
 
 
-def _entering(lists: PerList, undefined: str) -> ValuesOfLists:
+def entering(lists: PerList, undefined: str) -> ValuesOfLists:
+    """What counts in a mean of these lists, and for how much."""
     values, defined = lists.values, lists.defined
     if undefined == "one":
         at = defined[..., None] if values.ndim > defined.ndim else defined
