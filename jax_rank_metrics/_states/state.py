@@ -1,5 +1,6 @@
 """What every mergeable state is: sums and counts, to which merging adds others."""
 
+import abc
 from typing import Self
 
 import jax
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._states.pairs import Pair, canonical, merge_two, reduce_axis
 
 
-class State:
+class State(abc.ABC):
     """Sums over lists, and how many there were: merging two states adds them.
 
     A kind of state is a class under `pytree` that has these two leaves, and `compute`.
@@ -58,6 +59,10 @@ class State:
         """
         stacked_axis(self)
         return reduce_axis(canonical(self))
+
+    @abc.abstractmethod
+    def compute(self) -> jax.Array:
+        """The mean over all lists; 0 where nothing counted."""
 
 
 def same_shapes(one: State, two: State) -> None:
