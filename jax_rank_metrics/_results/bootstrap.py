@@ -141,8 +141,9 @@ def bootstrap(
     _inputs.option("undefined", undefined, Undefined)
     only(lists, PerList, "lists")
     samples = _inputs.count("samples", samples)
-    key = random.key(0) if key is None else _inputs.prng_key(key)
+    key = batch_free(random.key(0) if key is None else _inputs.prng_key(key))
     ids = _inputs.integers("ids", ids)
+    ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
     for one in leaves_of(lists):
         _inputs.same_shape("ids", ids, "lists.weights", jnp.shape(one.weights))
     leaves, tree = jax.tree.flatten(
@@ -163,8 +164,9 @@ def _bootstrap(
         weight = jnp.broadcast_to(weight, value.shape)
         columns += [weight, weight * value]
         counts.append(jnp.sum(entered.reshape(2, -1), axis=-1, dtype=jnp.int32))
-    values = jnp.concatenate(columns, -1).reshape(ids.size, -1)
-    sums = resampled(lax.stop_gradient(values), ids.ravel(), key, samples)
+    values = lax.stop_gradient(jnp.concatenate(columns, -1))
+    values = values.reshape(ids.size, values.shape[-1])
+    sums = resampled(values, ids.ravel(), key, samples)
     states, start = [], 0
     for one, count in zip(lists, counts, strict=True):
         k = one.values.shape[one.weights.ndim :]
@@ -179,6 +181,11 @@ def _bootstrap(
     return states
 
 
+def batch_free(key: jax.Array) -> jax.Array:
+    """A key of a generator that gives one element of a batch the bits it has alone."""
+    return random.wrap_key_data(random.bits(key, (2,), jnp.uint32), impl="threefry2x32")
+
+
 def resampled(values: jax.Array, ids: jax.Array, key: jax.Array, samples: int) -> Pair:
     """Σ n·values over lists, `[1 + samples, columns]`, of values `[lists, columns]`."""
     lists, columns = values.shape
@@ -188,8 +195,6 @@ def resampled(values: jax.Array, ids: jax.Array, key: jax.Array, samples: int) -
     # Padding has id 0 and sums of 0.
     values = jnp.pad(values, ((0, rest), (0, 0))).reshape(blocks, size, columns)
     ids = jnp.pad(ids, (0, rest)).reshape(blocks, size)
-    # Some generators give other bits in a batch than alone; this one does not.
-    key = random.wrap_key_data(random.bits(key, (2,), jnp.uint32), impl="threefry2x32")
 
     def add(total: Pair, block: tuple[jax.Array, jax.Array]) -> tuple[Pair, None]:
         values, ids = block
@@ -206,23 +211,18 @@ def resampled(values: jax.Array, ids: jax.Array, key: jax.Array, samples: int) -
 
 def _draws(key: jax.Array, ids: jax.Array, samples: int) -> jax.Array:
     """Poisson variables of mean 1, `[lists, samples]` int32, each of its id alone."""
-    low, high = _words(ids)
 
-    def bits(low: jax.Array, high: jax.Array) -> jax.Array:
-        of_list = random.fold_in(random.fold_in(key, low), high)
+    def bits(id: jax.Array) -> jax.Array:
+        of_list = random.fold_in(key, id.astype(jnp.uint32))
+        if id.dtype.itemsize == 8:  # the same draws as in 32 bits, if it fits
+            fits = id == id.astype(jnp.int32).astype(id.dtype)
+            wide = random.fold_in(of_list, (id >> 32).astype(jnp.uint32))
+            of_list = jnp.where(fits, of_list, wide)
         return random.bits(of_list, (samples,), jnp.uint32)
 
-    words = jax.vmap(bits)(low, high)
+    words = jax.vmap(bits)(ids)
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
     return sum(reached, jnp.zeros_like(reached[0]))
-
-
-def _words(ids: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Two words for integers of any dtype, those of the same value in 64 bits."""
-    if ids.dtype.itemsize == 8:
-        return ids.astype(jnp.uint32), (ids >> 32).astype(jnp.uint32)
-    below = jnp.where(ids < 0, jnp.uint32(0xFFFFFFFF), jnp.uint32(0))
-    return ids.astype(jnp.uint32), below
 
 
 @jax.jit

@@ -53,7 +53,6 @@ def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
     _inputs.option("undefined", undefined, Undefined)
     only(a, PerList, "a")
     only(b, PerList, "b")
-    a, b = canonical(a), canonical(b)
     structures = [jax.tree.structure(x) for x in (a, b)]
     if structures[0] != structures[1]:
         raise ValueError(
@@ -65,7 +64,9 @@ def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
         _same_weights(one, two)
         return _difference(one, two, undefined)
 
-    both = jax.tree.map(difference, a, b, is_leaf=lambda x: isinstance(x, PerList))
+    both = jax.tree.map(
+        difference, canonical(a), canonical(b), is_leaf=lambda x: isinstance(x, PerList)
+    )
     return in_order(a, both)
 
 
