@@ -16,6 +16,8 @@
         ▼
       compute         numbers, standard errors, intervals
 
+    PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its chance
+
 Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
 `Mean`, `metric.per_list(…)` the value of every list, and `metric.of(ranking, k=10)` reads
 a ranking made by `rank`, `rank_retrieved`, `rank_ids`, `rank_scores` or `rank_catalog`.
@@ -23,7 +25,7 @@ The shared arguments are documented in `rank`; `metric` makes a metric of a form
 
 The packages are named after the steps above, and each one's docstring is the page about
 it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_formulas`,
-`_states`, and `_calls`, which is what users call.
+`_states`, `_results`, and `_calls`, which is what users call.
 """
 
 from importlib.metadata import version as _version
@@ -55,6 +57,11 @@ from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
+from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
+from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
+from jax_rank_metrics._results.compare import Comparison as Comparison
+from jax_rank_metrics._results.compare import compare as compare
+from jax_rank_metrics._results.paired import paired as paired
 from jax_rank_metrics._results.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores

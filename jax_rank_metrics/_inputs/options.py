@@ -104,13 +104,13 @@ def tie_policy(ties: Any, key: Any) -> tuple[str | None, jax.Array | None]:
     if ties == "random" and key is None:
         raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
     if key is not None:
-        key = _prng_key(key)
+        key = prng_key(key)
         if ties is None:
             ties = "random"
     return ties, key if ties == "random" else None
 
 
-def _prng_key(key: Any) -> jax.Array:
+def prng_key(key: Any) -> jax.Array:
     """One typed key, from a typed key or from the raw data of one."""
     fix = "pass one key, as made by jax.random.key(0)"
     if not isinstance(key, (jax.Array, np.ndarray)):

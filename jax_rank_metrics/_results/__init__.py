@@ -1,5 +1,15 @@
-"""Results that people read: numbers of several runs, compared and shown.
+"""What is made of values and states: comparisons, resampling, tables, plots.
 
-`numbers` reads the states of runs, `table` writes them down, and `drawing` has what the
-plots share.
+    paired.py      jrm.paired: the difference of two systems, list by list
+    bootstrap.py   jrm.bootstrap: a state that holds resampled means, and merges as `Mean`
+    compare.py     jrm.compare: how large a difference is, and whether it may be chance
+    pairing.py     which lists of two systems belong together, and what each brings
+    chance.py      what chance would do: signs that flip, resampled lists, Student's t; Holm
+    numbers.py     what the states of several runs say
+    table.py       jrm.table: the same as text, Markdown, LaTeX, HTML, CSV
+    drawing.py     what the functions of jrm.plots share
+
+A difference is always b − a: above 0, b is better. `paired` and `bootstrap` are arrays and
+sums, for `jax.jit`, many batches and many hosts. All else is for the end, where values are
+in one place: it runs as it is called, and its results are Python numbers.
 """

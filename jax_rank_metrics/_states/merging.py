@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._states.mean import Mean, same_shapes, stacked_axis
 from jax_rank_metrics._states.pairs import canonical, merge_two, reduce_axis
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import State, same_shapes, stacked_axis
 from jax_rank_metrics._types import Undefined
 
 
@@ -22,11 +22,11 @@ def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     '0.75'
     """
     _inputs.option("undefined", undefined, Undefined)
-    _only(lists, PerList, "lists")
+    only(lists, PerList, "lists")
     means = jax.tree.map(
         lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)
     )
-    return _in_order(lists, means)
+    return in_order(lists, means)
 
 
 def merge(*states: Any) -> Any:
@@ -49,12 +49,12 @@ def merge(*states: Any) -> Any:
             "merge it with; pass merge(a, b) or merge(*states)"
         )
     first, *others = states
-    _only(first, Mean, "states")
+    only(first, State, "states")
     merged = canonical(first)
     for other in others:
         _same_states(first, other)
         merged = merge_two(merged, canonical(other))
-    return _in_order(first, merged)
+    return in_order(first, merged)
 
 
 def reduce(stacked: Any) -> Any:
@@ -69,10 +69,10 @@ def reduce(stacked: Any) -> Any:
     >>> f"{reduce(stacked)['mrr'].compute():.2f}"
     '0.75'
     """
-    _only(stacked, Mean, "stacked")
-    for state in _leaves(stacked):
+    only(stacked, State, "stacked")
+    for state in leaves_of(stacked):
         stacked_axis(state)
-    return _in_order(stacked, reduce_axis(canonical(stacked)))
+    return in_order(stacked, reduce_axis(canonical(stacked)))
 
 
 def all_reduce(states: Any, axis_name: Any) -> Any:
@@ -93,7 +93,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
         ValueError: if it names no axis here; if JAX types the states as equal on all
             devices of an axis, so that its lists would be counted once for each.
     """
-    _only(states, Mean, "states")
+    only(states, State, "states")
     if axis_name is None:
         raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
     _inputs.axis_names("axis_name", axis_name)
@@ -104,7 +104,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
         )
     slots = jax.tree.map(lambda x: _mesh.stack(x, axis_name), states)
     # Folding the slots in one order gives every device the same bits.
-    return _in_order(states, reduce_axis(slots))
+    return in_order(states, reduce_axis(slots))
 
 
 def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
@@ -129,10 +129,10 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     >>> compute(states, flat=True, host=True)
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
-    _only(states, Mean, "states")
+    only(states, State, "states")
     order: Any = states
     values = jax.tree.map(
-        lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
+        lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, State)
     )
     if host:
         values = jax.device_get(values)
@@ -141,7 +141,7 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
         order = values
     if host:
         values = jax.tree.map(lambda x: x.tolist(), values)
-    return _in_order(order, values)
+    return in_order(order, values)
 
 
 def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
@@ -155,7 +155,7 @@ def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
         raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
     whose: dict[str, Any] = {}
     for name, state in states.items():
-        if not isinstance(state, Mean):
+        if not isinstance(state, State):
             raise TypeError(
                 f"flat needs a dict of states; {name!r} holds another pytree"
             )
@@ -172,23 +172,26 @@ def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
             yield one, name, (..., place) if several else ...
 
 
-def _leaves(tree: Any) -> list[Any]:
-    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (Mean, PerList)))
+def leaves_of(tree: Any) -> list[Any]:
+    """The states and the `PerList`s of a pytree, and whatever else it holds."""
+    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (State, PerList)))
 
 
-def _only(tree: Any, kind: type, name: str) -> None:
-    for leaf in _leaves(tree):
+def only(tree: Any, kind: type, name: str) -> None:
+    """Raises where a pytree holds anything else."""
+    for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):
+            pass_this = "Mean" if kind is State else kind.__name__
             raise TypeError(
-                f"{name} holds a {type(leaf).__name__}; pass a pytree of {kind.__name__}"
+                f"{name} holds a {type(leaf).__name__}; pass a pytree of {pass_this}"
             )
 
 
-def _in_order(like: Any, tree: Any) -> Any:
-    # JAX sorts the keys of a dict; readers want their metrics in the order they gave.
+def in_order(like: Any, tree: Any) -> Any:
+    """A result whose names stand as in `like`, since JAX sorts the keys of a dict."""
     if not isinstance(like, dict):
         return tree
-    return {key: _in_order(like[key], tree[key]) for key in like}
+    return {key: in_order(like[key], tree[key]) for key in like}
 
 
 def _same_states(first: Any, other: Any) -> None:
@@ -198,7 +201,7 @@ def _same_states(first: Any, other: Any) -> None:
             f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
             "of the same metrics"
         )
-    for one, two in zip(_leaves(first), _leaves(other), strict=True):
+    for one, two in zip(leaves_of(first), leaves_of(other), strict=True):
         same_shapes(one, two)
 
 

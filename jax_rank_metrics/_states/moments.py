@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,27 @@ class Moments(NamedTuple):
     wv: Pair
     w2v: Pair
     w2v2: Pair
+
+
+def entering(one: ValuesOfLists, dtype: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What each list brings to a mean.
+
+    Returns:
+        values: `[*lists, cutoffs]`, one column where there are no cutoffs; 0 for lists
+            that stay out.
+        weights: `[*lists, 1]`, 0 for these.
+        counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight but
+            no value of its own.
+    """
+    lists, shape = one.weights.shape, one.values.shape[one.weights.ndim :]
+    entered = has_weight = one.weights > 0
+    if one.counts is not None:
+        entered = entered & one.counts
+    weight = jnp.where(entered, one.weights, 0).astype(dtype)[..., None]
+    weight = jnp.minimum(weight, jnp.finfo(dtype).max)
+    value = one.values.astype(dtype).reshape((*lists, math.prod(shape)))
+    value = jnp.where(weight > 0, value, 0)
+    return value, weight, jnp.stack([entered, has_weight & ~one.defined])
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]:
@@ -58,22 +79,15 @@ def terms_of_metrics(
 
     Returns:
         The terms, `[*lists, columns]`: a column for each cutoff, metric after metric. And
-        for each metric two bools, `[*lists]`: a list that enters, and one undefined.
+        for each metric what is counted, as `entering` gives it.
     """
     dtype = jax.dtypes.canonicalize_dtype(float)
-    lists = metrics[0].weights.shape
-    shapes = [one.values.shape[len(lists) :] for one in metrics]
     values, weights, counted = [], [], []
-    for one, shape in zip(metrics, shapes, strict=True):
-        entered = has_weight = one.weights > 0
-        if one.counts is not None:
-            entered = entered & one.counts
-        weight = jnp.where(entered, one.weights, 0).astype(dtype)[..., None]
-        weight = jnp.minimum(weight, jnp.finfo(dtype).max)
-        value = one.values.astype(dtype).reshape((*lists, math.prod(shape)))
-        values.append(jnp.where(weight > 0, value, 0))
+    for one in metrics:
+        value, weight, entered = entering(one, dtype)
+        values.append(value)
         weights.append(jnp.broadcast_to(weight, value.shape))
-        counted += [entered, has_weight & ~one.defined]
+        counted.append(entered)
     w, v = (lax.stop_gradient(jnp.concatenate(x, -1)) for x in (weights, values))
     wv, product = w * v, Pair.product
     terms = Moments(

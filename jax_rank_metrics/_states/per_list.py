@@ -129,10 +129,11 @@ class PerList:
 
 def means_of(lists: Sequence[PerList], undefined: str) -> list[Mean]:
     """`PerList.mean` of several metrics of the same lists, without its checks."""
-    return _mean.means_of([_entering(one, undefined) for one in lists])
+    return _mean.means_of([entering(one, undefined) for one in lists])
 
 
-def _entering(lists: PerList, undefined: str) -> ValuesOfLists:
+def entering(lists: PerList, undefined: str) -> ValuesOfLists:
+    """What counts in a mean of these lists, and for how much."""
     values, defined = lists.values, lists.defined
     if undefined == "one":
         at = defined[..., None] if values.ndim > defined.ndim else defined
@@ -148,7 +149,7 @@ def _mean_of(lists: PerList, undefined: str) -> Mean:
 
 @partial(jax.jit, static_argnums=(2, 3))
 def _by(lists: PerList, groups: jax.Array, number: int, undefined: str) -> Mean:
-    entering, shape = _entering(lists, undefined), lists.values.shape[groups.ndim :]
-    terms, counted = moments.terms_of_metrics([entering])
-    sums, counts = grouped(terms, counted, groups, number)
+    shape = lists.values.shape[groups.ndim :]
+    terms, (counted,) = moments.terms_of_metrics([entering(lists, undefined)])
+    sums, counts = grouped(terms, tuple(counted), groups, number)
     return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)

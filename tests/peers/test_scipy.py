@@ -1,0 +1,76 @@
+"""Against SciPy and statsmodels: tests and intervals of paired differences, and Holm."""
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+stats = pytest.importorskip("scipy.stats")
+
+
+@pytest.fixture(params=[8, 60], ids=["exact", "sampled"])
+def pair(request):
+    """Two systems whose values are tenths, so that sums are equal or far apart."""
+    rng = np.random.default_rng(request.param)
+    a = rng.integers(0, 11, request.param)
+    return a / 10, np.clip(a + rng.integers(-2, 5, request.param), 0, 10) / 10
+
+
+def test_permutation(pair):
+    """SciPy's two-sided p is twice the smaller tail: the same for signs, by symmetry."""
+    a, b = pair
+    theirs = stats.permutation_test(
+        (b, a),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=np.random.default_rng(0),
+    )
+    ours = jrm.compare(a, b)
+    assert ours.difference == pytest.approx(theirs.statistic)
+    slack = 5 * np.sqrt(theirs.pvalue / 20_000) if len(a) > 10 else 1e-12
+    assert abs(ours.p - theirs.pvalue) <= slack
+
+
+def test_t(pair):
+    """The same p, interval and effect."""
+    a, b = pair
+    theirs = stats.ttest_rel(b, a)
+    ours = jrm.compare(a, b, test="t", level=0.9)
+    ends = theirs.confidence_interval(0.9)
+    assert ours.p == pytest.approx(theirs.pvalue)
+    np.testing.assert_allclose((ours.low, ours.high), ends)
+    assert ours.effect_size == pytest.approx(theirs.statistic / np.sqrt(len(a)))
+
+
+def test_bootstrap():
+    """Percentile intervals of a difference; SciPy draws as many lists as there are."""
+    rng = np.random.default_rng(1)
+    a, b = rng.random(200), rng.random(200) + 0.1
+    settings = {"method": "percentile", "n_resamples": 20_000, "rng": rng}
+    theirs = stats.bootstrap((b - a,), np.mean, **settings)
+    ours = jrm.compare(a, b, test="bootstrap")
+    slack = 0.05 * theirs.standard_error
+    ends = theirs.confidence_interval
+    np.testing.assert_allclose((ours.low, ours.high), (ends.low, ends.high), atol=slack)
+
+
+def test_wilson():
+    """The score interval of a share."""
+    hits = np.float32([1] * 7 + [0] * 2)
+    state = jrm.PerList(hits, np.ones_like(hits), hits == hits).mean()
+    theirs = stats.binomtest(7, 9).proportion_ci(0.9, method="wilson")
+    ours = state.confidence_interval(0.9, method="wilson")
+    np.testing.assert_allclose(ours, (theirs.low, theirs.high), rtol=1e-5)
+
+
+def test_holm():
+    """The correction of statsmodels, for systems of which some are equal."""
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    rng = np.random.default_rng(2)
+    a = rng.random(40)
+    systems = {str(i): a + 0.02 * i + 0.2 * rng.normal(size=40) for i in range(8)}
+    found = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
+    p = [one.p for one in found.values()]
+    _, theirs, _, _ = multitest.multipletests(p, method="holm")
+    np.testing.assert_allclose([one.p_holm for one in found.values()], theirs)

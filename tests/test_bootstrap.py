@@ -1,0 +1,218 @@
+"""The mergeable bootstrap: its draws, merging, and the intervals that come of it."""
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._results import bootstrap as module
+
+KEY = jax.random.key(3)
+LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
+
+
+def lists_of(values, weights=None, defined=None):
+    """A `PerList` of plain arrays."""
+    values = jnp.asarray(values, jnp.float32)
+    lists = values.shape[0]
+    weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)
+    defined = jnp.ones(lists, bool) if defined is None else jnp.asarray(defined)
+    return jrm.PerList(values, weights.astype(jnp.float32), defined)
+
+
+def boot(lists, ids, key=KEY):
+    """Few resamples of them."""
+    return jrm.bootstrap(lists, ids, samples=SAMPLES, key=key)
+
+
+def at(lists, places):
+    """Some of the lists."""
+    return jax.tree.map(lambda x: x[places], lists)
+
+
+def same(one, two):
+    """Equal to the precision of single floats."""
+    chex.assert_trees_all_equal_shapes_and_dtypes(one, two)
+    np.testing.assert_array_equal(one.counts, two.counts)
+    chex.assert_trees_all_close(
+        one.sums.round(), two.sums.round(), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_draws_are_poisson():
+    """Counts have the frequencies of a Poisson variable of mean 1, in every list."""
+    n = np.asarray(module._draws(KEY, jnp.arange(1000), 1000))
+    expected = np.exp(-1) / np.cumprod([1.0, 1, 2, 3, 4, 5, 6])
+    found = np.bincount(n.ravel(), minlength=7)[:7] / n.size
+    assert (abs(found - expected) < 5 * np.sqrt(expected / n.size)).all()
+    assert abs(n.var() - 1) < 0.01 and n.max() <= 12
+    neighbours = [np.corrcoef(n[i], n[i + 1])[0, 1] for i in range(200)]
+    assert np.abs(neighbours).max() < 5 / np.sqrt(1000)
+
+
+def test_replicates_by_hand(rng):
+    """Σ n·w·v / Σ n·w of the draws of each list, and what is made of it."""
+    values, weights = rng.random((LISTS, 2)), rng.gamma(2, size=LISTS)
+    weights[3], ids = 0, np.arange(LISTS) * 7 - 30
+    state = boot(lists_of(values, weights), ids)
+    key = module.batch_free(KEY)
+    n = np.asarray(module._draws(key, jnp.asarray(ids, jnp.int32), SAMPLES))
+    wn = n * weights[:, None]
+    expected = (wn.T @ values) / wn.sum(0)[:, None]
+    np.testing.assert_allclose(state.replicates(), expected, rtol=1e-5)
+    plain = np.average(values, axis=0, weights=weights)
+    np.testing.assert_allclose(state.compute(), plain, rtol=1e-6)
+    assert state.lists == LISTS - 1 and state.undefined == 0
+    np.testing.assert_allclose(state.std_error(), expected.std(0), rtol=1e-4)
+    found = state.confidence_interval(0.8)
+    np.testing.assert_allclose(
+        found, np.percentile(expected, (10, 90), axis=0), rtol=1e-5
+    )
+
+
+def test_blocks_of_lists(rng):
+    """So many resamples that lists are taken two at a time, and one is padding."""
+    samples, values = module.DRAWS // 2, rng.random(5)
+    state = jrm.bootstrap(lists_of(values), jnp.arange(5), samples=samples, key=KEY)
+    n = np.asarray(module._draws(module.batch_free(KEY), jnp.arange(5), samples))
+    total = n.sum(0)
+    expected = np.where(total > 0, n.T @ values, values.mean()) / np.maximum(total, 1)
+    np.testing.assert_allclose(state.replicates(), expected, rtol=1e-5)
+
+
+def test_undefined_lists():
+    """They count for what `Mean` says, and are counted."""
+    lists = lists_of(np.eye(1, LISTS)[0], defined=np.arange(LISTS) < 3)
+    for undefined in ("zero", "one", "skip"):
+        state = jrm.bootstrap(
+            lists, jnp.arange(LISTS), samples=SAMPLES, undefined=undefined
+        )
+        plain = lists.mean(undefined)
+        np.testing.assert_allclose(state.compute(), plain.compute(), rtol=1e-6)
+        np.testing.assert_array_equal(state.counts, plain.counts)
+
+
+@pytest.mark.parametrize("kind", ["threefry2x32", "rbg"])
+def test_any_cut_and_any_order(rng, kind):
+    """Batches of lists, in another order, are the lists at once; with any kind of key."""
+    key = jax.random.key(1, impl=kind)
+    lists = lists_of(rng.random(LISTS), rng.gamma(2, size=LISTS))
+    ids, order = rng.permutation(1000)[:LISTS], rng.permutation(LISTS)
+    whole = boot(lists, ids, key)
+    for cut in (1, LISTS // 2):
+        parts = np.split(order, [cut])
+        one, two = (boot(at(lists, places), ids[places], key) for places in parts)
+        same(jrm.merge(one, two), whole)
+        same(two.merge(one), whole)
+        chex.assert_trees_all_equal(one.merge(two), two.merge(one))
+
+
+def test_metrics_share_draws(rng):
+    """Those of one call, of several calls, and of ids of any integer dtype."""
+    a, b = lists_of(rng.random(LISTS)), lists_of(rng.random((LISTS, 2)))
+    ids = np.arange(LISTS) - 20
+    both = boot({"b": b, "a": a}, ids)
+    assert list(both) == ["b", "a"]
+    same(both["a"], boot(a, ids.astype(np.int8)))
+    same(both["b"], boot(b, ids))
+    with jax.enable_x64(True):
+        wide = np.asarray(boot(a, ids.astype(np.int64)).replicates())
+        far = np.asarray(boot(a, ids.astype(np.int64) + 2**40).replicates())
+    np.testing.assert_allclose(wide, both["a"].replicates(), rtol=1e-5)
+    assert not np.isclose(wide, far).any()
+    other = boot(a, ids, jax.random.key(4))
+    assert not np.isclose(other.replicates(), both["a"].replicates()).any()
+
+
+def test_stacked_states_reduce(rng):
+    """What vmap stacks reduces, and its numbers are those of each."""
+    lists, ids = lists_of(rng.random((LISTS, 2))), jnp.arange(LISTS)
+    whole = boot(lists, ids)
+    cut = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), (lists, ids))
+    stacked = jax.vmap(boot)(*cut)
+    same(stacked.reduce(), whole)
+    same(jrm.reduce({"x": stacked})["x"], whole)
+    one = at(stacked, 1)
+    pairs = [(stacked.compute(), one.compute()), (stacked.std_error(), one.std_error())]
+    pairs += [(stacked.replicates(), one.replicates())]
+    pairs += zip(stacked.confidence_interval(), one.confidence_interval(), strict=True)
+    for several, single in pairs:
+        np.testing.assert_allclose(several[1], single, rtol=1e-6)
+    assert list(jrm.compute({"p@1,5": whole}, flat=True)) == ["p@1", "p@5"]
+
+
+def test_over_devices(rng):
+    """all_reduce gives the whole on every device, bit for bit."""
+    lists, ids = lists_of(rng.random(LISTS)), jnp.arange(LISTS)
+    mesh, data = jax.make_mesh((8,), ("data",)), P("data")
+
+    def local(lists, ids):
+        whole = jrm.all_reduce(boot(lists, ids), "data")
+        here = jax.lax.axis_index("data") * 0
+        return whole, jax.tree.map(lambda x: (x + here.astype(x.dtype))[None], whole)
+
+    local = jax.shard_map(
+        local, mesh=mesh, in_specs=(data, data), out_specs=(P(), data)
+    )
+    inputs = jax.device_put((lists, ids), NamedSharding(mesh, data))
+    whole, each = jax.jit(local)(*inputs)
+    same(whole, boot(lists, ids))
+    for leaf in map(np.asarray, jax.tree.leaves(each)):
+        np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
+
+
+def test_errors_are_those_of_the_mean(rng):
+    """Of many lists, with weights; and of a difference, from either road to it."""
+    a, b = rng.random(400), rng.random(400)
+    weights, ids = rng.gamma(4, size=400), jnp.arange(400)
+    a, b = lists_of(a, weights), lists_of(0.5 * a + 0.5 * b, weights)
+    lists = {"a": a, "b": b, "b - a": jrm.paired(a, b)}
+    states = jrm.bootstrap(lists, ids, samples=2000, key=KEY)
+    for name, one in lists.items():
+        error = one.mean().std_error()
+        np.testing.assert_allclose(states[name].std_error(), error, rtol=0.06)
+        ends = one.mean().confidence_interval(0.9)
+        found = states[name].confidence_interval(0.9)
+        np.testing.assert_allclose(found, ends, atol=0.3 * float(error))
+    a, b, difference = (state.replicates() for state in states.values())
+    np.testing.assert_allclose(difference, b - a, atol=1e-6)
+
+
+def test_few_lists():
+    """No list is 0 and one list its value, without an interval; nothing is NaN."""
+    with jax.debug_nans(True):
+        for number, weight, mean in ((0, 0, 0), (LISTS, 0, 0), (LISTS, 1, 0.5)):
+            weights = weight * (np.arange(number) == 3)
+            lists = lists_of(np.full(number, 0.5), weights)
+            state = boot(lists, jnp.arange(number))
+            assert state.compute() == mean and (state.replicates() == mean).all()
+            assert state.std_error() == np.inf
+            assert state.confidence_interval() == (-np.inf, np.inf)
+
+
+def test_what_is_refused(rng):
+    """Other shapes, other states, ids that are no integers or do not fit."""
+    lists, ids = lists_of(rng.random(LISTS)), jnp.arange(LISTS)
+    state = boot(lists, ids)
+    fewer = jax.tree.map(lambda x: x[:, :9], state.sums)
+    with pytest.raises(ValueError, match="same cutoffs and samples"):
+        state.merge(jrm.Bootstrap(fewer, state.counts))
+    with pytest.raises(TypeError, match="got a Mean; pass a Bootstrap"):
+        state.merge(lists.mean())
+    with pytest.raises(ValueError, match="differ in structure"):
+        jrm.merge(state, lists.mean())
+    with pytest.raises(ValueError, match="ids has shape"):
+        boot(lists, ids[:3])
+    with pytest.raises(TypeError, match="integers"):
+        boot(lists, np.arange(LISTS) * 1.0)
+    with pytest.raises(TypeError, match="pytree of PerList"):
+        boot(jnp.ones(4), ids)
+    with pytest.raises(ValueError, match="samples"):
+        jrm.bootstrap(lists, ids, samples=0)
+    if not jax.config.jax_enable_x64:
+        with pytest.raises(ValueError, match="do not fit int32"):
+            boot(lists, np.arange(LISTS) + 2**40)

@@ -1,0 +1,306 @@
+"""Two systems side by side: pairs of lists, p values, intervals, and what is refused."""
+
+import itertools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._results import chance
+
+TESTS = ("permutation", "bootstrap", "t")
+
+
+def lists_of(values, weights=None, defined=None):
+    """A `PerList` of plain arrays."""
+    values = jnp.asarray(values, jnp.float32)
+    lists = values.shape[0]
+    weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)
+    defined = jnp.ones(lists, bool) if defined is None else jnp.asarray(defined)
+    return jrm.PerList(values, weights.astype(jnp.float32), defined)
+
+
+def two(rng, lists=60, gain=0.05):
+    """A baseline and what is a little better."""
+    a = rng.random(lists)
+    return a, np.clip(a + gain + 0.2 * rng.normal(size=lists), 0, 1)
+
+
+def flips(x):
+    """The p value of a sum, by all signs; what is within 1e-6 of it is as large."""
+    sums = [abs(np.dot(s, x)) for s in itertools.product((-1, 1), repeat=len(x))]
+    return np.mean(np.array(sums) >= abs(sum(x)) - 1e-6 * sum(abs(x)))
+
+
+def test_exact_p_by_brute_force(rng):
+    """All signs, also with weights, with lists that tie and with those that do not count."""
+    a, b = two(rng, 9)
+    weights = rng.gamma(2, size=9)
+    b[2], weights[5] = a[2], 0
+    expected = flips(weights * (b - a))
+    found = jrm.compare(lists_of(a, weights), lists_of(b, weights))
+    assert found.p == pytest.approx(expected) and found.lists == 8
+    assert found.wins == np.sum((b > a) & (weights > 0)) and found.ties == 1
+    assert found.wins + found.ties + found.losses == 8
+    assert jrm.compare(a, b).p == pytest.approx(flips(b - a))
+    # Equal sums are as large as each other, in whatever order they are added.
+    few = np.array([0.1, 0.2, 0.3, -0.1, 0.7, 0.3])
+    assert jrm.compare(np.zeros(6), few).p == pytest.approx(flips(few))
+
+
+def test_sampled_p_is_near_the_exact_one(rng):
+    """Random signs of 14 lists beside all 16,384 of them, for two systems at once."""
+    a, b = two(rng, 14)
+    systems = {"b": b, "c": a + 0.02 * rng.normal(size=14)}
+    exact = jrm.compare(a, systems, samples=2**14)
+    sampled = jrm.compare(a, systems, samples=2**14 - 1)
+    other = jrm.compare(a, systems, samples=2**14 - 1, key=jax.random.key(7))
+    for name, one in exact.items():
+        assert one.p == pytest.approx(flips(systems[name] - a))
+        slack = 5 * np.sqrt(one.p * (1 - one.p) / 2**14)
+        assert abs(sampled[name].p - one.p) < slack
+        assert abs(other[name].p - one.p) < slack
+        assert sampled[name].p * 2**14 == pytest.approx(round(sampled[name].p * 2**14))
+    assert other["b"].p != sampled["b"].p
+    assert jrm.compare(a, systems, samples=2**14 - 1) == sampled
+
+
+def test_signs_are_fair(rng):
+    """Over more lists than one block has: sums of flips have mean 0 and Σ x² variance."""
+    x = rng.normal(size=(1500, 1)).astype(np.float32)
+    padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
+    sums = np.asarray(chance._flipped_sums(padded, jax.random.key(0), 5000))[:, 0]
+    scale = np.sqrt((x.astype(np.float64) ** 2).sum())
+    assert sums.shape == (5000,) and len(np.unique(sums)) > 4900
+    assert abs(sums.mean()) < 5 * scale / np.sqrt(5000)
+    assert abs(sums.std() / scale - 1) < 5 / np.sqrt(2 * 5000)
+    near = (
+        np.corrcoef(sums[:-1], sums[1:])[0, 1],
+        np.corrcoef(sums[:-32], sums[32:])[0, 1],
+    )
+    assert np.abs(near).max() < 5 / np.sqrt(5000)
+
+
+def test_the_tests_agree(rng):
+    """Of 60 lists all three say nearly the same, and the direction is b − a."""
+    a, b = two(rng)
+    found = {test: jrm.compare(a, b, test=test) for test in TESTS}
+    back = jrm.compare(b, a)
+    for test, one in found.items():
+        assert one.test == test and one.difference == pytest.approx(np.mean(b - a))
+        assert abs(one.p - found["t"].p) < 0.01
+        np.testing.assert_allclose(
+            (one.low, one.high), (found["t"].low, found["t"].high), atol=0.006
+        )
+        effect = np.mean(b - a) / np.std(b - a, ddof=1)
+        assert one.effect_size == pytest.approx(effect)
+    assert back.p == found["permutation"].p and back.difference == -one.difference
+    assert (back.wins, back.losses) == (one.losses, one.wins)
+
+
+def test_error_is_that_of_the_paired_mean(rng):
+    """The interval by Student's t, with weights, is that of `paired`."""
+    a, b = two(rng)
+    weights = rng.gamma(2, size=60)
+    a, b = lists_of(a, weights), lists_of(b, weights)
+    state = jrm.paired(a, b).mean()
+    found = jrm.compare(a, b, test="t", level=0.9)
+    ends = state.confidence_interval(0.9, method="t")
+    np.testing.assert_allclose((found.low, found.high), ends, rtol=1e-4)
+    assert found.difference == pytest.approx(float(state.compute()), rel=1e-5)
+
+
+def test_structures(rng):
+    """Metrics, systems, cutoffs and arrays of any kind; p is corrected for all of them."""
+    a, b = two(rng, 10)
+    wide_a, wide_b = (np.stack([x, x**2], 1) for x in (a, b))
+    metrics = {"ndcg": lists_of(a), "p@1,5": wide_a}
+    better = {"ndcg": list(b), "p@1,5": lists_of(wide_b)}
+    one = jrm.compare(metrics, better)
+    assert list(one) == ["ndcg", "p@1,5"] and len(one["p@1,5"]) == 2
+    same = {"ndcg": jnp.asarray(a, jnp.bfloat16), "p@1,5": wide_a}
+    found = jrm.compare(metrics, {"better": better, "same": same}, test="t")
+    assert list(found) == ["better", "same"]
+    every = [
+        c for system in found.values() for m in system.values() for c in np.ravel(m)
+    ]
+    expected = chance.holm(np.array([c.p for c in every]))
+    np.testing.assert_allclose([c.p_holm for c in every], expected)
+    assert found["same"]["p@1,5"][0].p == 1 and found["same"]["p@1,5"][0].ties == 10
+    found = jrm.compare(wide_a, wide_b)[1].difference
+    assert found == pytest.approx(one["p@1,5"][1].difference, rel=1e-5)
+
+
+def test_holm_by_hand():
+    """0.01 · 4, 0.02 · 3, then no less than that; those that are equal stay equal."""
+    found = chance.holm(np.array([0.02, 0.9, 0.01, 0.025]))
+    np.testing.assert_allclose(found, [0.06, 0.9, 0.04, 0.06])
+    np.testing.assert_allclose(chance.holm(np.array([0.3, 0.3])), [0.6, 0.6])
+    np.testing.assert_allclose(chance.holm(np.array([0.5, 0.6])), [1, 1])
+
+
+@pytest.mark.parametrize(
+    "make", [np.array, list, jnp.asarray], ids=["np", "list", "jnp"]
+)
+def test_ids(rng, make):
+    """In any order and of any kind, lists are paired by their ids."""
+    a, b = two(rng, 8)
+    weights, order = rng.gamma(2, size=8), rng.permutation(8)
+    expected = jrm.compare(lists_of(a, weights), lists_of(b, weights))
+    ids = list(range(100, 108))
+    for names in [ids] if make is jnp.asarray else [ids, [f"q{i}" for i in ids]]:
+        shuffled = make([names[i] for i in order])
+        found = jrm.compare(
+            lists_of(a, weights),
+            lists_of(b[order], weights[order]),
+            ids=(make(names), shuffled),
+        )
+        assert found == expected
+
+
+def test_ids_that_do_not_match():
+    """Lists that are missing or there twice are named, five at most."""
+    a, b = np.zeros(8), np.zeros(2)
+    with pytest.raises(ValueError, match=r"a has 8 lists and b has 2; pass ids="):
+        jrm.compare(a, b)
+    with pytest.raises(
+        ValueError, match=r"7 are not in b: 'b', 'c', 'd', 'e', 'f', …; pass"
+    ):
+        jrm.compare(a, b, ids=(list("abcdefgh"), ["a", "x"]))
+    with pytest.raises(ValueError, match="in b, 1 are not in a: 9;"):
+        jrm.compare(b, a[:3], ids=([1, 2], [1, 2, 9]))
+    with pytest.raises(ValueError, match="ids of b hold 'x' more than once"):
+        jrm.compare(b, b, ids=(["x", "y"], ["x", "x"]))
+    with pytest.raises(ValueError, match="ids of a are 3, and a has 2"):
+        jrm.compare(b, b, ids=([1, 2, 3], [1, 2]))
+    with pytest.raises(TypeError, match=r"pass a tuple \(ids_a, ids_b\)"):
+        jrm.compare(b, b, ids=np.arange(2))
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_edges(test):
+    """No list, one list, no difference, and one difference everywhere."""
+    none = jrm.compare(np.zeros(0), np.zeros(0), test=test)
+    assert (none.difference, none.p, none.lists) == (0, 1, 0)
+    assert (none.low, none.high) == (-np.inf, np.inf)
+    weightless = jrm.compare(
+        lists_of([0.5, 1], [0, 0]), lists_of([1, 1], [0, 0]), test=test
+    )
+    assert weightless.lists == 0 and weightless.p == 1
+    one = jrm.compare([0.5], [1.0], test=test)
+    assert (one.difference, one.p, one.wins, one.lists) == (0.5, 1, 1, 1)
+    assert one.low == -np.inf and np.isnan(one.effect_size)
+    assert one.to_dict()["low"] is None and one.to_dict()["effect_size"] is None
+    equal = jrm.compare(np.arange(20), np.arange(20), test=test, samples=999)
+    assert (equal.p, equal.ties, equal.low, equal.high) == (1, 20, 0, 0)
+    assert equal.effect_size == 0
+    always = jrm.compare(np.zeros(20), np.full(20, 0.25), test=test, samples=999)
+    assert always.p == {"t": 0}.get(test, 1 / 1000) and always.effect_size == np.inf
+    assert always.low == pytest.approx(0.25) == always.high
+
+
+def test_undefined_values():
+    """They count for what is asked, in `compare` as in `paired`."""
+    a = lists_of([0.5, 0.0, 0.2, 0.0], [1, 2, 1, 1], [True, False, True, False])
+    b = lists_of([1.0, 0.6, 0.0, 0.0], [1, 2, 1, 1], [True, True, False, False])
+    expected = {
+        "zero": (0.5 + 2 * 0.6 - 0.2) / 5,
+        "one": (0.5 - 2 * 0.4 + 0.8) / 5,
+        "skip": 0.5,
+    }
+    for undefined, difference in expected.items():
+        lists = jrm.paired(a, b, undefined)
+        found = jrm.compare(a, b, undefined=undefined)
+        assert found.difference == pytest.approx(difference, rel=1e-6)
+        assert found.lists == (1 if undefined == "skip" else 4)
+        for fill in ("zero", "one", "skip"):
+            state = lists.mean(fill)
+            np.testing.assert_allclose(state.compute(), difference, rtol=1e-6)
+            assert state.lists == found.lists and state.undefined == 0
+
+
+def test_paired(rng):
+    """The difference of each list in any pytree, under jit and vmap, in the order given."""
+    a, b = rng.random((2, 6, 3)).astype(np.float32)
+    mine = {"z": lists_of(a), "a": lists_of(a[:, 0])}
+    yours = {"z": lists_of(b), "a": lists_of(b[:, 0])}
+    for call in (jrm.paired, jax.jit(jrm.paired), jax.vmap(jrm.paired)):
+        found = call(mine, yours)
+        np.testing.assert_allclose(found["z"].values, b - a)
+        np.testing.assert_allclose(found["a"].values, (b - a)[:, 0])
+    assert list(jrm.paired(mine, yours)) == ["z", "a"]
+
+
+def test_rounding_is_no_evidence(rng):
+    """What single floats cannot tell apart is a tie; in double precision less is."""
+    a = rng.random(50).astype(np.float32)
+    near = np.nextafter(a, np.float32(2))
+    assert jrm.compare(a, near).ties == 50 and jrm.compare(a, near).p == 1
+    wide = a.astype(np.float64)
+    assert jrm.compare(wide, wide + 1e-9).wins == 50
+
+
+def test_what_is_refused(rng):
+    """NaN, other metrics, weights or shapes, means, strings and traced values."""
+    a, b = two(rng, 4)
+    bad = b.copy()
+    bad[2] = np.nan
+    with pytest.raises(ValueError, match=r"b\['map'\] holds .* not finite, at list 2"):
+        jrm.compare({"map": a}, {"map": bad})
+    with pytest.raises(ValueError, match=r"b\['x'\]\['map'\].* at list 'q2'"):
+        names = [f"q{i}" for i in range(4)]
+        jrm.compare({"map": a}, {"x": {"map": bad}}, ids=(names, names))
+    # What does not count is never read.
+    hidden = lists_of(bad, [1, 1, 0, 1])
+    assert jrm.compare(lists_of(a, [1, 1, 0, 1]), hidden).lists == 3
+    assert jrm.compare(a, lists_of(bad, defined=[1, 1, 0, 1] == np.ones(4))).lists == 4
+    with pytest.raises(
+        ValueError, match="a holds 'map' and b holds 'mrr'; pass values"
+    ):
+        jrm.compare({"map": a}, {"mrr": b})
+    heavy = lists_of(b, [1, 2, 1, 1])
+    for call in (jrm.compare, jrm.paired):
+        with pytest.raises(ValueError, match="list 1 has weight 1 in a and 2 in b"):
+            call(lists_of(a), heavy)
+    assert jax.jit(jrm.paired)(lists_of(a), heavy).weights[1] == 1
+    with pytest.raises(ValueError, match="different cutoffs"):
+        jrm.compare(np.zeros((4, 2)), np.zeros((4, 3)))
+    with pytest.raises(ValueError, match=r"a\['x'\] has 4 lists and a\['y'\] has 3"):
+        jrm.compare({"x": a, "y": a[:3]}, {"x": a, "y": a[:3]})
+    with pytest.raises(TypeError, match="a is a Mean, which has forgotten its lists"):
+        jrm.compare(lists_of(a).mean(), b)
+    for other in (["x", "y"], [[1], [1, 2]], [None]):
+        with pytest.raises(TypeError, match="b is no array of numbers; pass a PerList"):
+            jrm.compare(a, other)
+    with pytest.raises(ValueError, match=r"a has shape \(1, 2, 2\)"):
+        jrm.compare(np.zeros((1, 2, 2)), b)
+    with pytest.raises(TypeError, match="a is traced.*`paired` inside"):
+        jax.jit(jrm.compare)(lists_of(a), lists_of(b))
+    with pytest.raises(ValueError, match="test is 'wilcoxon'"):
+        jrm.compare(a, b, test="wilcoxon")
+    with pytest.raises(ValueError, match="differ in structure"):
+        jrm.paired({"x": lists_of(a)}, {"y": lists_of(a)})
+    with pytest.raises(ValueError, match="shape of their values"):
+        jrm.paired(lists_of(a), lists_of(np.zeros((4, 2))))
+    with pytest.raises(TypeError, match="pytree of PerList"):
+        jrm.paired(a, b)
+
+
+def test_what_is_read(rng):
+    """A line to read, and a dict for json."""
+    a, b = two(rng)
+    found = jrm.compare({"map": a}, {"x": {"map": b}, "y": {"map": a}})["x"]["map"]
+    line = repr(found)
+    for part in (
+        "Comparison(+0.0",
+        " wins ",
+        " losses, 60 lists)",
+        f"p={found.p:.2g}",
+        "Holm",
+    ):
+        assert part in line
+    assert json.loads(json.dumps(found.to_dict()))["lists"] == 60
+    assert all(type(x) in (int, float, str) for x in found.to_dict().values())
