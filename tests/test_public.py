@@ -119,7 +119,7 @@ def test_public_names():
         *("rank rank_retrieved rank_ids rank_catalog rank_scores").split(),
         *("measure mean evaluate metric positions Place Items").split(),
         *("merge reduce compute empty").split(),
-        *("all_reduce check compat Mean PerList Ranking Metric").split(),
+        *("all_reduce check pack pad_lists compat Mean PerList Ranking Metric").split(),
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
         *("reciprocal_rank r_precision").split(),
         *("exponential_gain linear_gain log2_discount log_discount").split(),

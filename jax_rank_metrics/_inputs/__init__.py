@@ -4,6 +4,7 @@
     options     what is static: cutoffs, policies, choices, keys, names of mesh axes
     items       the items of lists: labels, masks, weights, ids and columns
     check       `jrm.check`: values that are legal, and probably not meant
+    pack, pad   `jrm.pack`, `jrm.pad_lists`: ids and ragged lists as arrays
 
 What is known at trace time raises, whether inside `jax.jit` or not, with the name of the
 argument, the value or both shapes, and what to pass instead. What depends on values

@@ -15,7 +15,7 @@ def array(name: str, value: Any) -> jax.Array:
         value = jnp.asarray(value)  # a variable of a model
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
-    value = _numpy(name, value)
+    value = numpy_array(name, value)
     if value.dtype in (np.int64, np.uint64) and not _x64():
         _fits_int32(name, value)
     try:
@@ -29,7 +29,7 @@ def array(name: str, value: Any) -> jax.Array:
 _IDS = ("retrieved_ids", "relevant_ids", "exclude_ids")
 
 
-def _numpy(name: str, value: Any) -> np.ndarray:
+def numpy_array(name: str, value: Any) -> np.ndarray:
     """What NumPy makes of anything that is no JAX array: lists, tensors, columns."""
     kind = type(value).__name__
     if isinstance(value, np.ma.MaskedArray):
