@@ -111,15 +111,12 @@ def segments(
         )
     # What is no JAX array is read before integers beyond int32 are refused, and before
     # `jax.jit` around the call would trace it.
-    if not isinstance(segment_ids, jax.Array) and not hasattr(
-        segment_ids, "__jax_array__"
-    ):
-        segment_ids = numpy_array("segment_ids", segment_ids)
-        _of_lists(segment_ids, num_segments)
-        segment_ids = integers("segment_ids", segment_ids)
-    else:
-        segment_ids = integers("segment_ids", segment_ids)
-        _of_lists(segment_ids, num_segments)
+    on_device = isinstance(segment_ids, jax.Array)
+    on_device = on_device or hasattr(segment_ids, "__jax_array__")
+    read = integers if on_device else numpy_array
+    segment_ids = read("segment_ids", segment_ids)
+    _of_lists(segment_ids, num_segments)
+    segment_ids = integers("segment_ids", segment_ids)
     same_shape("segment_ids", segment_ids, "labels", labels.shape)
     if segment_ids.dtype.itemsize < 4:
         # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
