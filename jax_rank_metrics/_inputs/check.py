@@ -65,8 +65,8 @@ def check(
             raises.
         relevant_labels: The same shape, or None for labels that are relevant.
         exclude_ids: As for `rank_catalog`.
-        num_items: How many items there are, where ids are of a catalogue: larger ids
-            raise. None is what `scores` tell, if they come with ids.
+        num_items: How many items a catalogue has, of which ids count from 0: ids that
+            are not below it raise. Where scores come with ids, they tell.
 
     Returns:
         The remarks; none where nothing looks odd.
@@ -96,13 +96,14 @@ def check(
         "relevant_ids": relevant_ids,
         "relevant_labels": relevant_labels,
         "exclude_ids": exclude_ids,
+        "num_items": num_items,
     }
     for name, value in given.items():
         if isinstance(value, Tracer):
             raise TypeError(f"{name} is traced; call check outside jax.jit")
     _inputs.positive("relevance_threshold", relevance_threshold)
     if relevant_ids is None:
-        for name in ("retrieved_ids", "relevant_labels", "exclude_ids"):
+        for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
             if given[name] is not None:
                 raise ValueError(f"{name} is given but relevant_ids is None; pass both")
     if labels is None:

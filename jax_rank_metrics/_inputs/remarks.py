@@ -51,9 +51,9 @@ def told(which: np.ndarray, among: np.ndarray, shape: tuple[int, ...]) -> str:
 
 def of_lists(lists: Lists, threshold: float) -> list[str]:
     """What is odd about labels, and about scores beside them."""
-    swapped = [] if lists.scores is None else _swapped(lists, lists.scores)
-    remarks = [*swapped, *_never_relevant(lists, threshold)]
-    remarks += _always_relevant(lists, threshold)
+    if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
+        return swapped  # what else is odd follows from it
+    remarks = [*_never_relevant(lists, threshold), *_always_relevant(lists, threshold)]
     return remarks if lists.scores is None else remarks + of_scores(lists, lists.scores)
 
 
@@ -137,8 +137,8 @@ def _turned(lists: Lists, scores: np.ndarray) -> list[str]:
     below, above = both & (means[0] < means[1]), both & (means[0] > means[1])
     losses, wins = np.count_nonzero(below), np.count_nonzero(above)
     decided = losses + wins
-    # Four standard deviations of fair coins, and three lists in four whatever their number.
-    if losses - wins < max(4 * decided**0.5, 0.5 * decided) or not decided:
+    # Four standard deviations of fair coins, and four lists in five whatever their number.
+    if losses - wins < max(4 * decided**0.5, 0.6 * decided) or not decided:
         return []
     return [
         f"relevant items score below the others in {told(below, both, lists.shape)}; "

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -35,6 +36,12 @@ def of_labels(
     segment_ids, num_segments = _inputs.segments(labels, *packing)
     packed = segment_ids is not None
     weights = _inputs.weights_for(labels, weights, packed=packed)
+    if scores is not None:
+        scores = _inputs.real("scores", scores)
+        _inputs.same_shape("scores", scores, "labels", labels.shape)
+    # As formulas compare them: 0.7 is relevant where 0.7 is the threshold.
+    dtype = _inputs.float_dtype(labels, weights, scores)
+    least = float(dtype.type(threshold))
     counted = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
     rows = labels.shape[:-1]
     number = np.arange(math.prod(rows)).reshape(*rows, 1)
@@ -55,13 +62,13 @@ def of_labels(
         _report("weights", values, bad, "pass weights of at least 0")
     scored = None
     if scores is not None:
-        scored = _scores(scores, exists, "labels", labels.shape).reshape(-1)
+        scored = _scores(scores, exists).reshape(-1)
     _check_gains(gain_fn, labels, exists)
     lists = Lists(
         labels=real.reshape(-1),
         scores=scored,
         exists=exists.reshape(-1),
-        relevant=(exists & (real >= threshold)).reshape(-1),
+        relevant=(exists & (real >= least)).reshape(-1),
         number=number.reshape(-1),
         shape=shape,
     )
@@ -70,13 +77,9 @@ def of_labels(
     return remarks if mask is None else remarks + of_mask(np.asarray(mask))
 
 
-def _scores(
-    scores: Any, exists: np.ndarray, other: str, shape: tuple[int, ...]
-) -> np.ndarray:
+def _scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
     """Scores that are numbers wherever items exist."""
-    values = _inputs.real("scores", scores)
-    _inputs.same_shape("scores", values, other, shape)
-    values = np.asarray(values)
+    values = np.asarray(scores)
     real = values.astype(np.float64)
     _report("scores", values, exists & np.isnan(real), _NUMBERS)
     return real
@@ -107,7 +110,7 @@ def of_ids(
     if scores is not None:
         scores = _inputs.real("scores", scores)
         _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
-        num_items = scores.shape[-1] if num_items is None else num_items
+        num_items = scores.shape[-1]
     given = {"relevant_ids": relevant_ids}
     for name, ids in (("retrieved_ids", retrieved_ids), ("exclude_ids", exclude_ids)):
         if ids is not None:
@@ -127,18 +130,17 @@ def of_ids(
         "relevant_ids",
         np.asarray(given["relevant_ids"]),
         repeated(relevant_ids).reshape(given["relevant_ids"].shape),
-        "which its list holds before; pass each id once, and -1 for padding",
+        "its list has it before; pass each id once, and -1 for padding",
     )
     relevant = relevant_ids >= 0
-    labels = np.ones(relevant_ids.shape) * threshold
     if relevant_labels is not None:
         exists = np.asarray(given["relevant_ids"]) >= 0
         values = np.asarray(relevant_labels)
         real = values.astype(np.float64)
         _report("relevant_labels", values, exists & np.isnan(real), _NUMBERS)
         _check_gains(gain_fn, values, exists & (real >= 0))
-        labels = real.reshape(relevant_ids.shape)
-        relevant = relevant & (labels >= threshold)
+        least = float(_inputs.float_dtype(relevant_labels).type(threshold))
+        relevant = relevant & (real >= least).reshape(relevant.shape)
     remarks: list[str] = []
     if "exclude_ids" in found:
         remarks += of_excluded(relevant_ids, relevant, found["exclude_ids"], shape)
@@ -150,7 +152,7 @@ def of_ids(
 
 
 def _of_scores(
-    scores: Any,
+    scores: jax.Array,
     relevant_ids: np.ndarray,
     relevant: np.ndarray,
     exclude_ids: np.ndarray | None,
@@ -166,7 +168,7 @@ def _of_scores(
     labels[
         np.broadcast_to(number, relevant.shape)[relevant], relevant_ids[relevant]
     ] = 1
-    values = _scores(scores, exists.reshape(scores.shape), "scores", scores.shape)
+    values = _scores(scores, exists.reshape(scores.shape))
     number = np.broadcast_to(number, exists.shape)
     lists = Lists(
         labels=labels.reshape(-1),
