@@ -57,10 +57,10 @@ from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
-from jax_rank_metrics._sources.ids import rank_ids as rank_ids
+from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.rank import rank as rank
+from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
-from jax_rank_metrics._sources.scores import rank_scores as rank_scores
 from jax_rank_metrics._states.mean import Mean as Mean
 from jax_rank_metrics._states.merging import all_reduce as all_reduce
 from jax_rank_metrics._states.merging import compute as compute

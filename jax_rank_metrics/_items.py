@@ -1,5 +1,6 @@
 """Items of lists: labels, weights and columns, and which of them exist."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -52,6 +53,16 @@ class ItemArrays(NamedTuple):
         )
         return ItemArrays(labels, exists, weights, columns)
 
+    def padded(self, more: int) -> "ItemArrays":
+        """With so many more items at the end, none of which exists."""
+        axis = self.exists.ndim - 1
+
+        def pad(x: jax.Array) -> jax.Array:
+            widths = [(0, more if i == axis else 0, 0) for i in range(x.ndim)]
+            return lax.pad(x, jnp.zeros((), x.dtype), widths)
+
+        return jax.tree.map(pad, self)
+
     def relevant(self, threshold: float | int) -> jax.Array:
         """Which items exist and have at least this label, bool.
 
@@ -75,11 +86,11 @@ class GivenItems:
     """
 
     labels: jax.Array
-    mask: jax.Array | None
-    weights: jax.Array | None
-    retrieved: jax.Array | None
-    columns: Mapping[str, jax.Array]
     dtype: str  # of the computation, a float
+    mask: jax.Array | None = None
+    weights: jax.Array | None = None
+    retrieved: jax.Array | None = None
+    columns: Mapping[str, jax.Array] = dataclasses.field(default_factory=dict)
 
     def read(self) -> ItemArrays:
         """Items that exist: unmasked, label ≥ 0, weight > 0.

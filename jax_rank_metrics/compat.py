@@ -49,7 +49,7 @@ def keras_rs_list_weights(
             f"labels has shape {labels.shape}; pass one batch, shape [lists, items]"
         )
     dtype = _inputs.float_dtype(labels, weights).name
-    items = GivenItems(labels, mask, weights, None, {}, dtype).read()
+    items = GivenItems(labels, dtype, mask, weights).read()
     assert items.weights is not None
     if gain_fn is None:
         relevance = (items.labels >= 1).astype(items.labels.dtype)

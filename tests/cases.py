@@ -166,6 +166,18 @@ CORE = {
     )
 }
 
+# Of these, the ones that between them take every way through the package: a sum over the
+# top with an ideal order, counts above each item, what has no closed form, a first stop.
+FEW = {
+    name: CORE[name]
+    for name in (
+        "ndcg",
+        "average_precision",
+        "average_precision-hits",
+        "reciprocal_rank",
+    )
+}
+
 
 def metrics(ks: Any, ties: str | None = None, cases: dict[str, Case] | None = None):
     """The table as `evaluate` and `measure` take it, for policies that serve all."""

@@ -2,7 +2,6 @@
 
 import array
 import functools
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -19,16 +18,7 @@ S = np.array([0.1, 0.2, 0.3], np.float32)
 
 @pytest.mark.parametrize(
     "dtype, number",
-    [
-        ("int8", 128),
-        ("int8", 200),
-        ("uint8", 256),
-        ("uint8", 300),
-        ("int16", 2**15),
-        ("uint16", 2**16),
-        ("int32", 2**16),
-        ("uint32", 2**16),
-    ],
+    [("int8", 128), pytest.param("uint8", 300, marks=pytest.mark.long)],
 )
 def test_narrow_segment_ids(dtype, number):
     """The number of lists need not fit the dtype of the ids."""
@@ -126,8 +116,9 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("k", [2**31 - 1, 2**31, 2**32 + 1, sys.maxsize, 2**70])
+@pytest.mark.parametrize(
+    "k, packed", [(2**31, True), pytest.param(2**70, False, marks=pytest.mark.long)]
+)
 def test_a_cutoff_beyond_every_list(k, packed):
     """It is the whole list, however large the number."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}
@@ -145,20 +136,19 @@ def made_wide():
     return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
 
 
-@pytest.mark.parametrize("k", [None, 2])
-def test_what_was_made_with_x64_on(k):
+def test_what_was_made_with_x64_on():
     """Arrays and rankings stay good after it is off, outside of jit and inside."""
     with jax.enable_x64(True):
         labels, scores = made_wide()
         ids = jnp.array([5, 7])
         wide_ids = jnp.array([2**40, 7])
-        ranking = jrm.rank(labels, scores, k=k)
+        ranking = jrm.rank(labels, scores, k=2)
     with jax.enable_x64(False):
         expected = jrm.dcg(Y, S, weights=Y, k=2).compute()
         for call in (lambda f: f(), lambda f: jax.jit(f)()):
             found = call(lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute())
             np.testing.assert_allclose(found, expected, rtol=1e-6)
-        expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=k))
+        expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=2))
         as_numpy = jax.tree.map(np.asarray, ranking)
         for one in (ranking, as_numpy):
             for call in (lambda f: f(), lambda f: jax.jit(f)()):

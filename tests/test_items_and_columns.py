@@ -61,6 +61,7 @@ def over_devices(run, *arrays):
 # Items.
 
 
+@pytest.mark.long
 def test_items_of_rows_and_devices(rng):
     """Whole and cut, by index and by a hash that is blind to labels and to the batch."""
     labels, scores, mask = draw(rng, tied=True)
@@ -292,6 +293,7 @@ def test_columns_on_every_layout(rng, interest):
     check(interest.of(ranking, k=ks), order=order[:, :8])
 
 
+@pytest.mark.long
 def test_columns_beside_ids(rng, interest):
     """Those of the listed items; 0 and False for all others."""
     _, scores, _ = draw(rng, tied=False)

@@ -2,14 +2,17 @@
 
 All metrics of a law are read from one ranking, in one compiled `measure`, and laws share
 its compilation wherever they can, so that the table stays quick. Lists are long enough
-for the shallow cut to be a top-k.
+for the shallow cut to be a top-k. A full sort and the policies differ in the order alone,
+so that under these a few metrics tell all.
 """
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, CORE, POLICIES, metrics
+from cases import CASES, CORE, FEW, metrics
 
 import jax_rank_metrics as jrm
 
@@ -19,31 +22,44 @@ LISTS = 12
 KEY = 11
 
 
-@pytest.fixture(params=[KS, (*KS, None)], ids=["top-k", "whole"])
-def ks(request):
-    """A shallow cut, which `lax.top_k` serves, and whole lists, which are sorted."""
-    return request.param
+WHOLE = (*KS, None)
 
 
-# A full sort differs from a top-k in the ordering alone, so laws that must compile
-# again try every policy on the one and the default on the other.
-SOME = pytest.mark.parametrize(
-    "ks, ties",
-    [(KS, ties) for ties in POLICIES] + [((*KS, None), None)],
-    ids=[f"top-k-{ties}" for ties in POLICIES] + ["whole-None"],
-)
+def law(*more, weigh_items=(True,)):
+    """Parameters of a law: what always runs, and what it is worth to try as well."""
+    return pytest.mark.parametrize(
+        "ks, ties, weigh_items",
+        [
+            pytest.param(
+                ks,
+                ties,
+                own,
+                marks=() if (ks, ties, own) == (KS, None, True) else pytest.mark.long,
+                id=f"{'whole' if None in ks else 'top-k'}-{ties}"
+                + ("" if own else "-list-weights"),
+            )
+            for ks, ties in ((KS, None), *more)
+            for own in (weigh_items if (ks, ties) == (KS, None) else (True,))
+        ],
+    )
+
+
+# A shallow cut, which `lax.top_k` serves, and whole lists, which are sorted; ties broken by
+# a key, and by labels and weights.
+EVERY = ((KS, "random"), (WHOLE, "worst"))
+EITHER = {"weigh_items": (True, False)}
 
 
 @pytest.fixture
-def data(rng):
-    """Lists with item weights, which every path of a metric must carry along."""
-    return draw(rng, weigh_items=True)
+def weigh_items():
+    """Item weights, which every path of a metric must carry along, or list weights."""
+    return True
 
 
-@pytest.fixture(params=[False, True], ids=["list-weights", "item-weights"])
-def any_data(request, rng):
+@pytest.fixture
+def data(rng, weigh_items):
     """Lists with weights of either kind."""
-    return draw(rng, weigh_items=request.param)
+    return draw(rng, weigh_items)
 
 
 def draw(rng, weigh_items):
@@ -62,9 +78,9 @@ def draw(rng, weigh_items):
 
 
 def table(ks, ties):
-    """All metrics that the policy and the cut can serve."""
-    cases = {n: c for n, c in CORE.items() if None in ks or c.has_k}
-    return metrics(ks, ties, cases)
+    """All metrics that the cut can serve, or a few of them."""
+    cases = CORE if (ks, ties) == (KS, None) else FEW
+    return metrics(ks, ties, {n: c for n, c in cases.items() if None in ks or c.has_k})
 
 
 def policy(ties):
@@ -94,7 +110,7 @@ def same(found, expected, exactly=False):
                 )
 
 
-@SOME
+@law()
 def test_jit_equals_eager(ks, ties, data):
     """The caller's own jit changes nothing."""
     eager = lists_of(ks, ties, data)
@@ -102,7 +118,7 @@ def test_jit_equals_eager(ks, ties, data):
     same(jitted, eager)
 
 
-@SOME
+@law((KS, "random"))
 def test_vmap_equals_batch(ks, ties, data):
     """A list's values do not depend on its batch; one key per list under vmap."""
     if ties == "random":
@@ -121,22 +137,22 @@ def test_vmap_equals_batch(ks, ties, data):
         same(found, lists_of(ks, ties, data))
 
 
-def test_padding_is_never_read(ks, ties, any_data):
-    """NaN, inf and extreme values under the mask change nothing, nor do more columns."""
-    labels, scores, mask, weights = any_data
+@law(*EVERY, **EITHER)
+def test_padding_is_never_read(ks, ties, data):
+    """NaN, inf and extreme values under the mask change nothing."""
+    labels, scores, mask, weights = data
     padded = [labels.copy(), scores.copy(), mask, weights.copy()]
     for array in padded[:2]:
         array[~mask] = np.resize([np.nan, np.inf, -np.inf, 1e30], (~mask).sum())
     if weights.ndim == 2:
         padded[3][~mask] = np.nan
-    same(lists_of(ks, ties, padded), lists_of(ks, ties, any_data), exactly=True)
+    same(lists_of(ks, ties, padded), lists_of(ks, ties, data), exactly=True)
 
 
-def test_more_padding_is_no_matter(ties, data):
+@pytest.mark.long
+@pytest.mark.parametrize("ks, ties", [(WHOLE, "worst"), (KS, None)])
+def test_more_padding_is_no_matter(ks, ties, data):
     """Columns of padding change nothing."""
-    if ties == "random":
-        pytest.skip("more items draw other random orders")
-    ks = (*KS, None)
     wider = [
         np.concatenate([x, np.full((LISTS, 9), fill, x.dtype)], axis=1)
         if x.ndim == 2
@@ -146,10 +162,11 @@ def test_more_padding_is_no_matter(ties, data):
     same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
 
 
-def test_masks_are_one(ks, ties, any_data):
+@law(*EVERY, **EITHER)
+def test_masks_are_one(ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
-    labels, scores, mask, weights = any_data
-    expected = lists_of(ks, ties, any_data)
+    labels, scores, mask, weights = data
+    expected = lists_of(ks, ties, data)
     for padding in (-1, -np.inf, np.nan):
         marked = np.where(mask, labels, padding).astype(np.float32)
         same(
@@ -161,10 +178,9 @@ def test_masks_are_one(ks, ties, any_data):
             same(lists_of(ks, ties, (labels, scores, None, marked)), expected, True)
 
 
+@law((WHOLE, "worst"))
 def test_item_order_is_no_matter(ks, ties, data, rng):
     """Shuffled items give the same values, but where a policy goes by position."""
-    if ties in ("stable", "random"):
-        pytest.skip("goes by position")
     order = np.argsort(rng.random((LISTS, ITEMS)), axis=1)
     shuffled = [
         np.take_along_axis(x, order, axis=1) if x.ndim == 2 else x for x in data
@@ -176,6 +192,7 @@ def test_item_order_is_no_matter(ks, ties, data, rng):
     same(found, expected)
 
 
+@law(*EVERY)
 def test_only_the_order_of_scores_matters(ks, ties, data):
     """A rising function of the scores changes no bit."""
     labels, scores, mask, weights = data
@@ -188,11 +205,11 @@ def test_only_the_order_of_scores_matters(ks, ties, data):
     )
 
 
-def test_cutoffs_at_once_equal_one_at_a_time(ties, data):
+def test_cutoffs_at_once_equal_one_at_a_time(data):
     """k=(a, b) gives what k=a and k=b give, by top-k as by a full sort."""
-    whole, cut = lists_of((*KS, None), ties, data), lists_of(KS, ties, data)
-    for column, k in list(enumerate((*KS, None)))[1:]:
-        for name, lists in lists_of((k,), ties, data).items():
+    whole, cut = lists_of(WHOLE, None, data), lists_of(KS, None, data)
+    for column, k in list(enumerate(WHOLE))[1:]:
+        for name, lists in lists_of((k,), None, data).items():
             alone = np.asarray(lists.values).reshape(LISTS)
             for together in (whole, cut) if k is not None else (whole,):
                 values = together[name].values
@@ -200,53 +217,49 @@ def test_cutoffs_at_once_equal_one_at_a_time(ties, data):
                 np.testing.assert_allclose(values, alone, 1e-6, 1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("ties", [None])
-def test_measure_equals_own_call(ties, data):
+def test_measure_equals_own_call(data):
     """Each metric's own call gives what it has beside all the others."""
-    ks = (*KS, None)
-    together = lists_of(ks, ties, data)
-    for name, bound in table(ks, ties).items():
-        own = bound.func.per_list(*data, **policy(ties), **bound.keywords)
+    together = lists_of(KS, None, data)
+    for name, bound in table(KS, None).items():
+        own = bound.func.per_list(*data, **bound.keywords)
         same({name: own}, {name: together[name]})
 
 
-@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
-def test_evaluate_is_mean_of_measure_of_rank(undefined, data):
-    """Under every way to count what is undefined."""
-    ks = (*KS, None)
-    found = jrm.evaluate(table(ks, None), *data, undefined=undefined)
-    expected = jrm.mean(lists_of(ks, None, data), undefined)
+@pytest.mark.long
+def test_evaluate_is_mean_of_measure_of_rank(data):
+    """Also where some lists are left out."""
+    found = jrm.evaluate(table(WHOLE, None), *data, undefined="skip")
+    expected = jrm.mean(lists_of(WHOLE, None, data), "skip")
     for name, state in expected.items():
         np.testing.assert_allclose(found[name].compute(), state.compute(), 1e-6)
         np.testing.assert_allclose(found[name].std_error(), state.std_error(), 1e-5)
         np.testing.assert_array_equal(found[name].counts, state.counts)
 
 
-@pytest.mark.parametrize("ties", [None, "random"])
-def test_any_leading_axes(ties, data):
-    """No list axis, one, or three."""
-    ks = (*KS, None)
-    flat = lists_of(ks, ties, data)
+@pytest.mark.long
+def test_any_leading_axes(data):
+    """One list axis or three; every list has its own random order."""
+    flat = lists_of(KS, "random", data)
     deep = [x.reshape(2, 3, 2, *x.shape[1:]) for x in data]
-    found = lists_of(ks, ties, deep)
+    found = lists_of(KS, "random", deep)
     flattened = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[3:]), found)
     same(flattened, flat)
-    alone = lists_of(ks, ties, [x[4] for x in data])
-    if ties != "random":
-        same(alone, jax.tree.map(lambda x: x[4], flat))
 
 
-def test_policies_bound_each_other(ks, rng):
+@pytest.mark.long
+def test_policies_bound_each_other(rng):
     """best ≥ expected ≥ worst, and random and stable lie between."""
     plain = draw(rng, weigh_items=False)
-    found = {
-        ties: lists_of(ks, ties, plain)
-        for ties in ("best", "expected", "worst", "random", "stable")
-    }
+    found = {"expected": lists_of(WHOLE, "expected", plain)}
+    for ties in ("best", "worst", "random", "stable"):
+        ranking = jrm.rank(*plain, **policy(ties))
+        # By another name, so that one program reads all four.
+        ranking = dataclasses.replace(ranking, ties="stable")
+        found[ties] = jrm.measure(table(WHOLE, "expected"), ranking)
     for name in found["expected"]:
         if not CASES[name].ordered:
             continue
-        best, expected, worst, random, stable = (
+        expected, best, worst, random, stable = (
             np.asarray(lists[name].values) for lists in found.values()
         )
         slack = 1e-6 * np.maximum(1, np.abs(best))
@@ -257,16 +270,17 @@ def test_policies_bound_each_other(ks, rng):
             assert best.max() <= 1 + 1e-6 and worst.min() >= 0
 
 
-def test_lists_that_do_not_count(ks, ties, any_data):
+@law(*EVERY, **EITHER)
+def test_lists_that_do_not_count(ks, ties, data):
     """No weight, no items: weight 0 and value 0. Nothing relevant: undefined."""
-    labels, _, mask, weights = any_data
+    labels, _, mask, weights = data
     exists = mask & (labels >= 0)
     if weights.ndim == 2:
         exists = exists & (weights > 0)
         counts = exists.any(1)
     else:
         counts = exists.any(1) & (weights > 0)
-    for name, lists in lists_of(ks, ties, any_data).items():
+    for name, lists in lists_of(ks, ties, data).items():
         case = CASES[name]
         gains = np.vectorize(case.relevance)(labels) * exists
         always = case.metric in (jrm.cg, jrm.dcg)
@@ -277,12 +291,13 @@ def test_lists_that_do_not_count(ks, ties, any_data):
         assert (values[~defined] == 0).all()
 
 
-def test_list_weights(ks, ties, any_data):
+@law(*EVERY, **EITHER)
+def test_list_weights(ks, ties, data):
     """They replace the weight of the list and touch no value."""
-    labels, _, mask, weights = any_data
+    labels, _, mask, weights = data
     given = np.linspace(0, 2, LISTS).astype(np.float32)
-    found = lists_of(ks, ties, any_data, list_weights=given)
-    for name, lists in lists_of(ks, ties, any_data).items():
+    found = lists_of(ks, ties, data, list_weights=given)
+    for name, lists in lists_of(ks, ties, data).items():
         both = np.asarray(found[name].defined) & np.asarray(lists.defined)
         np.testing.assert_array_equal(
             np.asarray(found[name].values)[both], np.asarray(lists.values)[both]
@@ -295,6 +310,7 @@ def test_list_weights(ks, ties, any_data):
         )
 
 
+@law(*EVERY)
 def test_implied_list_weights(ks, ties, data):
     """w̄ = Σ w·r / Σ r over the pool, or the mean weight where nothing is relevant."""
     labels, _, mask, weights = data
@@ -308,33 +324,26 @@ def test_implied_list_weights(ks, ties, data):
         np.testing.assert_allclose(np.asarray(lists.weights), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("ties", [None, "random", "best"])
-def test_gradients_are_zero(ties, data):
+def test_gradients_are_zero(data):
     """Metrics are constants to autodiff, also with NaN padding and all-masked lists."""
     labels, scores, mask, weights = data
     scores = np.where(mask, scores, np.nan)
-    ks = KS
 
     def total(scores, labels):
-        states = jrm.evaluate(
-            table(ks, ties), labels, scores, mask, weights, **policy(ties)
-        )
+        states = jrm.evaluate(table(KS, None), labels, scores, mask, weights)
         return sum(jnp.sum(value) for value in jrm.compute(states).values())
 
     for gradient in jax.jit(jax.grad(total, argnums=(0, 1)))(scores, labels):
         np.testing.assert_array_equal(np.asarray(gradient), 0)
 
 
-@pytest.mark.parametrize("ties", [None, "random"])
-def test_no_nan_is_made(ties, data):
+def test_no_nan_is_made(data):
     """Nothing trips `jax_debug_nans`."""
     labels, scores, mask, weights = data
     scores = np.where(mask, scores, np.inf)
-    ks = (*KS, None)
+    every = metrics(WHOLE)
     with jax.debug_nans(True):
-        states = jrm.evaluate(
-            table(ks, ties), labels, scores, mask, weights, **policy(ties)
-        )
+        states = jrm.evaluate(every, labels, scores, mask, weights)
         jrm.compute(states)
         for state in states.values():
             state.confidence_interval()

@@ -20,7 +20,9 @@ def draw(rng, items, lists=3):
 
 
 @pytest.mark.parametrize(
-    "ties, whole", [("stable", True), ("expected", False)], ids=["whole", "halves"]
+    "ties, whole",
+    [("stable", True), pytest.param("expected", False, marks=pytest.mark.long)],
+    ids=["whole", "halves"],
 )
 def test_long_lists_equal_loops(rng, ties, whole):
     """Counted ideal orders, sums by parts, tops by blocks and what is left of them."""
@@ -39,10 +41,11 @@ def test_long_lists_equal_loops(rng, ties, whole):
         compare(found[name], case, (labels, scores, mask, None), "stable", (1, 2))
 
 
+@pytest.mark.long
 def test_padding_of_long_lists_changes_nothing(rng):
     """However a long list is cut into parts to be summed."""
     labels, scores, mask = draw(rng, 700)
-    names = ("ndcg", "dcg", "map", "mrr", "ndcg@5", "rprec")
+    names = ("ndcg", "map", "ndcg@5")
     found = jrm.evaluate(names, labels, scores, mask)
     more = [(0, 0), (0, 333)]
     wide = [np.pad(x, more, constant_values=np.nan) for x in (labels, scores)]
@@ -51,12 +54,12 @@ def test_padding_of_long_lists_changes_nothing(rng):
         np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
 
 
-@pytest.mark.parametrize("distinct", [2, 300], ids=["few-scores", "some-ties"])
-def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
+def test_blocks_rank_as_a_sort_does(rng, lowering):
     """The top of long lists, with ties inside blocks, across them and across the cut."""
     items, key = 5003, jax.random.key(3)
     labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
-    scores = rng.integers(0, distinct, labels.shape).astype(np.float32)
+    scores = rng.integers(0, 300, labels.shape).astype(np.float32)
+    scores[3:] = scores[3:] < 150
     scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
     scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
     mask = rng.random(labels.shape) > 0.2
@@ -74,13 +77,13 @@ def test_blocks_rank_as_a_sort_does(rng, lowering, distinct):
             np.testing.assert_array_equal(one, other, str(ties))
 
 
-@pytest.mark.parametrize("lists", [(3, 7), (40,)], ids=str)
-def test_sorts_side_by_side_rank_as_one(rng, compiled_with, lists):
+@pytest.mark.long
+def test_sorts_side_by_side_rank_as_one(rng, compiled_with):
     """However many lists there are for the parts of a sort."""
-    labels = rng.integers(0, 4, (*lists, 30)).astype(np.float32)
+    labels = rng.integers(0, 4, (3, 7, 30)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
     mask, key = rng.random(labels.shape) > 0.2, jax.random.key(5)
-    for ties in POLICIES:
+    for ties in ("random", "worst"):
         own = {"ties": ties, "key": key if ties == "random" else None}
         expected = jrm.rank(labels, scores, mask, **own)
         with compiled_with(sort_cpu, "MANY", 1):
@@ -91,17 +94,15 @@ def test_sorts_side_by_side_rank_as_one(rng, compiled_with, lists):
             np.testing.assert_array_equal(one, other, str(ties))
 
 
-@pytest.mark.parametrize("shuffled", [False, True], ids=["in-order", "shuffled"])
-def test_packed_lists_of_any_length(rng, shuffled):
+@pytest.mark.long
+def test_packed_lists_of_any_length(rng):
     """However many lists there are, and so however few bits are left for their items."""
     labels, scores, _ = draw(rng, 700)
     ids = np.repeat(np.arange(3, dtype=np.int32), 700)
-    flat = [labels.reshape(-1), scores.reshape(-1), ids]
-    if shuffled:
-        order = rng.permutation(ids.size)
-        flat = [x[order] for x in flat]
+    order = rng.permutation(ids.size)
+    flat = [x.reshape(-1)[order] for x in (labels, scores, ids)]
     expected = jrm.ndcg.per_list(labels, scores, k=(3, None)).values
-    for number in (3, 2**20, 2**22):
+    for number in (2**20, 2**22):
         found = jrm.ndcg.per_list(
             *flat[:2], segment_ids=flat[2], num_segments=number, k=(3, None)
         )

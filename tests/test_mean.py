@@ -182,34 +182,6 @@ def test_empty_has_one_structure():
         same_bits(scanned, jrm.merge(states, states))
 
 
-def test_batches_of_any_size_give_one_number(rng):
-    """The same lists, cut in any way and merged in any order."""
-    labels = rng.integers(0, 3, (60, 20)).astype(np.float32)
-    scores = rng.normal(size=(60, 20)).astype(np.float32)
-    weights = rng.gamma(2, size=(60, 20)).astype(np.float32)
-    metrics = ("ndcg@10", "map", "recall@1,5")
-    whole = jrm.evaluate(metrics, labels, scores, None, weights)
-    for size in (1, 7, 25):
-        states = [
-            jrm.evaluate(
-                metrics,
-                *(x[i : i + size] for x in (labels, scores)),
-                None,
-                weights[i : i + size],
-            )
-            for i in range(0, 60, size)
-        ]
-        for order in (states, states[::-1]):
-            merged = jrm.merge(*order)
-            for name in whole:
-                for one, two in ((merged[name], whole[name]),):
-                    np.testing.assert_allclose(one.compute(), two.compute(), rtol=1e-6)
-                    np.testing.assert_allclose(
-                        one.std_error(), two.std_error(), rtol=1e-5
-                    )
-                    assert one.lists == two.lists
-
-
 def test_states_pickle_and_compare(rng):
     """States, rankings, per-list values, metrics and partials survive pickling."""
     labels = rng.integers(0, 2, (3, 8)).astype(np.float32)

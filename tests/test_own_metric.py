@@ -107,6 +107,7 @@ def test_every_way_to_call_it(rng, rbp):
     assert isinstance(rbp, jrm.Metric)
 
 
+@pytest.mark.long
 def test_it_holds_on_every_layout(rng, rbp):
     """Packed, over devices, in a catalogue, and counted among scores."""
     labels, scores, mask = draw(rng)

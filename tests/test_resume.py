@@ -232,6 +232,7 @@ def on_devices(number):
     return mesh, merge
 
 
+@pytest.mark.long
 def test_resumed_on_other_devices(batches, unbroken, tmp_path):
     """Saved by eight devices in every format, continued by two."""
     _, merge = on_devices(8)

@@ -92,7 +92,7 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
             scores, rungs, mask = ladder(dtype, rng, padding)
             # With its rung as label, the label at a rank tells who stands there.
             labels = rungs.astype(np.float32)
-            for depth in (2, len(scores) // 2, len(scores)):
+            for depth in (len(scores) // 2, len(scores)):
                 ranking = jrm.rank(labels, scores, mask, ties=ties, k=depth)
                 found = np.asarray(ranking.held.items.labels)[:depth]
                 expected = np.sort(rungs[mask])[:depth]
@@ -101,8 +101,9 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
                 np.testing.assert_array_equal(found[exists], expected)
 
 
-@pytest.mark.parametrize("lowered", ["top_k", "sort"])
-@pytest.mark.parametrize("dtype", list(ALL))
+@pytest.mark.parametrize(
+    "dtype, lowered", [("float32", "sort"), *((dtype, "top_k") for dtype in ALL)]
+)
 def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
     """Equal rungs tie and no others do: worth the mean over their orders."""
     with lowering(lowered):
@@ -110,10 +111,11 @@ def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
         labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
         # The same lists with small integer scores, which have no edges.
         plain = -rungs.astype(np.float64 if dtype == "float64" else np.float32)
-        for k in (1, 4):
-            found = jrm.ndcg.per_list(labels, scores, mask, k=k)
-            expected = jrm.ndcg.per_list(labels, plain, mask, k=k)
-            assert np.asarray(found.values) == np.asarray(expected.values)
+        found, expected = (
+            jrm.recall.per_list(labels, x, mask, k=(1, 4)).values
+            for x in (scores, plain)
+        )
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_negative_zero_under_jit():
@@ -136,10 +138,10 @@ def test_labels_of_every_dtype(dtype):
     labels = np.array([[0, 1, 1, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]], np.float32)
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
-    table = metrics((1, 3, None))
-    found = jrm.measure(table, jrm.rank(labels.astype(kind), scores))
-    expected = jrm.measure(table, jrm.rank(labels.astype(np.float32), scores))
-    for name in table:
+    names = ("ndcg@3", "recall@1,3")
+    found = jrm.measure(names, jrm.rank(labels.astype(kind), scores))
+    expected = jrm.measure(names, jrm.rank(labels.astype(np.float32), scores))
+    for name in names:
         np.testing.assert_array_equal(
             np.asarray(found[name].values), np.asarray(expected[name].values), name
         )

@@ -5,42 +5,30 @@ from typing import Any
 import jax
 from jax import lax
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names, run
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.rank import checked
+from jax_rank_metrics._sources.lists import checked
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import (
-    AxisNames,
-    Columns,
-    Key,
-    Labels,
-    ListWeights,
-    Mask,
-    Scores,
-    Ties,
-    Undefined,
-    Weights,
-)
 
 
 def evaluate(
     metrics: names.Metrics,
-    labels: Labels,
-    scores: Scores,
-    mask: Mask | None = None,
-    weights: Weights | None = None,
-    key: Key | None = None,
+    labels: _types.Labels,
+    scores: _types.Scores,
+    mask: _types.Mask | None = None,
+    weights: _types.Weights | None = None,
+    key: _types.Key | None = None,
     *,
-    ties: Ties | None = None,
-    list_weights: ListWeights | None = None,
-    undefined: Undefined = "zero",
-    segment_ids: Scores | None = None,
+    ties: _types.Ties | None = None,
+    list_weights: _types.ListWeights | None = None,
+    undefined: _types.Undefined = "zero",
+    segment_ids: _types.Scores | None = None,
     num_segments: int | None = None,
-    items_axis: AxisNames | None = None,
-    retrieved: Mask | None = None,
-    columns: Columns | None = None,
+    items_axis: _types.AxisNames | None = None,
+    retrieved: _types.Mask | None = None,
+    columns: _types.Columns | None = None,
 ) -> dict[str, Mean]:
     """Several metrics from one ranking of every list.
 
@@ -80,9 +68,9 @@ def evaluate(
     >>> {name: f"{value:.2f}" for name, value in compute(states, flat=True).items()}
     {'recall@1': '0.50', 'recall@3': '1.00', 'map': '0.83'}
     """
-    _inputs.option("undefined", undefined, Undefined)
+    _inputs.option("undefined", undefined, _types.Undefined)
     bounds = names.bind_all(metrics)
-    lists, options = checked(
+    lists = checked(
         labels,
         scores,
         mask,
@@ -96,8 +84,7 @@ def evaluate(
         retrieved=retrieved,
         columns=columns,
     )
-    states = run.evaluate_lists(bounds, lists, options, undefined)
-    return {bound.name: states[bound.name] for bound in bounds}
+    return run.measure_lists(bounds, lists, undefined)
 
 
 def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
@@ -118,9 +105,7 @@ def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
     >>> [f"{lists.values:.1f}" for lists in measure(("mrr", "p@1"), ranking).values()]
     ['0.5', '0.0']
     """
-    bounds = names.bind_all(metrics)
-    values = run.measure_ranking(bounds, ranking)
-    return {bound.name: values[bound.name] for bound in bounds}
+    return run.measure_ranking(names.bind_all(metrics), ranking)
 
 
 def empty(metrics: names.Metrics, axis_name: Any = None) -> dict[str, Mean]:

@@ -3,59 +3,35 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import (
-    Any,
-    Concatenate,
-    Literal,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    cast,
-    runtime_checkable,
-)
+from typing import Any, Concatenate, ParamSpec, Protocol, cast, runtime_checkable
 
-import jax
-import numpy as np
-
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import run
+from jax_rank_metrics._calls.run import SHARED, ReadsTies, Spec
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.rank import checked
+from jax_rank_metrics._sources.lists import ScoredLists, checked
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import (
-    AxisNames,
-    Columns,
-    Key,
-    Labels,
-    ListWeights,
-    Mask,
-    Scores,
-    Ties,
-    Undefined,
-    Weights,
-)
 
 P = ParamSpec("P")
-ReadsTies = Literal["expected", "order", "own"]
 
 
 @runtime_checkable
 class _PerListCall(Protocol[P]):
     def __call__(
         self,
-        labels: Labels,
-        scores: Scores,
-        mask: Mask | None = None,
-        weights: Weights | None = None,
-        key: Key | None = None,
-        ties: Ties | None = None,
-        list_weights: ListWeights | None = None,
-        segment_ids: Scores | None = None,
+        labels: _types.Labels,
+        scores: _types.Scores,
+        mask: _types.Mask | None = None,
+        weights: _types.Weights | None = None,
+        key: _types.Key | None = None,
+        ties: _types.Ties | None = None,
+        list_weights: _types.ListWeights | None = None,
+        segment_ids: _types.Scores | None = None,
         num_segments: int | None = None,
-        items_axis: AxisNames | None = None,
-        retrieved: Mask | None = None,
-        columns: Columns | None = None,
+        items_axis: _types.AxisNames | None = None,
+        retrieved: _types.Mask | None = None,
+        columns: _types.Columns | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> PerList: ...
@@ -76,25 +52,25 @@ class Metric(Protocol[P]):
     """
 
     __name__: str
-    spec: "Spec"
+    spec: Spec
     per_list: _PerListCall[P]
     of: _Of[P]
 
     def __call__(
         self,
-        labels: Labels,
-        scores: Scores,
-        mask: Mask | None = None,
-        weights: Weights | None = None,
-        key: Key | None = None,
-        ties: Ties | None = None,
-        list_weights: ListWeights | None = None,
-        undefined: Undefined = "zero",
-        segment_ids: Scores | None = None,
+        labels: _types.Labels,
+        scores: _types.Scores,
+        mask: _types.Mask | None = None,
+        weights: _types.Weights | None = None,
+        key: _types.Key | None = None,
+        ties: _types.Ties | None = None,
+        list_weights: _types.ListWeights | None = None,
+        undefined: _types.Undefined = "zero",
+        segment_ids: _types.Scores | None = None,
         num_segments: int | None = None,
-        items_axis: AxisNames | None = None,
-        retrieved: Mask | None = None,
-        columns: Columns | None = None,
+        items_axis: _types.AxisNames | None = None,
+        retrieved: _types.Mask | None = None,
+        columns: _types.Columns | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> Mean:
@@ -102,90 +78,19 @@ class Metric(Protocol[P]):
         ...
 
 
-class Spec(NamedTuple):
-    """What is known of a metric, as the attribute `spec` of it."""
-
-    name: str
-    formula: Callable[..., PerList]
-    options: dict[str, Any]  # with their defaults
-    ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies]
-    columns: tuple[str, ...]
-    order_free: bool
-
-    def __hash__(self) -> int:
-        """By formula, as they are compared."""
-        return hash(self.formula)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have the same formula."""
-        return isinstance(other, Spec) and self.formula is other.formula
-
-    def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> run.Bound:
-        """The metric with options, checked and made static."""
-        if args:
-            raise TypeError(
-                f"{self.name}: got {len(args)} positional arguments too many; pass "
-                f"options by name: {', '.join(self.options) or 'it has none'}"
-            )
-        options = self.options | {
-            name: self._static(name, value) for name, value in own.items()
-        }
-        ties: str = self.ties(options) if callable(self.ties) else self.ties
-        return run.Bound(
-            self.name,
-            self.formula,
-            tuple(sorted(options.items())),
-            ties,
-            self.columns,
-            self.order_free,
-        )
-
-    def _static(self, name: str, value: Any) -> Any:
-        if name not in self.options:
-            own = f"its own are {', '.join(self.options) or 'none'}"
-            if name == "undefined":
-                own = "pass it to the mean, as in .mean('skip')"
-            elif name in SHARED:
-                own += f"; {name} is of the ranking, pass it to jrm.rank"
-            raise TypeError(f"{self.name} has no option {name!r}; {own}")
-        if name == "k":
-            ks = _inputs.cutoffs(value)
-            return ks if isinstance(value, (tuple, list)) else ks[0]
-        if callable(self.options[name]) and not callable(value):
-            raise TypeError(f"{name} is {value!r}; pass a function of an array")
-        if isinstance(value, type):
-            raise TypeError(
-                f"{name} is the class {value.__name__}; pass one made of it, such as "
-                "jrm.log_discount(2)"
-            )
-        if isinstance(value, (jax.Array, np.ndarray)):
-            raise TypeError(f"{name} is an array; pass a Python value, it is static")
-        try:
-            hash(value)
-        except TypeError as error:
-            raise TypeError(f"{name} is {value!r}; pass something hashable") from error
-        return value
-
-
 # Every name of a metric, in lower case.
 NAMES: dict[str, Metric[...]] = {}
 
-_CALL = [*inspect.signature(Metric.__call__).parameters.values()][1:-2]
 _POSITIONAL = ("labels", "scores", "mask", "weights", "key")
-SHARED = tuple(parameter.name for parameter in _CALL)
 
 
-def _signature(formula: Any, without: Sequence[str], gives: Any) -> inspect.Signature:
-    """Shared arguments, those but the first five by keyword, and a formula's own."""
-    shared = [
-        one
-        if one.name in _POSITIONAL
-        else one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in _CALL
-        if one.name not in without
-    ]
-    _, *own = inspect.signature(formula).parameters.values()
-    return inspect.Signature([*shared, *own], return_annotation=gives)
+def _signature(protocol: Any, own: Sequence[inspect.Parameter]) -> inspect.Signature:
+    """The arguments that a protocol spells out, those after the key by keyword."""
+    spelled = inspect.signature(protocol.__call__)
+    _, *shared = [*spelled.parameters.values()][:-2]
+    first = len(_POSITIONAL)
+    by_name = [one.replace(kind=one.KEYWORD_ONLY) for one in shared[first:]]
+    return spelled.replace(parameters=[*shared[:first], *by_name, *own])
 
 
 def metric(
@@ -235,44 +140,33 @@ def metric(
         name = formula.__name__
         spec = Spec(name, formula, options, ties, tuple(columns), order_free)
 
-        def lists_of(args: tuple[Any, ...], arrays: dict[str, Any]) -> Any:
-            arrays |= dict(zip(_POSITIONAL, args, strict=False))
+        def lists_of(
+            args: tuple[Any, ...], given: dict[str, Any]
+        ) -> tuple[tuple[run.Bound], ScoredLists]:
             if len(args) > len(_POSITIONAL):
                 spec.bind(args[len(_POSITIONAL) :], {})
-            shared = {
-                key: arrays.pop(key, None) for key in SHARED if key != "undefined"
-            }
-            bound = spec.bind((), arrays)
-            positional = [shared.pop(key) for key in _POSITIONAL]
-            lists, options = checked(*positional, **shared)
-            return (bound,), lists, options
+            given |= zip(_POSITIONAL, args, strict=False)
+            shared = {key: given.pop(key, None) for key in SHARED if key != "undefined"}
+            return (spec.bind((), given),), checked(**shared)
 
         @functools.wraps(formula, updated=())
-        def call(*args: Any, undefined: Undefined = "zero", **arrays: Any) -> Mean:
-            _inputs.option("undefined", undefined, Undefined)
-            bounds, lists, options = lists_of(args, arrays)
-            return run.evaluate_lists(bounds, lists, options, undefined)[name]
+        def call(
+            *args: Any, undefined: _types.Undefined = "zero", **given: Any
+        ) -> Mean:
+            _inputs.option("undefined", undefined, _types.Undefined)
+            return run.measure_lists(*lists_of(args, given), undefined)[name]
 
-        def per_list(*args: Any, **arrays: Any) -> PerList:
+        def per_list(*args: Any, **given: Any) -> PerList:
             """The value of every list."""
-            if "undefined" in arrays:
-                spec.bind((), {"undefined": None})  # says where to pass it
-            return run.measure_lists(*lists_of(args, arrays))[name]
+            return run.measure_lists(*lists_of(args, given))[name]
 
-        def of(ranking: Ranking, *args: Any, **own: Any) -> PerList:
+        def of(ranking: Ranking, *args: Any, **given: Any) -> PerList:
             """The value of every list of a ranking that exists already."""
-            return run.measure_ranking((spec.bind(args, own),), ranking)[name]
+            return run.measure_ranking((spec.bind(args, given),), ranking)[name]
 
-        for function, without, gives in (
-            (call, (), Mean),
-            (per_list, ("undefined",), PerList),
-        ):
-            function.__signature__ = _signature(formula, without, gives)  # type: ignore
-        kind = inspect.Parameter.POSITIONAL_ONLY
-        ranking = inspect.Parameter("ranking", kind, annotation=Ranking)
-        of.__signature__ = inspect.Signature(  # type: ignore
-            [ranking, *own], return_annotation=PerList
-        )
+        kinds = ((call, Metric), (per_list, _PerListCall), (of, _Of))
+        for function, protocol in kinds:
+            function.__signature__ = _signature(protocol, own)  # type: ignore
         for function in (per_list, of):
             function.__qualname__ = f"{formula.__qualname__}.{function.__name__}"
             function.__module__ = formula.__module__
@@ -284,16 +178,12 @@ def metric(
     return make
 
 
-def _register(names: Sequence[str], made: Metric[...]) -> None:
+def _register(names: Sequence[str], made: Any) -> None:
     for name in names:
-        known = NAMES.get(name.lower())
-        # A cell of a notebook may run twice.
-        if known is not None and _origin(known) != _origin(made):
+        known: Any = NAMES.get(name.lower(), made)
+        origins = {(one.__module__, one.__qualname__) for one in (known, made)}
+        if len(origins) > 1:  # a cell of a notebook may run twice
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
     NAMES.update((name.lower(), made) for name in names)
-
-
-def _origin(made: Metric[...]) -> tuple[str, str]:
-    return made.spec.formula.__module__, made.spec.formula.__qualname__

@@ -11,8 +11,8 @@ from typing import Any
 import jax
 
 from jax_rank_metrics import _gains, _inputs
-from jax_rank_metrics._calls.metric import NAMES, SHARED, Metric
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._calls.metric import NAMES, Metric
+from jax_rank_metrics._calls.run import SHARED, Bound
 
 Metrics = str | Sequence[str] | Mapping[str, Any]
 
@@ -36,7 +36,7 @@ _GRAMMAR = re.compile(
 )
 
 
-def parse(text: str) -> Bound:
+def parse(text: Any) -> Bound:
     """A metric from its name.
 
     >>> parse("mrr(rel=2)@1,5").own
@@ -44,8 +44,12 @@ def parse(text: str) -> Bound:
 
     Raises:
         ValueError: if the text is not a name, or an option's value is none.
-        TypeError: if the metric has no such option.
+        TypeError: if it is no text, or the metric has no such option.
     """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"metrics holds {text!r}; pass names, or a dict of names to metrics"
+        )
     match = _GRAMMAR.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -60,15 +64,19 @@ def parse(text: str) -> Bound:
             f"metric name {text!r}: {match['name']!r} is unknown; {hint or 'pass'} "
             f"{'Known are' if hint else 'one of'} {', '.join(NAMES)}"
         )
-    own = _options(text, match["options"])
-    if match["k"] is not None:
-        if "k" in own:
-            raise ValueError(f"metric name {text!r} gives k twice; pass it after @")
-        own["k"] = _cutoffs(text, match["k"])
     try:
-        return NAMES[name].spec.bind((), own)._replace(name=text)
+        given = _options(match["options"])
+        if match["k"] is not None:
+            given.append(("k", _cutoffs(match["k"])))
+        bound = NAMES[name].spec.bind((), dict(given))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
+    options = [option for option, _ in given]
+    for option in options:
+        if options.count(option) > 1:
+            cure = "it after @" if match["k"] and option == "k" else "each option once"
+            raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
+    return bound._replace(name=text)
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
@@ -84,7 +92,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if isinstance(metrics, Mapping):
         bounds = [_bind(name, value) for name, value in metrics.items()]
     else:
-        bounds = [_parse_one(text) for text in metrics]
+        bounds = [parse(text) for text in metrics]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
     names = [bound.name for bound in bounds]
@@ -92,14 +100,6 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if repeated:
         raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
     return tuple(bounds)
-
-
-def _parse_one(text: Any) -> Bound:
-    if not isinstance(text, str):
-        raise TypeError(
-            f"metrics holds {text!r}; pass names, or a dict of names to metrics"
-        )
-    return parse(text)
 
 
 def _bind(name: Any, value: Any) -> Bound:
@@ -123,26 +123,21 @@ def _bind(name: Any, value: Any) -> Bound:
     return metric.spec.bind(args, own)._replace(name=name)
 
 
-def _cutoffs(text: str, ks: str) -> int | tuple[int, ...]:
+def _cutoffs(ks: str) -> int | tuple[int, ...]:
     try:
         cutoffs = tuple(int(k) for k in ks.split(","))
     except ValueError as error:
         raise ValueError(
-            f"metric name {text!r}: {ks!r} after @ is not a list of integers; pass, for "
-            "example, @10 or @1,5,10"
+            f"{ks!r} after @ is not a list of integers; pass, for example, @10 or @1,5,10"
         ) from error
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
-def _options(text: str, options: str | None) -> dict[str, Any]:
-    if options is None:
-        return {}
+def _options(options: str | None) -> list[tuple[str, Any]]:
     try:
-        call = ast.parse(f"f{options}", mode="eval").body
+        call = ast.parse(f"f{options or '()'}", mode="eval").body
     except _UNREADABLE as error:
-        raise ValueError(
-            f"metric name {text!r}: cannot read {options!r}; pass (option=value, …)"
-        ) from error
+        raise ValueError(f"cannot read {options!r}; pass (option=value, …)") from error
     # `(a=1)(b=2)` calls what `(a=1)` gives; only one pair of brackets is of a name.
     if (
         not isinstance(call, ast.Call)
@@ -150,47 +145,39 @@ def _options(text: str, options: str | None) -> dict[str, Any]:
         or call.args
         or None in [k.arg for k in call.keywords]
     ):
-        raise ValueError(
-            f"metric name {text!r}: pass options once, as (option=value, …)"
-        )
-    own: dict[str, Any] = {}
-    for keyword in call.keywords:
-        option = SHORT.get(str(keyword.arg), str(keyword.arg))
-        if option in own:
-            raise ValueError(
-                f"metric name {text!r} gives {option} twice; pass each option once"
-            )
-        own[option] = _value(text, keyword.value)
-    return own
+        raise ValueError("pass options once, as (option=value, …)")
+    return [
+        (SHORT.get(str(one.arg), str(one.arg)), _value(one.value))
+        for one in call.keywords
+    ]
 
 
-def _value(text: str, node: ast.expr) -> Any:
+def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Name):
         found = FUNCTIONS.get(node.id, node.id)
         if isinstance(found, type):
             needed = " and ".join(inspect.signature(found).parameters)
             raise ValueError(
-                f"metric name {text!r}: {node.id} needs a {needed}; pass, for example, "
-                f"{node.id}(2)"
+                f"{node.id} needs a {needed}; pass, for example, {node.id}(2)"
             )
         return found
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         function = FUNCTIONS.get(node.func.id)
         if isinstance(function, type):
-            args = [_value(text, arg) for arg in node.args]
-            own = {str(k.arg): _value(text, k.value) for k in node.keywords}
+            args = [_value(arg) for arg in node.args]
+            own = {str(k.arg): _value(k.value) for k in node.keywords}
             try:
                 inspect.signature(function).bind(*args, **own)
                 return function(*args, **own)
             except (TypeError, ValueError) as error:
                 raise ValueError(
-                    f"metric name {text!r}: {ast.unparse(node)!r}: {error}; pass, for "
-                    f"example, {node.func.id}(2)"
+                    f"{ast.unparse(node)!r}: {error}; pass, for example, "
+                    f"{node.func.id}(2)"
                 ) from error
     try:
         return ast.literal_eval(node)
     except (TypeError, *_UNREADABLE) as error:
         raise ValueError(
-            f"metric name {text!r}: {ast.unparse(node)!r} is no value; pass a Python "
-            "literal, or the name of an option, a gain or a discount"
+            f"{ast.unparse(node)!r} is no value; pass a Python literal, or the name of an "
+            "option, a gain or a discount"
         ) from error

@@ -1,100 +1,160 @@
-"""One ranking for any number of metrics, compiled."""
+"""A metric with its options, and one ranking for any number of them, compiled."""
 
+import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
+import numpy as np
 
 from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.lists import Depth, Options, ScoredLists
+from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList, means_of
+
+ReadsTies = Literal["expected", "order", "own"]
+
+# The arguments that all metrics share: those of `rank`, but for k, and of the mean.
+SHARED = (*inspect.signature(checked).parameters, "undefined")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spec:
+    """What is known of a metric, as the attribute `spec` of it."""
+
+    name: str
+    formula: Callable[..., PerList]
+    options: dict[str, Any]  # with their defaults
+    ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies]
+    columns: tuple[str, ...]
+    order_free: bool
+
+    def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> "Bound":
+        """The metric with options, checked and made static."""
+        if args:
+            raise TypeError(
+                f"{self.name}: got {len(args)} positional arguments too many; pass "
+                f"options by name: {', '.join(self.options) or 'it has none'}"
+            )
+        options = self.options | {
+            name: self._static(name, value) for name, value in own.items()
+        }
+        return Bound(self.name, self, tuple(sorted(options.items())))
+
+    def _static(self, name: str, value: Any) -> Any:
+        if name not in self.options:
+            own = f"its own are {', '.join(self.options) or 'none'}"
+            if name == "undefined":
+                own = "pass it to the mean, as in .mean('skip')"
+            elif name in SHARED:
+                own += f"; {name} is of the ranking, pass it to jrm.rank"
+            raise TypeError(f"{self.name} has no option {name!r}; {own}")
+        if name == "k":
+            ks = _inputs.cutoffs(value)
+            return ks if isinstance(value, (tuple, list)) else ks[0]
+        if callable(self.options[name]) and not callable(value):
+            raise TypeError(f"{name} is {value!r}; pass a function of an array")
+        if isinstance(value, type):
+            raise TypeError(
+                f"{name} is the class {value.__name__}; pass one made of it, such as "
+                "jrm.log_discount(2)"
+            )
+        if isinstance(value, (jax.Array, np.ndarray)):
+            raise TypeError(f"{name} is an array; pass a Python value, it is static")
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(f"{name} is {value!r}; pass something hashable") from error
+        return value
 
 
 class Bound(NamedTuple):
     """A metric with its options, hashable, under the name of its result."""
 
     name: str
-    formula: Callable[..., PerList]
+    spec: Spec
     own: tuple[tuple[str, Any], ...]
-    ties: str
-    columns: tuple[str, ...]
-    order_free: bool
 
     @property
     def k(self) -> Any:
         """The cutoffs as given; None where the metric has none."""
         return dict(self.own).get("k")
 
+    @property
+    def ties(self) -> ReadsTies:
+        """What the formula is given where scores tie; see `metric`."""
+        ties = self.spec.ties
+        return ties(dict(self.own)) if callable(ties) else ties
+
     def of(self, ranking: Ranking) -> PerList:
         """Applies the formula."""
-        return self.formula(ranking.of_policy(self.ties), **dict(self.own))
+        return self.spec.formula(ranking.of_policy(self.ties), **dict(self.own))
 
 
-def read(bounds: Sequence[Bound], ranking: Ranking) -> dict[str, PerList]:
+def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
     """Applies every formula to one ranking."""
     ranking = ranking.remembering()
+
+    def depth(i: int) -> float:
+        k = _inputs.deepest(_inputs.cutoffs(bounds[i].k))
+        return float("inf") if k is None else k
+
     # The deepest first: its ideal order serves the others.
-    deepest = [_inputs.deepest(_inputs.cutoffs(bound.k)) for bound in bounds]
-    order = sorted(
-        range(len(bounds)),
-        key=lambda i: float("inf") if (k := deepest[i]) is None else k,
-        reverse=True,
-    )
-    found = {bounds[i].name: bounds[i].of(ranking) for i in order}
-    return {bound.name: found[bound.name] for bound in bounds}
+    order = sorted(range(len(bounds)), key=depth, reverse=True)
+    found = {i: bounds[i].of(ranking) for i in order}
+    return [found[i] for i in range(len(bounds))]
 
 
 def _depth(bounds: Sequence[Bound]) -> Depth:
     """How much of an order the metrics need."""
-    reading = [bound for bound in bounds if not bound.order_free]
+    reading = [bound for bound in bounds if not bound.spec.order_free]
     ks = [k for bound in reading for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.ties != "order" for bound in bounds)
-    if not reading:
-        return Depth(None, False, in_groups)
-    return Depth(_inputs.deepest(ks), True, in_groups)
+    return Depth(_inputs.deepest(ks) if ks else None, bool(reading), in_groups)
 
 
 def _check_columns(bounds: Sequence[Bound], given: Sequence[str], unread: bool) -> None:
-    for bound in bounds:
-        missing = [name for name in bound.columns if name not in given]
-        if missing:
+    readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
+    for name, metric in readers.items():
+        if name not in given:
             raise ValueError(
-                f"{bound.name} reads the column {missing[0]!r}, which is not given; pass "
-                f"columns={{{missing[0]!r}: …}}"
+                f"{metric} reads the column {name!r}, which is not given; pass "
+                f"columns={{{name!r}: …}}"
             )
-    known = {name for bound in bounds for name in bound.columns}
     for name in given:
-        if unread and name not in known:
+        if unread and name not in readers:
             raise ValueError(
                 f"columns holds {name!r}, which no metric of this call reads; leave it out"
             )
 
 
 def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, PerList]:
-    """`read`, compiled, of what a caller says is a ranking."""
+    """Reads every metric off what a caller says is a ranking, under their names."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
     _check_columns(bounds, ranking.columns, unread=False)
+    names = [bound.name for bound in bounds]
     if not _inputs.is_wide(ranking):
-        return _measure_ranking(bounds, ranking)
+        return dict(zip(names, _measure_ranking(bounds, ranking), strict=True))
     # Ranked while x64 was on, so that it is read by keys of as many bits.
     with jax.enable_x64(True):
         values = _measure_ranking(bounds, ranking)
     return jax.tree.map(
-        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), values
+        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)),
+        dict(zip(names, values, strict=True)),
     )
 
 
 @partial(jax.jit, static_argnums=0)
-def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, PerList]:
-    run: Callable[[Ranking], dict[str, PerList]] = partial(read, bounds)
+def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerList]:
+    run: Callable[[Ranking], list[PerList]] = partial(read, bounds)
     pool = ranking.pool
     if pool is not None and isinstance(pool.axis, Packed):
         for _ in range(pool.axis.ids.ndim - 1):  # packed lists that went through vmap
@@ -102,34 +162,18 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, P
     return _mesh.where_it_lies(run, ranking, ranking.counts)
 
 
+def measure_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None = None
+) -> dict[str, Any]:
+    """Ranks once, and reads every metric: its mean, or with None its `PerList`."""
+    _check_columns(bounds, list(lists.given.columns), unread=True)
+    values = _measure_lists(bounds, lists, undefined)
+    return dict(zip([bound.name for bound in bounds], values, strict=True))
+
+
 @partial(jax.jit, static_argnums=(0, 2))
 def _measure_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, options: Options
-) -> dict[str, PerList]:
-    return read_lists(lists, options, _depth(bounds), partial(read, bounds))
-
-
-def measure_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, options: Options
-) -> dict[str, PerList]:
-    """Ranks once, and reads every metric."""
-    _check_columns(bounds, list(lists.columns), unread=True)
-    return _measure_lists(bounds, lists, options)
-
-
-@partial(jax.jit, static_argnums=(0, 2, 3))
-def _evaluate_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, options: Options, undefined: str
-) -> dict[str, Mean]:
-    values = read_lists(lists, options, _depth(bounds), partial(read, bounds))
-    values = {bound.name: values[bound.name] for bound in bounds}
-    means = means_of(list(values.values()), undefined)
-    return dict(zip(values, means, strict=True))
-
-
-def evaluate_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, options: Options, undefined: str
-) -> dict[str, Mean]:
-    """Ranks once, reads every metric, takes every mean."""
-    _check_columns(bounds, list(lists.columns), unread=True)
-    return _evaluate_lists(bounds, lists, options, undefined)
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None
+) -> list[PerList] | list[Mean]:
+    values = read_lists(lists, _depth(bounds), partial(read, bounds))
+    return values if undefined is None else means_of(values, undefined)

@@ -16,8 +16,7 @@ def array(name: str, value: Any) -> jax.Array:
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
     value = numpy_array(name, value)
-    if value.dtype in (np.int64, np.uint64) and not _x64():
-        _fits_int32(name, value)
+    _must_fit(name, value)
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError) as error:
@@ -46,7 +45,7 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
         ) from error
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ValueError) and isinstance(value, (list, tuple)):
-            cure = "pad and mask, or pack with segment_ids"
+            cure = "pad and mask, as jrm.pad_lists does, or pack with segment_ids"
             cure = "pad with -1" if name in _IDS else cure
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
@@ -57,13 +56,12 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder())
 
 
-def _x64() -> bool:
-    return jax.dtypes.canonicalize_dtype(np.int64) == np.int64
-
-
-def _fits_int32(name: str, value: np.ndarray) -> None:
+def _must_fit(name: str, value: np.ndarray) -> None:
+    """Raises where JAX would cut integers down."""
     info = np.iinfo(np.int32)
-    if value.size and (value.min() < info.min or value.max() > info.max):
+    if value.dtype.kind not in "iu" or not _is_wide(value) or not value.size:
+        return
+    if value.min() < info.min or value.max() > info.max:
         raise ValueError(
             f"{name}: {value.dtype} values from {value.min()} to {value.max()} do not fit "
             "int32, which JAX uses by default; pass smaller integers or floats, or "
@@ -104,10 +102,8 @@ def _narrowed(name: str, value: Any) -> Any:
     if not _is_wide(value):
         return value
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
-    if jnp.issubdtype(value.dtype, jnp.integer) and getattr(
-        value, "is_fully_addressable", True
-    ):
-        _fits_int32(name, np.asarray(value))
+    if getattr(value, "is_fully_addressable", True):
+        _must_fit(name, np.asarray(value))
     # Outside of any trace: there it would be a cast that the trace does not know.
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jnp.asarray(value).astype(dtype)
@@ -122,31 +118,36 @@ def kind_of(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
+def _of_kind(name: str, value: Any, kinds: Sequence[Any], cure: str) -> jax.Array:
+    value = array(name, value)
+    if not any(jnp.issubdtype(value.dtype, kind) for kind in kinds):
+        raise TypeError(f"{name}: dtype is {value.dtype}; pass {cure}")
+    return value
+
+
 def real(name: str, value: Any) -> jax.Array:
     """An array of bools, integers or floats."""
-    value = array(name, value)
-    if not (value.dtype == jnp.bool_ or jnp.issubdtype(value.dtype, jnp.number)) or (
-        jnp.issubdtype(value.dtype, jnp.complexfloating)
-    ):
-        raise TypeError(
-            f"{name}: dtype is {value.dtype}; pass a bool, integer or float array"
-        )
-    return value
-
-
-def boolean(name: str, value: Any) -> jax.Array:
-    """An array of bools; others are refused, since 0.1 and -inf would both be true."""
-    value = array(name, value)
-    if value.dtype != jnp.bool_:
-        raise TypeError(f"{name}: dtype is {value.dtype}; pass {name} != 0")
-    return value
+    kinds = (jnp.bool_, jnp.integer, jnp.floating)
+    return _of_kind(name, value, kinds, "a bool, integer or float array")
 
 
 def integers(name: str, value: Any) -> jax.Array:
     """An array of signed or unsigned integers."""
-    value = array(name, value)
-    if not jnp.issubdtype(value.dtype, jnp.integer):
-        raise TypeError(f"{name}: dtype is {value.dtype}; pass an array of integers")
+    return _of_kind(name, value, (jnp.integer,), "an array of integers")
+
+
+def boolean(
+    name: str, value: Any, other: str = "", shape: Sequence[int] | None = None
+) -> jax.Array | None:
+    """An array of bools, and of the shape that another has; or None.
+
+    Other dtypes are refused, since 0.1 and -inf would both be true.
+    """
+    if value is None:
+        return None
+    value = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
+    if shape is not None:
+        same_shape(name, value, other, shape)
     return value
 
 

@@ -18,7 +18,7 @@ from jax_rank_metrics._inputs.arrays import (
     same_lists,
     same_shape,
 )
-from jax_rank_metrics._inputs.options import MOST, count
+from jax_rank_metrics._inputs.options import MOST, count, is_integer
 
 
 def item_arrays(
@@ -28,39 +28,45 @@ def item_arrays(
     labels = real(name, labels)
     if labels.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the items")
-    if mask is not None:
-        mask_name = name.replace("labels", "mask")
-        if isinstance(mask, (int, np.integer)) and not isinstance(mask, bool):
-            raise TypeError(
-                f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a "
-                "mask is an array of bools"
-            )
-        mask = boolean(mask_name, mask)
-        same_shape(mask_name, mask, name, labels.shape)
-    return labels, mask
+    mask_name = name.replace("labels", "mask")
+    if is_integer(mask):
+        raise TypeError(
+            f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
+            "an array of bools"
+        )
+    return labels, boolean(mask_name, mask, name, labels.shape)
 
 
 def weights_for(
-    labels: jax.Array, weights: Any, packed: bool = False
-) -> jax.Array | None:
-    """Weights whose number of axes says whom they weigh: all, lists, or items.
+    labels: jax.Array,
+    weights: Any,
+    list_weights: Any = None,
+    num_segments: int | None = None,
+) -> tuple[jax.Array | None, jax.Array | None]:
+    """Weights of items, and of lists, which may be one for all; either may be None.
 
-    Where lists are packed, lists have their weights elsewhere.
+    The number of axes of `weights` says whom they weigh: all, lists, or items. Where
+    lists are packed, lists have their weights in `list_weights` alone.
     """
-    if weights is None:
-        return None
-    weights = real("weights", weights)
-    lists = () if packed else labels.shape[:-1]
-    allowed = {(): "a scalar", lists: "one per list", labels.shape: "one per item"}
-    if packed:
+    lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
+    if num_segments is None:
+        allowed = {(): "a scalar", lists: "one per list"}
+    else:
+        lists = (*lists, num_segments)
         allowed[()] = "a scalar; weights per list go into list_weights"
+    list_weights = per_list("list_weights", list_weights, lists)
+    if weights is None:
+        return None, list_weights
+    weights, allowed[labels.shape] = real("weights", weights), "one per item"
     if weights.shape not in allowed:
         shapes = ", ".join(f"{shape} ({what})" for shape, what in allowed.items())
         raise ValueError(
             f"weights has shape {weights.shape}, but labels has shape {labels.shape}; "
             f"pass weights of shape {shapes}"
         )
-    return weights
+    if weights.ndim == labels.ndim:
+        return weights, list_weights
+    return None, weights if list_weights is None else list_weights
 
 
 def per_list(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
@@ -146,21 +152,24 @@ def _of_lists(segment_ids: jax.Array | np.ndarray, num_segments: int) -> None:
 
 
 def relevant_items(
-    relevant_ids: Any, relevant_labels: Any, other: str, like: jax.Array | None
-) -> tuple[jax.Array, jax.Array | None]:
-    """Ids of relevant items, and the label of each or None.
+    relevant_ids: Any,
+    relevant_labels: Any,
+    of_columns: Any,
+    other: str,
+    lists: jax.Array | None,
+) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
+    """Ids of relevant items, the label of each or None, and their columns.
 
-    `like` has their lists; None where nothing else tells these.
+    `lists` is an array that has the same; None where nothing else tells them.
     """
     relevant_ids = ids("relevant_ids", relevant_ids)
-    if like is not None:
-        same_lists("relevant_ids", relevant_ids, other, like)
+    if lists is not None:
+        same_lists("relevant_ids", relevant_ids, other, lists)
+    of = ("relevant_ids", relevant_ids.shape)
     if relevant_labels is not None:
         relevant_labels = real("relevant_labels", relevant_labels)
-        same_shape(
-            "relevant_labels", relevant_labels, "relevant_ids", relevant_ids.shape
-        )
-    return relevant_ids, relevant_labels
+        same_shape("relevant_labels", relevant_labels, *of)
+    return relevant_ids, relevant_labels, columns(of_columns, *of)
 
 
 def columns(

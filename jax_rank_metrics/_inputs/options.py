@@ -13,6 +13,11 @@ from jax_rank_metrics._types import Cut, Cutoffs, Ties
 MOST = 2**31 - 1  # of what is counted in int32: ranks, lists
 
 
+def is_integer(value: Any) -> bool:
+    """Whether it is an integer of Python or NumPy, and no bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
     """Every cutoff of `k`, in the order given; none is more than int32 holds.
 
@@ -22,19 +27,16 @@ def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
     if not ks:
         raise ValueError("k is empty; pass an int, None, or a tuple of them")
     for one in ks:
-        if one is None:
-            continue
-        if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
-            if isinstance(one, jax.Array):
-                raise TypeError(
-                    "k is a JAX array; pass a Python int, k is static and cannot be "
-                    "traced"
-                )
+        if isinstance(one, jax.Array):
+            raise TypeError(
+                "k is a JAX array; pass a Python int, k is static and cannot be traced"
+            )
+        if one is not None and not is_integer(one):
             raise TypeError(
                 f"k is {k!r}; pass an int, None, or a tuple of them, not "
                 f"{type(one).__name__}"
             )
-        if one < 1:
+        if one is not None and one < 1:
             raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
     return tuple([None if one is None else min(int(one), MOST) for one in ks])
 
@@ -42,12 +44,7 @@ def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
 def cuts(ks: Sequence[Any]) -> tuple[Cut, ...]:
     """Cutoffs as formulas may give them: ints, None, or arrays of one per list."""
     return tuple(
-        k
-        if k is None
-        else int(k)
-        if isinstance(k, (int, np.integer))
-        else jnp.asarray(k)
-        for k in ks
+        int(k) if is_integer(k) else None if k is None else jnp.asarray(k) for k in ks
     )
 
 
@@ -60,26 +57,23 @@ def count(name: str, value: Any) -> int:
     """A static integer of at least 1."""
     if isinstance(value, jax.Array):
         raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int")
     if value < 1:
         raise ValueError(f"{name} is {value!r}; pass an int of at least 1")
     return int(value)
 
 
-def option(name: str, value: Any, kind: Any) -> None:
+def option(name: str, value: Any, kind: Any, also: str = "") -> None:
     """Raises unless `value` is one of the choices of `kind`, a `Literal`."""
     if not isinstance(value, str) or value not in get_args(kind):
-        raise ValueError(
-            f"{name} is {value!r}; pass one of {', '.join(get_args(kind))}"
-        )
+        choices = ", ".join(get_args(kind))
+        raise ValueError(f"{name} is {value!r}; pass {also}one of {choices}")
 
 
 def positive(name: str, value: Any) -> float:
     """A static positive number."""
-    if isinstance(value, bool) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
+    if not is_integer(value) and not isinstance(value, (float, np.floating)):
         raise TypeError(f"{name} is {value!r}; pass a positive Python number")
     if not 0 < value < float("inf"):
         raise ValueError(f"{name} is {value!r}; pass a positive number")
@@ -105,20 +99,18 @@ def axis_names(name: str, value: Any) -> Any:
 
 def tie_policy(ties: Any, key: Any) -> tuple[str | None, jax.Array | None]:
     """The policy by name, and the key where the policy reads it."""
-    if ties is not None and (not isinstance(ties, str) or ties not in get_args(Ties)):
-        raise ValueError(
-            f"ties is {ties!r}; pass None or one of {', '.join(get_args(Ties))}"
-        )
+    if ties is not None:
+        option("ties", ties, Ties, also="None or ")
     if ties == "random" and key is None:
         raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
     if key is not None:
-        key = prng_key(key)
+        key = _prng_key(key)
         if ties is None:
             ties = "random"
     return ties, key if ties == "random" else None
 
 
-def prng_key(key: Any) -> jax.Array:
+def _prng_key(key: Any) -> jax.Array:
     """One typed key, from a typed key or from the raw data of one."""
     fix = "pass one key, as made by jax.random.key(0)"
     if not isinstance(key, (jax.Array, np.ndarray)):

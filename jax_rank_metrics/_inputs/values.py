@@ -35,7 +35,8 @@ def of_labels(
     labels, mask = _inputs.item_arrays("labels", labels, mask)
     segment_ids, num_segments = _inputs.segments(labels, *packing)
     packed = segment_ids is not None
-    weights = _inputs.weights_for(labels, weights, packed=packed)
+    per_item, per_list = _inputs.weights_for(labels, weights, None, num_segments)
+    weights = per_list if per_item is None else per_item
     if scores is not None:
         scores = _inputs.real("scores", scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
@@ -57,7 +58,7 @@ def of_labels(
     exists = counted & (real >= 0)
     if weights is not None:
         values = np.asarray(weights)
-        read = exists if values.ndim == labels.ndim else np.ones(values.shape, bool)
+        read = np.ones(values.shape, bool) if per_item is None else exists
         bad = read & ~(values.astype(np.float64) >= 0)
         _report("weights", values, bad, "pass weights of at least 0")
     scored = None
@@ -103,8 +104,8 @@ def of_ids(
 ) -> list[str]:
     """Of lists that are given by the ids of what is relevant."""
     retrieved_ids, relevant_ids, relevant_labels, exclude_ids = arrays
-    relevant_ids, relevant_labels = _inputs.relevant_items(
-        relevant_ids, relevant_labels, "", None
+    relevant_ids, relevant_labels, _ = _inputs.relevant_items(
+        relevant_ids, relevant_labels, None, "", None
     )
     shape = relevant_ids.shape[:-1]
     if scores is not None:

@@ -125,9 +125,14 @@ def _neighbours(line: Line, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     same = line.layout.joined((keys[..., 1:] == keys[..., :-1]) & line.exists[..., 1:])
     # One too many where there are no items.
     same = same[..., : keys.shape[-1]]
-    after = lax.pad(same[..., 1:], False, [*[(0, 0, 0)] * (same.ndim - 1), (0, 1, 0)])
-    after = after[..., : keys.shape[-1]]
-    return same, after
+    return same, _shifted(same, -1)
+
+
+def _shifted(x: jax.Array, by: int) -> jax.Array:
+    """Every item's neighbour before it (1) or after it (-1); 0 beyond the ends."""
+    return lax.pad(
+        x, jnp.zeros((), x.dtype), [*[(0, 0, 0)] * (x.ndim - 1), (by, -by, 0)]
+    )
 
 
 def _short_runs(line: Line, same: jax.Array, after: jax.Array) -> Place:
@@ -137,9 +142,7 @@ def _short_runs(line: Line, same: jax.Array, after: jax.Array) -> Place:
     counted_above, counted_tied = [], []
     for holds, (before, _) in zip(line.counting, line.running(), strict=True):
         holds = holds.astype(jnp.int32)
-        left = lax.pad(holds[..., :-1], 0, [*[(0, 0, 0)] * (holds.ndim - 1), (1, 0, 0)])
-        right = lax.pad(holds[..., 1:], 0, [*[(0, 0, 0)] * (holds.ndim - 1), (0, 1, 0)])
-        left, right = (x[..., : holds.shape[-1]] for x in (left, right))
+        left, right = _shifted(holds, 1), _shifted(holds, -1)
         counted_above.append(before - second * left)
         counted_tied.append(holds + second * left + first * right)
     group = Group(

@@ -1,6 +1,6 @@
 """The scores of a catalogue, a block of items at a time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,36 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import pytree
-
-
-@pytree()
-class Catalog:
-    """Arguments of `rank_catalog` and `rank_scores` that hold arrays, checked.
-
-    Either `scores` is given, or `queries` and `items` are.
-    """
-
-    scores: jax.Array | None
-    queries: jax.Array | None
-    items: jax.Array | None
-    relevant_ids: jax.Array
-    relevant_labels: jax.Array
-    columns: Mapping[str, jax.Array]
-    exclude_ids: jax.Array | None
-    item_mask: jax.Array | None
-    list_weights: jax.Array | None
-    key: jax.Array | None
-
-
-class Options(NamedTuple):
-    """Their arguments that are static, checked."""
-
-    ties: str | None
-    depth: int | None
-    block_size: int
-    items_axis: Any
-    score_fn: Callable[[jax.Array, jax.Array], jax.Array] | None
 
 
 class Block(NamedTuple):
@@ -54,86 +26,86 @@ class Block(NamedTuple):
         return _place(ids, self.first, self.scores.shape[-1])
 
 
-class Blocks(NamedTuple):
-    """The items that this device holds, cut into blocks."""
+@pytree("score_fn", "block_size", "depth", "ties", "items_axis")
+class Catalog:
+    """Arguments of `rank_catalog` and `rank_scores`.
 
-    catalog: Catalog
-    options: Options
+    The items are those that this device holds, cut into blocks. What both take is first
+    as it was passed, and then checked.
+    """
+
+    queries: jax.Array
+    items: jax.Array
+    relevant: Relevant
+    exclude_ids: Any
+    item_mask: jax.Array | None
+    list_weights: Any
+    key: Any
+    score_fn: Callable[[jax.Array, jax.Array], jax.Array]
+    block_size: int
+    depth: Any  # how many ranks; None counts
+    ties: Any
+    items_axis: Any
 
     @property
     def here(self) -> int:
         """How many items this device holds."""
-        if self.catalog.scores is not None:
-            return self.catalog.scores.shape[-1]
-        assert self.catalog.items is not None
-        return self.catalog.items.shape[0]
+        return self.items.shape[0]
 
     @property
     def total(self) -> int:
         """How many items all devices hold."""
-        axis = self.options.items_axis
+        axis = self.items_axis
         return self.here * (1 if axis is None else lax.axis_size(axis))
 
     @property
     def size(self) -> int:
-        """How many items a block has; scores that exist are one block."""
-        if self.catalog.scores is not None:
-            return self.here
-        return min(self.options.block_size, self.here)
+        """How many items a block has."""
+        return min(self.block_size, self.here)
 
     @property
     def number(self) -> int:
         """How many blocks cover them."""
         return -(-self.here // self.size)
 
-    @property
-    def dtype(self) -> jnp.dtype:
-        """Of the scores."""
-        return jax.eval_shape(lambda: self._scores(jnp.zeros((), jnp.int32))).dtype
+    def scores(self, start: jax.Array | int) -> jax.Array:
+        """Of the items of a block, by the first of these."""
+        items = self._part(self.items, start, 0)
+        return lax.stop_gradient(self.score_fn(self.queries, items))
 
     def block(self, number: jax.Array) -> Block:
         """Scores one block. The last one reaches back over items seen before."""
-        catalog, fresh = self.catalog, number * self.size
+        fresh = number * self.size
         start = jnp.minimum(fresh, self.here - self.size)
-        scores = self._scores(start)
+        scores = self.scores(start)
         exists = start + lax.iota(jnp.int32, self.size) >= fresh
-        if catalog.item_mask is not None:
-            mask = self._part(catalog.item_mask, start, catalog.item_mask.ndim - 1)
+        if self.item_mask is not None:
+            mask = self._part(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
         exists = jnp.broadcast_to(exists, scores.shape)
         before = 0
-        if self.options.items_axis is not None:
-            before = lax.axis_index(self.options.items_axis) * self.here
+        if self.items_axis is not None:
+            before = lax.axis_index(self.items_axis) * self.here
         first = start + before
-        if catalog.exclude_ids is not None:
-            place = _place(catalog.exclude_ids, first, self.size)
+        if self.exclude_ids is not None:
+            place = _place(self.exclude_ids, first, self.size)
             exists = put(exists, place, jnp.zeros(place.shape, bool))
             length = _arithmetic.count(exists)
         return Block(scores, exists, length, first, fresh + before)
 
-    def _scores(self, start: jax.Array) -> jax.Array:
-        catalog = self.catalog
-        if catalog.scores is not None:
-            return lax.stop_gradient(catalog.scores)
-        assert catalog.queries is not None and catalog.items is not None
-        score = self.options.score_fn or _products
-        items = self._part(catalog.items, start, 0)
-        return lax.stop_gradient(score(catalog.queries, items))
-
-    def _part(self, x: jax.Array, start: jax.Array, axis: int) -> jax.Array:
+    def _part(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.number == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.size, axis)
 
 
-def _products(queries: jax.Array, items: jax.Array) -> jax.Array:
+def products(queries: jax.Array, items: jax.Array) -> jax.Array:
+    """The product of each query with each item, in a dtype that holds it."""
     dtypes = (queries.dtype, items.dtype)
+    floats = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
     wide = any(dtype.itemsize == 8 for dtype in dtypes)
-    if any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes):
-        dtype = jnp.dtype(jnp.float64 if wide else jnp.float32)
-    else:
-        dtype = jnp.dtype(jnp.int64 if wide else jnp.int32)
+    dtype = jnp.dtype(f"{'float' if floats else 'int'}{64 if wide else 32}")
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
         queries, items = queries.astype(dtype), items.astype(dtype)
     return lax.dot_general(

@@ -1,94 +1,37 @@
-"""`jrm.rank_catalog`: many items, few of them relevant."""
+"""`jrm.rank_catalog` and `jrm.rank_scores`: many items, few of them relevant."""
 
+import dataclasses
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._ranking import Pool, Ranking
-from jax_rank_metrics._sources.blocks import Blocks, Catalog, Options
-from jax_rank_metrics._sources.lists import read_weights, seeds
+from jax_rank_metrics._sources.blocks import Catalog, products
+from jax_rank_metrics._sources.lists import GROUPED, Relevant, clean_weights, seeds
 from jax_rank_metrics._sources.streams import Stream, with_others
-from jax_rank_metrics._types import (
-    AxisNames,
-    Columns,
-    Cutoffs,
-    Key,
-    PerListInput,
-    RelevantIds,
-    Ties,
-)
-
-
-@partial(jax.jit, static_argnums=1)
-def _rank_blocks(catalog: Catalog, options: Options) -> Ranking:
-    blocks, dtype = Blocks(catalog, options), None
-    lists = catalog.relevant_ids.shape[:-1]
-    scores = jax.ShapeDtypeStruct((), blocks.dtype)
-    _, list_weights, dtype = read_weights(
-        catalog.relevant_labels, None, catalog.list_weights, lists, scores
-    )
-    judged = GivenItems(
-        catalog.relevant_labels,
-        catalog.relevant_ids >= 0,
-        None,
-        None,
-        dict(catalog.columns),
-        dtype.name,
-    ).read()
-    seed = seeds(options.ties, catalog.key, lists)
-    stream = Stream(blocks, judged, seed, Policy(options.ties, blocks.dtype))
-    depth = options.depth
-    found = stream.counted() if depth is None else stream.top(depth)
-    judged = judged.only(found.relevant)
-    ranks = None if depth is None else blocks.total
-    exists, axis = with_others(judged.exists, found.length, ranks)
-    one = jax.tree.map(lambda x: jnp.zeros_like(x, shape=_one(x, lists)), judged)
-    pool: ItemArrays = jax.tree.map(
-        lambda x, y: jnp.concatenate([x, y], axis=len(lists)), judged, one
-    )
-    return Ranking(
-        held=found.held,
-        pool=Pool(pool._replace(exists=exists), axis),
-        scored=None,
-        straddle=found.straddle,
-        length=found.length,
-        known_relevant=None,
-        counts=found.length > 0,
-        list_weights=list_weights,
-        cut=None if depth is None or depth >= blocks.total else depth,
-        ties=options.ties,
-        grouped=options.ties in (None, "expected"),
-    )
-
-
-def _one(x: jax.Array, lists: tuple[int, ...]) -> tuple[int, ...]:
-    return (*lists, 1, *x.shape[len(lists) + 1 :])
 
 
 def rank_catalog(
     queries: Shaped[ArrayLike, "..."],
     items: Shaped[ArrayLike, "items ..."],
-    relevant_ids: RelevantIds,
+    relevant_ids: _types.RelevantIds,
     *,
-    k: Cutoffs,
-    relevant_labels: RelevantIds | None = None,
+    k: _types.Cutoffs,
+    relevant_labels: _types.RelevantIds | None = None,
     exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
     item_mask: Shaped[ArrayLike, " items"] | None = None,
-    list_weights: PerListInput | None = None,
+    list_weights: _types.PerListInput | None = None,
     score_fn: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
     block_size: int = 4096,
-    items_axis: AxisNames | None = None,
-    key: Key | None = None,
-    ties: Ties | None = None,
-    columns: Columns | None = None,
+    items_axis: _types.AxisNames | None = None,
+    key: _types.Key | None = None,
+    ties: _types.Ties | None = None,
+    columns: _types.Columns | None = None,
 ) -> Ranking:
     """Ranks a whole catalogue for every query, by the product of their embeddings.
 
@@ -157,85 +100,180 @@ def rank_catalog(
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     for name, value in (("queries", queries), ("items", items)):
         _inputs.unsharded(name, value, "with items_axis if items are cut")
-    relevant_ids, relevant_labels = _inputs.relevant_items(
-        relevant_ids, relevant_labels, "queries", queries if score_fn is None else None
+    lists = queries if score_fn is None else None
+    relevant = _inputs.relevant_items(
+        relevant_ids, relevant_labels, columns, "queries", lists
     )
-    lists = relevant_ids.shape[:-1]
-    size = _inputs.count("block_size", block_size)
+    block_size = _inputs.count("block_size", block_size)
+    item_mask = _inputs.boolean("item_mask", item_mask, "items", items.shape[:1])
+    catalog = Catalog(
+        queries=queries,
+        items=items,
+        relevant=Relevant(*relevant),
+        exclude_ids=exclude_ids,
+        item_mask=item_mask,
+        list_weights=list_weights,
+        key=key,
+        score_fn=products if score_fn is None else score_fn,
+        block_size=block_size,
+        depth=k,
+        ties=ties,
+        items_axis=items_axis,
+    )
     if score_fn is not None:
-        _check_score_fn(score_fn, queries, items, lists, min(size, items.shape[0]))
-    if item_mask is not None:
-        item_mask = _inputs.boolean("item_mask", item_mask)
-        _inputs.same_shape("item_mask", item_mask, "items", items.shape[:1])
-    return rank_checked(
-        (None, queries, items),
-        relevant_ids,
-        relevant_labels,
-        columns,
-        exclude_ids,
-        item_mask,
-        list_weights,
-        key,
-        ties,
-        k,
-        size,
-        items_axis,
-        score_fn,
+        _check_score_fn(catalog)
+    return _rank(catalog)
+
+
+def rank_scores(
+    scores: _types.Scores,
+    relevant_ids: _types.RelevantIds,
+    relevant_labels: _types.RelevantIds | None = None,
+    *,
+    item_mask: Shaped[ArrayLike, "..."] | None = None,
+    exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
+    k: _types.Cutoffs = None,
+    list_weights: _types.PerListInput | None = None,
+    items_axis: _types.AxisNames | None = None,
+    ties: _types.Ties | None = None,
+    key: _types.Key | None = None,
+    columns: _types.Columns | None = None,
+) -> Ranking:
+    """Ranks few relevant items of each list among all scores, without a sort.
+
+    With k=None each relevant item's place is counted: how many items score higher, and
+    how many the same. That reads the scores once for each, and is exact for every
+    metric at every cutoff and without one. With in-batch negatives, where query i is to
+    find item i, `rank_scores(scores, jnp.arange(n)[:, None])` is all there is to it.
+
+    Args:
+        scores: `[*lists, items]`, as for `rank`; an item's index is its id.
+        relevant_ids: As for `rank_catalog`, as are the rest.
+        relevant_labels: The same shape, or None for 1.
+        item_mask: `[items]` or `[*lists, items]` bool, items that exist.
+        exclude_ids: `[*lists, excluded]` integers, items that leave the list.
+        k: None to count; or how deep to rank by a top-k, which is quicker where many
+            items are relevant.
+        list_weights: `[*lists]`, or None for 1. 0 for queries that are padding: without,
+            their lists count as such in which nothing was found.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
+            cut, in equal parts; ids count through all parts.
+        ties: As for `rank`.
+        key: As for `rank`.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+
+    Returns:
+        A `Ranking`. With k=None it has no order, so no `items`.
+
+    Raises:
+        ValueError: if shapes differ, an option has no such value, or scores are sharded
+            by their type outside `jax.shard_map`.
+        TypeError: if ids are not integers, or the mask is not bool.
+
+    >>> from jax_rank_metrics import reciprocal_rank
+    >>> scores = jnp.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.5]])
+    >>> ranking = rank_scores(scores, jnp.arange(2)[:, None])
+    >>> [f"{value:.2f}" for value in reciprocal_rank.of(ranking).values]
+    ['1.00', '0.33']
+    """
+    scores = _inputs.real("scores", scores)
+    if scores.ndim == 0 or scores.shape[-1] == 0:
+        raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
+    _inputs.unsharded("scores", scores, "with items_axis if items are cut")
+    relevant = _inputs.relevant_items(
+        relevant_ids, relevant_labels, columns, "scores", scores
+    )
+    item_mask, per_item = _inputs.boolean("item_mask", item_mask), scores.shape[-1:]
+    if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
+        raise ValueError(
+            f"item_mask has shape {item_mask.shape}, but scores has shape "
+            f"{scores.shape}; pass one per item, {per_item} or {scores.shape}"
+        )
+    # A catalogue of one block, whose items have no embeddings.
+    size = scores.shape[-1]
+    return _rank(
+        Catalog(
+            queries=scores,
+            items=jnp.zeros((size, 0)),
+            relevant=Relevant(*relevant),
+            exclude_ids=exclude_ids,
+            item_mask=item_mask,
+            list_weights=list_weights,
+            key=key,
+            score_fn=_known,
+            block_size=size,
+            depth=k,
+            ties=ties,
+            items_axis=items_axis,
+        )
     )
 
 
-def rank_checked(
-    scored: tuple[Any, Any, Any],
-    relevant_ids: jax.Array,
-    relevant_labels: jax.Array | None,
-    columns: Any,
-    exclude_ids: Any,
-    item_mask: jax.Array | None,
-    list_weights: Any,
-    key: Any,
-    ties: Any,
-    k: Cutoffs,
-    block_size: int,
-    items_axis: Any,
-    score_fn: Any,
-) -> Ranking:
+def _known(scores: jax.Array, items: jax.Array) -> jax.Array:
+    del items
+    return scores
+
+
+def _check_score_fn(catalog: Catalog) -> None:
+    if not callable(catalog.score_fn):
+        raise TypeError(
+            f"score_fn is {catalog.score_fn!r}; pass a function of queries and items"
+        )
+    shape = (catalog.size, *catalog.items.shape[1:])
+    block = jax.ShapeDtypeStruct(shape, catalog.items.dtype)
+    found = jax.eval_shape(catalog.score_fn, catalog.queries, block)
+    expected = (*catalog.relevant.ids.shape[:-1], catalog.size)
+    if getattr(found, "shape", None) != expected:
+        raise ValueError(
+            f"score_fn gives {found} for {catalog.size} items; give scores of shape "
+            f"{expected}"
+        )
+
+
+def _rank(catalog: Catalog) -> Ranking:
     """Checks what catalogues and scores share, and ranks."""
-    depth = _inputs.deepest(_inputs.cutoffs(k))
-    lists = relevant_ids.shape[:-1]
-    if relevant_labels is None:
-        relevant_labels = jnp.ones(relevant_ids.shape, jnp.float32)
-    columns = _inputs.columns(columns, "relevant_ids", relevant_ids.shape)
+    depth = _inputs.deepest(_inputs.cutoffs(catalog.depth))
+    exclude_ids, relevant_ids = catalog.exclude_ids, catalog.relevant.ids
     if exclude_ids is not None:
         exclude_ids = _inputs.ids("exclude_ids", exclude_ids)
         _inputs.same_lists("exclude_ids", exclude_ids, "relevant_ids", relevant_ids)
-    list_weights = _inputs.per_list("list_weights", list_weights, lists)
-    policy, key = _inputs.tie_policy(ties, key)
-    items_axis = _inputs.axis_names("items_axis", items_axis)
-    catalog = Catalog(
-        *scored,
-        relevant_ids,
-        relevant_labels,
-        columns,
-        exclude_ids,
-        item_mask,
-        list_weights,
-        key,
+    ties, key = _inputs.tie_policy(catalog.ties, catalog.key)
+    catalog = dataclasses.replace(
+        catalog,
+        exclude_ids=exclude_ids,
+        list_weights=_inputs.per_list(
+            "list_weights", catalog.list_weights, relevant_ids.shape[:-1]
+        ),
+        key=key,
+        depth=depth,
+        ties=ties,
+        items_axis=_inputs.axis_names("items_axis", catalog.items_axis),
     )
-    options = Options(policy, depth, block_size, items_axis, score_fn)
-    return _rank_blocks(catalog, options)
+    return _rank_blocks(catalog)
 
 
-def _check_score_fn(
-    score_fn: Any, queries: jax.Array, items: jax.Array, lists: Any, size: int
-) -> None:
-    if not callable(score_fn):
-        raise TypeError(
-            f"score_fn is {score_fn!r}; pass a function of queries and items"
-        )
-    block = jax.ShapeDtypeStruct((size, *items.shape[1:]), items.dtype)
-    found = jax.eval_shape(score_fn, queries, block)
-    if getattr(found, "shape", None) != (*lists, size):
-        raise ValueError(
-            f"score_fn gives {found} for {size} items; give scores of shape "
-            f"{(*lists, size)}"
-        )
+@jax.jit
+def _rank_blocks(catalog: Catalog) -> Ranking:
+    lists, total = catalog.relevant.ids.shape[:-1], catalog.total
+    scores = jax.eval_shape(lambda: catalog.scores(0))
+    judged = catalog.relevant.read(catalog.list_weights, scores)
+    seed = seeds(catalog.ties, catalog.key, lists)
+    stream = Stream(catalog, judged, seed, Policy(catalog.ties, scores.dtype))
+    counts = catalog.depth is None
+    held, straddle, seen = stream.counted() if counts else stream.top()
+    exists = judged.exists & seen.exists
+    exists, axis = with_others(exists, seen.length, None if counts else total)
+    pool = judged.only(seen.exists).padded(1)._replace(exists=exists)
+    return Ranking(
+        held=held,
+        pool=Pool(pool, axis),
+        scored=None,
+        straddle=straddle,
+        length=seen.length,
+        known_relevant=None,
+        counts=seen.length > 0,
+        list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),
+        cut=None if counts or catalog.depth >= total else catalog.depth,
+        ties=catalog.ties,
+        grouped=catalog.ties in GROUPED,
+    )

@@ -1,37 +1,29 @@
-"""The checked arguments of `rank`, and what every way to rank them shares."""
+"""The checked arguments of `rank` and its kin, and what they share."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics import _arithmetic, _inputs, _mesh
+from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._ordering.candidates import Policy
-from jax_rank_metrics._ranking import Held, Straddle
 from jax_rank_metrics._types import pytree
 
+# Policies under which formulas are given tie groups, and no definite order.
+GROUPED = (None, "expected")
 
-@pytree()
+
+@pytree("ties", "num_segments", "items_axis")
 class ScoredLists:
-    """Arguments of `rank` that hold arrays, checked."""
+    """Arguments of `rank`, checked; those that hold no arrays are static."""
 
-    labels: jax.Array
+    given: GivenItems
     scores: jax.Array
-    mask: jax.Array | None
-    weights: jax.Array | None
+    list_weights: jax.Array | None  # a scalar is for every list
     key: jax.Array | None
-    list_weights: jax.Array | None
-    retrieved: jax.Array | None
-    columns: Mapping[str, jax.Array]
     segment_ids: jax.Array | None
-
-
-class Options(NamedTuple):
-    """Arguments of `rank` that are static, checked."""
-
     ties: str | None
     num_segments: int | None
     items_axis: Any
@@ -49,50 +41,92 @@ class Depth(NamedTuple):
         return Policy("expected" if self.in_groups and ties is None else ties, dtype)
 
 
-class Found(NamedTuple):
-    """What was worked out of the arguments; the rest of a `Ranking` is these."""
-
-    held: Held | None
-    straddle: Straddle | None
-    length: jax.Array
-    counts: jax.Array
-    list_weights: jax.Array | None
-    seeds: jax.Array | None
-
-
-def read_weights(
-    labels: jax.Array,
-    weights: jax.Array | None,
-    list_weights: jax.Array | None,
-    lists: tuple[int, ...],
-    *others: Any,
-) -> tuple[jax.Array | None, jax.Array | None, jnp.dtype]:
-    """Item weights, list weights and the float dtype of the computation."""
-    dtype = _inputs.float_dtype(labels, weights, list_weights, *others)
-    per_item = weights is not None and weights.ndim == labels.ndim
-    if list_weights is None and not per_item:
-        list_weights = weights
-    if list_weights is not None:
-        list_weights = lax.stop_gradient(list_weights).astype(dtype)
-        list_weights = jnp.broadcast_to(list_weights, lists)
-        list_weights = jnp.where(list_weights > 0, list_weights, 0)
-    return weights if per_item else None, list_weights, dtype
-
-
-def given_items(lists: ScoredLists) -> GivenItems:
-    """The items of the lists."""
-    per_item = lists.weights is not None and lists.weights.ndim == lists.labels.ndim
-    dtype = _inputs.float_dtype(
-        lists.labels, lists.weights, lists.list_weights, lists.scores
+def checked(
+    labels: Any,
+    scores: Any,
+    mask: Any,
+    weights: Any,
+    key: Any,
+    *,
+    ties: Any,
+    list_weights: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    items_axis: Any,
+    retrieved: Any,
+    columns: Any,
+) -> ScoredLists:
+    """Checks the arguments of `rank`."""
+    labels, mask = _inputs.item_arrays("labels", labels, mask)
+    scores = _inputs.real("scores", scores)
+    _inputs.same_shape("scores", scores, "labels", labels.shape)
+    segment_ids, num_segments = _inputs.segments(labels, segment_ids, num_segments)
+    weights, list_weights = _inputs.weights_for(
+        labels, weights, list_weights, num_segments
     )
-    return GivenItems(
-        lists.labels,
-        lists.mask,
-        lists.weights if per_item else None,
-        lists.retrieved,
-        dict(lists.columns),
-        dtype.name,
-    )
+    retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
+    columns = _inputs.columns(columns, "labels", labels.shape)
+    ties, key = _inputs.tie_policy(ties, key)
+    items_axis = _inputs.axis_names("items_axis", items_axis)
+    if items_axis is not None:
+        if segment_ids is not None:
+            raise ValueError(
+                "segment_ids and items_axis are both given; pass one, packed lists stay "
+                "whole on a device"
+            )
+        if _mesh.is_cut(scores):
+            raise ValueError(
+                f"items_axis is {items_axis!r}, but the type of scores says already how "
+                "they are sharded; leave items_axis out, or call inside jax.shard_map "
+                "over it"
+            )
+    dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
+    given = GivenItems(labels, dtype, mask, weights, retrieved, columns)
+    arrays = (given, scores, list_weights, key, segment_ids)
+    return ScoredLists(*arrays, ties, num_segments, items_axis)
+
+
+class Relevant(NamedTuple):
+    """Relevant items that are known by id, checked."""
+
+    ids: jax.Array  # [*lists, relevant]
+    labels: jax.Array | None
+    columns: dict[str, jax.Array]
+
+    def read(self, *others: Any) -> ItemArrays:
+        """The items, in the dtype of values that the dtypes of all arrays ask for."""
+        dtype = _inputs.float_dtype(self.labels, *others).name
+        labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
+        given = GivenItems(labels, dtype, self.ids >= 0, columns=self.columns)
+        return given.read()
+
+    def among(self, ids: jax.Array, items: ItemArrays) -> tuple[ItemArrays, jax.Array]:
+        """Items `[*lists, ids]` known by id: label 0 where not relevant, or repeated.
+
+        Also says which are found among the relevant ones, which are `items` as read. An
+        id below 0 is none.
+        """
+        relevant_ids, number = self.ids, self.ids.shape[-1]
+        if ids.dtype != relevant_ids.dtype:
+            ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
+        same = ids[..., :, None] == relevant_ids[..., None, :]
+        same = same & items.exists[..., None, :] & (ids >= 0)[..., :, None]
+        place = lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
+        none = ids.shape[-1]
+        first = jnp.where(same, place, none).min(-2, keepdims=True, initial=none)
+        which = jnp.where(place == first, _arithmetic.iota(same), number)
+        which = jnp.min(which, axis=-1, initial=number)
+        return items.padded(1).at(which), which < number
+
+
+def clean_weights(
+    list_weights: jax.Array | None, lists: tuple[int, ...], dtype: jnp.dtype | str
+) -> jax.Array | None:
+    """One weight of the dtype of values for every list, 0 where it is not above 0."""
+    if list_weights is None:
+        return None
+    list_weights = lax.stop_gradient(list_weights).astype(dtype)
+    return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
 
 
 def seeds(ties: str | None, key: jax.Array | None, lists: tuple[int, ...]) -> Any:

@@ -12,19 +12,18 @@ from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.packed import order_packed
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
 from jax_rank_metrics._sources.lists import (
+    GROUPED,
     Depth,
-    Options,
     ScoredLists,
-    given_items,
-    read_weights,
+    clean_weights,
     seeds,
 )
 
 
-def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
+def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
     """Ranks packed lists, always to their end."""
-    assert lists.segment_ids is not None and options.num_segments is not None
-    number, ids = options.num_segments, lists.segment_ids
+    given, ids, number = lists.given, lists.segment_ids, lists.num_segments
+    assert ids is not None and number is not None
     _inputs.unsharded("segment_ids", ids, "with lists that are whole on a device")
     _inputs.unsharded("scores", lists.scores, "with lists that are whole on a device")
     rows = ids.shape[:-1]
@@ -34,18 +33,12 @@ def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
     ids = jnp.where(valid, ids, 0).astype(jnp.int32) + first.reshape(*rows, 1)
     ids = jnp.where(valid, ids, math.prod(shape))
 
-    given = given_items(lists)
     mask = valid if given.mask is None else valid & given.mask
-    axes = len(rows) + 1
     flat, scores, ids = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[axes:]),
+        lambda x: x.reshape(-1, *x.shape[len(shape) :]),
         (dataclasses.replace(given, mask=mask), lists.scores, ids),
     )
-    of_lists = lists.list_weights
-    if of_lists is None and given.weights is None:
-        of_lists = lists.weights
-    _, list_weights, _ = read_weights(lists.labels, None, of_lists, shape, lists.scores)
-    seed, ties = seeds(options.ties, lists.key, ()), options.ties
+    seed, ties = seeds(lists.ties, lists.key, ()), lists.ties
     axis = Packed.of(ids, shape)
     held, scored, pool = None, Scored(scores, seed, ties, None), Pool(flat, axis)
     ranked = flat.retrieved_items()
@@ -58,7 +51,7 @@ def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
         in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, in_row, -1)
         held = Held(ranked, axis, index, best.keys, None, None, scores.shape[0])
-        items = ranked if lists.retrieved is None else flat.at(places).read()
+        items = ranked if given.retrieved is None else flat.at(places).read()
         pool = Pool(items, axis)
     return Ranking(
         held=held,
@@ -68,8 +61,8 @@ def rank_packed(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
         length=axis.sum(ranked.exists),
         known_relevant=None,
         counts=axis.sum(pool.items.read().exists) > 0,
-        list_weights=list_weights,
+        list_weights=clean_weights(lists.list_weights, shape, given.dtype),
         cut=None,
         ties=ties,
-        grouped=ties in (None, "expected"),
+        grouped=ties in GROUPED,
     )

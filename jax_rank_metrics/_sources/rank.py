@@ -1,175 +1,82 @@
 """`jrm.rank`: its arguments, and where they lead."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
 import jax
-from jax import lax
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import (
     Depth,
-    Found,
-    Options,
     ScoredLists,
-    given_items,
-    read_weights,
+    checked,
+    clean_weights,
     seeds,
 )
 from jax_rank_metrics._sources.packed import rank_packed
-from jax_rank_metrics._sources.rows import order_rows, ranking_of_rows
-from jax_rank_metrics._types import (
-    AxisNames,
-    Columns,
-    Cutoffs,
-    Key,
-    Labels,
-    ListWeights,
-    Mask,
-    Scores,
-    Ties,
-    Weights,
-)
+from jax_rank_metrics._sources.rows import rank_rows
 
 R = TypeVar("R")
 
 
-def checked(
-    labels: Any,
-    scores: Any,
-    mask: Any,
-    weights: Any,
-    key: Any,
-    *,
-    ties: Any,
-    list_weights: Any,
-    segment_ids: Any,
-    num_segments: Any,
-    items_axis: Any,
-    retrieved: Any,
-    columns: Any,
-) -> tuple[ScoredLists, Options]:
-    """Checks the arguments of `rank`."""
-    labels, mask = _inputs.item_arrays("labels", labels, mask)
-    scores = _inputs.real("scores", scores)
-    _inputs.same_shape("scores", scores, "labels", labels.shape)
-    segment_ids, num_segments = _inputs.segments(labels, segment_ids, num_segments)
-    packed = segment_ids is not None
-    weights = _inputs.weights_for(labels, weights, packed=packed)
-    lists = labels.shape[:-1] + ((num_segments,) if packed else ())
-    list_weights = _inputs.per_list("list_weights", list_weights, lists)
-    if retrieved is not None:
-        retrieved = _inputs.boolean("retrieved", retrieved)
-        _inputs.same_shape("retrieved", retrieved, "labels", labels.shape)
-    columns = _inputs.columns(columns, "labels", labels.shape)
-    ties, key = _inputs.tie_policy(ties, key)
-    items_axis = _inputs.axis_names("items_axis", items_axis)
-    if items_axis is not None:
-        if packed:
-            raise ValueError(
-                "segment_ids and items_axis are both given; pass one, packed lists stay "
-                "whole on a device"
-            )
-        if _mesh.is_cut(scores):
-            raise ValueError(
-                f"items_axis is {items_axis!r}, but the type of scores says already how "
-                "they are sharded; leave items_axis out, or call inside jax.shard_map "
-                "over it"
-            )
-    arrays = (labels, scores, mask, weights, key, list_weights, retrieved, columns)
-    lists = ScoredLists(*arrays, segment_ids)
-    return lists, Options(ties, num_segments, items_axis)
-
-
-def read_lists(
-    lists: ScoredLists, options: Options, depth: Depth, then: Callable[[Ranking], R]
-) -> R:
+def read_lists(lists: ScoredLists, depth: Depth, then: Callable[[Ranking], R]) -> R:
     """`then(ranking)`, device by device where the lists are sharded by their type.
 
     `then` gives a pytree of arrays `[*lists, …]`.
     """
     if lists.segment_ids is not None:
-        return then(rank_packed(lists, options, depth))
+        return then(rank_packed(lists, depth))
 
     def local(items_axis: Any, per_item: Any, per_list: Any) -> R:
         (given, scores), (list_weights, seed) = per_item, per_list
-        items_axis = options.items_axis if items_axis is None else items_axis
-        found = order_rows(
-            given, scores, list_weights, seed, options.ties, depth, items_axis
-        )
-        size = _size(scores, items_axis)
+        items_axis, ties = items_axis or lists.items_axis, lists.ties
         return then(
-            ranking_of_rows(found, given, scores, options.ties, depth, items_axis, size)
+            rank_rows(given, scores, list_weights, seed, ties, items_axis, depth)
         )
 
-    return _mesh.on_each_device(local, lists.scores, *_rows_of(lists, options))
-
-
-def _rows_of(lists: ScoredLists, options: Options) -> tuple[int, Any, Any]:
-    """Axes of lists, what is per item, and what is per list."""
-    shape = lists.labels.shape[:-1]
-    _, list_weights, _ = read_weights(
-        lists.labels, lists.weights, lists.list_weights, shape, lists.scores
+    shape, per_item = lists.scores.shape[:-1], (lists.given, lists.scores)
+    per_list = (
+        clean_weights(lists.list_weights, shape, lists.given.dtype),
+        seeds(lists.ties, lists.key, shape),
     )
-    seed = seeds(options.ties, lists.key, shape)
-    return len(shape), (given_items(lists), lists.scores), (list_weights, seed)
+    return _mesh.on_each_device(local, lists.scores, len(shape), per_item, per_list)
 
 
-def _size(scores: jax.Array, items_axis: Any) -> int:
-    size = scores.shape[-1]
-    return size if items_axis is None else size * lax.axis_size(items_axis)
+@partial(jax.jit, static_argnums=1)
+def _ranked(lists: ScoredLists, depth: Depth) -> Ranking:
+    """The ranking, but for what was passed: that may hold NaN, and stays outside."""
+    return read_lists(lists, depth, lambda found: _with_passed(found, None, None))
 
 
-@partial(jax.jit, static_argnums=(1, 2))
-def _found(lists: ScoredLists, options: Options, depth: Depth) -> Found:
-    def local(items_axis: Any, per_item: Any, per_list: Any) -> Found:
-        (given, scores), (list_weights, seed) = per_item, per_list
-        items_axis = options.items_axis if items_axis is None else items_axis
-        return order_rows(
-            given, scores, list_weights, seed, options.ties, depth, items_axis
-        )
-
-    return _mesh.on_each_device(local, lists.scores, *_rows_of(lists, options))
-
-
-_rank_packed = jax.jit(rank_packed, static_argnums=(1, 2))
-
-
-def rank_lists(lists: ScoredLists, options: Options, depth: Depth) -> Ranking:
-    """`rank` without its checks."""
-    if lists.segment_ids is not None:
-        return _rank_packed(lists, options, depth)
-    # What was passed is not handed through a compiled function: it may hold NaN.
-    found = _found(lists, options, depth)
-    over_items = _mesh.spec_of(lists.scores)[-1] or None
-    return ranking_of_rows(
-        found,
-        _mesh.lying_like(given_items(lists), lists.scores),
-        lists.scores,
-        options.ties,
-        depth,
-        options.items_axis or over_items,
-        _size(lists.scores, options.items_axis),
+def _with_passed(ranking: Ranking, given: Any, scores: Any) -> Ranking:
+    """The ranking with its pool as it was passed; that of packed lists was sorted."""
+    if ranking.pool is None or ranking.scored is None:
+        return ranking
+    return dataclasses.replace(
+        ranking,
+        pool=dataclasses.replace(ranking.pool, items=given),
+        scored=dataclasses.replace(ranking.scored, scores=scores),
     )
 
 
 def rank(
-    labels: Labels,
-    scores: Scores,
-    mask: Mask | None = None,
-    weights: Weights | None = None,
-    key: Key | None = None,
+    labels: _types.Labels,
+    scores: _types.Scores,
+    mask: _types.Mask | None = None,
+    weights: _types.Weights | None = None,
+    key: _types.Key | None = None,
     *,
-    k: Cutoffs = None,
-    ties: Ties | None = None,
-    list_weights: ListWeights | None = None,
-    segment_ids: Scores | None = None,
+    k: _types.Cutoffs = None,
+    ties: _types.Ties | None = None,
+    list_weights: _types.ListWeights | None = None,
+    segment_ids: _types.Scores | None = None,
     num_segments: int | None = None,
-    items_axis: AxisNames | None = None,
-    retrieved: Mask | None = None,
-    columns: Columns | None = None,
+    items_axis: _types.AxisNames | None = None,
+    retrieved: _types.Mask | None = None,
+    columns: _types.Columns | None = None,
 ) -> Ranking:
     """Ranks every list once; any number of metrics can then read the ranking.
 
@@ -252,7 +159,7 @@ def rank(
         efficiently in the presence of tied scores, ECIR 2008.
     """
     depth = Depth(_inputs.deepest(_inputs.cutoffs(k)))
-    lists, options = checked(
+    lists = checked(
         labels,
         scores,
         mask,
@@ -266,4 +173,5 @@ def rank(
         retrieved=retrieved,
         columns=columns,
     )
-    return rank_lists(lists, options, depth)
+    given = _mesh.lying_like(lists.given, lists.scores)
+    return _with_passed(_ranked(lists, depth), given, lists.scores)

@@ -1,37 +1,27 @@
-"""`jrm.rank_retrieved`: rankings that a system returned already."""
-
-from typing import Any
+"""`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import Held, Pool, Ranking
-from jax_rank_metrics._sources.lists import read_weights
-from jax_rank_metrics._types import (
-    Columns,
-    Labels,
-    Mask,
-    PerListInput,
-    Weights,
-)
-from jax_rank_metrics._types import Pool as PoolInput
+from jax_rank_metrics._sources.lists import Relevant, clean_weights
 
 
 def rank_retrieved(
-    labels: Labels,
-    mask: Mask | None = None,
-    weights: Weights | None = None,
+    labels: _types.Labels,
+    mask: _types.Mask | None = None,
+    weights: _types.Weights | None = None,
     *,
-    pool_labels: PoolInput | None = None,
-    pool_mask: PoolInput | None = None,
-    pool_weights: PoolInput | None = None,
-    num_relevant: PerListInput | None = None,
-    list_weights: PerListInput | None = None,
-    columns: Columns | None = None,
-    pool_columns: Columns | None = None,
+    pool_labels: _types.Pool | None = None,
+    pool_mask: _types.Pool | None = None,
+    pool_weights: _types.Pool | None = None,
+    num_relevant: _types.PerListInput | None = None,
+    list_weights: _types.PerListInput | None = None,
+    columns: _types.Columns | None = None,
+    pool_columns: _types.Columns | None = None,
 ) -> Ranking:
     """Takes lists that a system returned already in rank order; nothing is sorted.
 
@@ -68,88 +58,134 @@ def rank_retrieved(
     ['0.50', '0.50', '0.75']
     """
     labels, mask = _inputs.item_arrays("labels", labels, mask)
-    weights = _inputs.weights_for(labels, weights)
-    shape = labels.shape[:-1]
-    list_weights = _inputs.per_list("list_weights", list_weights, shape)
-    num_relevant = _inputs.whole_numbers("num_relevant", num_relevant, shape)
-    per_item = weights is not None and weights.ndim == labels.ndim
+    weights, list_weights = _inputs.weights_for(labels, weights, list_weights)
+    num_relevant = _inputs.whole_numbers(
+        "num_relevant", num_relevant, labels.shape[:-1]
+    )
+    columns = _inputs.columns(columns, "labels", labels.shape)
+    per_item, pool = weights is not None, None
+    if per_item and num_relevant is not None:
+        raise ValueError(
+            "weights weighs items, but num_relevant tells nothing of the weights in the "
+            "pool; pass pool_labels and pool_weights"
+        )
     if pool_labels is None:
-        for name, value in (("pool_mask", pool_mask), ("pool_weights", pool_weights)):
+        of_pool = {
+            "pool_mask": pool_mask,
+            "pool_weights": pool_weights,
+            "pool_columns": pool_columns,
+        }
+        for name, value in of_pool.items():
             if value is not None:
                 raise ValueError(f"{name} is given but pool_labels is None; pass both")
+        dtype = _inputs.float_dtype(labels, weights, list_weights).name
     else:
         if num_relevant is not None:
             raise ValueError("pool_labels and num_relevant are both given; pass one")
         pool_labels, pool_mask = _inputs.item_arrays(
             "pool_labels", pool_labels, pool_mask
         )
+        of = ("pool_labels", pool_labels.shape)
         _inputs.same_lists("pool_labels", pool_labels, "labels", labels)
         if pool_weights is not None:
             pool_weights = _inputs.real("pool_weights", pool_weights)
-            _inputs.same_shape(
-                "pool_weights", pool_weights, "pool_labels", pool_labels.shape
-            )
+            _inputs.same_shape("pool_weights", pool_weights, *of)
         if per_item != (pool_weights is not None):
             raise ValueError(
                 f"weights {'weighs' if per_item else 'does not weigh'} items, but "
                 f"pool_weights is {'None' if per_item else 'given'}; pass both per item "
                 "or neither"
             )
-    if per_item and num_relevant is not None:
-        raise ValueError(
-            "weights weighs items, but num_relevant tells nothing of the weights in the "
-            "pool; pass pool_labels and pool_weights"
-        )
-    columns = _inputs.columns(columns, "labels", labels.shape)
-    if pool_labels is None:
-        if pool_columns is not None:
-            raise ValueError("pool_columns is given but pool_labels is None; pass both")
-        pool_columns = {}
-    else:
-        pool_columns = _inputs.columns(
-            pool_columns, "pool_labels", pool_labels.shape, "pool_columns"
-        )
+        pool_columns = _inputs.columns(pool_columns, *of, "pool_columns")
         if set(columns) != set(pool_columns):
             raise ValueError(
                 f"columns are {sorted(columns)}, but pool_columns are "
                 f"{sorted(pool_columns)}; pass the same names to both"
             )
-    return _rank_retrieved(
-        (labels, mask, weights, columns),
-        (pool_labels, pool_mask, pool_weights, pool_columns),
-        num_relevant,
-        list_weights,
-    )
+        arrays = (labels, weights, list_weights, pool_labels, pool_weights)
+        dtype = _inputs.float_dtype(*arrays).name
+        pool = GivenItems(
+            pool_labels, dtype, pool_mask, pool_weights, None, pool_columns
+        )
+    ranked = GivenItems(labels, dtype, mask, weights, None, columns)
+    return _rank_retrieved(ranked, pool, num_relevant, list_weights)
 
 
 @jax.jit
 def _rank_retrieved(
-    retrieved: tuple, pool: tuple, num_relevant: jax.Array | None, list_weights: Any
+    given: GivenItems,
+    pool: GivenItems | None,
+    num_relevant: jax.Array | None,
+    list_weights: jax.Array | None,
 ) -> Ranking:
-    (labels, mask, weights, columns), (pool_labels, *_) = retrieved, pool
-    weights, list_weights, dtype = read_weights(
-        labels, weights, list_weights, labels.shape[:-1], pool_labels, pool[2]
+    every = None if pool is None else pool.read()
+    return whole(given.read(), every, num_relevant, list_weights)
+
+
+def rank_ids(
+    retrieved_ids: _types.RetrievedIds,
+    relevant_ids: _types.RelevantIds,
+    relevant_labels: _types.RelevantIds | None = None,
+    *,
+    list_weights: _types.PerListInput | None = None,
+    columns: _types.Columns | None = None,
+) -> Ranking:
+    """Takes the ids that a system returned in rank order, and those of relevant items.
+
+    Args:
+        retrieved_ids: `[*lists, retrieved]` integers. An id below 0 is padding and
+            leaves the ranking, so that later ones move up. A repeated id counts at its
+            first place; later it is not relevant, and keeps its rank.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; below 0 is
+            padding.
+        relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
+            all. What is retrieved and not among the relevant ids has the label 0.
+        list_weights: `[*lists]`, or None.
+        columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
+            have 0 or False there. List judged non-relevant ids with the label 0.
+
+    Returns:
+        A `Ranking`, whole and of a definite order, as from `rank_retrieved`. Its pool is
+        every relevant and every retrieved item, and its `items` are ids.
+
+    Raises:
+        ValueError: if leading axes or shapes differ, or if ids do not fit the integers
+            of JAX.
+        TypeError: if ids are not integers.
+
+    >>> from jax_rank_metrics import recall
+    >>> found = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
+    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
+    ['0.50', '0.50', '0.75']
+    """
+    retrieved_ids = _inputs.ids("retrieved_ids", retrieved_ids)
+    relevant = Relevant(
+        *_inputs.relevant_items(
+            relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
+        )
     )
-    ranked = GivenItems(labels, mask, weights, None, columns, dtype.name).read()
-    every, judged = None, None
-    if pool_labels is not None:
-        pool_labels, pool_mask, pool_weights, columns = pool
-        every = GivenItems(
-            pool_labels, pool_mask, pool_weights, None, columns, dtype.name
-        ).read()
-    elif num_relevant is not None:
-        num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
-        judged = Rows().sum(ranked.exists) + num_relevant
-    else:
-        every = ranked
-    return whole(ranked, every, num_relevant, judged, list_weights)
+    lists = retrieved_ids.shape[:-1]
+    list_weights = _inputs.per_list("list_weights", list_weights, lists)
+    return _rank_ids(retrieved_ids, relevant, list_weights)
+
+
+@jax.jit
+def _rank_ids(
+    retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
+) -> Ranking:
+    items = relevant.read(list_weights)
+    found, hit = relevant.among(retrieved_ids, items)
+    exists = retrieved_ids >= 0
+    unlisted = jnp.concatenate([items.exists, exists & ~hit], axis=-1)
+    pool = items.padded(exists.shape[-1])._replace(exists=unlisted)
+    ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
+    return whole(found._replace(exists=exists), pool, None, list_weights, ids)
 
 
 def whole(
     ranked: ItemArrays,
     pool: ItemArrays | None,
     num_relevant: jax.Array | None,
-    judged: jax.Array | None,
     list_weights: jax.Array | None,
     index: jax.Array | None = None,
 ) -> Ranking:
@@ -157,27 +193,31 @@ def whole(
 
     Args:
         ranked: In rank order, with gaps where no item exists.
-        pool: Every judged item; None where only `num_relevant` is known.
-        num_relevant: `[*lists]` int32, or None to count them.
-        judged: `[*lists]` int32, how many items there are; None to count them.
-        list_weights: `[*lists]`, or None.
+        pool: Every judged item; None if that is what was retrieved.
+        num_relevant: `[*lists]` of any dtype, how many relevant items there are where
+            only that is known of the pool; or None.
+        list_weights: `[*lists]` as passed, or None.
         index: `[*lists, retrieved]` int32, which items these are; None for the places.
     """
     exists = ranked.exists
+    length = Rows().sum(exists)
     above = Rows().running_count(exists) - exists.astype(jnp.int32)
-    if judged is None:
-        assert pool is not None
+    if num_relevant is None:
+        pool = ranked if pool is None else pool
         judged = Rows().sum(pool.exists)
+    else:
+        num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
+        judged = length + num_relevant
     index = _mesh.where_it_lies(_moved_up, (index, exists, above), judged)
     return Ranking(
         held=Held(ranked, Rows(), index, None, above, None, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
         scored=None,
         straddle=None,
-        length=Rows().sum(exists),
+        length=length,
         known_relevant=num_relevant,
         counts=judged > 0,
-        list_weights=list_weights,
+        list_weights=clean_weights(list_weights, length.shape, ranked.labels.dtype),
         cut=None,
         ties="none",
         grouped=False,

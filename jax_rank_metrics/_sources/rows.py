@@ -13,23 +13,24 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.order import order
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
-from jax_rank_metrics._sources.lists import Depth, Found
+from jax_rank_metrics._sources.lists import GROUPED, Depth
 
 
-def order_rows(
+def rank_rows(
     given: GivenItems,
     scores: jax.Array,
     list_weights: jax.Array | None,
     seeds: jax.Array | None,
     ties: str | None,
-    depth: Depth,
     items_axis: Any,
-) -> Found:
-    """What is worked out of rows, on the device that has them."""
+    depth: Depth,
+) -> Ranking:
+    """Ranks rows, on the device that has them."""
     axis, size, start = Rows(), scores.shape[-1], 0
     if items_axis is not None:
         axis, start = Sharded(items_axis), lax.axis_index(items_axis) * size
         size = size * lax.axis_size(items_axis)
+    cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
     held = straddle = length = None
     if depth.ordered:
         if depth.ranks is None and items_axis is not None:
@@ -37,10 +38,9 @@ def order_rows(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
                 "that deep, or gather labels, scores, mask and weights first"
             )
-        cut = depth.ranks if _is_cut(depth, size) else None
-        policy = depth.policy(ties, scores.dtype)
         everything = Given(scores, given, start, seeds)
         ranks = size if items_axis is not None and cut is None else cut
+        policy = depth.policy(ties, scores.dtype)
         best, straddles = order(everything, policy, ranks, items_axis)
         index = jnp.where(best.items.exists, best.ids, -1)
         held = Held(best.items, Rows(), index, best.keys, None, None, size)
@@ -49,40 +49,21 @@ def order_rows(
             straddle = Straddle(straddles, None, axis)
         length = _arithmetic.count(held.items.exists)
     # What the ranks tell is not counted over the pool again.
+    number = length
     if length is None or given.retrieved is not None:
         number = axis.sum(given.read().exists)
         length = number if length is None else length
-    else:
-        number = length
-    return Found(held, straddle, length, number > 0, list_weights, seeds)
-
-
-def ranking_of_rows(
-    found: Found,
-    given: GivenItems,
-    scores: jax.Array,
-    ties: str | None,
-    depth: Depth,
-    items_axis: Any,
-    size: int,
-) -> Ranking:
-    """The ranking of rows of `size` items, with what was found of them."""
-    axis = Rows() if items_axis is None else Sharded(items_axis)
-    cut = depth.ranks if _is_cut(depth, size) else None
+    assert number is not None
     return Ranking(
-        held=found.held,
+        held=held,
         pool=Pool(given, axis),
-        scored=Scored(scores, found.seeds, ties, items_axis),
-        straddle=found.straddle,
-        length=found.length,
+        scored=Scored(scores, seeds, ties, items_axis),
+        straddle=straddle,
+        length=length,
         known_relevant=None,
-        counts=found.counts,
-        list_weights=found.list_weights,
+        counts=number > 0,
+        list_weights=list_weights,
         cut=cut,
         ties=ties,
-        grouped=ties in (None, "expected"),
+        grouped=ties in GROUPED,
     )
-
-
-def _is_cut(depth: Depth, size: int) -> bool:
-    return depth.ranks is not None and depth.ranks < size
