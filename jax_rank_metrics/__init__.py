@@ -29,6 +29,7 @@ it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_for
 from importlib.metadata import version as _version
 
 from jax_rank_metrics import compat as compat
+from jax_rank_metrics import plots as plots
 from jax_rank_metrics._calls.evaluate import empty as empty
 from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
@@ -56,6 +57,7 @@ from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
+from jax_rank_metrics._results.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.rank import rank as rank

@@ -242,31 +242,6 @@ def train_with_progress(
         return train(params, images, steps, key, report)
 
 
-def mean_and_interval(state: jrm.Mean) -> str:
-    """The mean and its 95 % confidence interval, as text."""
-    low, high = state.confidence_interval(0.95)
-    return f"{state.compute():.3f} ({low:.3f}–{high:.3f})"
-
-
-def make_table(baseline: States, trained: States) -> Any:
-    """A table of two models, one row per metric."""
-    from rich.table import Table
-
-    table = Table(title="Held-out queries: mean and 95 % interval")
-    table.add_column("metric")
-    for name in ("raw pixels", "trained", "lists", "undefined"):
-        table.add_column(name, justify="right")
-    for name in METRICS:
-        table.add_row(
-            name,
-            mean_and_interval(baseline[name]),
-            mean_and_interval(trained[name]),
-            str(trained[name].lists),
-            str(trained[name].undefined),
-        )
-    return table
-
-
 def run(steps: int, seed: int) -> None:
     """Trains, measures before and after, and prints both."""
     from rich.console import Console
@@ -278,10 +253,11 @@ def run(steps: int, seed: int) -> None:
     params = train_with_progress(console, params, images, steps, train_key)
     baseline = evaluate(unit_length(held_out.pixels), held_out.digits)
     trained = evaluate(embed(params, held_out.pixels), held_out.digits)
-    console.print(make_table(baseline, trained))
+    print("\nHeld-out queries")
+    print(jrm.table({"raw pixels": baseline, "trained": trained}, rows="metrics"))
     seconds = time.perf_counter() - start
-    console.print(
-        f"{len(images.digits)} images to train on, {HELD_OUT} held out; "
+    print(
+        f"\n{len(images.digits)} images to train on, {HELD_OUT} held out; "
         f"{jax.device_count()} device(s), {seconds:.1f} s in all"
     )
 
@@ -292,6 +268,7 @@ def main() -> None:
         import optax  # noqa: F401
         import rich  # noqa: F401
         import sklearn  # noqa: F401
+        import tabulate  # noqa: F401
         import typer
     except ModuleNotFoundError as missing:
         sys.exit(

@@ -41,6 +41,8 @@ LAYERS = [
     "_calls.metric",
     "_formulas",
     "_calls",
+    "_results",
+    "plots",
     "compat",
     "__init__",
     "demo",
@@ -118,7 +120,7 @@ def test_public_names():
     promised = {
         *("rank rank_retrieved rank_ids rank_catalog rank_scores").split(),
         *("measure mean evaluate metric positions Place Items").split(),
-        *("merge reduce compute empty").split(),
+        *("merge reduce compute empty table plots").split(),
         *("all_reduce check pack pad_lists compat Mean PerList Ranking Metric").split(),
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
         *("reciprocal_rank r_precision").split(),
@@ -141,6 +143,9 @@ def public_functions():
                 if not method.startswith("_") and callable(function):
                     yield f"{name}.{method}", function
     yield "keras_rs_list_weights", jrm.compat.keras_rs_list_weights
+    for name, value in vars(jrm.plots).items():
+        if inspect.isfunction(value):
+            yield f"plots.{name}", value
 
 
 @pytest.mark.parametrize("name", list(METRICS))

@@ -80,8 +80,9 @@ def digit(key: jax.Array, dtype: Any) -> jax.Array:
 def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
     """What parts items of equal digits: finite, −inf, NaN or none, and then a break."""
     least, infinity = jnp.iinfo(key.dtype).min, 0x7F800000
-    below = (least, least + 1, -infinity)
-    kind = sum([(key > bound).astype(jnp.int32) for bound in below])
+    kind = (key > least).astype(jnp.int32)
+    for bound in (least + 1, -infinity):
+        kind = kind + (key > bound).astype(jnp.int32)
     if tie_breaks:
         (hashed,) = tie_breaks
         kind = (kind << BREAK_BITS) | hashed

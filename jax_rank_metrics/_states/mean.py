@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jax.scipy.special import ndtri
 
-from jax_rank_metrics._states import moments
+from jax_rank_metrics._states import moments, show
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import Pair, canonical, merge_two, reduce_axis
 from jax_rank_metrics._types import Number, pytree
@@ -41,12 +41,19 @@ class Mean:
     >>> low, high = state.confidence_interval(0.95)
     >>> f"{state.compute():.3f} ± {state.std_error():.3f}, {low:.2f} to {high:.2f}"
     '0.667 ± 0.333, 0.01 to 1.32'
-    >>> f"{state.merge(state).compute():.3f} of {state.merge(state).lists} lists"
-    '0.667 of 6 lists'
+    >>> state.merge(state)
+    Mean(0.667 ± 0.211, 6 lists, 0 undefined)
+    >>> float(state.merge(state)) > 0.66, f"{state:.2f}"
+    (True, '0.67')
     """
 
     sums: Pair
     counts: jax.Array
+
+    __repr__ = show.mean_repr
+    __float__ = show.mean_float
+    __format__ = show.mean_format
+    _repr_html_ = show.mean_html
 
     @property
     def sum_wv(self) -> Pair:

@@ -107,7 +107,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
     return _in_order(states, reduce_axis(slots))
 
 
-def compute(states: Any, *, flat: bool = False) -> Any:
+def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     """The mean of every state in a pytree.
 
     Args:
@@ -116,21 +116,41 @@ def compute(states: Any, *, flat: bool = False) -> Any:
             "recall@1" and "recall@5". The cutoffs are read off the names, since a state
             does not know its own: under a key like "mine", or one with another number
             of cutoffs after the @, they are "mine[0]" and so on.
+        host: Give Python floats, and lists of them for several cutoffs, as json and
+            loggers take them. All are fetched from the device at once.
 
     Raises:
         TypeError: if `flat` is asked of anything but a dict of states.
         ValueError: if with `flat` two states have cutoffs of one name.
+
+    >>> states = {"recall@1,5": Mean.empty((2,)), "mrr": Mean.empty()}
+    >>> compute(states, host=True)
+    {'recall@1,5': [0.0, 0.0], 'mrr': 0.0}
+    >>> compute(states, flat=True, host=True)
+    {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
     _only(states, Mean, "states")
-    if flat:
-        return dict(_scalars(states))
+    order: Any = states
     values = jax.tree.map(
         lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, Mean)
     )
-    return _in_order(states, values)
+    if host:
+        values = jax.device_get(values)
+    if flat:
+        values = {one: values[name][place] for one, name, place in cutoffs(states)}
+        order = values
+    if host:
+        values = jax.tree.map(lambda x: x.tolist(), values)
+    return _in_order(order, values)
 
 
-def _scalars(states: Any) -> Iterator[tuple[str, jax.Array]]:
+def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
+    """Of every cutoff in a dict of states: its name, the state's, and its index.
+
+    Raises:
+        TypeError: if it is no dict of states.
+        ValueError: if two cutoffs have one name.
+    """
     if not isinstance(states, dict):
         raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
     whose: dict[str, Any] = {}
@@ -139,9 +159,9 @@ def _scalars(states: Any) -> Iterator[tuple[str, jax.Array]]:
             raise TypeError(
                 f"flat needs a dict of states; {name!r} holds another pytree"
             )
-        value = state.compute()
-        several = value.ndim > jnp.ndim(state.lists)
-        names = cutoff_names(name, value.shape[-1]) if several else [name]
+        shape = jnp.shape(state.sums.high)
+        several = len(shape) > jnp.ndim(state.counts)
+        names = cutoff_names(name, shape[-1]) if several else [name]
         for place, one in enumerate(names):
             if one in whose:
                 raise ValueError(
@@ -149,7 +169,7 @@ def _scalars(states: Any) -> Iterator[tuple[str, jax.Array]]:
                     "them differently, or leave out flat"
                 )
             whose[one] = name
-            yield one, value[..., place] if several else value
+            yield one, name, (..., place) if several else ...
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -166,7 +186,9 @@ def _only(tree: Any, kind: type, name: str) -> None:
 
 def _in_order(like: Any, tree: Any) -> Any:
     # JAX sorts the keys of a dict; readers want their metrics in the order they gave.
-    return {key: tree[key] for key in like} if isinstance(like, dict) else tree
+    if not isinstance(like, dict):
+        return tree
+    return {key: _in_order(like[key], tree[key]) for key in like}
 
 
 def _same_states(first: Any, other: Any) -> None:

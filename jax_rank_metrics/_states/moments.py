@@ -31,9 +31,34 @@ class Moments(NamedTuple):
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]:
-    """What a `Mean` holds, for each of several metrics of the same lists.
+    """What a `Mean` holds, for each of several metrics of the same lists."""
+    lists = metrics[0].weights.shape
+    shapes = [one.values.shape[len(lists) :] for one in metrics]
+    terms, counted = terms_of_metrics(metrics)
+    added = sums(terms, tuple(range(len(lists))))
+    counts = jnp.stack(counted).reshape(len(metrics), 2, -1)
+    counts = jnp.sum(counts, axis=-1, dtype=jnp.int32)
+    found, start = [], 0
+    for shape, count in zip(shapes, counts, strict=True):
+        end = start + math.prod(shape)
+        high, low = (
+            x[:, start:end].reshape(-1, *shape) for x in (added.high, added.low)
+        )
+        found.append((Pair(high, low), count))
+        start = end
+    return found
 
-    Products and sums are those of pairs: most of Σ w²·v² may cancel in an error.
+
+def terms_of_metrics(
+    metrics: Sequence[ValuesOfLists],
+) -> tuple[Moments, list[jax.Array]]:
+    """What is summed over lists.
+
+    Products are pairs as sums are, since most of Σ w²·v² may cancel in an error.
+
+    Returns:
+        The terms, `[*lists, columns]`: a column for each cutoff, metric after metric. And
+        for each metric two bools, `[*lists]`: a list that enters, and one undefined.
     """
     dtype = jax.dtypes.canonicalize_dtype(float)
     lists = metrics[0].weights.shape
@@ -54,18 +79,7 @@ def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]
     terms = Moments(
         Pair.of(w), product(w, w), Pair.of(wv), product(w, wv), product(wv, wv)
     )
-    added = sums(terms, tuple(range(len(lists))))
-    counts = jnp.stack(counted).reshape(len(metrics), 2, -1)
-    counts = jnp.sum(counts, axis=-1, dtype=jnp.int32)
-    found, start = [], 0
-    for shape, count in zip(shapes, counts, strict=True):
-        end = start + math.prod(shape)
-        high, low = (
-            x[:, start:end].reshape(-1, *shape) for x in (added.high, added.low)
-        )
-        found.append((Pair(high, low), count))
-        start = end
-    return found
+    return terms, counted
 
 
 def ratio(x: jax.Array, weight: jax.Array) -> jax.Array:

@@ -1,17 +1,22 @@
 """One value per list, before any mean is taken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._states import mean as _mean
+from jax_rank_metrics._states import moments, show
+from jax_rank_metrics._states.groups import grouped
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import canonical
-from jax_rank_metrics._types import Undefined, pytree
+from jax_rank_metrics._types import PerListInput, Undefined, pytree
 
 
 @pytree()
@@ -23,11 +28,50 @@ class PerList:
         weights: `[*lists]`, what each list counts for in a mean; 0 for a list that does
             not count: one without items, or of a weight that is not above 0.
         defined: `[*lists]` bool, whether the metric has a value there.
+
+    Indices are of lists, never of cutoffs: an integer, a slice, an array of integers or
+    of bools, or a tuple of these. What lies beyond the lists raises IndexError where it
+    is known, and inside `jax.jit` is what JAX makes of it.
+
+    >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
+    ...                 jnp.array([True, True, False]))
+    >>> lists
+    PerList(mean 0.500, 3 lists, 1 undefined)
+    >>> lists[lists.defined]
+    PerList(mean 0.750, 2 lists, 0 undefined)
+    >>> len(lists), [float(one.values) for one in lists]
+    (3, [1.0, 0.5, 0.0])
     """
 
     values: jax.Array
     weights: jax.Array
     defined: jax.Array
+
+    __repr__ = show.per_list_repr
+
+    def __len__(self) -> int:
+        """How long the first axis of the lists is."""
+        if not jnp.ndim(self.weights):
+            raise TypeError("a PerList of a single list has no length")
+        return len(self.weights)
+
+    def __getitem__(self, index: Any) -> "PerList":
+        """The lists at an index."""
+        index = index if isinstance(index, tuple) else (index,)
+        index = tuple(
+            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
+        )
+        if not any(isinstance(i, Tracer) for i in index):
+            # Beyond its end JAX gives the last list; NumPy raises.
+            np.broadcast_to(False, jnp.shape(self.weights))[index]
+        several = jnp.ndim(self.values) > jnp.ndim(self.weights)
+        values = self.values[(*index, slice(None)) if several else index]
+        return PerList(values, self.weights[index], self.defined[index])
+
+    def __iter__(self) -> Iterator["PerList"]:
+        """Along the first axis of the lists."""
+        parts = zip(self.values, self.weights, self.defined, strict=True)
+        return (PerList(*part) for part in parts)
 
     def mean(self, undefined: Undefined = "zero") -> Mean:
         """The weighted mean over all lists, as a state that merges with others.
@@ -47,6 +91,41 @@ class PerList:
         _inputs.option("undefined", undefined, Undefined)
         return _mean_of(canonical(self), undefined)
 
+    def by(
+        self, groups: PerListInput, num_groups: int, undefined: Undefined = "zero"
+    ) -> Mean:
+        """A mean for each group of lists, such as cold and warm users.
+
+        Args:
+            groups: `[*lists]` integers, or bools for two groups. Lists outside
+                0 … num_groups − 1 are in no group.
+            num_groups: How many groups there are; static.
+            undefined: See `mean`.
+
+        Returns:
+            States stacked along a first axis `[num_groups]`. They merge with those of
+            other batches and devices; `reduce` gives the mean of all groups together.
+
+        Raises:
+            TypeError: if groups are no integers, or `num_groups` is no Python int.
+            ValueError: if shapes differ, or lists are sharded by the type of their
+                array: call inside `jax.shard_map`, and `all_reduce` the states.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
+        >>> states.compute().tolist(), states.lists.tolist(), states.reduce()
+        ([1.0, 0.25], [1, 2], Mean(0.500 ± 0.289, 3 lists, 0 undefined))
+        """
+        _inputs.option("undefined", undefined, Undefined)
+        num_groups = _inputs.count("num_groups", num_groups)
+        groups = _inputs.array("groups", groups)
+        if groups.dtype != jnp.bool_:
+            groups = _inputs.integers("groups", groups)
+        _inputs.same_shape("groups", groups, "weights", jnp.shape(self.weights))
+        for name, x in (("groups", groups), ("values", self.values)):
+            _inputs.unsharded(name, x, "and all_reduce the states")
+        return _by(canonical(self), groups, num_groups, undefined)
+
 
 def means_of(lists: Sequence[PerList], undefined: str) -> list[Mean]:
     """`PerList.mean` of several metrics of the same lists, without its checks."""
@@ -65,3 +144,11 @@ def _entering(lists: PerList, undefined: str) -> ValuesOfLists:
 @partial(jax.jit, static_argnums=1)
 def _mean_of(lists: PerList, undefined: str) -> Mean:
     return means_of([lists], undefined)[0]
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _by(lists: PerList, groups: jax.Array, number: int, undefined: str) -> Mean:
+    entering, shape = _entering(lists, undefined), lists.values.shape[groups.ndim :]
+    terms, counted = moments.terms_of_metrics([entering])
+    sums, counts = grouped(terms, counted, groups, number)
+    return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)

@@ -1,0 +1,209 @@
+"""States and lists as a reader sees them, indices, groups, and numbers for json."""
+
+import json
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+ONES, KNOWN = jnp.ones(3), jnp.array([True, True, False])
+LISTS = jrm.PerList(jnp.array([1.0, 0.5, 0.0]), ONES, KNOWN)
+CUTS = jrm.PerList(jnp.array([[1.0, 1.0], [0.0, 0.5], [0.0, 0.0]]), ONES, KNOWN)
+STATE, STATES = LISTS.mean(), CUTS.mean()
+STACKED = LISTS.by(jnp.array([0, 0, 1]), 2)
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (STATE, "Mean(0.500 ± 0.289, 3 lists, 1 undefined)"),
+        (STATES, "Mean([0.333, 0.500] ± [0.333, 0.289], 3 lists, 1 undefined)"),
+        (STACKED, "Mean(stacked [2], float32[2])"),
+        (CUTS.by(jnp.array([0, 0, 1]), 2), "Mean(stacked [2], float32[2, 2])"),
+        (jrm.Mean.empty(), "Mean(0.000 ± inf, 0 lists, 0 undefined)"),
+        (jax.tree.map(np.asarray, STATE), "Mean(0.500 ± 0.289, 3 lists, 1 undefined)"),
+        (LISTS, "PerList(mean 0.500, 3 lists, 1 undefined)"),
+        (CUTS, "PerList([3, 2], mean [0.333, 0.500], 3 lists, 1 undefined)"),
+        (LISTS[0], "PerList(mean 1.000, 1 list, 0 undefined)"),
+        (
+            jrm.PerList(ONES / 3e4, ONES, KNOWN).mean(),
+            "Mean(3.33e-05 ± 0.000, 3 lists, 1 undefined)",
+        ),
+    ],
+    ids=str,
+)
+def test_numbers_are_shown(value, text):
+    assert repr(value).replace("float64", "float32") == text
+
+
+def test_many_cutoffs_are_not():
+    text = repr(jrm.Mean.empty((100,)))
+    assert "…" in text and len(text) < 200
+
+
+def test_where_there_are_no_numbers():
+    """What a trace, a shape, a donation or JAX itself puts in place of arrays."""
+    seen = []
+
+    def see(lists):
+        # A constant has its numbers also inside a trace.
+        seen.extend([repr(lists), repr(lists.mean()), repr(STATE)])
+        return lists.mean()
+
+    jax.jit(see)(CUTS)
+    jax.vmap(see)(CUTS)
+    kind = CUTS.values.dtype
+    assert seen[:2] == [f"PerList(traced, {kind}[3, 2])", f"Mean(traced, {kind}[2])"]
+    assert seen[2] == seen[5] == repr(STATE)
+    assert seen[3] == f"PerList(traced, {kind}[2])"
+    shapes = jax.eval_shape(lambda x: x, (LISTS, STATE))
+    assert repr(shapes) == f"(PerList({kind}[3]), Mean({kind}[]))"
+    gone = jax.tree.map(jnp.array, (LISTS, STATE))
+    for leaf in jax.tree.leaves(gone):
+        leaf.delete()
+    assert repr(gone) == f"(PerList(deleted, {kind}[3]), Mean(deleted, {kind}[]))"
+    assert gone[1]._repr_html_() is None
+    for leaf in (None, object(), "x", True, ..., P("data"), np.zeros(3)):
+        for tree in (LISTS, STATE):
+            other = jax.tree.unflatten(jax.tree.structure(tree), [leaf] * 3)
+            assert repr(leaf) in repr(other)
+    wrong = jax.tree.map(lambda x: x[0], STATE)
+    assert "sums=" in repr(wrong) and wrong._repr_html_() is None
+
+
+def test_one_mean_is_a_float():
+    assert float(STATE) == 0.5 and math.isclose(STATE, 0.5)
+    assert (f"{STATE:.3f}", f"{STATE:8.1e}") == ("0.500", " 5.0e-01")
+    assert f"{STATE}" == str(STATE) == repr(STATE)
+    for state, message in ((STATES, "2 cutoffs"), (STACKED, "stacked along")):
+        with pytest.raises(TypeError, match=message):
+            float(state)
+        with pytest.raises(TypeError, match=message):
+            format(state, ".3f")
+    assert "<b>0.500</b> ± 0.289" in STATE._repr_html_()
+    assert STACKED._repr_html_() is None
+
+
+def test_indices_are_of_lists():
+    wide = jax.tree.map(lambda x: jnp.stack([x, x]), CUTS)
+    some = jnp.array([1, 0, 1]), jnp.array([True, False])
+    for lists in (CUTS[:2], wide):
+        places = np.arange(lists.weights.size).reshape(lists.weights.shape)
+        tuples = [(1, slice(2)), (..., 0), (some[0], 2)] if lists is wide else [(1,)]
+        for index in (-1, slice(1, None), [0, 1], [False, True], *some, *tuples):
+            found = lists[index]
+            for name in ("values", "weights", "defined"):
+                flat = getattr(lists, name)
+                flat = flat.reshape(-1, *flat.shape[places.ndim :])
+                np.testing.assert_array_equal(getattr(found, name), flat[places[index]])
+        assert len(lists) == 2 and len(lists[[]]) == 0
+        for index in (2, -3, (0, 0, 0), [9], jnp.ones((3, 2), bool)):
+            with pytest.raises(IndexError):
+                lists[index]
+        first, second = (one.values.tolist() for one in lists)
+        assert [first, second] == lists.values.tolist()
+    for wrong in (len, iter):
+        with pytest.raises(TypeError):
+            wrong(CUTS[0])
+
+
+def test_indices_inside_a_trace():
+    found = jax.jit(lambda lists, index: lists[index])(CUTS, jnp.array([2, 0]))
+    np.testing.assert_array_equal(found.values, CUTS.values[jnp.array([2, 0])])
+    # A pytree is what it was: no tree function walks along its lists.
+    assert len(jax.tree.leaves(CUTS)) == 3
+    assert jax.tree.structure((CUTS,)).num_nodes == 5
+
+
+@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+def test_groups_are_means_of_their_lists(rng, undefined):
+    values = jnp.asarray(rng.random((50, 60, 2)))
+    weights = jnp.asarray(rng.random((50, 60)) * rng.integers(0, 2, (50, 60)))
+    known = jnp.asarray(rng.random((50, 60)) < 0.8)
+    groups = rng.integers(-2, 5, (50, 60))
+    states = jrm.PerList(values, weights, known).by(groups, 3, undefined)
+    means, errors = states.compute(), states.std_error()
+    assert means.shape == (3, 2)
+    for group in range(3):
+        own = jnp.where(groups == group, weights, 0)
+        state = jrm.PerList(values, own, known).mean(undefined)
+        np.testing.assert_array_equal(states.counts[group], state.counts)
+        np.testing.assert_allclose(means[group], state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(errors[group], state.std_error(), rtol=1e-5)
+    own = jnp.where((groups >= 0) & (groups < 3), weights, 0)
+    whole = jrm.PerList(values, own, known).mean(undefined)
+    np.testing.assert_allclose(states.reduce().compute(), whole.compute(), rtol=1e-6)
+
+
+def test_groups_merge_over_batches_and_devices():
+    groups = jnp.array([1, 0, 1])
+    batches = [one.by(group, 2) for one, group in zip(CUTS, groups, strict=True)]
+    expected = CUTS.by(groups, 2)
+    merged = jrm.merge(jrm.merge(*batches[:2]), batches[2])
+    assert (merged.counts == expected.counts).all()
+    np.testing.assert_allclose(merged.compute(), expected.compute(), rtol=1e-6)
+
+    mesh = jax.make_mesh((3,), ("data",), devices=jax.devices()[:3])
+    lists, groups = jax.device_put((CUTS, groups), jax.NamedSharding(mesh, P("data")))
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
+    def of_all(lists, groups):
+        return jrm.all_reduce(lists.by(groups, 2), "data")
+
+    found = of_all(lists, groups)
+    assert (found.counts == expected.counts).all()
+    np.testing.assert_allclose(found.compute(), expected.compute(), rtol=1e-6)
+
+
+def test_groups_may_be_empty_bools_narrow_or_none():
+    assert LISTS.by(KNOWN, 2).lists.tolist() == [1, 2]
+    assert LISTS.by(np.array([0, 200, 255], np.uint8), 1000).lists[200] == 1
+    assert LISTS.by(np.array([-1, 2, 99]), 2).lists.tolist() == [0, 0]
+    assert LISTS[:0].by(jnp.zeros(0, int), 2).lists.tolist() == [0, 0]
+    assert LISTS[0].by(1, 2).lists.tolist() == [0, 1]
+
+
+def test_sums_of_groups_do_not_drift():
+    """A float alone would lose 5e-4 of the mean, and all of the error."""
+    number = 100_000
+    values = jnp.tile(jnp.array([1000.0, 1000.5]), number // 2)
+    lists = jrm.PerList(values, jnp.ones(number), jnp.ones(number, bool))
+    state = lists.by(jnp.zeros(number, int), 1)
+    np.testing.assert_allclose(state.compute(), [1000.25], rtol=1e-7)
+    np.testing.assert_allclose(state.std_error(), [0.25 / number**0.5], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "groups, number, error, message",
+    [
+        (jnp.zeros(3), 2, TypeError, "groups: dtype is float"),
+        (jnp.zeros(2, int), 2, ValueError, "groups has shape"),
+        (jnp.zeros(3, int), 0, ValueError, "num_groups is 0"),
+        (jnp.zeros(3, int), jnp.array(2), TypeError, "num_groups is a JAX array"),
+    ],
+)
+def test_no_groups(groups, number, error, message):
+    with pytest.raises(error, match=message):
+        LISTS.by(groups, number)
+    with pytest.raises(ValueError, match="undefined is 'none'"):
+        LISTS.by(jnp.zeros(3, int), 2, "none")
+
+
+def test_numbers_for_json():
+    states = {"recall@1,5": STATES, "mrr": STATE}
+    plain = jrm.compute(states, host=True)
+    assert json.loads(json.dumps(plain)) == plain
+    assert list(plain) == ["recall@1,5", "mrr"] and type(plain["mrr"]) is float
+    flat = jrm.compute(states, flat=True, host=True)
+    assert list(flat) == ["recall@1", "recall@5", "mrr"]
+    assert {type(value) for value in flat.values()} == {float}
+    runs = jrm.compute({"b": states, "a": states}, host=True)
+    assert [list(run) for run in runs.values()] == [["recall@1,5", "mrr"]] * 2
+    assert list(runs) == ["b", "a"]
+    assert jrm.compute([STATE, {"x": STACKED}], host=True)[1]["x"] == [0.75, 0.0]
