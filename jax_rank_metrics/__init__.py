@@ -53,6 +53,8 @@ from jax_rank_metrics._gains import log2_discount as log2_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
 from jax_rank_metrics._inputs.check import check as check
+from jax_rank_metrics._inputs.pack import pack as pack
+from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
 from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._ranking import Items as Items

@@ -72,7 +72,7 @@ CASES = {
     "float mask": (TypeError, "mask: dtype is float32; pass mask != 0", lambda: NDCG(Y)),
     "integer mask": (TypeError, "mask: dtype is int32; pass mask != 0", lambda: NDCG(jnp.ones((2, 3), jnp.int32))),
     "masked array": (TypeError, "labels: got a masked NumPy array.*labels.filled(0).*getmaskarray", lambda: jrm.ndcg(np.ma.masked_array([1, 2], [0, 1]), [0.1, 0.2])),
-    "ragged labels": (ValueError, "labels: lists differ in length; pad and mask, or pack with segment_ids", lambda: jrm.ndcg([[1, 0], [1]], [[0.1, 0.2], [0.3]])),
+    "ragged labels": (ValueError, "labels: lists differ in length; pad and mask, as jrm.pad_lists does, or pack with segment_ids", lambda: jrm.ndcg([[1, 0], [1]], [[0.1, 0.2], [0.3]])),
     "ragged ids": (ValueError, "retrieved_ids: lists differ in length; pad with -1", lambda: jrm.rank_ids([[1, 2], [3]], [[1], [2]])),
     "traced lists": (TypeError, "labels: got a list of traced values; pass one array.*jnp.stack(labels)", lambda: jax.jit(lambda a, b: jrm.ndcg([a, a], [b, b]))(1.0, 2.0)),
     "labels with gaps": (TypeError, "labels: got list, which NumPy reads as objects", lambda: jrm.ndcg([1, None], [0.1, 0.2])),

@@ -109,7 +109,7 @@ def test_items_of_packed_lists(rng):
     shuffled = rng.permutation(LISTS * ITEMS)
     flat, own = pack(labels, scores, mask, order=shuffled)
     nowhere = rng.random(flat[0].shape) < 0.1
-    own["segment_ids"] = np.where(nowhere, LISTS + 3, own["segment_ids"])
+    own["segment_ids"] = np.where(nowhere, -3, own["segment_ids"])
     ranking = jrm.rank(*flat, **own, ties="stable")
     found, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
     assert (np.diff(lists) >= 0).all() and (lists == LISTS).sum() == nowhere.sum()

@@ -375,7 +375,7 @@ def test_packed_ids(problem):
     expected = packed(problem, then, k=KS, ties="best")
     ids = np.repeat(np.arange(LISTS), ITEMS)
     order = np.random.default_rng(0).permutation(ids.size + 20)
-    ids = np.append(ids, [-1, LISTS, LISTS + 7, -(2**31)] * 5)[order]
+    ids = np.append(ids, [-1, -7, -LISTS, -(2**31)] * 5)[order]
 
     def flat(x):
         padding = np.full(20, np.nan if x.dtype == np.float32 else True, x.dtype)

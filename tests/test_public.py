@@ -122,7 +122,7 @@ def test_public_names():
         *("measure mean evaluate metric positions Place Items").split(),
         *("merge reduce compute empty table plots").split(),
         *("compare Comparison paired bootstrap Bootstrap").split(),
-        *("all_reduce check compat Mean PerList Ranking Metric").split(),
+        *("all_reduce check pack pad_lists compat Mean PerList Ranking Metric").split(),
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
         *("reciprocal_rank r_precision").split(),
         *("exponential_gain linear_gain log2_discount log_discount").split(),

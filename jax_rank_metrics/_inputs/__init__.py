@@ -3,7 +3,9 @@
     arrays      one argument as an array: its kind, its dtype, its shape beside another's
     options     what is static: cutoffs, policies, choices, keys, names of mesh axes
     items       the items of lists: labels, masks, weights, ids and columns
-    check       `jrm.check`: values that are legal, and probably not meant
+    check       `jrm.check`: values that are legal, and probably not meant; it reads by
+                values, and says what is odd by remarks
+    pack, pad   `jrm.pack`, `jrm.pad_lists`: ids and ragged lists as arrays
 
 What is known at trace time raises, whether inside `jax.jit` or not, with the name of the
 argument, the value or both shapes, and what to pass instead. What depends on values

@@ -15,7 +15,7 @@ def array(name: str, value: Any) -> jax.Array:
         value = jnp.asarray(value)  # a variable of a model
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
-    value = _numpy(name, value)
+    value = numpy_array(name, value)
     _must_fit(name, value)
     try:
         return jnp.asarray(value)
@@ -28,7 +28,7 @@ def array(name: str, value: Any) -> jax.Array:
 _IDS = ("retrieved_ids", "relevant_ids", "exclude_ids")
 
 
-def _numpy(name: str, value: Any) -> np.ndarray:
+def numpy_array(name: str, value: Any) -> np.ndarray:
     """What NumPy makes of anything that is no JAX array: lists, tensors, columns."""
     kind = type(value).__name__
     if isinstance(value, np.ma.MaskedArray):
@@ -45,7 +45,7 @@ def _numpy(name: str, value: Any) -> np.ndarray:
         ) from error
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ValueError) and isinstance(value, (list, tuple)):
-            cure = "pad and mask, or pack with segment_ids"
+            cure = "pad and mask, as jrm.pad_lists does, or pack with segment_ids"
             cure = "pad with -1" if name in _IDS else cure
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error

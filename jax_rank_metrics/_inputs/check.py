@@ -1,74 +1,131 @@
-"""Checks of values, which compiled functions cannot make."""
+"""`jrm.check`: values that are legal, and probably not meant, which no call may tell."""
 
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-import numpy as np
+from jax.core import Tracer
+from jax.typing import ArrayLike
+from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._gains import exponential_gain, gains_of
-from jax_rank_metrics._types import Gain, Labels, Mask, Scores, Weights
+from jax_rank_metrics._gains import exponential_gain
+from jax_rank_metrics._inputs.values import of_ids, of_labels
+from jax_rank_metrics._types import (
+    Gain,
+    Labels,
+    Mask,
+    Number,
+    RelevantIds,
+    RetrievedIds,
+    Scores,
+    Weights,
+)
 
 
 def check(
-    labels: Labels,
-    scores: Scores,
+    labels: Labels | None = None,
+    scores: Scores | None = None,
     mask: Mask | None = None,
     weights: Weights | None = None,
     *,
     gain_fn: Gain = exponential_gain,
-) -> None:
-    """Raises where values are legal but probably not meant; call it outside `jax.jit`.
+    relevance_threshold: Number = 1,
+    segment_ids: Scores | None = None,
+    num_segments: int | None = None,
+    retrieved_ids: RetrievedIds | None = None,
+    relevant_ids: RelevantIds | None = None,
+    relevant_labels: RelevantIds | None = None,
+    exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
+    num_items: int | None = None,
+) -> list[str]:
+    """Raises on values that cannot be meant, and returns remarks on what looks odd.
+
+    Pass what the call to be checked takes: labels and scores as to `rank`, packed or
+    not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to `rank_scores`.
+    Everything is read on the host, so call it outside `jax.jit`, once for a data set or
+    on its first batch.
+
+    A remark says how many lists or items it is about, gives the place of one, and what
+    to pass instead if it was not meant. It looks for these: lists whose relevant items
+    are all excluded; relevant ids that were never retrieved; ids retrieved twice; labels
+    and scores that were swapped; labels that are all below the threshold, or none;
+    negative labels among others (those at the end of a row are padding, and none is
+    remarked on that follows all others of its row); lists in which all scores are
+    equal; relevant items that score below the others, as where scores are ranks or
+    distances; and masks that hide whole lists before others.
 
     Args:
         labels: As for `rank`, as are the next three.
-        scores: NaN among items that exist is reported.
+        scores: NaN among items that exist raises.
         mask: As for `rank`.
-        weights: Negative or NaN ones are reported, of lists and of items that exist.
+        weights: Negative or NaN ones raise, of lists and of items that exist.
         gain_fn: The gain whose values must be finite and not negative.
+        relevance_threshold: The label from which an item is relevant.
+        segment_ids: As for `rank`, as is the next.
+        num_segments: Ids that are not below it raise.
+        retrieved_ids: As for `rank_ids`.
+        relevant_ids: As for `rank_ids` and `rank_catalog`; a list that has one twice
+            raises.
+        relevant_labels: The same shape, or None for labels that are relevant.
+        exclude_ids: As for `rank_catalog`.
+        num_items: How many items a catalogue has, of which ids count from 0: ids that
+            are not below it raise. Where scores come with ids, they tell.
+
+    Returns:
+        The remarks; none where nothing looks odd.
 
     Raises:
         ValueError: naming the argument, the first place, and the value there.
         TypeError: if an argument is traced, or as for `rank`.
 
-    >>> check(jnp.array([1, 0]), jnp.array([0.5, jnp.nan]))
+    >>> check([1, 0], [0.5, float("nan")])
     Traceback (most recent call last):
         ...
     ValueError: scores is nan at (1,); pass numbers, or mask the item
+    >>> check([[3, 0, 1], [0, 2, 0]], [[0.5, 0.1, 0.3], [0.2, 0.4, 0.3]])
+    []
+    >>> ratings, scores = [[5, 3, 4], [2, 1, 4]], [[0.5, 0.1, 0.3], [0.2, 0.4, 0.3]]
+    >>> [remark] = check(ratings, scores)
+    >>> remark.partition(":")[0]
+    'every one of 6 items is relevant'
     """
-    labels, mask = _inputs.item_arrays("labels", labels, mask)
-    scores = _inputs.real("scores", scores)
-    _inputs.same_shape("scores", scores, "labels", labels.shape)
-    per_item, per_list = _inputs.weights_for(labels, weights)
-    weights = per_list if per_item is None else per_item
-    for name, value in (("labels", labels), ("scores", scores), ("weights", weights)):
-        try:
-            np.asarray(value)
-        except jax.errors.TracerArrayConversionError as error:
-            raise TypeError(f"{name} is traced; call check outside jax.jit") from error
-    exists = jnp.ones(labels.shape, bool) if mask is None else mask
-    _report("labels", labels, exists & (labels != labels), _NUMBERS)
-    exists = exists & (labels.astype(jnp.float32) >= 0)
-    if weights is not None:
-        read = jnp.ones(weights.shape, bool) if per_item is None else exists
-        fix = "pass weights of at least 0"
-        _report("weights", weights, read & ~(weights >= 0), fix)
-    _report("scores", scores, exists & (scores != scores), _NUMBERS)
-    known = jnp.where(exists, labels, jnp.zeros_like(labels))
-    gains = gains_of(gain_fn, known.astype(_inputs.float_dtype(labels)))
-    fix = "scale the labels down, or pass another gain_fn"
-    _report("the gain of labels", gains, exists & ~jnp.isfinite(gains), fix)
-    fix = "pass a gain_fn that is not negative"
-    _report("the gain of labels", gains, exists & (gains < 0), fix)
-
-
-_NUMBERS = "pass numbers, or mask the item"
-
-
-def _report(name: str, values: jax.Array, bad: jax.Array, fix: str) -> None:
-    if not jnp.any(bad):
-        return
-    place: Any = jnp.unravel_index(jnp.argmax(bad), bad.shape)
-    place = tuple(int(i) for i in place)
-    raise ValueError(f"{name} is {values[place]} at {place}; {fix}")
+    given = {
+        "labels": labels,
+        "scores": scores,
+        "mask": mask,
+        "weights": weights,
+        "segment_ids": segment_ids,
+        "retrieved_ids": retrieved_ids,
+        "relevant_ids": relevant_ids,
+        "relevant_labels": relevant_labels,
+        "exclude_ids": exclude_ids,
+        "num_items": num_items,
+    }
+    for name, value in given.items():
+        if isinstance(value, Tracer):
+            raise TypeError(f"{name} is traced; call check outside jax.jit")
+    _inputs.positive("relevance_threshold", relevance_threshold)
+    if relevant_ids is None:
+        for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
+            if given[name] is not None:
+                raise ValueError(f"{name} is given but relevant_ids is None; pass both")
+    if labels is None:
+        for name in ("mask", "weights", "segment_ids"):
+            if given[name] is not None:
+                raise ValueError(f"{name} is given but labels is None; pass both")
+        if relevant_ids is None:
+            raise ValueError("labels and relevant_ids are both None; pass one of them")
+    remarks: list[str] = []
+    if labels is not None:
+        remarks += of_labels(
+            (labels, scores, mask, weights),
+            (segment_ids, num_segments),
+            gain_fn,
+            relevance_threshold,
+        )
+    if relevant_ids is not None:
+        remarks += of_ids(
+            (retrieved_ids, relevant_ids, relevant_labels, exclude_ids),
+            scores if labels is None else None,
+            num_items,
+            gain_fn,
+            relevance_threshold,
+        )
+    return remarks

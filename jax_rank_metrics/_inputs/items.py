@@ -13,6 +13,7 @@ from jax_rank_metrics._inputs.arrays import (
     ids,
     integers,
     kind_of,
+    numpy_array,
     real,
     same_lists,
     same_shape,
@@ -104,23 +105,50 @@ def segments(
                 "num_segments is given but segment_ids is None; pass both or neither"
             )
         return None, None
-    segment_ids = integers("segment_ids", segment_ids)
-    same_shape("segment_ids", segment_ids, "labels", labels.shape)
     if num_segments is None:
         raise ValueError(
             "segment_ids is given but num_segments is None; pass how many lists there "
             "are, a Python int"
         )
-    if segment_ids.dtype.itemsize < 4:
-        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
-        # in int8, and every item is masked.
-        segment_ids = segment_ids.astype(jnp.int32)
     num_segments = count("num_segments", num_segments)
     if num_segments > MOST:
         raise ValueError(
             f"num_segments is {num_segments}; pass at most {MOST}, what int32 holds"
         )
+    # What is no JAX array is read before integers beyond int32 are refused, and before
+    # `jax.jit` around the call would trace it.
+    on_device = isinstance(segment_ids, jax.Array)
+    on_device = on_device or hasattr(segment_ids, "__jax_array__")
+    read = integers if on_device else numpy_array
+    segment_ids = read("segment_ids", segment_ids)
+    _of_lists(segment_ids, num_segments)
+    segment_ids = integers("segment_ids", segment_ids)
+    same_shape("segment_ids", segment_ids, "labels", labels.shape)
+    if segment_ids.dtype.itemsize < 4:
+        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
+        # in int8, and every item is masked.
+        segment_ids = segment_ids.astype(jnp.int32)
     return segment_ids, num_segments
+
+
+def _of_lists(segment_ids: jax.Array | np.ndarray, num_segments: int) -> None:
+    """Raises where ids are known, and one is of no list: the ids of queries, most likely.
+
+    Those that are traced, or lie in part on other hosts, are masked instead.
+    """
+    if isinstance(segment_ids, Tracer) or not getattr(
+        segment_ids, "is_fully_addressable", True
+    ):
+        return
+    ids: np.ndarray = jax.device_get(segment_ids)
+    if not ids.size or ids.dtype.kind not in "iu" or ids.max() < num_segments:
+        return
+    place = tuple(int(i) for i in np.unravel_index(np.argmax(ids), ids.shape))
+    raise ValueError(
+        f"segment_ids is {ids[place]} at {place}, but num_segments is {num_segments}; "
+        "pass the segment_ids and num_segments of jrm.pack(query_ids), or a larger "
+        "num_segments, and -1 for padding"
+    )
 
 
 def relevant_items(

@@ -118,10 +118,12 @@ def rank(
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or
             implies, and never changes a value.
         segment_ids: `[*lists, items]` integers: lists are packed along the last axis,
-            and this says which of `num_segments` lists an item is of. In any order; an
-            item whose id is not in `[0, num_segments)` is masked. What is `[*lists]`
-            elsewhere is then `[*lists, num_segments]`: list weights (as `list_weights`),
-            and values. A list without items does not count.
+            and this says which of `num_segments` lists an item is of, in any order;
+            `pack` makes both of any ids. An item whose id is below 0 is masked; so is,
+            inside `jax.jit`, one whose id is not below `num_segments`, which raises
+            elsewhere. What is `[*lists]` elsewhere is then `[*lists, num_segments]`:
+            list weights (as `list_weights`), and values. A list without items does not
+            count.
         num_segments: How many lists are packed, a Python int.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
             every list are cut: every argument `[*lists, items]` is the device's part,
@@ -142,8 +144,8 @@ def rank(
 
     Raises:
         ValueError: if shapes differ, k is not at least 1, `ties` is unknown, or random
-            without a key; or if items of one list are sharded over devices and k is
-            None.
+            without a key; if a segment id is known, and not below `num_segments`; or if
+            items of one list are sharded over devices and k is None.
         TypeError: if an argument is not an array of numbers, the mask is not bool, or
             the key is not a key.
 

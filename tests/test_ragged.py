@@ -1,0 +1,250 @@
+"""Ids of any kind and ragged lists, as arrays; and ids that are of no list."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._inputs.pad import next_size
+
+Y = np.array([0, 1, 1, 0, 0], np.float32)
+S = np.array([0.9, 0.5, 0.7, 0.1, 0.2], np.float32)
+
+
+class Column:
+    """What a column of pandas is to us: objects behind `__array__`."""
+
+    def __init__(self, values):
+        """From a list."""
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        """What NumPy asks for."""
+        return np.array(self.values, object)
+
+
+A, B = 30_001, 7
+IDS = {
+    "list": [A, A, B, A, B],
+    "strings": ["a", "a", "b", "a", "b"],
+    "text": np.array(["a", "a", "b", "a", "b"]),
+    "bytes": np.array([b"a", b"a", b"b", b"a", b"b"]),
+    "column": Column(["a", "a", "b", "a", "b"]),
+    "wide": np.array([2**62, 2**62, -5, 2**62, -5]),
+    "unsigned": np.array([2**63, 2**63, 5, 2**63, 5], np.uint64),
+    "any size": [2**80, 2**80, -(2**80), 2**80, -(2**80)],
+    "floats": np.array([A, A, B, A, B], np.float32),
+    "jax": jnp.array([A, A, B, A, B], jnp.int32),
+    "both kinds": [1, 1, "1", 1, "1"],
+    "pairs": [("x", 1), ("x", 1), ("y", 1), ("x", 1), ("y", 1)],
+    "dates": np.array(["2024-05-01", "2024-05-01", "2023-01-01"] * 2, "M8[D]")[
+        [0, 1, 2, 3, 2]
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_pack(kind):
+    """Any ids are numbered in order of first appearance."""
+    packed = jrm.pack(IDS[kind])
+    assert packed.segment_ids.tolist() == [0, 0, 1, 0, 1]
+    assert packed.segment_ids.dtype == np.int32
+    assert packed.num_segments == 2 and type(packed.num_segments) is int
+    given = IDS[kind].values if kind == "column" else IDS[kind]
+    assert [packed.ids[0], packed.ids[1]] == [given[0], given[2]]
+    assert packed.ids.shape == (2,)
+
+
+def test_packed_ids_measure_what_rows_do(rng):
+    """As MSLR files have them: large ids, a list's items together."""
+    lengths = rng.integers(1, 9, 40)
+    query_ids = np.repeat(rng.choice(30_000, 40, replace=False), lengths)
+    labels = rng.integers(0, 5, query_ids.size)
+    scores = rng.normal(size=query_ids.size).astype(np.float32)
+    packed = jrm.pack(query_ids)
+    np.testing.assert_array_equal(packed.ids[packed.segment_ids], query_ids)
+    flat = jrm.reciprocal_rank.per_list(
+        labels,
+        scores,
+        segment_ids=packed.segment_ids,
+        num_segments=packed.num_segments,
+        k=5,
+    )
+    rows = [[x[query_ids == one] for one in packed.ids] for x in (labels, scores)]
+    padded = jrm.reciprocal_rank.per_list(*jrm.pad_lists(*rows, lists=40), k=5)
+    np.testing.assert_allclose(flat.values, padded.values, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "ids, error, text",
+    [
+        ([1, None], ValueError, "query_ids is None at 1; pass an id for every item"),
+        ([1.0, np.nan, 2.0], ValueError, "query_ids is nan at 1"),
+        (np.array([1, 1.5]), ValueError, "query_ids is 1.5 at 1; pass integers"),
+        (np.float32([2**24]), ValueError, "below 16777216, where float32"),
+        (np.ones((2, 3), int), ValueError, "query_ids has shape .2, 3.; pass one axis"),
+        ([[1], [2]], TypeError, r"query_ids holds \[1\] at 0, which cannot be"),
+    ],
+)
+def test_ids_that_are_none(ids, error, text):
+    """What is missing, or may be several, is told with its place."""
+    with pytest.raises(error, match=text):
+        jrm.pack(ids)
+
+
+def test_traced_arguments():
+    """Both make shapes of values, which no trace has."""
+    with pytest.raises(TypeError, match="query_ids is traced; call pack outside"):
+        jax.jit(jrm.pack)(jnp.arange(3))
+    with pytest.raises(TypeError, match="argument 1 is traced; call pad_lists outside"):
+        jax.jit(lambda x: jrm.pad_lists([[1]], x))(jnp.ones((1, 1)))
+    with pytest.raises(TypeError, match="list 1 of argument 0 is traced"):
+        jax.jit(lambda x: jrm.pad_lists([[1], x]))(jnp.ones(2))
+    with pytest.raises(TypeError, match="list 0 of argument 0 is traced"):
+        jax.jit(lambda x: jrm.pad_lists([[x, x]]))(1.0)
+
+
+KNOWN = {
+    "array": np.array([0, 0, 2, 1, -1]),
+    "list": [0, 0, 2, 1, -1],
+    "jax": jnp.array([0, 0, 2, 1, -1], jnp.int32),
+    "narrow": np.array([0, 0, 2, 1, -1], np.int8),
+    "unsigned": np.array([0, 0, 2, 1, 0], np.uint32),
+}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_ids_of_no_list_raise(kind):
+    """In every call that takes them, where their values are known."""
+    own = {"segment_ids": KNOWN[kind], "num_segments": 2}
+    for call in (jrm.rank, jrm.ndcg, jrm.recall.per_list):
+        with pytest.raises(
+            ValueError,
+            match=r"segment_ids is 2 at \(2,\), but num_segments is 2; .*jrm.pack",
+        ):
+            call(Y, S, **own)
+    with pytest.raises(ValueError, match="segment_ids is 2"):
+        jrm.evaluate("map", Y, S, **own)
+    with pytest.raises(ValueError, match="segment_ids is 2"):
+        jax.jit(lambda y: jrm.ndcg(y, S, **own))(Y)  # closed over, and so known
+
+
+def test_ids_of_queries_beyond_int32_raise():
+    """With the cure, rather than a word on dtypes."""
+    with pytest.raises(ValueError, match="segment_ids is 1099511627776 at .*jrm.pack"):
+        jrm.ndcg(Y, S, segment_ids=np.array([0, 1, 2**40, 1, 0]), num_segments=2)
+
+
+def test_traced_ids_of_no_list_are_masked():
+    """There is nothing that could raise."""
+    ids = np.array([0, 0, 2, 1, 2**31 - 1], np.int32)
+
+    def run(ids):
+        return jrm.evaluate("mrr", Y, S, segment_ids=ids, num_segments=2)["mrr"]
+
+    state = jax.jit(run)(ids)
+    hidden = run(np.where(ids < 2, ids, -1))
+    assert state.compute() == hidden.compute() == 0.25
+    assert state.lists == hidden.lists == 2
+
+
+def test_sizes():
+    """At most two for each doubling, and never half as many again as needed."""
+    sizes = [next_size(n) for n in range(1, 1000)]
+    assert sizes[:9] == [1, 2, 3, 4, 6, 6, 8, 8, 12]
+    assert sorted(set(sizes)) == sorted(
+        {1, 2, *[m * 2**i for m in (2, 3) for i in range(10)]} - {3 * 2**9}
+    )
+    assert all(n <= size <= 1.5 * n for n, size in enumerate(sizes, 1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
+def test_dtypes_stay(dtype):
+    """Of arrays as they are; of Python's numbers, NumPy's."""
+    lists = [np.ones(2, dtype), np.ones(3, dtype)]
+    array, mask = jrm.pad_lists(lists)
+    assert array.dtype == dtype and array.shape == (2, 3) and mask.dtype == bool
+    empty, _ = jrm.pad_lists([[], np.ones(2, dtype)])
+    assert empty.dtype == dtype
+
+
+def test_padding():
+    """Lists from the first place on, what is added after them."""
+    first, second, mask = jrm.pad_lists(
+        [[True], [], [False, True, True, True, True]],
+        [np.array([7]), [], jnp.arange(5)],
+        items=7,
+        fill=0,
+    )
+    assert first.dtype == bool and second.dtype.kind == "i"
+    assert first.tolist()[2] == [False, True, True, True, True, False, False]
+    assert second.tolist()[0] == [7] + [0] * 6
+    assert mask.sum(-1).tolist() == [1, 0, 5]
+    assert jrm.pad_lists([[1], [2], [3], [4], [5]])[0].shape == (6, 1)
+    assert jrm.pad_lists([])[0].shape == (1, 1)
+    ids, _ = jrm.pad_lists([[5, 6], [7]], fill=-1)
+    assert ids.tolist() == [[5, 6], [7, -1]]
+
+
+@pytest.mark.parametrize(
+    "args, own, error, text",
+    [
+        (
+            ([[1], [1, 2]], [[1], [2]]),
+            {},
+            ValueError,
+            "list 1 has 1 items in argument 1, but 2 in argument 0",
+        ),
+        (([[1]], [[1], [2]]), {}, ValueError, "argument 1 has 2 lists, .* 0 has 1"),
+        (
+            ([[1], [1, 2, 3]],),
+            {"items": 2},
+            ValueError,
+            "items is 2, but list 1 has 3 items; pass items=3",
+        ),
+        (([[1], [1]],), {"lists": 1}, ValueError, "lists is 1, but there are 2 lists"),
+        (([[1]],), {"items": 0}, ValueError, "items is 0; pass an int of at least 1"),
+        (([1, 2],), {}, ValueError, r"list 0 of argument 0 has shape \(\)"),
+        (([[1], [[1], [2, 3]]],), {}, ValueError, "list 1 of .* differ in length"),
+        (([["a"]],), {}, TypeError, "list 0 of argument 0 is <U1; pass a list"),
+        ((3,), {}, TypeError, "argument 0: got int; pass a sequence of lists"),
+        ((), {}, ValueError, "pad_lists got no lists"),
+        (([[True]],), {"fill": -1}, ValueError, "fill is -1, which is no bool"),
+        ((np.ones((1, 1), np.uint8),), {"fill": -1}, ValueError, "which is no uint8"),
+        (([[1]],), {"fill": "x"}, ValueError, "fill is 'x', which is no int64"),
+    ],
+)
+def test_lists_that_cannot_be_padded(args, own, error, text):
+    """What differs is told by its place."""
+    with pytest.raises(error, match=text):
+        jrm.pad_lists(*args, **own)
+
+
+def draw(rng, lists, longest):
+    """Ragged labels and scores."""
+    lengths = rng.integers(1, longest + 1, lists)
+    lengths[-1] = longest
+    labels = [rng.integers(0, 3, n).astype(np.int32) for n in lengths]
+    return labels, [rng.normal(size=n).astype(np.float32) for n in lengths]
+
+
+def test_batches_compile_once(rng):
+    """Other lists, another longest, a smaller last batch: one shape, and one number."""
+    batches = [draw(rng, 8, 21), draw(rng, 8, 23), draw(rng, 3, 17)]
+    traced = []
+
+    @jax.jit
+    def run(*arrays):
+        traced.append(arrays[0].shape)
+        return jrm.evaluate(("hit_rate@2", "mrr"), *arrays)
+
+    states = [run(*jrm.pad_lists(*one, lists=8)) for one in batches]
+    assert traced == [(8, 24)]
+    together = jrm.merge(*states)
+    assert together["mrr"].lists == 19
+    every = [sum(lists, []) for lists in zip(*batches, strict=True)]
+    *arrays, mask = jrm.pad_lists(*every, items=23, lists=19)
+    exact = jrm.evaluate(("hit_rate@2", "mrr"), *arrays, mask)
+    for name, state in together.items():
+        np.testing.assert_allclose(state.compute(), exact[name].compute(), atol=1e-6)
