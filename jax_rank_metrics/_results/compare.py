@@ -9,7 +9,6 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import chance, pairing
-from jax_rank_metrics._results.bootstrap import batch_free
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
 
@@ -148,7 +147,7 @@ def compare(
     _inputs.option("test", test, ComparisonTest)
     _inputs.option("undefined", undefined, Undefined)
     samples, level = _inputs.count("samples", samples), checked_level(level)
-    key = batch_free(random.key(0) if key is None else _inputs.prng_key(key))
+    key = random.key(0) if key is None else _inputs.prng_key(key)
     pairs = pairing.pairs_of(a, b)
     numbers = [side.number for side in next(iter(pairs.values()))]
     order, names = pairing.orders(ids, *numbers)
