@@ -32,7 +32,7 @@ def boot(lists, ids, key=KEY):
 def draws(ids, samples):
     """How often each list counts in each resample."""
     seeds = module.seeds_of(KEY, samples)
-    return np.asarray(module._draws(jnp.asarray(ids, jnp.int32), seeds))
+    return np.asarray(module._draws(jnp.asarray(ids, jnp.int32), seeds[0], seeds[1:]))
 
 
 def at(lists, places):
@@ -80,13 +80,12 @@ def test_replicates_by_hand(rng):
 
 
 def test_blocks_of_lists(rng):
-    """So many resamples that lists are taken two at a time, and one is padding."""
-    samples, values = module.DRAWS // 2, rng.random(5)
-    state = jrm.bootstrap(lists_of(values), jnp.arange(5), samples=samples, key=KEY)
-    n = draws(np.arange(5), samples)
-    total = n.sum(0)
-    expected = np.where(total > 0, n.T @ values, values.mean()) / np.maximum(total, 1)
-    np.testing.assert_allclose(state.replicates(), expected, rtol=1e-5)
+    """More lists and more resamples than are there at once, the last of them padding."""
+    samples, values = module.RESAMPLES + 9, rng.random(1500)
+    state = jrm.bootstrap(lists_of(values), jnp.arange(1500), samples=samples, key=KEY)
+    n = draws(np.arange(1500), samples)
+    np.testing.assert_allclose(state.replicates(), n.T @ values / n.sum(0), rtol=1e-6)
+    np.testing.assert_allclose(state.compute(), values.mean(), rtol=1e-6)
 
 
 def test_undefined_lists():

@@ -18,8 +18,8 @@ from jax_rank_metrics._states.per_list import PerList, entering
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined, pytree
 
-# How many draws exist at once: 4 MiB of counts, as floats.
-DRAWS = 2**20
+# How many draws exist at once: 4 MiB of counts, as floats; and of how many resamples.
+DRAWS, RESAMPLES = 2**20, 2**10
 
 # P(n ≤ j) of a Poisson variable n of mean 1, in units of 2⁻³²: n is how many of these a
 # uniform word reaches. There is no more than 12, which is less likely than 2⁻³².
@@ -190,33 +190,44 @@ def seeds_of(key: Key | None, samples: int) -> jax.Array:
 def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> Pair:
     """Σ n·values over lists, `[1 + samples, columns]`, of values `[lists, columns]`."""
     (lists, columns), samples = values.shape, len(seeds) - 1
-    size = min(max(DRAWS // samples, 1), max(lists, 1))
-    blocks = -(-lists // size)
-    rest = blocks * size - lists
+    width = min(samples, RESAMPLES)
+    size = max(min(DRAWS // width, lists), 1)
+    blocks, chunks = -(-lists // size), -(-samples // width)
     # Padding has id 0 and sums of 0.
+    rest = blocks * size - lists
     values = jnp.pad(values, ((0, rest), (0, 0))).reshape(blocks, size, columns)
     ids = jnp.pad(ids, (0, rest)).reshape(blocks, size)
+    start = jnp.zeros((1 + width, columns), values.dtype)
+    start = _mesh.match_varying(Pair.of(start), (values, ids))
 
-    def add(total: Pair, block: tuple[jax.Array, jax.Array]) -> tuple[Pair, None]:
-        values, ids = block
-        n = _draws(ids, seeds).astype(values.dtype)
-        n = jnp.concatenate([jnp.ones((size, 1), n.dtype), n], axis=-1)
-        # Of few lists, so that plain sums lose nothing; blocks and batches add in pairs.
-        sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
-        return total + Pair.of(sums), None
+    def resamples(of_each: jax.Array) -> Pair:
+        def add(total: Pair, block: tuple[jax.Array, jax.Array]) -> tuple[Pair, None]:
+            values, ids = block
+            n = _draws(ids, seeds[0], of_each).astype(values.dtype)
+            n = jnp.concatenate([jnp.ones((size, 1), n.dtype), n], axis=-1)
+            # Of few lists, so that plain sums lose nothing; blocks add in pairs.
+            sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
+            return total + Pair.of(sums), None
 
-    zeros = jnp.zeros((samples + 1, columns), values.dtype)
-    start = _mesh.match_varying(Pair.of(zeros), (values, ids))
-    return lax.scan(add, start, (values, ids))[0]
+        return lax.scan(add, start, (values, ids))[0]
+
+    of_each = jnp.pad(seeds[1:], (0, chunks * width - samples)).reshape(chunks, width)
+    sums = lax.map(resamples, of_each)
+
+    def joined(x: jax.Array) -> jax.Array:
+        several = x[:, 1:].reshape(-1, columns)[:samples]
+        return jnp.concatenate([x[0, :1], several])
+
+    return jax.tree.map(joined, sums)
 
 
-def _draws(ids: jax.Array, seeds: jax.Array) -> jax.Array:
+def _draws(ids: jax.Array, of_all: jax.Array, of_each: jax.Array) -> jax.Array:
     """Poisson variables of mean 1, `[lists, samples]` int32, each of its id alone."""
-    words = mix(ids.astype(jnp.uint32) ^ seeds[0])
+    words = mix(ids.astype(jnp.uint32) ^ of_all)
     if ids.dtype.itemsize == 8:  # the draws are those of 32 bits where the id fits them
         fits = ids == ids.astype(jnp.int32).astype(ids.dtype)
         words = jnp.where(fits, words, mix(words ^ (ids >> 32).astype(jnp.uint32)))
-    words = mix(words[:, None] + seeds[None, 1:])
+    words = mix(words[:, None] + of_each[None, :])
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
     return sum(reached, jnp.zeros_like(reached[0]))
 
