@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -24,7 +25,9 @@ from jax.sharding import AxisType, Mesh, PartitionSpec
 import jax_rank_metrics as jrm
 
 TRAIN_METRICS = ("ndcg@10", "mrr")
-METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@100")
+METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
+
+COMPARED = ("ndcg@10", "map", "mrr")
 
 LAYERS = (64, 128, 64)  # as wide at the end as the images it is compared with
 BATCH = 256
@@ -36,6 +39,7 @@ STEPS_PER_REPORT = 10
 
 Params = list[dict[str, jax.Array]]
 States = dict[str, jrm.Mean]
+Lists = dict[str, jrm.PerList]
 
 
 class Images(NamedTuple):
@@ -166,19 +170,23 @@ def train(
 
 
 @cache  # so that both models share one compilation
-def make_evaluate_batch(mesh: Mesh) -> Callable[..., States]:
-    """A compiled function that measures one batch of queries, sharded over the mesh."""
+def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
+    """A compiled function that measures one batch of queries, sharded over the mesh.
+
+    It gives states, which are all that an evaluation needs, and beside them the values of
+    every query, by which two models are compared.
+    """
 
     @jax.jit
     @partial(
         jax.shard_map,
         mesh=mesh,
         in_specs=(PartitionSpec("data"), PartitionSpec(), PartitionSpec()),
-        out_specs=PartitionSpec(),
+        out_specs=(PartitionSpec(), PartitionSpec("data")),
     )
     def evaluate_batch(
         rows: jax.Array, embeddings: jax.Array, digits: jax.Array
-    ) -> States:
+    ) -> tuple[States, Lists]:
         # From here to `all_reduce` every device sees its own queries only.
         scores = embeddings[rows] @ embeddings.T
         labels = digits[rows][:, None] == digits
@@ -186,8 +194,8 @@ def make_evaluate_batch(mesh: Mesh) -> Callable[..., States]:
         itself = query == jnp.arange(len(digits))
         # A padding query masks all of its candidates, and such a list does not count.
         mask = (query >= 0) & ~itself
-        states = jrm.evaluate(METRICS, labels, scores, mask)
-        return jrm.all_reduce(states, "data")
+        lists = jrm.measure(METRICS, jrm.rank(labels, scores, mask))
+        return jrm.all_reduce(jrm.mean(lists), "data"), lists
 
     return evaluate_batch
 
@@ -199,16 +207,20 @@ def padded_batches(queries: int, size: int) -> Iterator[np.ndarray]:
     yield from rows.reshape(-1, size)
 
 
-def evaluate(embeddings: jax.Array, digits: jax.Array) -> States:
+def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
     """Every image queries all the others."""
     devices = jax.device_count()
     # Said in full, since the default type of an axis differs among versions of JAX.
     mesh = jax.make_mesh((devices,), ("data",), axis_types=(AxisType.Auto,))
     evaluate_batch = make_evaluate_batch(mesh)
-    states = jrm.empty(METRICS)
+    states, parts = jrm.empty(METRICS), []
     for rows in padded_batches(len(digits), QUERIES_PER_DEVICE * devices):
-        states = jrm.merge(states, evaluate_batch(rows, embeddings, digits))
-    return states
+        of_batch, lists = evaluate_batch(rows, embeddings, digits)
+        states = jrm.merge(states, of_batch)
+        parts.append(jax.device_get(lists))
+    # Queries that are padding have no weight, so they stay out of every comparison.
+    lists = jax.tree.map(lambda *x: np.concatenate(x), *parts)
+    return {name: states[name] for name in METRICS}, lists
 
 
 # What the user sees
@@ -242,8 +254,24 @@ def train_with_progress(
         return train(params, images, steps, key, report)
 
 
-def run(steps: int, seed: int) -> None:
-    """Trains, measures before and after, and prints both."""
+def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
+    """A figure of recall at cutoffs, and of the difference that training makes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    jrm.plots.at_cutoffs(states, "recall", ax=left)
+    one, two = lists
+    a, b = (lists[run]["map"] for run in (one, two))
+    jrm.plots.differences(a, b, names=(one, two), ax=middle)
+    middle.set_title("average precision of every query")
+    jrm.plots.distribution({one: a, two: b}, ax=right)
+    right.set_title("average precision")
+    return figure
+
+
+def run(steps: int, seed: int, save: Path | None) -> None:
+    """Trains, measures before and after, and prints and compares both."""
     from rich.console import Console
 
     console, start = Console(), time.perf_counter()
@@ -251,10 +279,23 @@ def run(steps: int, seed: int) -> None:
     init_key, train_key = jax.random.split(jax.random.key(seed))
     params = init_network(init_key)
     params = train_with_progress(console, params, images, steps, train_key)
-    baseline = evaluate(unit_length(held_out.pixels), held_out.digits)
-    trained = evaluate(embed(params, held_out.pixels), held_out.digits)
-    print("\nHeld-out queries")
-    print(jrm.table({"raw pixels": baseline, "trained": trained}, rows="metrics"))
+    states: dict[str, States] = {}
+    lists: dict[str, Lists] = {}
+    models = {"raw pixels": unit_length, "trained": partial(embed, params)}
+    for run, model in models.items():
+        states[run], lists[run] = evaluate(model(held_out.pixels), held_out.digits)
+    print(f"\nHeld-out queries\n{jrm.table(states, rows='metrics')}")
+    one, two = ({name: of[name] for name in COMPARED} for of in lists.values())
+    print(f"\n{' against '.join(reversed(models))}")
+    for name, found in jrm.compare(one, two).items():
+        print(f"{name:8} {found}")
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+        (save / "table.md").write_text(
+            f"{jrm.table(states, format='markdown', rows='metrics')}\n"
+        )
+        draw(states, lists).savefig(save / "plots.png", dpi=90)
+        print(f"\nWrote table.md and plots.png to {save}")
     seconds = time.perf_counter() - start
     print(
         f"\n{len(images.digits)} images to train on, {HELD_OUT} held out; "
@@ -291,6 +332,10 @@ def main() -> None:
             int | None,
             typer.Option(min=1, help="Run on that many virtual CPU devices."),
         ] = None,
+        save: Annotated[
+            Path | None,
+            typer.Option(help="A folder for the table and plots; needs matplotlib."),
+        ] = None,
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
         if devices is not None:
@@ -299,7 +344,7 @@ def main() -> None:
             os.environ.setdefault("PJRT_NPROC", str(4 * devices))
             jax.config.update("jax_platforms", "cpu")
             jax.config.update("jax_num_cpu_devices", devices)
-        run(steps, seed)
+        run(steps, seed, save)
 
     app()
 

@@ -24,6 +24,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import drawing
 from jax_rank_metrics._results.numbers import Results
+from jax_rank_metrics._results.paired import paired
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number
@@ -136,10 +137,9 @@ def differences(
     names: tuple[str, str] = ("a", "b"),
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """The difference a − b of every list, the largest first, and their mean.
+    """The difference b − a of every list, the largest first, and their mean.
 
-    Lists that count in both are shown. An undefined value is 0, as in `PerList.mean`, and
-    the mean is weighted by the lists of `a`.
+    As in `paired`: above 0, b is better, and an undefined value is 0.
 
     Args:
         a: Values of one metric, at one cutoff.
@@ -149,24 +149,19 @@ def differences(
 
     Raises:
         TypeError: if either is no `PerList`.
-        ValueError: if their shapes differ, they have several cutoffs, or no list counts.
+        ValueError: if their shapes or weights differ, they have several cutoffs, or no
+            list counts.
     """
-    (of_a, weights, _), (of_b, others, _) = (
-        drawing.values("a", a),
-        drawing.values("b", b),
-    )
-    if of_a.shape != of_b.shape:
-        raise ValueError(
-            f"a has {of_a.size} lists and b has {of_b.size}; pass values of the same lists"
-        )
-    ax, both = drawing.axes(ax), (weights > 0) & (others > 0)
-    if not both.any():
-        raise ValueError("a and b have no list that counts in both")
-    found, weights = (of_a - of_b)[both], weights[both]
-    mean = np.average(found, weights=weights)
-    found = np.array(sorted(found, reverse=True))
+    for name, lists in (("a", a), ("b", b)):
+        drawing.values(name, lists)
+    found, weights, _ = drawing.values("the difference", paired(a, b))
+    found, weights = found[weights > 0], weights[weights > 0]
+    if not found.size:
+        raise ValueError("a and b have no list that counts")
+    ax, mean = drawing.axes(ax), np.average(found, weights=weights)
+    found = np.sort(found)[::-1]
     edges = np.arange(found.size + 1)
-    sides = ((found > 0, names[0]), (found < 0, names[1]))
+    sides = ((found < 0, names[0]), (found > 0, names[1]))
     for (side, name), colour in zip(sides, drawing.COLOURS[:2], strict=True):
         ax.stairs(
             np.where(side, found, 0),
@@ -181,7 +176,7 @@ def differences(
     ax.axhline(mean, color="black", lw=1.2, ls="--", label=f"mean {mean:+.3f}")
     ax.set_xlim(0, max(found.size, 1))
     ax.set_xlabel("lists, by difference")
-    ax.set_ylabel(f"{names[0]} − {names[1]}")
+    ax.set_ylabel(f"{names[1]} − {names[0]}")
     drawing.legend(ax)
     return ax
 

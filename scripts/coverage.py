@@ -35,7 +35,7 @@ def hits(share, key, shape):
 KINDS = {
     "uniform": (random.uniform, 0.5, 0.0),
     "exponential": (random.exponential, 1.0, 2.0),
-    "80 % zeros, else uniform": (some, 0.1, 2.33),
+    "80 % zeros, else uniform": (some, 0.1, 2.37),
     "hits, 50 %": (partial(hits, 0.5), 0.5, 0.0),
     "hits, 90 %": (partial(hits, 0.9), 0.9, -2.67),
 }

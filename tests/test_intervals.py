@@ -47,7 +47,7 @@ def test_t_of_a_few_lists():
 
 
 def test_wilson_by_hand():
-    """Σ = 12 of 12: low is 12/(12 + z²), high is 1; without lists it is [0, 1]."""
+    """Of 12 hits in 12 lists low is 12/(12 + z²), high is 1; without lists it is [0, 1]."""
     z2 = 1.959964**2
     found = state_of(np.ones(12)).confidence_interval(method="wilson")
     np.testing.assert_allclose(found, (12 / (12 + z2), 1), rtol=1e-5)
@@ -61,6 +61,12 @@ def test_wilson_by_hand():
     )
     low, high = hits.confidence_interval(method="wilson")
     assert low.shape == (2,) and bool(jnp.all((0 < low) & (high < 1)))
+
+
+@jax.jit
+def wilson(state):
+    """Where it cannot raise."""
+    return state.confidence_interval(method="wilson")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +85,7 @@ def test_wilson_is_for_hits(values, weights):
     state = state_of(values, weights)
     with pytest.raises(ValueError, match="not all 0 or 1.*pass 't'"):
         state.confidence_interval(method="wilson")
-    found = jax.jit(lambda s: s.confidence_interval(method="wilson"))(state)
-    assert np.isnan(found).all()
+    assert np.isnan(wilson(state)).all()
     with pytest.raises(ValueError, match="pass one of normal, t, wilson"):
         state.confidence_interval(method="z")
 
@@ -107,10 +112,9 @@ def hits(key, shape):
     "draw, mean, lists",
     [
         (jax.random.uniform, 0.5, 30),
-        (jax.random.uniform, 0.5, 300),
         (jax.random.exponential, 1.0, 200),
     ],
-    ids=["symmetric-30", "symmetric-300", "skewed-200"],
+    ids=["symmetric", "skewed"],
 )
 def test_intervals_cover(draw, mean, lists):
     """What they say, from 30 lists of symmetric values and 200 of skewed ones."""
@@ -121,11 +125,10 @@ def test_intervals_cover(draw, mean, lists):
 @pytest.mark.parametrize(
     "draw, mean, lists, method",
     [
-        (jax.random.uniform, 0.5, 5, "t"),
         (jax.random.exponential, 1.0, 10, "t"),
         (hits, 0.9, 12, "wilson"),
     ],
-    ids=["symmetric", "skewed", "hits"],
+    ids=["skewed", "hits"],
 )
 def test_the_method_for_few_lists(draw, mean, lists, method):
     """Below that, what the documentation advises covers more often than the normal one."""

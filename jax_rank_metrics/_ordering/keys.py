@@ -113,11 +113,12 @@ def breaks(
     bits = index.astype(jnp.uint32)
     if ties == "random":
         assert seeds is not None
-        bits = _mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
-    return ((_mix(bits) >> (32 - BREAK_BITS)).astype(jnp.int32),)
+        bits = mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
+    return ((mix(bits) >> (32 - BREAK_BITS)).astype(jnp.int32),)
 
 
-def _mix(x: jax.Array) -> jax.Array:
+def mix(x: jax.Array) -> jax.Array:
+    """A hash of uint32, bijective: what differs stays different."""
     for _ in range(2):
         x = (x ^ (x >> 16)) * jnp.uint32(_MIX)
     return x ^ (x >> 16)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from jax_rank_metrics._results.bootstrap import resampled
+from jax_rank_metrics._results.bootstrap import resampled, seeds_of
 
 SIGNS = 2**20  # that exist at once: 4 MiB of floats
 # What sums of single floats in another order may differ by, of the sum of sizes. Sums
@@ -90,7 +90,7 @@ def bootstrapped(
     weights = weights / weights.max(0)
     most = np.maximum(np.abs(values).max(0), np.finfo(np.float64).tiny)
     columns = np.concatenate([weights, weights * (values / most)], axis=1)
-    sums = _resampled_sums(columns.astype(np.float32), key, samples)
+    sums = _resampled_sums(columns.astype(np.float32), seeds_of(key, samples))
     total, of_values = np.split(np.asarray(sums, np.float64), [comparisons], axis=1)
     plain = of_values[:1] / total[:1]
     means = np.where(total > 0, of_values / np.where(total > 0, total, 1), plain)[1:]
@@ -99,10 +99,10 @@ def bootstrapped(
     return (1 + count) / (1 + samples), low * most, high * most
 
 
-@partial(jax.jit, static_argnums=2)
-def _resampled_sums(columns: jax.Array, key: jax.Array, samples: int) -> jax.Array:
+@jax.jit
+def _resampled_sums(columns: jax.Array, seeds: jax.Array) -> jax.Array:
     ids = jnp.arange(columns.shape[0], dtype=jnp.int32)
-    return resampled(columns, ids, key, samples).round()
+    return resampled(columns, ids, seeds).round()
 
 
 def student(mean: float, error: float, lists: int) -> float:

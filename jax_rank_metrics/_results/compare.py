@@ -9,7 +9,6 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import chance, pairing
-from jax_rank_metrics._results.bootstrap import batch_free
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
 
@@ -96,8 +95,9 @@ def compare(
     size of a difference before its p: of many lists, any difference is significant.
 
     Runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` do. 100,000
-    permutations of 10,000 lists take about a second on two cores, and with "bootstrap"
-    about fifteen, beside some 10 MiB and 4 bytes for each sample and comparison.
+    permutations of 10,000 lists take about a second on two cores, as many resamples for
+    "bootstrap" about seven. Both need some 10 MiB, and 4 bytes (32 for the bootstrap) for
+    each sample and comparison.
 
     Args:
         a: The baseline: a `PerList`, an array `[lists]` or `[lists, cutoffs]` of values,
@@ -148,7 +148,7 @@ def compare(
     _inputs.option("test", test, ComparisonTest)
     _inputs.option("undefined", undefined, Undefined)
     samples, level = _inputs.count("samples", samples), checked_level(level)
-    key = batch_free(random.key(0) if key is None else _inputs.prng_key(key))
+    key = random.key(0) if key is None else _inputs.prng_key(key)
     pairs = pairing.pairs_of(a, b)
     numbers = [side.number for side in next(iter(pairs.values()))]
     order, names = pairing.orders(ids, *numbers)

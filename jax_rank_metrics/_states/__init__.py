@@ -16,7 +16,7 @@ Merging two states adds them, so the mean does not depend on how the lists were 
 - *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. So
   products of weights and values are pairs too, and are added as such.
 
-`pairs` has the arithmetic of pairs, `moments` the sums of a batch, `mean` the state of one
-metric, `per_list` the values that it sums, `merging` what is done with many states at once,
-held in any pytree.
+`pairs` has the arithmetic of pairs, `moments` the sums of a batch, `state` what every
+state can do, `mean` the state of one metric, `intervals` those of a mean, `per_list` the
+values that it sums, `merging` what is done with many states at once, held in any pytree.
 """

@@ -80,7 +80,8 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
 
     Inside `jax.shard_map` or `jax.pmap`. The result is equal bit for bit on every device
     and typed so: `out_specs=P()` passes under the default `check_vma`. It moves a few
-    floats per metric and device, however many lists there were.
+    floats per metric and device (a few for each resample of a `Bootstrap`), however many
+    lists there were.
 
     Args:
         states: Any pytree of states.
