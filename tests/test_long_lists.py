@@ -59,7 +59,8 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
     items, key = 5003, jax.random.key(3)
     labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
     scores = rng.integers(0, 300, labels.shape).astype(np.float32)
-    scores[3:] = scores[3:] < 150
+    scores[3] = scores[3] < 150
+    scores[4, :96] = 300 + rng.integers(0, 30, 96)  # many of the top in few blocks
     scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
     scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
     mask = rng.random(labels.shape) > 0.2

@@ -252,9 +252,11 @@ def test_places_of_items_over_devices(rng):
 
 
 def test_places_of_packed_lists(rng):
-    """Shuffled, with items of no list among them."""
+    """Shuffled, with items of no list among them; two lists meet at one score."""
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
+    labels[0], mask[0], retrieved[0] = np.abs(labels[0]), True, True
+    scores[1] += scores[0, 0] - scores[1].max()
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS).reshape(LISTS, ITEMS)
     ids[:, 5] = -1
     order = rng.permutation(ids.size)
