@@ -78,21 +78,23 @@ def test_precision_recall(ax):
 
 
 def test_differences(ax):
-    plots.differences(A, B, names=("new", "old"), ax=ax)
-    wins, losses = (patch.get_data().values for patch in ax.patches)
-    assert wins.tolist() == [1.0, 0, 0, 0] and losses.tolist() == [0, 0, 0, -0.25]
+    """Above 0 where the second is better, as in `paired`."""
+    plots.differences(A, B, names=("old", "new"), ax=ax)
+    losses, wins = (patch.get_data().values for patch in ax.patches)
+    assert wins.tolist() == [0.25, 0, 0, 0] and losses.tolist() == [0, 0, 0, -1]
     assert legend(ax) == [
-        *("new better: 1 list", "old better: 1 list", "equal: 2 lists", "mean +0.188"),
+        *("old better: 1 list", "new better: 1 list", "equal: 2 lists", "mean -0.188"),
     ]
-    assert list(ax.lines[-1].get_ydata()) == [0.1875] * 2
+    assert list(ax.lines[-1].get_ydata()) == [-0.1875] * 2
     assert ax.get_ylabel() == "new − old"
 
 
 def test_lists_that_do_not_count_are_not_shown(ax):
-    half = jrm.PerList(A.values, jnp.array([0.0, 3.0, 1.0, 0.0]), KNOWN)
-    plots.differences(half, B, ax=ax)
+    weights = jnp.array([0.0, 3.0, 1.0, 0.0])
+    half, other = (jrm.PerList(x.values, weights, KNOWN) for x in (A, B))
+    plots.differences(half, other, ax=ax)
     assert ax.patches[0].get_data().values.size == 2
-    assert list(ax.lines[-1].get_ydata()) == [-0.0625] * 2
+    assert list(ax.lines[-1].get_ydata()) == [0.0625] * 2
     plots.distribution(half, ax=ax)
     assert ax.get_xlabel() == "value of a list (2 lists)"
 
@@ -136,7 +138,7 @@ def test_by_group(ax):
 def test_what_cannot_be_drawn(ax):
     groups = jnp.zeros(4, int)
     for draw, error, message in (
-        (lambda: plots.differences(A, B[:2], ax=ax), ValueError, "4 lists and b has 2"),
+        (lambda: plots.differences(A, B[:2], ax=ax), ValueError, r"of their values: \(4,\) and \(2,\)"),
         (lambda: plots.differences(A[:0], B[:0], ax=ax), ValueError, "no list that"),
         (lambda: plots.differences(A.mean(), B, ax=ax), TypeError, "a is a Mean"),
         (
