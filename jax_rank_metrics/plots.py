@@ -159,7 +159,7 @@ def differences(
     if not found.size:
         raise ValueError("a and b have no list that counts")
     ax, mean = drawing.axes(ax), np.average(found, weights=weights)
-    found = np.sort(found)[::-1]
+    found = np.array(sorted(found, reverse=True))
     edges = np.arange(found.size + 1)
     sides = ((found < 0, names[0]), (found > 0, names[1]))
     for (side, name), colour in zip(sides, drawing.COLOURS[:2], strict=True):

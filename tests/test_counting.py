@@ -182,7 +182,7 @@ def test_counted_in_packed_lists(rng):
     """Shuffled, with items of no list; the order of `items` says the same."""
     labels, scores, mask = draw(rng)
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
-    ids[3] = LISTS
+    ids[3] = -1
     mask[0, 3] = False
     order = rng.permutation(ids.size)
     flat = [x.reshape(-1)[order] for x in (labels, scores, mask)]

@@ -138,7 +138,11 @@ def test_by_group(ax):
 def test_what_cannot_be_drawn(ax):
     groups = jnp.zeros(4, int)
     for draw, error, message in (
-        (lambda: plots.differences(A, B[:2], ax=ax), ValueError, r"of their values: \(4,\) and \(2,\)"),
+        (
+            lambda: plots.differences(A, B[:2], ax=ax),
+            ValueError,
+            r"of their values: \(4,\) and \(2,\)",
+        ),
         (lambda: plots.differences(A[:0], B[:0], ax=ax), ValueError, "no list that"),
         (lambda: plots.differences(A.mean(), B, ax=ax), TypeError, "a is a Mean"),
         (

@@ -11,7 +11,7 @@ from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import cutoffs
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._types import IntervalMethod, Number
 
 # A metric of a run, or all metrics of it, or those of several runs by name.
 Results = Mapping[str, Any]
@@ -28,13 +28,16 @@ class Estimate(NamedTuple):
     undefined: int
 
 
-def estimates(results: Results, level: Number) -> dict[str, dict[str, Estimate]]:
+def estimates(
+    results: Results, level: Number, method: IntervalMethod = "normal"
+) -> dict[str, dict[str, Estimate]]:
     """The numbers of every run and metric, each cutoff under a name of its own.
 
     Args:
         results: A dict of runs to dicts of metrics to states or `PerList`s; or such a
             dict of metrics, which is the run "".
         level: See `Mean.confidence_interval`.
+        method: The same.
 
     Raises:
         TypeError: if it holds anything else.
@@ -46,7 +49,7 @@ def estimates(results: Results, level: Number) -> dict[str, dict[str, Estimate]]
     runs = dict(results) if several else {"": results}
     states = {name: _states(name, run) for name, run in runs.items()}
     found = {
-        run: {name: _read(state, level) for name, state in of_run.items()}
+        run: {name: _read(state, level, method) for name, state in of_run.items()}
         for run, of_run in states.items()
     }
     # One transfer for all that there is.
@@ -89,8 +92,8 @@ def _states(run: str, metrics: Any) -> dict[str, Mean]:
     return states
 
 
-def _read(state: Mean, level: Number) -> tuple[jax.Array, ...]:
-    interval = state.confidence_interval(level)
+def _read(state: Mean, level: Number, method: IntervalMethod) -> tuple[jax.Array, ...]:
+    interval = state.confidence_interval(level, method)
     return state.compute(), *interval, state.std_error(), state.counts
 
 

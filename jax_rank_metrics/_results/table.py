@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.numbers import Estimate, Results, estimates, needed
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv"]
 Rows = Literal["runs", "metrics"]
@@ -34,6 +34,7 @@ def table(
     *,
     format: Format = "text",
     level: Number = 0.95,
+    method: IntervalMethod = "normal",
     digits: int = 3,
     lower: Sequence[str] = (),
     rows: Rows | None = None,
@@ -56,6 +57,7 @@ def table(
         format: "text", "markdown", "latex" (a `tabular`), "html" or "csv". Names are
             escaped as each demands.
         level: What the intervals cover, in (0, 1).
+        method: How they are made, see `Mean.confidence_interval`; "t" for few lists.
         digits: After the point.
         lower: Names of metrics of which less is better, as the table has them or without
             their cutoff.
@@ -89,7 +91,7 @@ def table(
         _inputs.option("rows", rows, Rows)
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 0:
         raise ValueError(f"digits is {digits!r}; pass an int of at least 0")
-    runs = estimates(results, level)
+    runs = estimates(results, level, method)
     metrics = list(dict.fromkeys(name for run in runs.values() for name in run))
     best = _best(runs, metrics, lower, digits)
     if format == "csv":
