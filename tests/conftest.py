@@ -18,15 +18,7 @@ jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-from cases import POLICIES  # noqa: E402  (after the flags, as the next)
-
-from jax_rank_metrics._ordering import top_k  # noqa: E402
-
-
-@pytest.fixture(params=POLICIES, ids=str)
-def ties(request):
-    """Every tie policy; None is the default without a key."""
-    return request.param
+from jax_rank_metrics._ordering import top_k  # noqa: E402  (after the flags)
 
 
 @pytest.fixture
@@ -82,7 +74,7 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             file, _, test = nodeid.partition("::")
             if file.endswith("test_laws.py"):
-                return file + (test.partition("[")[2] or "top-k-None]")
+                return file + (test.partition("[")[2] or "top-k]")
             return nodeid if Path(file).stem in APART else file
 
     return Together(config, log)

@@ -168,18 +168,21 @@ def test_undefined_lists():
 def test_empty_has_one_structure():
     """The identity has the structure, shapes and dtypes of what it meets."""
     metrics = ("ndcg@10", "recall@1,5", "map", "rprec")
-    for dtype in (jnp.bfloat16, jnp.float32, jnp.int32, FLOAT):
-        labels = jnp.asarray([[1, 0, 1]]).astype(dtype)
+    empty = jrm.empty(metrics)
+
+    def step(carry, labels):
         states = jrm.evaluate(metrics, labels, labels)
-        empty = jrm.empty(metrics)
-        chex.assert_trees_all_equal_shapes_and_dtypes(empty, states)
-        same_bits(jrm.merge(empty, states), states)
+        return jrm.merge(carry, states), states
 
-        def step(carry, labels):
-            return jrm.merge(carry, jrm.evaluate(metrics, labels, labels)), None
-
-        scanned, _ = lax.scan(step, empty, jnp.stack([labels, labels]))
-        same_bits(scanned, jrm.merge(states, states))
+    for dtype in (jnp.bfloat16, jnp.float32, jnp.int32, FLOAT):
+        labels = jnp.asarray([[[1, 0, 1]]] * 2).astype(dtype)
+        # Only traced: a carry of another type raises.
+        carry, _ = jax.eval_shape(lambda x: lax.scan(step, empty, x), labels)
+        chex.assert_trees_all_equal_shapes_and_dtypes(empty, carry)
+    scanned, states = lax.scan(step, empty, labels)
+    one, two = (jax.tree.map(lambda x, i=i: x[i], states) for i in (0, 1))
+    same_bits(jrm.merge(empty, one), one)
+    same_bits(scanned, jrm.merge(one, two))
 
 
 def test_states_pickle_and_compare(rng):
