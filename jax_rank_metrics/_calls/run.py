@@ -102,7 +102,7 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
 
     def depth(i: int) -> float:
         k = _inputs.deepest(_inputs.cutoffs(bounds[i].k))
-        return float("inf") if k is None else k
+        return float("inf") if k is None else float(k)
 
     # The deepest first: its ideal order serves the others.
     order = sorted(range(len(bounds)), key=depth, reverse=True)

@@ -46,20 +46,20 @@ def read_lists(lists: ScoredLists, depth: Depth, then: Callable[[Ranking], R]) -
 
 
 @partial(jax.jit, static_argnums=1)
-def _ranked(lists: ScoredLists, depth: Depth) -> Ranking:
-    """The ranking, but for what was passed: that may hold NaN, and stays outside."""
-    return read_lists(lists, depth, lambda found: _with_passed(found, None, None))
+def _ranked(lists: ScoredLists, depth: Depth) -> tuple[Ranking, jax.Array | None]:
+    """The ranking but for what was passed, and its seeds.
 
+    What was passed may hold NaN, and stays outside of what is compiled.
+    """
 
-def _with_passed(ranking: Ranking, given: Any, scores: Any) -> Ranking:
-    """The ranking with its pool as it was passed; that of packed lists was sorted."""
-    if ranking.pool is None or ranking.scored is None:
-        return ranking
-    return dataclasses.replace(
-        ranking,
-        pool=dataclasses.replace(ranking.pool, items=given),
-        scored=dataclasses.replace(ranking.scored, scores=scores),
-    )
+    def without(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
+        if ranking.pool is None or ranking.scored is None:  # packed lists were sorted
+            return ranking, None
+        parts = {"pool": ranking.pool, "scored": ranking.scored}
+        parts = jax.tree.map(lambda _: None, parts)
+        return dataclasses.replace(ranking, **parts), ranking.scored.seeds
+
+    return read_lists(lists, depth, without)
 
 
 def rank(
@@ -173,5 +173,12 @@ def rank(
         retrieved=retrieved,
         columns=columns,
     )
+    ranking, seed = _ranked(lists, depth)
+    if ranking.pool is None or ranking.scored is None:
+        return ranking
     given = _mesh.lying_like(lists.given, lists.scores)
-    return _with_passed(_ranked(lists, depth), given, lists.scores)
+    return dataclasses.replace(
+        ranking,
+        pool=dataclasses.replace(ranking.pool, items=given),
+        scored=dataclasses.replace(ranking.scored, scores=lists.scores, seeds=seed),
+    )

@@ -1,12 +1,14 @@
 """What every mergeable state is: sums and counts, to which merging adds others."""
 
 import abc
-from typing import Self
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._states.pairs import Pair, canonical, merge_two, reduce_axis
+
+S = TypeVar("S", bound="State")
 
 
 class State(abc.ABC):
@@ -36,7 +38,7 @@ class State(abc.ABC):
     def _stacked(self) -> tuple[int, ...]:
         return jnp.shape(self.counts)[:-1]
 
-    def merge(self, other: Self) -> Self:
+    def merge(self: S, other: S) -> S:
         """The state of the lists of both.
 
         Raises:
@@ -51,7 +53,7 @@ class State(abc.ABC):
         same_shapes(self, other)
         return merge_two(canonical(self), canonical(other))
 
-    def reduce(self) -> Self:
+    def reduce(self: S) -> S:
         """Merges along a leading axis that vmap, scan or pmap has added to every leaf.
 
         Raises:
