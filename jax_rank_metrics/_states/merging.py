@@ -124,7 +124,8 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
         TypeError: if `flat` is asked of anything but a dict of states.
         ValueError: if with `flat` two states have cutoffs of one name.
 
-    >>> states = {"recall@1,5": Mean.empty((2,)), "mrr": Mean.empty()}
+    >>> from jax_rank_metrics import empty
+    >>> states = empty(("recall@1,5", "mrr"))
     >>> compute(states, host=True)
     {'recall@1,5': [0.0, 0.0], 'mrr': 0.0}
     >>> compute(states, flat=True, host=True)
