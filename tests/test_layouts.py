@@ -516,7 +516,8 @@ def test_a_catalogue_where_everything_ties(rng):
         )
 
 
-@pytest.mark.parametrize("k", [100, pytest.param(None, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("k", [100, None])
 def test_the_matrix_of_scores_never_exists(k, rng):
     """A million items need a tenth of the memory of their scores, as a trial shows."""
 

@@ -76,7 +76,11 @@ def check_equal(found, expected):
 KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
 
 
-@KINDS
+@pytest.mark.parametrize(
+    "kind",
+    [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
+    ids=str,
+)
 def test_every_metric_of_global_arrays(kind, data):
     """The plain call on sharded arrays gives what one device gives."""
     sharded = put(make_mesh(kind), P("data", None), data)
