@@ -67,8 +67,8 @@ MUTANTS = [
     Mutant(
         "a rank of a place dropped",
         "_places/place.py",
-        "(rank > above[None]) & (rank <= end[None])",
-        "(rank > above[None]) & (rank < end[None])",
+        "(rank > above[..., None]) & (rank <= end[..., None])",
+        "(rank > above[..., None]) & (rank < end[..., None])",
         "tests/test_places.py::test_places_of_short_rows",
     ),
     Mutant(
