@@ -37,6 +37,29 @@ from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
+from jax_rank_metrics._formulas.agreement import (
+    average_relevance_position as average_relevance_position,
+)
+from jax_rank_metrics._formulas.agreement import coverage_error as coverage_error
+from jax_rank_metrics._formulas.agreement import (
+    label_ranking_average_precision as label_ranking_average_precision,
+)
+from jax_rank_metrics._formulas.agreement import (
+    label_ranking_loss as label_ranking_loss,
+)
+from jax_rank_metrics._formulas.agreement import (
+    ordered_pair_accuracy as ordered_pair_accuracy,
+)
+from jax_rank_metrics._formulas.agreement import rho as rho
+from jax_rank_metrics._formulas.agreement import roc_auc as roc_auc
+from jax_rank_metrics._formulas.agreement import tau as tau
+from jax_rank_metrics._formulas.counts import fall_out as fall_out
+from jax_rank_metrics._formulas.counts import judged as judged
+from jax_rank_metrics._formulas.counts import num_relevant as num_relevant
+from jax_rank_metrics._formulas.counts import (
+    num_relevant_retrieved as num_relevant_retrieved,
+)
+from jax_rank_metrics._formulas.counts import num_retrieved as num_retrieved
 from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
@@ -44,9 +67,25 @@ from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall
+from jax_rank_metrics._formulas.incomplete import bpref as bpref
+from jax_rank_metrics._formulas.incomplete import (
+    eleven_point_precision as eleven_point_precision,
+)
+from jax_rank_metrics._formulas.incomplete import (
+    inferred_average_precision as inferred_average_precision,
+)
+from jax_rank_metrics._formulas.incomplete import (
+    interpolated_precision as interpolated_precision,
+)
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.users import (
+    expected_reciprocal_rank as expected_reciprocal_rank,
+)
+from jax_rank_metrics._formulas.users import (
+    rank_biased_precision as rank_biased_precision,
+)
 from jax_rank_metrics._gains import exponential_gain as exponential_gain
 from jax_rank_metrics._gains import linear_gain as linear_gain
 from jax_rank_metrics._gains import log2_discount as log2_discount

@@ -42,6 +42,8 @@ ComparisonTest = Literal["permutation", "bootstrap", "t"]
 PrecisionDenominator = Literal["retrieved", "k"]
 RecallDenominator = Literal["relevant", "attainable"]
 AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
+RecallLevels = Number | tuple[Number, ...]
+PairWeighting = Literal["list", "pairs"]
 
 Gain = Callable[[jax.Array], jax.Array]
 PositionFn = Callable[[jax.Array], jax.Array]  # of ranks 1, 2, …

@@ -125,8 +125,8 @@ def empty(metrics: names.Metrics, axis_name: Any = None) -> dict[str, Mean]:
     """
     states = {}
     for bound in names.bind_all(metrics):
-        several = isinstance(bound.k, tuple)
-        states[bound.name] = Mean.empty((len(bound.k),) if several else ())
+        shape = () if bound.several is None else (bound.several,)
+        states[bound.name] = Mean.empty(shape)
     if axis_name is None:
         return states
     _inputs.axis_names("axis_name", axis_name)

@@ -11,6 +11,7 @@ from jax_rank_metrics._calls.run import SHARED, ReadsTies, Spec
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import DEFAULT_CUTOFFS
 from jax_rank_metrics._states.per_list import PerList
 
 P = ParamSpec("P")
@@ -98,7 +99,9 @@ def metric(
     names: Sequence[str] = (),
     ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies] = "expected",
     columns: Sequence[str] = (),
+    optional_columns: Sequence[str] = (),
     order_free: bool = False,
+    at: str = "k",
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Makes a metric of a formula, and registers its names.
 
@@ -116,8 +119,12 @@ def metric(
             "own": tie groups under every policy; it says itself what ties mean.
             A function of the options may choose.
         columns: What it reads beside labels; calls must pass these as `columns=`.
+        optional_columns: The same, but calls may leave these out: the formula looks for
+            them in `items.columns`.
         order_free: Whether all that it reads of the order is `expected_first` of bools,
             which counts: then nothing is sorted for it.
+        at: The option that a name sets after its @; a tuple of them gives the values a
+            last axis.
 
     Raises:
         ValueError: if another metric has one of the names.
@@ -138,7 +145,8 @@ def metric(
         _, *own = inspect.signature(formula).parameters.values()
         options = {parameter.name: parameter.default for parameter in own}
         name = formula.__name__
-        spec = Spec(name, formula, options, ties, tuple(columns), order_free)
+        read = (tuple(columns), tuple(optional_columns))
+        spec = Spec(name, formula, options, ties, *read, order_free, at)
 
         def lists_of(
             args: tuple[Any, ...], given: dict[str, Any]
@@ -173,6 +181,9 @@ def metric(
         call.per_list, call.of, call.spec = per_list, of, spec  # type: ignore
         made = cast(Metric[P], call)
         _register((name, *names), made)
+        along = options.get(at)
+        if isinstance(along, tuple):
+            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), along))
         return made
 
     return make

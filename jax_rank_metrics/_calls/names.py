@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from jax_rank_metrics import _gains, _inputs
+from jax_rank_metrics._calls import trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.run import SHARED, Bound
 
@@ -57,6 +58,7 @@ def parse(text: Any) -> Bound:
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
     name = match["name"].lower().replace("-", "_")
+    name, meant = trec.meaning(name)
     if name not in NAMES:
         near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else ""
@@ -65,16 +67,19 @@ def parse(text: Any) -> Bound:
             f"{'Known are' if hint else 'one of'} {', '.join(NAMES)}"
         )
     try:
-        given = _options(match["options"])
+        spec = NAMES[name].spec
+        given = [*meant, *_options(match["options"])]
         if match["k"] is not None:
-            given.append(("k", _cutoffs(match["k"])))
-        bound = NAMES[name].spec.bind((), dict(given))
+            given.append((spec.at, _cutoffs(match["k"], spec.at)))
+        bound = spec.bind((), dict(given))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
     options = [option for option, _ in given]
     for option in options:
         if options.count(option) > 1:
-            cure = "it after @" if match["k"] and option == "k" else "each option once"
+            cure = "each option once"
+            if match["k"] and option == spec.at:
+                cure = "it after @"
             raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
     return bound._replace(name=text)
 
@@ -123,12 +128,14 @@ def _bind(name: Any, value: Any) -> Bound:
     return metric.spec.bind(args, own)._replace(name=name)
 
 
-def _cutoffs(ks: str) -> int | tuple[int, ...]:
+def _cutoffs(ks: str, of: str) -> Any:
+    kind: Any = int if of == "k" else float
     try:
-        cutoffs = tuple(int(k) for k in ks.split(","))
+        cutoffs = tuple(kind(k) for k in ks.split(","))
     except ValueError as error:
+        kinds = "integers" if of == "k" else "numbers"
         raise ValueError(
-            f"{ks!r} after @ is not a list of integers; pass, for example, @10 or @1,5,10"
+            f"{ks!r} after @ is not a list of {kinds}; pass, for example, @10 or @1,5,10"
         ) from error
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 

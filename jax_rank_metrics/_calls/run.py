@@ -32,7 +32,9 @@ class Spec:
     options: dict[str, Any]  # with their defaults
     ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies]
     columns: tuple[str, ...]
+    optional_columns: tuple[str, ...]
     order_free: bool
+    at: str  # the option that @ sets in a name, and whose tuples give a last axis
 
     def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> "Bound":
         """The metric with options, checked and made static."""
@@ -86,6 +88,12 @@ class Bound(NamedTuple):
         return dict(self.own).get("k")
 
     @property
+    def several(self) -> int | None:
+        """How many values there are along a last axis; None where there is none."""
+        along = dict(self.own).get(self.spec.at)
+        return len(along) if isinstance(along, tuple) else None
+
+    @property
     def ties(self) -> ReadsTies:
         """What the formula is given where scores tie; see `metric`."""
         ties = self.spec.ties
@@ -126,8 +134,9 @@ def _check_columns(bounds: Sequence[Bound], given: Sequence[str], unread: bool) 
                 f"{metric} reads the column {name!r}, which is not given; pass "
                 f"columns={{{name!r}: …}}"
             )
+    optional = {name for bound in bounds for name in bound.spec.optional_columns}
     for name in given:
-        if unread and name not in readers:
+        if unread and name not in readers and name not in optional:
             raise ValueError(
                 f"columns holds {name!r}, which no metric of this call reads; leave it out"
             )

@@ -52,12 +52,44 @@ def _at_least(threshold: float) -> ItemFn:
     return lambda items: items.relevant(threshold)
 
 
+def is_judged(items: Items) -> jax.Array:
+    """Whether an item was judged, by its column; without one all were."""
+    return _flag(items, "judged")
+
+
+def is_pooled(items: Items) -> jax.Array:
+    """Whether an item was drawn to be judged, by its column; without one all were."""
+    return _flag(items, "pooled")
+
+
+def _flag(items: Items, name: str) -> jax.Array:
+    if name not in items.columns:
+        return items.exists
+    column = items.columns[name]
+    if column.dtype != jnp.bool_ or column.shape != items.exists.shape:
+        raise TypeError(
+            f"columns: {name!r} is {column.dtype} of shape {column.shape}; pass one bool "
+            "per item, such as column != 0"
+        )
+    return column & items.exists
+
+
 def binary(
     ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
 ) -> PerList:
     """Values of a metric that is defined where something is relevant."""
     some = ranking.num_relevant(threshold) > 0
     return ranking.per_list(values, some, k, scaled(relevant(threshold)))
+
+
+def plain(
+    ranking: Ranking, values: jax.Array, defined: jax.Array, k: Cutoffs = None
+) -> PerList:
+    """Values of a metric without a threshold of its own, `[*lists, len(ks)]`.
+
+    Items' weights imply that of their list by what is relevant, which is a label of 1.
+    """
+    return ranking.per_list(values, defined, k, scaled(relevant(1.0)))
 
 
 def weighed_sum(

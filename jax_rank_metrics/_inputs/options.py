@@ -80,6 +80,13 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def share(name: str, value: Any) -> float:
+    """A static number between 0 and 1, and neither of them."""
+    if positive(name, value) >= 1:
+        raise ValueError(f"{name} is {value!r}; pass a number above 0 and below 1")
+    return float(value)
+
+
 def axis_names(name: str, value: Any) -> Any:
     """One mesh axis or a tuple of them, all of which are manual here."""
     if value is None:

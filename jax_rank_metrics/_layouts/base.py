@@ -53,3 +53,7 @@ class RankedLayout(PoolLayout, Protocol):
         `same` begins with the second place; the result with the first.
         """
         ...
+
+    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The items of every list by falling integers, stable: the keys, and places."""
+        ...

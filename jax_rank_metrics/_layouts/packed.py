@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import packed
 from jax_rank_metrics._types import pytree
 
@@ -110,6 +111,11 @@ class Packed:
         """Which items are the `same` as the one before them, and in the same list."""
         same = same & (self.ids[1:] == self.ids[:-1])
         return lax.pad(same, False, [(1, 0, 0)])
+
+    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The items of every list by falling integers, stable: the keys, and places."""
+        places = packed.order_by(self.ids, [keys], self.starts)
+        return _arithmetic.take(keys, places), places
 
     def _add(self, x: jax.Array, ids: jax.Array, number: int) -> jax.Array:
         return jax.ops.segment_sum(

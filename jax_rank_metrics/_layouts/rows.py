@@ -6,6 +6,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import ideal
+from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import pytree
 
 
@@ -53,3 +54,8 @@ class Rows:
         """Which items are the `same` as the one before them."""
         padding = [*[(0, 0, 0)] * (same.ndim - 1), (1, 0, 0)]
         return lax.pad(same, False, padding)
+
+    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The items of every list by falling integers, stable: the keys, and places."""
+        ranked, places = sort_by([keys])
+        return ranked, places

@@ -36,7 +36,7 @@ def order_packed(
     levels = [every.keys, *breaks]
     if _keys.shares_least_key(policy.dtype):
         levels.insert(1, every.items.exists.astype(jnp.int32))
-    places = _order(ids, levels, starts)
+    places = order_by(ids, levels, starts)
     return every.at(places), places, _arithmetic.take(ids, places)
 
 
@@ -61,7 +61,7 @@ def _sort_pair(first: jax.Array, second: jax.Array) -> jax.Array:
         return _signed(lax.sort(wide))
 
 
-def _order(ids: jax.Array, levels: list[jax.Array], starts: jax.Array) -> jax.Array:
+def order_by(ids: jax.Array, levels: list[jax.Array], starts: jax.Array) -> jax.Array:
     """Places in rising order of ids and falling order of levels."""
 
     def one_by_one(ids: jax.Array, *levels: jax.Array) -> jax.Array:

@@ -136,6 +136,36 @@ def definite(
     return jnp.stack(found, axis=-1), jnp.stack(missed, axis=-1)
 
 
+def by_chance(
+    stop: jax.Array,
+    exists: jax.Array,
+    above: jax.Array | None,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    axis: Any,
+) -> tuple[jax.Array, jax.Array]:
+    """What `expected` gives where items in order stop a user by chance.
+
+    Args:
+        stop: `[*lists, items]`, the chance that a user who comes to an item stops.
+        exists: Bool.
+        above: int32, how many items come before each; None where items follow each other.
+        position_fn: What a stop at rank 1, 2, … is worth.
+        ks: Cutoffs.
+        axis: How the items lie.
+    """
+    place = axis.above(exists)
+    here, passed = cascade(stop, place)
+    rank = (place if above is None else above).astype(stop.dtype) + 1
+    found, missed = [], []
+    for k in ks:
+        k = axis.spread(k) if isinstance(k, jax.Array) else k
+        found.append(axis.sum(here * at_ranks(position_fn, rank, k)))
+        within = exists & (at_ranks(jnp.ones_like, rank, k) > 0)
+        missed.append(1 - axis.max(jnp.where(within, 1 - passed, 0)))
+    return jnp.stack(found, axis=-1), jnp.stack(missed, axis=-1)
+
+
 def cascade(stop: jax.Array, above: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The chances to stop at each item in order, and to pass it, `[*lists, items]`.
 

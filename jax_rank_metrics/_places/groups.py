@@ -120,6 +120,11 @@ def is_few(items: int) -> bool:
     return items <= _PAIRS
 
 
+def runs(line: Line, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Where the run of equal keys that an item is in starts and ends, int32."""
+    return _ends(*_neighbours(line, keys))
+
+
 def _neighbours(line: Line, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Which items tie with the one before them, and which with the one after."""
     same = line.layout.joined((keys[..., 1:] == keys[..., :-1]) & line.exists[..., 1:])
@@ -154,15 +159,19 @@ def _short_runs(line: Line, same: jax.Array, after: jax.Array) -> Place:
 
 def _long_runs(line: Line, same: jax.Array, after: jax.Array) -> Group:
     """Groups of any size, by pointers that jump until nothing moves."""
-    place = jnp.broadcast_to(_arithmetic.iota(same), same.shape)
-    start = _jump(place - same.astype(jnp.int32))
-    end = _jump(place + after.astype(jnp.int32))
-    above = line.layout.above(line.exists) - (place - start)
+    start, end = _ends(same, after)
+    above = line.layout.above(line.exists) - (_arithmetic.iota(same) - start)
     counted_above, counted_tied = [], []
     for before, until in line.running():
         counted_above.append(_arithmetic.take(before, start))
         counted_tied.append(_arithmetic.take(until, end) - counted_above[-1])
     return Group(above, end - start + 1, tuple(counted_above), tuple(counted_tied))
+
+
+def _ends(same: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
+    place = jnp.broadcast_to(_arithmetic.iota(same), same.shape)
+    start = _jump(place - same.astype(jnp.int32))
+    return start, _jump(place + after.astype(jnp.int32))
 
 
 def _jump(pointer: jax.Array) -> jax.Array:

@@ -203,6 +203,14 @@ class Parts:
         part = self.held or self.pool
         return [] if part is None else list(part.items.columns)
 
+    @property
+    def most_items(self) -> int | None:
+        """As many items as a list can have, static; None where that is not known."""
+        if self.pool is None:
+            return None
+        held = 0 if self.held is None else self.held.ranks
+        return max(held, self.pool.items.labels.shape[-1])
+
     def whole_pool(self) -> Pool:
         """The pool, where labels of every judged item are known."""
         if self.pool is None:

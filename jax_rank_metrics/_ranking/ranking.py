@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking import stops, sums
+from jax_rank_metrics._ranking import agreement, stops, sums
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.parts import Held, Pool, Scored, Straddle
@@ -129,6 +129,32 @@ class Ranking(Totals):
             ("sum", *asked, self.grouped), lambda: sums.expected(self, *asked)
         )
 
+    def expected_max(
+        self,
+        item_fn: ItemFn,
+        place_fn: Callable[..., jax.Array],
+        ks: Sequence[Cut],
+        *,
+        counting: Sequence[ItemFn] = (),
+        per_list: Sequence[jax.Array] = (),
+    ) -> jax.Array:
+        """The largest `item_fn(items)·place_fn(place, k)` of the items that have a place.
+
+        The arguments are those of `expected_sum`, without axes of their own at the end.
+        Nothing may be negative; 0 where there is no item. For metrics of one definite
+        order, and those that say themselves what ties mean: of tied items, each is given
+        the place that all share.
+
+        Returns:
+            `[*lists, len(ks)]`.
+
+        Raises:
+            ValueError: as `expected_sum`.
+        """
+        ks = _inputs.cuts(ks)
+        asked = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
+        return sums.expected(self, *asked, most=True)
+
     def expected_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
     ) -> tuple[jax.Array, jax.Array]:
@@ -154,6 +180,41 @@ class Ranking(Totals):
             ("first", stop_fn, position_fn, tuple(ks), self.grouped),
             lambda: stops.expected(self, stop_fn, position_fn, ks),
         )
+
+    def pairs(self, value_fn: ItemFn) -> agreement.Pairs:
+        """Of all pairs of items of different values: how many are in order, how many tie.
+
+        Args:
+            value_fn: From `Items`, what each is worth; not negative.
+
+        Returns:
+            `in_order`, `tied`, `total` and `opposed`, `[*lists]` floats each: pairs in
+            which the larger value has the better score, pairs whose scores tie, all, and
+            those in which the larger value has the worse score. In time of
+            items·log(distinct values), and memory of a few arrays. Reads whole lists;
+            items without a rank are in no pair.
+
+        Raises:
+            ValueError: if the ranking was cut, or holds relevant items alone and
+                `value_fn` of the label 0 is not 0.
+        """
+        make = lambda: agreement.pairs(self, self.length, value_fn)  # noqa: E731
+        return self.once(("pairs", value_fn, self.grouped), make)
+
+    def rank_products(self, value_fn: ItemFn) -> agreement.Products:
+        """How mean ranks by score and by value go together, summed over the items.
+
+        Args:
+            value_fn: From `Items`, what each is worth; not negative.
+
+        Returns:
+            `both`, `by_score` and `by_value`, `[*lists]` floats each: sums of the
+            products of both ranks, each less its mean, and of the squares of either.
+
+        Raises:
+            ValueError: if the ranking was cut, or holds relevant items alone.
+        """
+        return agreement.products(self, self.length, value_fn)
 
     def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
         """How many items the ranks up to k hold, `[*lists, len(ks)]` floats.

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._places import first
-from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import ItemFn, holds, worth
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.sums import check_unlisted
@@ -63,15 +62,7 @@ def _cascade(
         )
     held = ranking.reaching(ks)
     check_unlisted(ranking, stop_fn)
-    axis, exists = held.axis, held.items.exists
-    place = axis.above(exists)
     stop = worth(stop_fn, held.items, ranking.dtype)
-    here, passed = first.cascade(stop, place)
-    rank = (place if held.above is None else held.above).astype(ranking.dtype) + 1
-    found, missed = [], []
-    for k in ks:
-        k = axis.spread(k) if isinstance(k, jax.Array) else k
-        found.append(axis.sum(here * at_ranks(position_fn, rank, k)))
-        within = exists & (at_ranks(jnp.ones_like, rank, k) > 0)
-        missed.append(1 - axis.max(jnp.where(within, 1 - passed, 0)))
-    return jnp.stack(found, axis=-1), jnp.stack(missed, axis=-1)
+    return first.by_chance(
+        stop, held.items.exists, held.above, position_fn, ks, held.axis
+    )

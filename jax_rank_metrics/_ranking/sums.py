@@ -1,5 +1,6 @@
 """How `Ranking.expected_sum` is worked out."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,10 +26,12 @@ def expected(
     ks: Sequence[Cut],
     counting: Sequence[ItemFn],
     per_list: Sequence[jax.Array],
+    most: bool = False,
 ) -> jax.Array:
-    """See `Ranking.expected_sum`."""
+    """See `Ranking.expected_sum`, and with `most` `Ranking.expected_max`."""
     held, dtype = ranking.reaching(ks), ranking.dtype
     check_unlisted(ranking, item_fn)
+    unlisted = [bool(_of_unlisted(ranking, fn)) for fn in counting]
     axis = held.axis
     value = worth(item_fn, held.items, dtype)
     trailing = value.ndim - held.items.exists.ndim
@@ -36,13 +39,18 @@ def expected(
     spread = [axis.spread(x) for x in per_list]
 
     def total(place: Place, value: jax.Array = value) -> jax.Array:
+        place = _with_unlisted(place, unlisted)
         sums = []
         for k in cuts:
             at = _arithmetic.widen(place_fn(place, k, *spread), value)
-            sums.append(axis.sum(value * at.astype(value.dtype), trailing))
+            terms = value * at.astype(value.dtype)
+            sums.append(axis.max(terms) if most else axis.sum(terms, trailing))
         return jnp.stack(sums, axis=ranking.counts.ndim)
 
-    line = held.line(tuple(holds(fn, held.items) for fn in counting), dtype)
+    counted = [holds(fn, held.items) for fn in counting]
+    for i, other in enumerate(unlisted):
+        counted[i] = held.items.exists & ~counted[i] if other else counted[i]
+    line = held.line(tuple(counted), dtype)
     if not ranking.grouped or (held.keys is None and held.group is None):
         return total(groups.definite(line, held.above))
     if held.group is not None:
@@ -86,11 +94,39 @@ def _with_straddling(
     return groups.with_last(group, last, tied, counted), value
 
 
+def _with_unlisted(place: Place, unlisted: Sequence[bool]) -> Place:
+    """A place that counts items not held too, where a predicate holds for these.
+
+    Of the items held, those were counted for which it does not.
+    """
+
+    def put(of_all: jax.Array, counted: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        pairs = zip(counted, unlisted, strict=True)
+        return tuple(of_all - x if other else x for x, other in pairs)
+
+    return dataclasses.replace(
+        place,
+        counted_above=put(place.above, place.counted_above),
+        counted_tied=put(place.tied, place.counted_tied),
+    )
+
+
 def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
     """Raises if items of the label 0 are worth something and have no place here."""
+    value = _of_unlisted(ranking, item_fn)
+    if value != 0:
+        raise ValueError(
+            f"an item of the label 0 is worth {value}, but this ranking holds the "
+            "relevant items alone; pass a k to the call that made it, or make items of "
+            "the label 0 worth 0, as by another gain_fn"
+        )
+
+
+def _of_unlisted(ranking: Parts, item_fn: ItemFn) -> float:
+    """What `item_fn` gives for items that have no place here; 0 where all have one."""
     axis = None if ranking.pool is None else ranking.pool.axis
     if not isinstance(axis, Weighted) or axis.ranks is not None:
-        return
+        return 0.0
     assert ranking.held is not None
     columns: dict[str, Any] = {
         name: jnp.zeros((1, *x.shape[ranking.counts.ndim + 1 :]), x.dtype)
@@ -99,12 +135,4 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
     with jax.ensure_compile_time_eval():
         labels, exists = jnp.zeros((1,), ranking.dtype), jnp.ones((1,), bool)
         value = worth(item_fn, ItemArrays(labels, exists, None, columns), ranking.dtype)
-        if isinstance(value, Tracer):
-            return
-        value = float(jnp.max(jnp.abs(value)))
-    if value != 0:
-        raise ValueError(
-            f"an item of the label 0 is worth {value}, but this ranking holds the "
-            "relevant items alone; pass a k to the call that made it, or make items of "
-            "the label 0 worth 0, as by another gain_fn"
-        )
+        return 0.0 if isinstance(value, Tracer) else float(jnp.max(jnp.abs(value)))

@@ -9,6 +9,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._places import first
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import MOST, ItemFn, worth
 from jax_rank_metrics._ranking.parts import Parts
@@ -78,6 +79,25 @@ class Totals(Parts):
             terms = values * at_ranks(position_fn, rank, k)
             found.append(axis.sum(jnp.where(values > 0, terms, 0)))
         return jnp.stack(found, axis=-1)
+
+    def ideal_first(
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[int | None]
+    ) -> jax.Array:
+        """The mean of `position_fn` at the first stop in the best order of the pool.
+
+        Args:
+            stop_fn: From `Items`, the chance of each to stop a user, as for
+                `expected_first`; it reads labels alone and never falls as they rise.
+            position_fn: What a stop at rank 1, 2, … is worth; it never rises.
+            ks: Cutoffs.
+
+        Returns:
+            `[*lists, len(ks)]`.
+        """
+        labels, axis = self._best_labels(_inputs.deepest(ks))
+        exists = labels > 0
+        stop = worth(stop_fn, ItemArrays(labels, exists), self.dtype)
+        return first.by_chance(stop, exists, None, position_fn, ks, axis)[0]
 
     @property
     def weighs_items(self) -> bool:

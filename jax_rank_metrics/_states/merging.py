@@ -12,6 +12,9 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, same_shapes, stacked_axis
 from jax_rank_metrics._types import Undefined
 
+# The values along a last axis of metrics whose names may leave them out.
+DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
+
 
 def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     """The state of every `PerList` in a pytree; see `PerList.mean`.
@@ -210,6 +213,9 @@ def _same_states(first: Any, other: Any) -> None:
 def cutoff_names(name: str, count: int) -> list[str]:
     """A name for every cutoff of a result: 'recall@1,5' is 'recall@1' and 'recall@5'."""
     head, at, tail = name.rpartition("@")
+    if not at and name.lower() in DEFAULT_CUTOFFS:
+        head, at = name, "@"
+        tail = ",".join(f"{k:g}" for k in DEFAULT_CUTOFFS[name.lower()])
     ks = [k.strip() for k in tail.split(",")]
     if at and len(ks) == count:
         return [f"{head}@{k}" for k in ks]

@@ -1,0 +1,301 @@
+"""How far the order by scores agrees with the labels, item by item and pair by pair."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.shared import binary, plain, relevant, scaled
+from jax_rank_metrics._gains import gains_of, linear_gain
+from jax_rank_metrics._places.place import Place, positions
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cut, Gain, Number, PairWeighting
+
+
+def _label(items: Items) -> jax.Array:
+    return items.labels
+
+
+def _one(items: Items) -> jax.Array:
+    return jnp.ones_like(items.labels)
+
+
+def _mean_rank(place: Place, k: Cut) -> jax.Array:
+    del k
+    return place.above + (place.tied + 1) / 2
+
+
+def _above(place: Place, k: Cut) -> jax.Array:
+    del k
+    return place.above
+
+
+@metric(names=("arp", "mean_rank"))
+def average_relevance_position(
+    ranking: Ranking, *, gain_fn: Gain = linear_gain
+) -> PerList:
+    """Average relevance position: the mean rank of the items, weighed by gain.
+
+    `Σ gain·rank / Σ gain` over the items that have a rank. Less is better, and 1 is best.
+
+    Undefined (none of these gains anything): 0. Reads whole lists.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        gain_fn: Maps labels to gains that are not negative.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
+        >>> state = average_relevance_position(labels, scores)
+        >>> f"{state.compute():.5f}"  # (1·1 + 2·3) / 3
+        '2.33333'
+
+    References:
+        Zhu, Recall, precision and average precision, 2004. The same per list as
+        TF-Ranking `ARPMetric`, whose mean takes `Σ gain·w` as the weight of a list; pass
+        that as `list_weights`.
+    """
+    gains = scaled(lambda items: gains_of(gain_fn, items.labels))
+    ranks = ranking.expected_sum(gains, _mean_rank, (None,))
+    total = ranking.expected_sum(gains, positions(), (None,))
+    return plain(ranking, ratio(ranks, total), total[..., 0] > 0)
+
+
+@metric(names=("opa",))
+def ordered_pair_accuracy(
+    ranking: Ranking, *, weighting: PairWeighting = "list"
+) -> PerList:
+    """Ordered pair accuracy: of the pairs of different labels, the share in order.
+
+    A pair is in order where the larger label has the better score; tied scores count ½.
+
+    Undefined (no two items of different labels): 0. Reads whole lists, of items that
+    have a rank, in time of items·log(distinct labels).
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        weighting: "list", every list counts alike; "pairs", as often as it has pairs.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{ordered_pair_accuracy(labels, scores).compute():.5f}"  # 1 of 3
+        '0.33333'
+
+    References:
+        Joachims, Optimizing search engines using clickthrough data, KDD 2002. Without
+        tied scores "list" is the same as rax `opa_metric`, and "pairs" as TF-Ranking
+        `OPAMetric`; both count a tie as 0.
+    """
+    _inputs.option("weighting", weighting, PairWeighting)
+    pairs = ranking.pairs(_label)
+    values = ratio(pairs.in_order + pairs.tied / 2, pairs.total)
+    lists = plain(ranking, values[..., None], pairs.total > 0)
+    if weighting == "list":
+        return lists
+    return PerList(lists.values, lists.weights * pairs.total, lists.defined)
+
+
+def _misplaced(
+    ranking: Ranking, threshold: Number, of_ties: float
+) -> tuple[jax.Array, jax.Array]:
+    """The share of relevant and non-relevant pairs not in order, and where there are any.
+
+    Of pairs of tied items, `of_ties` count.
+    """
+    hit = relevant(threshold)
+    number = ranking.expected_sum(hit, positions(), (None,))
+    others = ranking.depth((None,)) - number
+    defined = (number > 0) & (others > 0)
+
+    def before(place: Place, k: Cut, others: jax.Array) -> jax.Array:
+        (hits,), (tied,) = place.counted_above, place.counted_tied
+        return ratio(place.above - hits + of_ties * (place.tied - tied), others)
+
+    shares = ranking.expected_sum(
+        hit, before, (None,), counting=(hit,), per_list=(others[..., 0],)
+    )
+    return ratio(shares, number), defined[..., 0]
+
+
+@metric(names=("auc",))
+def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
+
+    The share of all such pairs, tied ones counting ½.
+
+    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
+
+    Takes the arguments of `rank` too, but for its k. The mean weighted by list is what
+    recommenders call GAUC: pass `list_weights`, often the number of relevant items.
+
+    Args:
+        relevance_threshold: The least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{roc_auc(labels, scores).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
+        143, 1982. The same as scikit-learn's `roc_auc_score` of every list.
+    """
+    shares, defined = _misplaced(ranking, relevance_threshold, 0.5)
+    hit = relevant(relevance_threshold)
+    return ranking.per_list(1 - shares, defined, None, scaled(hit))
+
+
+@metric(ties="own")
+def label_ranking_loss(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Of the pairs of a relevant and a non-relevant item, the share not in order.
+
+    Tied scores are not in order, under every policy of ties. Less is better.
+
+    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        relevance_threshold: The least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{label_ranking_loss(labels, scores).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010. The same as
+        scikit-learn's `label_ranking_loss`.
+    """
+    shares, defined = _misplaced(ranking, relevance_threshold, 1.0)
+    hit = relevant(relevance_threshold)
+    return ranking.per_list(shares, defined, None, scaled(hit))
+
+
+@metric(names=("lrap",), ties="own")
+def label_ranking_average_precision(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """The mean over relevant items of the precision among all that score as high.
+
+    `(relevant scoring ≥ it) / (items scoring ≥ it)`: an item that ties with others
+    stands at the last of their ranks, under every policy of ties.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        relevance_threshold: The least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.9, 0.7])
+        >>> state = label_ranking_average_precision(labels, scores)
+        >>> f"{state.compute():.5f}"  # (1/2 + 2/3) / 2
+        '0.58333'
+
+    References:
+        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
+        `label_ranking_average_precision_score`, with `undefined="one"` also where
+        nothing is relevant.
+    """
+    hit = relevant(relevance_threshold)
+
+    def precision(place: Place, k: Cut) -> jax.Array:
+        (hits,), (tied,) = place.counted_above, place.counted_tied
+        return (hits + tied) / (place.above + place.tied)
+
+    sums = ranking.expected_sum(hit, precision, (None,), counting=(hit,))
+    total = ranking.num_relevant(relevance_threshold)[..., None]
+    return binary(ranking, ratio(sums, total), relevance_threshold, None)
+
+
+@metric(ties="own")
+def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """How far down the list its last relevant item is: items that score as high.
+
+    Those that tie with it count, under every policy of ties. Less is better.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists, and relevant items
+    that have a rank.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        relevance_threshold: The least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.7, 0.6])
+        >>> f"{coverage_error(labels, scores).compute():.1f}"
+        '3.0'
+
+    References:
+        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
+        `coverage_error`.
+    """
+
+    def last(place: Place, k: Cut) -> jax.Array:
+        del k
+        return place.above + place.tied
+
+    values = ranking.expected_max(relevant(relevance_threshold), last, (None,))
+    return binary(ranking, values, relevance_threshold, None)
+
+
+@metric(ties="own")
+def tau(ranking: Ranking) -> PerList:
+    """Kendall's tau-b of scores and labels: pairs in order less pairs that are not.
+
+    Divided by the mean (of the product, its root) of how many pairs differ in score and
+    in label, so that ties of either lie between. From −1 to 1.
+
+    Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
+    lists, of items that have a rank; raises for rankings that hold relevant items alone.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Example:
+        >>> labels, scores = jnp.array([2, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{tau(labels, scores).compute():.5f}"  # (2 − 1) / 3
+        '0.33333'
+
+    References:
+        Kendall, The treatment of ties in ranking problems, Biometrika 33(3), 1945. The
+        same as SciPy's `kendalltau`.
+    """
+    pairs = ranking.pairs(_label)
+    differ = ranking.expected_sum(_one, _above, (None,))[..., 0]
+    below = jnp.sqrt(pairs.total) * jnp.sqrt(differ)
+    values = ratio(pairs.in_order - pairs.opposed, below)
+    return plain(ranking, values[..., None], below > 0)
+
+
+@metric(ties="own")
+def rho(ranking: Ranking) -> PerList:
+    """Spearman's rho of scores and labels: the correlation of their ranks.
+
+    Tied items share the mean of their ranks. From −1 to 1.
+
+    Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
+    lists, of items that have a rank; raises for rankings that hold relevant items alone.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Example:
+        >>> labels, scores = jnp.array([2, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{rho(labels, scores).compute():.5f}"  # 1 − 6·(0 + 1 + 1) / 24
+        '0.50000'
+
+    References:
+        Spearman, The proof and measurement of association between two things, American
+        Journal of Psychology 15(1), 1904. The same as SciPy's `spearmanr`.
+    """
+    products = ranking.rank_products(_label)
+    below = jnp.sqrt(products.by_score) * jnp.sqrt(products.by_value)
+    return plain(ranking, ratio(products.both, below)[..., None], below > 0)
