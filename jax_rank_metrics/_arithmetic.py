@@ -82,9 +82,8 @@ def take(x: jax.Array, indices: jax.Array) -> jax.Array:
 
 def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
     """`take`, of arrays that may have axes beyond the items."""
-    trailing = x.ndim - indices.ndim
-    wide = indices.reshape((*indices.shape, *(1,) * trailing))
-    return jnp.take_along_axis(x, wide, axis=indices.ndim - 1, mode="promise_in_bounds")
+    wide, axis = widen(indices, x), indices.ndim - 1
+    return jnp.take_along_axis(x, wide, axis=axis, mode="promise_in_bounds")
 
 
 def iota(like: jax.Array, dtype: Any = jnp.int32) -> jax.Array:
@@ -107,6 +106,11 @@ def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
     some = y > 0
     quotient = x / jnp.where(some, y, jnp.ones_like(y))
     return jnp.where(some, quotient, jnp.zeros_like(quotient))
+
+
+def below_all(dtype: Any) -> int:
+    """What a maximum begins with: the least integer; 0 of floats, none of them negative."""
+    return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else 0
 
 
 def integer_like(dtype: Any) -> jnp.dtype:

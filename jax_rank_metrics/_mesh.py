@@ -24,9 +24,11 @@ def stack(x: jax.Array, axis_name: Any) -> jax.Array:
     return lax.psum(jnp.where(places == index, x[None], jnp.zeros_like(x)), axis_name)
 
 
-def join(x: jax.Array, axis_name: Any) -> jax.Array:
-    """The `x` of every device, concatenated along the last axis."""
-    return flat(jnp.moveaxis(stack(x, axis_name), 0, -2))
+def join(x: jax.Array, axis_name: Any, axis: int) -> jax.Array:
+    """The `x` of every device, concatenated along an axis; bools travel as integers."""
+    parts = stack(x.astype(jnp.int32) if x.dtype == jnp.bool_ else x, axis_name)
+    joined = lax.collapse(jnp.moveaxis(parts, 0, axis), axis, axis + 2)
+    return joined.astype(x.dtype)
 
 
 def flat(x: jax.Array) -> jax.Array:

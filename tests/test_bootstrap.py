@@ -7,21 +7,13 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results import bootstrap as module
 
 KEY = jax.random.key(3)
 LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
-
-
-def lists_of(values, weights=None, defined=None):
-    """A `PerList` of plain arrays."""
-    values = jnp.asarray(values, jnp.float32)
-    lists = values.shape[0]
-    weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)
-    defined = jnp.ones(lists, bool) if defined is None else jnp.asarray(defined)
-    return jrm.PerList(values, weights.astype(jnp.float32), defined)
 
 
 def boot(lists, ids, key=KEY):

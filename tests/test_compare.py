@@ -7,20 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results import chance
 
 TESTS = ("permutation", "bootstrap", "t")
-
-
-def lists_of(values, weights=None, defined=None):
-    """A `PerList` of plain arrays."""
-    values = jnp.asarray(values, jnp.float32)
-    lists = values.shape[0]
-    weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)
-    defined = jnp.ones(lists, bool) if defined is None else jnp.asarray(defined)
-    return jrm.PerList(values, weights.astype(jnp.float32), defined)
 
 
 def two(rng, lists=60, gain=0.05):

@@ -118,6 +118,11 @@ def kind_of(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
+def first_place(x: np.ndarray) -> tuple[int, ...]:
+    """Where the greatest stands, of bools the first that holds."""
+    return tuple(int(i) for i in np.unravel_index(np.argmax(x), x.shape))
+
+
 def _of_kind(name: str, value: Any, kinds: Sequence[Any], cure: str) -> jax.Array:
     value = array(name, value)
     if not any(jnp.issubdtype(value.dtype, kind) for kind in kinds):

@@ -10,6 +10,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import (
     boolean,
+    first_place,
     ids,
     integers,
     kind_of,
@@ -143,7 +144,7 @@ def _of_lists(segment_ids: jax.Array | np.ndarray, num_segments: int) -> None:
     ids: np.ndarray = jax.device_get(segment_ids)
     if not ids.size or ids.dtype.kind not in "iu" or ids.max() < num_segments:
         return
-    place = tuple(int(i) for i in np.unravel_index(np.argmax(ids), ids.shape))
+    place = first_place(ids)
     raise ValueError(
         f"segment_ids is {ids[place]} at {place}, but num_segments is {num_segments}; "
         "pass the segment_ids and num_segments of jrm.pack(query_ids), or a larger "

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._inputs.arrays import first_place
+
 
 class Lists(NamedTuple):
     """Lists of any layout, item by item, on the host.
@@ -44,7 +46,7 @@ def told(which: np.ndarray, among: np.ndarray, shape: tuple[int, ...]) -> str:
     number, of = np.count_nonzero(which), np.count_nonzero(among)
     if not shape:
         return "the list"
-    place = tuple(int(i) for i in np.unravel_index(np.argmax(which), shape))
+    place = first_place(which.reshape(shape))
     first = place[0] if len(place) == 1 else place
     return f"{number} of {of} lists, as in list {first}"
 
@@ -159,7 +161,7 @@ def of_padding(labels: np.ndarray, counted: np.ndarray, packed: bool) -> list[st
         odd = negative & later
     if not odd.any():
         return []
-    place = tuple(int(i) for i in np.unravel_index(np.argmax(odd), odd.shape))
+    place = first_place(odd)
     return [
         f"{np.count_nonzero(negative)} of {np.count_nonzero(counted)} labels are "
         f"negative, as {labels[place]:g} at {place}, and leave the ranking as padding "

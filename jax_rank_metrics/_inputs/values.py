@@ -9,6 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._inputs.arrays import first_place
 from jax_rank_metrics._inputs.remarks import (
     Lists,
     of_excluded,
@@ -184,5 +185,5 @@ def _of_scores(
 
 def _report(name: str, values: np.ndarray, bad: np.ndarray, fix: str) -> None:
     if bad.any():
-        place = tuple(int(i) for i in np.unravel_index(np.argmax(bad), bad.shape))
+        place = first_place(bad)
         raise ValueError(f"{name} is {values[place]} at {place}; {fix}")

@@ -26,10 +26,7 @@ class Rows:
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list."""
-        least = 0
-        if jnp.issubdtype(x.dtype, jnp.integer):
-            least = jnp.iinfo(x.dtype).min
-        return jnp.max(x, axis=-1, initial=least)
+        return jnp.max(x, axis=-1, initial=_arithmetic.below_all(x.dtype))
 
     def spread(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""

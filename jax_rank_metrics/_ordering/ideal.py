@@ -21,7 +21,7 @@ def largest(
     x = jnp.where(exists, x, -1)
     if items_axis is not None:
         part = _largest(x, min(depth, x.shape[-1]))
-        x = _mesh.join(part, items_axis)
+        x = _mesh.join(part, items_axis, x.ndim - 1)
     else:
         shards = _mesh.auto_shards(x)
         pays = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]

@@ -99,15 +99,7 @@ def _marked(items: ItemArrays) -> jax.Array:
 def joined(items: Candidates, items_axis: Any) -> Candidates:
     """The candidates of all devices."""
     axis = items.keys.ndim - 1
-
-    def join(x: jax.Array) -> jax.Array:
-        is_bool = x.dtype == jnp.bool_
-        parts = _mesh.stack(x.astype(jnp.int32) if is_bool else x, items_axis)
-        parts = jnp.moveaxis(parts, 0, axis)
-        x = parts.reshape((*x.shape[:axis], -1, *x.shape[axis + 1 :]))
-        return x != 0 if is_bool else x
-
-    return items.map(join)
+    return items.map(lambda x: _mesh.join(x, items_axis, axis))
 
 
 # XLA gathers every score of an axis that it sorts. Where items may be cut over devices

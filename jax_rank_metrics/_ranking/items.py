@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._types import Number
 
@@ -59,10 +60,7 @@ def worth(
         values = values.astype(dtype)
     if values.ndim < arrays.exists.ndim:  # a constant
         values = jnp.broadcast_to(values, arrays.exists.shape)
-    exists = arrays.exists.reshape(
-        (*arrays.exists.shape, *(1,) * (values.ndim - arrays.exists.ndim))
-    )
-    return jnp.where(exists, values, jnp.zeros_like(values))
+    return jnp.where(widen(arrays.exists, values), values, jnp.zeros_like(values))
 
 
 def holds(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax, random
 
 from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.merging import in_order, leaves_of, only
@@ -240,7 +241,7 @@ def _means(state: Bootstrap) -> jax.Array:
         return jnp.take(state.sums.round(), place, axis=axis)
 
     weight = at(0)
-    means = moments.ratio(at(1), weight)
+    means = ratio(at(1), weight)
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
 
@@ -262,5 +263,4 @@ def _percentiles(
 
 
 def _several(lists: jax.Array, like: jax.Array) -> jax.Array:
-    several = (lists > 1).reshape((*lists.shape, *(1,) * (like.ndim - lists.ndim)))
-    return jnp.broadcast_to(several, like.shape)
+    return jnp.broadcast_to(widen(lists > 1, like), like.shape)

@@ -8,6 +8,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._states.merging import in_order, only
 from jax_rank_metrics._states.pairs import canonical
 from jax_rank_metrics._states.per_list import PerList
@@ -75,17 +76,16 @@ def _difference(a: PerList, b: PerList, undefined: str) -> PerList:
     values = [filled(x, undefined, jnp).astype(dtype) for x in (a, b)]
     counts = counted(a, b, undefined)
     weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
-    at = counts[..., None] if values[0].ndim > counts.ndim else counts
-    difference = jnp.where(at, values[1] - values[0], jnp.zeros((), dtype))
+    difference = values[1] - values[0]
+    difference = jnp.where(widen(counts, difference), difference, 0)
     return PerList(difference, weights, jnp.ones_like(counts))
 
 
 def filled(lists: PerList, undefined: str, xp: Any) -> Any:
     """Values, with what the undefined ones count for; `xp` is NumPy or that of JAX."""
     values, defined = lists.values, lists.defined
-    at = defined[..., None] if values.ndim > defined.ndim else defined
     fill = xp.ones_like if undefined == "one" else xp.zeros_like
-    return xp.where(at, values, fill(values))
+    return xp.where(widen(defined, values), values, fill(values))
 
 
 def counted(a: PerList, b: PerList, undefined: str) -> Any:

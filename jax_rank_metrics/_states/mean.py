@@ -8,6 +8,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._states import intervals, moments, show
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import Pair, canonical
@@ -202,7 +203,7 @@ def means_of(metrics: Sequence[ValuesOfLists]) -> list[Mean]:
 def _compute(state: Mean) -> jax.Array:
     sums = state._moments()
     weight = sums.w.round()
-    mean = moments.ratio(sums.wv.round(), weight)
+    mean = ratio(sums.wv.round(), weight)
     return jnp.where(jnp.isfinite(weight), mean, jnp.inf)
 
 
@@ -214,11 +215,11 @@ def _std_error(state: Mean) -> jax.Array:
     # missing because the mean was rounded.
     of_one = sums.w2v + sums.w2.times(-mean)
     squares = (sums.w2v2 + (sums.w2v + of_one).times(-mean)).round()
-    off = moments.ratio((sums.wv + sums.w.times(-mean)).round(), weight)
+    off = ratio((sums.wv + sums.w.times(-mean)).round(), weight)
     squares = squares - off * (2 * of_one.round() - off * w2)
     n = _lists_like(state, mean)
     correction = n / jnp.where(n > 1, n - 1, 1)
-    error = moments.ratio(jnp.sqrt(jnp.maximum(correction * squares, 0)), weight)
+    error = ratio(jnp.sqrt(jnp.maximum(correction * squares, 0)), weight)
     # Squares of which some may have been too small for a float tell nothing.
     least = n * (jnp.finfo(dtype).tiny * 2.0**20)
     seen = (sums.w2v2.high > least) | (sums.wv.high == 0)
@@ -228,9 +229,7 @@ def _std_error(state: Mean) -> jax.Array:
 
 def _lists_like(state: Mean, mean: jax.Array) -> jax.Array:
     n = state.lists.astype(mean.dtype)
-    return jnp.broadcast_to(
-        n.reshape((*n.shape, *(1,) * (mean.ndim - n.ndim))), mean.shape
-    )
+    return jnp.broadcast_to(widen(n, mean), mean.shape)
 
 
 @jax.jit
@@ -260,6 +259,6 @@ def _wilson_interval(state: Mean, z: Number) -> tuple[jax.Array, jax.Array, jax.
     # weights are equal.
     w2v, weight = sums.w2v.round(), sums.w.round()
     between = (sums.w2v + sums.w2v2.times(-jnp.ones_like(mean))).round()
-    alike = moments.ratio(sums.w2.round(), weight) * moments.ratio(n, weight)
+    alike = ratio(sums.w2.round(), weight) * ratio(n, weight)
     valid = (jnp.abs(between) <= 1e-6 * w2v) & ((jnp.abs(alike - 1) < 1e-5) | (n == 0))
     return low, high, valid

@@ -94,9 +94,3 @@ def terms_of_metrics(
         Pair.of(w), product(w, w), Pair.of(wv), product(w, wv), product(wv, wv)
     )
     return terms, counted
-
-
-def ratio(x: jax.Array, weight: jax.Array) -> jax.Array:
-    """`x / weight`, and 0 where there is no weight."""
-    some = weight != 0
-    return jnp.where(some, x / jnp.where(some, weight, jnp.ones_like(weight)), 0)

@@ -10,6 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._states import mean as _mean
 from jax_rank_metrics._states import moments, show
 from jax_rank_metrics._states.groups import grouped
@@ -136,8 +137,7 @@ def entering(lists: PerList, undefined: str) -> ValuesOfLists:
     """What counts in a mean of these lists, and for how much."""
     values, defined = lists.values, lists.defined
     if undefined == "one":
-        at = defined[..., None] if values.ndim > defined.ndim else defined
-        values = jnp.where(at, values, jnp.ones_like(values))
+        values = jnp.where(widen(defined, values), values, jnp.ones_like(values))
     counts = defined if undefined == "skip" else None
     return ValuesOfLists(values, lists.weights, defined, counts)
 

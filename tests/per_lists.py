@@ -1,0 +1,14 @@
+"""Values of lists as tests write them down."""
+
+import jax.numpy as jnp
+
+import jax_rank_metrics as jrm
+
+
+def lists_of(values, weights=None, defined=None):
+    """A `PerList` of plain arrays."""
+    values = jnp.asarray(values, jnp.float32)
+    lists = values.shape[0]
+    weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)
+    defined = jnp.ones(lists, bool) if defined is None else jnp.asarray(defined)
+    return jrm.PerList(values, weights.astype(jnp.float32), defined)
