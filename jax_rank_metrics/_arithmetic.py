@@ -86,6 +86,12 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
     return jnp.take_along_axis(x, wide, axis=axis, mode="promise_in_bounds")
 
 
+def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
+    """Every item's neighbour before it (1) or after it (-1); `edge` beyond the ends."""
+    widths = [*[(0, 0, 0)] * (x.ndim - 1), (by, -by, 0)]
+    return lax.pad(x, jnp.asarray(edge, x.dtype), widths)
+
+
 def iota(like: jax.Array, dtype: Any = jnp.int32) -> jax.Array:
     """0, 1, … along the last axis, of a shape that broadcasts with `like`."""
     shape = (1,) * (like.ndim - 1) + like.shape[-1:]

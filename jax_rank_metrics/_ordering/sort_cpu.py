@@ -11,7 +11,7 @@ from jax_rank_metrics import _arithmetic, _mesh
 
 # From this many items on, a sort is worth sharing between cores. It is cut into more
 # parts than there are cores, since XLA does not share them out evenly.
-MANY = 32_768
+MANY = 2**18
 _PARTS = 16
 
 

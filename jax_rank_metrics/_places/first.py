@@ -180,9 +180,4 @@ def cascade(stop: jax.Array, above: jax.Array) -> tuple[jax.Array, jax.Array]:
 
     begins = jnp.broadcast_to(above == 0, stop.shape)
     _, passed = lax.associative_scan(both, (begins, 1 - stop), axis=-1)
-    previous = lax.pad(
-        passed[..., :-1],
-        jnp.ones((), passed.dtype),
-        [(0, 0, 0)] * (stop.ndim - 1) + [(1, 0, 0)],
-    )[..., : stop.shape[-1]]
-    return jnp.where(begins, 1, previous) * stop, passed
+    return jnp.where(begins, 1, _arithmetic.shifted(passed, 1, 1)) * stop, passed

@@ -36,21 +36,67 @@ class Group(NamedTuple):
         return self.place(dtype, sum_of_many(self.above, self.tied, ranks, dtype))
 
 
+class Counted(NamedTuple):
+    """For each item, how many before it in its list hold a predicate, and up to it."""
+
+    before: jax.Array
+    until: jax.Array
+
+
 class Line(NamedTuple):
     """Items in order, list after list, and what to count among them."""
 
     layout: Any  # a RankedLayout
     exists: jax.Array
     counting: tuple[jax.Array, ...]  # bools
+    running: Callable[[], list[Counted]]  # the same along the line
     dtype: Any
 
-    def running(self) -> list[tuple[jax.Array, jax.Array]]:
-        """For each predicate, how many hold it before an item, and up to it."""
-        counts = []
-        for holds in self.counting:
-            until = self.layout.running_count(holds)
-            counts.append((until - holds.astype(jnp.int32), until))
-        return counts
+
+class Runs(NamedTuple):
+    """Runs of items of equal keys, `[*lists, items]` each.
+
+    Whether an item ties with the one before it, with the one after it, and at which
+    places its run starts and ends.
+    """
+
+    same: jax.Array
+    after: jax.Array
+    start: jax.Array
+    end: jax.Array
+
+    @property
+    def some_long(self) -> jax.Array:
+        """Whether any is longer than two."""
+        return _mesh.unvmap_any(self.same & self.after)
+
+
+def counted(layout: Any, holds: jax.Array) -> Counted:
+    """What holds along the items of a layout."""
+    until = layout.running_count(holds)
+    return Counted(until - holds.astype(jnp.int32), until)
+
+
+def runs(layout: Any, exists: jax.Array, keys: jax.Array) -> Runs:
+    """The runs of items whose equal keys are neighbours.
+
+    By pointers that jump until nothing moves; where no run is longer than two, which is
+    what random floats give, nothing has to.
+    """
+    same = layout.joined((keys[..., 1:] == keys[..., :-1]) & exists[..., 1:])
+    # One too many where there are no items.
+    same = same[..., : keys.shape[-1]]
+    after = _arithmetic.shifted(same, -1)
+    place = jnp.broadcast_to(_arithmetic.iota(same), same.shape)
+    ends = (place - same.astype(jnp.int32), place + after.astype(jnp.int32))
+
+    def jump(state: Any) -> Any:
+        _, (start, end) = state
+        new = _arithmetic.take(start, start), _arithmetic.take(end, end)
+        return _mesh.unvmap_any((new[0] != start) | (new[1] != end)), new
+
+    state = (_mesh.unvmap_any(same & after), ends)
+    return Runs(same, after, *lax.while_loop(lambda state: state[0], jump, state)[1])
 
 
 def definite(line: Line, above: jax.Array | None) -> Place:
@@ -62,23 +108,22 @@ def definite(line: Line, above: jax.Array | None) -> Place:
     return group.place(line.dtype, sum_of_one(place.astype(line.dtype)))
 
 
-def of_runs(line: Line, keys: jax.Array, ranks: int, then: Callable[[Place], T]) -> T:
-    """`then(place)` of items whose equal keys are neighbours.
+def of_runs(line: Line, runs: Runs, ranks: int, then: Callable[[Place], T]) -> T:
+    """`then(place)` of items in runs.
 
-    Where no run is longer than two, which is what random floats give, places come from
-    the two neighbours.
+    Where no run is longer than two, places come from the two neighbours.
 
     Args:
         line: The items.
-        keys: What ranked them.
+        runs: Which of them tie.
         ranks: How many ranks there are at most, static.
         then: Gives what is small; it is compiled twice.
     """
-    same, after = _neighbours(line, keys)
+    counts = line.running()
     return lax.cond(
-        _mesh.unvmap_any(same & after),
-        lambda: then(_long_runs(line, same, after).place_of_many(line.dtype, ranks)),
-        lambda: then(_short_runs(line, same, after)),
+        runs.some_long,
+        lambda: then(_long_runs(line, runs, counts).place_of_many(line.dtype, ranks)),
+        lambda: then(_short_runs(line, runs, counts)),
     )
 
 
@@ -105,9 +150,9 @@ def of_few(line: Line, keys: jax.Array) -> Group:
     return Group(count(above), count(same), *counted)
 
 
-def of_many(line: Line, keys: jax.Array) -> Group:
-    """The groups of items whose equal keys are neighbours, by one way for all."""
-    return _long_runs(line, *_neighbours(line, keys))
+def of_many(line: Line, runs: Runs) -> Group:
+    """The groups of many items in order, by one way for all."""
+    return _long_runs(line, runs, line.running())
 
 
 def of_counted(line: Line, above: jax.Array, tied: jax.Array) -> Group:
@@ -120,70 +165,33 @@ def is_few(items: int) -> bool:
     return items <= _PAIRS
 
 
-def runs(line: Line, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Where the run of equal keys that an item is in starts and ends, int32."""
-    return _ends(*_neighbours(line, keys))
-
-
-def _neighbours(line: Line, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Which items tie with the one before them, and which with the one after."""
-    same = line.layout.joined((keys[..., 1:] == keys[..., :-1]) & line.exists[..., 1:])
-    # One too many where there are no items.
-    same = same[..., : keys.shape[-1]]
-    return same, _shifted(same, -1)
-
-
-def _shifted(x: jax.Array, by: int) -> jax.Array:
-    """Every item's neighbour before it (1) or after it (-1); 0 beyond the ends."""
-    return lax.pad(
-        x, jnp.zeros((), x.dtype), [*[(0, 0, 0)] * (x.ndim - 1), (by, -by, 0)]
-    )
-
-
-def _short_runs(line: Line, same: jax.Array, after: jax.Array) -> Place:
+def _short_runs(line: Line, runs: Runs, counts: Sequence[Counted]) -> Place:
     """Places where no group is larger than two."""
-    second, first = same.astype(jnp.int32), after.astype(jnp.int32)
+    second, first = runs.same.astype(jnp.int32), runs.after.astype(jnp.int32)
     here = line.layout.above(line.exists)
     counted_above, counted_tied = [], []
-    for holds, (before, _) in zip(line.counting, line.running(), strict=True):
+    for holds, (before, _) in zip(line.counting, counts, strict=True):
         holds = holds.astype(jnp.int32)
-        left, right = _shifted(holds, 1), _shifted(holds, -1)
+        left, right = _arithmetic.shifted(holds, 1), _arithmetic.shifted(holds, -1)
         counted_above.append(before - second * left)
         counted_tied.append(holds + second * left + first * right)
     group = Group(
         here - second, 1 + second + first, tuple(counted_above), tuple(counted_tied)
     )
-    add = sum_of_two(here.astype(line.dtype) + 1, same, same | after)
+    add = sum_of_two(here.astype(line.dtype) + 1, runs.same, runs.same | runs.after)
     return group.place(line.dtype, add)
 
 
-def _long_runs(line: Line, same: jax.Array, after: jax.Array) -> Group:
-    """Groups of any size, by pointers that jump until nothing moves."""
-    start, end = _ends(same, after)
-    above = line.layout.above(line.exists) - (_arithmetic.iota(same) - start)
-    counted_above, counted_tied = [], []
-    for before, until in line.running():
-        counted_above.append(_arithmetic.take(before, start))
-        counted_tied.append(_arithmetic.take(until, end) - counted_above[-1])
+def _long_runs(line: Line, runs: Runs, counts: Sequence[Counted]) -> Group:
+    """Groups of any size."""
+    start, end = runs.start, runs.end
+    above = line.layout.above(line.exists) - (_arithmetic.iota(start) - start)
+    counted_above = [_arithmetic.take(before, start) for before, _ in counts]
+    counted_tied = [
+        _arithmetic.take(until, end) - above
+        for (_, until), above in zip(counts, counted_above, strict=True)
+    ]
     return Group(above, end - start + 1, tuple(counted_above), tuple(counted_tied))
-
-
-def _ends(same: jax.Array, after: jax.Array) -> tuple[jax.Array, jax.Array]:
-    place = jnp.broadcast_to(_arithmetic.iota(same), same.shape)
-    start = _jump(place - same.astype(jnp.int32))
-    return start, _jump(place + after.astype(jnp.int32))
-
-
-def _jump(pointer: jax.Array) -> jax.Array:
-    def moves(state: tuple[jax.Array, jax.Array]) -> jax.Array:
-        pointer, before = state
-        return _mesh.unvmap_any(pointer != before)
-
-    def jump(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        pointer, _ = state
-        return _arithmetic.take(pointer, pointer), pointer
-
-    return lax.while_loop(moves, jump, (_arithmetic.take(pointer, pointer), pointer))[0]
 
 
 def with_last(

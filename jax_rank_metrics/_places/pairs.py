@@ -9,7 +9,6 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._places import groups
-from jax_rank_metrics._places.groups import Line
 
 
 class ByValue(NamedTuple):
@@ -24,18 +23,15 @@ class ByValue(NamedTuple):
     level: jax.Array
 
 
-def by_value(line: Line, values: jax.Array) -> ByValue:
+def by_value(layout: Any, values: jax.Array, exists: jax.Array) -> ByValue:
     """The places of items, in whatever order they are at hand, by falling values."""
-    layout, exists = line.layout, line.exists
     keys, places = layout.order(score_key(values, exists))
-    ranked = line._replace(exists=_arithmetic.take(exists, places), counting=())
-    start, end = groups.runs(ranked, keys)
-    place = _arithmetic.iota(start)
-    begins = (place == start) & ranked.exists
+    exists = _arithmetic.take(exists, places)
+    same, _, start, end = groups.runs(layout, exists, keys)
     found = ByValue(
-        layout.above(ranked.exists) - (place - start),
+        layout.above(exists) - (_arithmetic.iota(start) - start),
         end - start + 1,
-        jnp.where(ranked.exists, layout.running_count(begins), 0),
+        jnp.where(exists, layout.running_count(exists & ~same), 0),
     )
 
     def back(x: jax.Array) -> jax.Array:

@@ -81,8 +81,7 @@ def _valued(ranking: Parts, value_fn: ItemFn) -> tuple[Held, jax.Array, _pairs.B
     held = ranking.reaching((None,))
     check_unlisted(ranking, value_fn)
     values = worth(value_fn, held.items, ranking.dtype)
-    line = held.line((), ranking.dtype)
-    make = lambda: _pairs.by_value(line, values)  # noqa: E731
+    make = lambda: _pairs.by_value(held.axis, values, held.items.exists)  # noqa: E731
     return held, values, ranking.once(("by value", value_fn), make)
 
 
@@ -92,11 +91,13 @@ def _layout(ranking: Parts) -> object:
 
 def _ends(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
     """Where the tie group of each item starts and ends among those held, int32."""
-    keys = held.keys if held.group is None else held.group[0]
-    exists = held.items.exists
+    keys, exists = held.keys, held.items.exists
+    if ranking.grouped and held.group is not None:
+        _, _, start, end = groups.runs(held.axis, exists, held.group[0])
+        return start, end
     if ranking.grouped and keys is not None:
-        line = held.line((), ranking.dtype)
-        return ranking.once("ends", lambda: groups.runs(line, keys))
+        runs = ranking.runs(held)
+        return runs.start, runs.end
     place = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
     return place, place
 

@@ -46,10 +46,6 @@ class Held:
     group: tuple[jax.Array, jax.Array] | None
     ranks: int
 
-    def line(self, counting: tuple[jax.Array, ...], dtype: Any) -> groups.Line:
-        """The items as `groups` takes them."""
-        return groups.Line(self.axis, self.items.exists, counting, dtype)
-
 
 @pytree()
 class Pool:
@@ -262,6 +258,12 @@ class Parts:
             self.dtype,
         )
         return self.once(("tied", item_fns), look)
+
+    def runs(self, held: Held) -> groups.Runs:
+        """Which items held tie; once for all metrics."""
+        keys, axis = held.keys, held.axis
+        assert keys is not None
+        return self.once("runs", lambda: groups.runs(axis, held.items.exists, keys))
 
     @property
     def memo(self) -> Memo | None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -47,10 +48,18 @@ def expected(
             sums.append(axis.max(terms) if most else axis.sum(terms, trailing))
         return jnp.stack(sums, axis=ranking.counts.ndim)
 
+    exists = held.items.exists
     counted = [holds(fn, held.items) for fn in counting]
     for i, other in enumerate(unlisted):
-        counted[i] = held.items.exists & ~counted[i] if other else counted[i]
-    line = held.line(tuple(counted), dtype)
+        counted[i] = exists & ~counted[i] if other else counted[i]
+
+    def running() -> list[groups.Counted]:
+        return [
+            ranking.once(("running", fn), partial(groups.counted, axis, x))
+            for fn, x in zip(counting, counted, strict=True)
+        ]
+
+    line = groups.Line(axis, exists, tuple(counted), running, dtype)
     if not ranking.grouped or (held.keys is None and held.group is None):
         return total(groups.definite(line, held.above))
     if held.group is not None:
@@ -59,12 +68,15 @@ def expected(
     assert held.keys is not None
     is_few = groups.is_few(held.keys.shape[-1]) and not isinstance(axis, Packed)
     if ranking.straddle is not None:
-        group = (groups.of_few if is_few else groups.of_many)(line, held.keys)
+        if is_few:
+            group = groups.of_few(line, held.keys)
+        else:
+            group = groups.of_many(line, ranking.runs(held))
         group, value = _with_straddling(ranking, held, group, value, item_fn, counting)
         return total(group.place_of_many(dtype, held.ranks), value)
     if is_few:
         return total(groups.of_few(line, held.keys).place_of_many(dtype, held.ranks))
-    return groups.of_runs(line, held.keys, held.ranks, total)
+    return groups.of_runs(line, ranking.runs(held), held.ranks, total)
 
 
 def _with_straddling(
