@@ -38,16 +38,6 @@ from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
 from jax_rank_metrics._formulas.agreement import (
-    average_relevance_position as average_relevance_position,
-)
-from jax_rank_metrics._formulas.agreement import coverage_error as coverage_error
-from jax_rank_metrics._formulas.agreement import (
-    label_ranking_average_precision as label_ranking_average_precision,
-)
-from jax_rank_metrics._formulas.agreement import (
-    label_ranking_loss as label_ranking_loss,
-)
-from jax_rank_metrics._formulas.agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,
 )
 from jax_rank_metrics._formulas.agreement import rho as rho
@@ -77,7 +67,17 @@ from jax_rank_metrics._formulas.incomplete import (
 from jax_rank_metrics._formulas.incomplete import (
     interpolated_precision as interpolated_precision,
 )
+from jax_rank_metrics._formulas.multilabel import coverage_error as coverage_error
+from jax_rank_metrics._formulas.multilabel import (
+    label_ranking_average_precision as label_ranking_average_precision,
+)
+from jax_rank_metrics._formulas.multilabel import (
+    label_ranking_loss as label_ranking_loss,
+)
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
+from jax_rank_metrics._formulas.positions import (
+    average_relevance_position as average_relevance_position,
+)
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.users import (

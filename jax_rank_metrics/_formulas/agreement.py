@@ -6,12 +6,11 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import binary, plain, relevant, scaled
-from jax_rank_metrics._gains import gains_of, linear_gain
+from jax_rank_metrics._formulas.shared import plain, relevant, scaled
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Gain, Number, PairWeighting
+from jax_rank_metrics._types import Cut, Number, PairWeighting
 
 
 def _label(items: Items) -> jax.Array:
@@ -22,46 +21,9 @@ def _one(items: Items) -> jax.Array:
     return jnp.ones_like(items.labels)
 
 
-def _mean_rank(place: Place, k: Cut) -> jax.Array:
-    del k
-    return place.above + (place.tied + 1) / 2
-
-
 def _above(place: Place, k: Cut) -> jax.Array:
     del k
     return place.above
-
-
-@metric(names=("arp", "mean_rank"))
-def average_relevance_position(
-    ranking: Ranking, *, gain_fn: Gain = linear_gain
-) -> PerList:
-    """Average relevance position: the mean rank of the items, weighed by gain.
-
-    `Σ gain·rank / Σ gain` over the items that have a rank. Less is better, and 1 is best.
-
-    Undefined (none of these gains anything): 0. Reads whole lists.
-
-    Takes the arguments of `rank` too, but for its k.
-
-    Args:
-        gain_fn: Maps labels to gains that are not negative.
-
-    Example:
-        >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
-        >>> state = average_relevance_position(labels, scores)
-        >>> f"{state.compute():.5f}"  # (1·1 + 2·3) / 3
-        '2.33333'
-
-    References:
-        Zhu, Recall, precision and average precision, 2004. The same per list as
-        TF-Ranking `ARPMetric`, whose mean takes `Σ gain·w` as the weight of a list; pass
-        that as `list_weights`.
-    """
-    gains = scaled(lambda items: gains_of(gain_fn, items.labels))
-    ranks = ranking.expected_sum(gains, _mean_rank, (None,))
-    total = ranking.expected_sum(gains, positions(), (None,))
-    return plain(ranking, ratio(ranks, total), total[..., 0] > 0)
 
 
 @metric(names=("opa",))
@@ -99,7 +61,7 @@ def ordered_pair_accuracy(
     return PerList(lists.values, lists.weights * pairs.total, lists.defined)
 
 
-def _misplaced(
+def misplaced(
     ranking: Ranking, threshold: Number, of_ties: float
 ) -> tuple[jax.Array, jax.Array]:
     """The share of relevant and non-relevant pairs not in order, and where there are any.
@@ -144,108 +106,9 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
         143, 1982. The same as scikit-learn's `roc_auc_score` of every list.
     """
-    shares, defined = _misplaced(ranking, relevance_threshold, 0.5)
+    shares, defined = misplaced(ranking, relevance_threshold, 0.5)
     hit = relevant(relevance_threshold)
     return ranking.per_list(1 - shares, defined, None, scaled(hit))
-
-
-@metric(ties="own")
-def label_ranking_loss(
-    ranking: Ranking, *, relevance_threshold: Number = 1.0
-) -> PerList:
-    """Of the pairs of a relevant and a non-relevant item, the share not in order.
-
-    Tied scores are not in order, under every policy of ties. Less is better.
-
-    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
-
-    Takes the arguments of `rank` too, but for its k.
-
-    Args:
-        relevance_threshold: The least label of a relevant item.
-
-    Example:
-        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
-        >>> f"{label_ranking_loss(labels, scores).compute():.5f}"  # 1 of 2
-        '0.50000'
-
-    References:
-        Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010. The same as
-        scikit-learn's `label_ranking_loss`.
-    """
-    shares, defined = _misplaced(ranking, relevance_threshold, 1.0)
-    hit = relevant(relevance_threshold)
-    return ranking.per_list(shares, defined, None, scaled(hit))
-
-
-@metric(names=("lrap",), ties="own")
-def label_ranking_average_precision(
-    ranking: Ranking, *, relevance_threshold: Number = 1.0
-) -> PerList:
-    """The mean over relevant items of the precision among all that score as high.
-
-    `(relevant scoring ≥ it) / (items scoring ≥ it)`: an item that ties with others
-    stands at the last of their ranks, under every policy of ties.
-
-    Undefined (nothing relevant in the pool): 0. Reads whole lists.
-
-    Takes the arguments of `rank` too, but for its k.
-
-    Args:
-        relevance_threshold: The least label of a relevant item.
-
-    Example:
-        >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.9, 0.7])
-        >>> state = label_ranking_average_precision(labels, scores)
-        >>> f"{state.compute():.5f}"  # (1/2 + 2/3) / 2
-        '0.58333'
-
-    References:
-        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
-        `label_ranking_average_precision_score`, with `undefined="one"` also where
-        nothing is relevant.
-    """
-    hit = relevant(relevance_threshold)
-
-    def precision(place: Place, k: Cut) -> jax.Array:
-        (hits,), (tied,) = place.counted_above, place.counted_tied
-        return (hits + tied) / (place.above + place.tied)
-
-    sums = ranking.expected_sum(hit, precision, (None,), counting=(hit,))
-    total = ranking.num_relevant(relevance_threshold)[..., None]
-    return binary(ranking, ratio(sums, total), relevance_threshold, None)
-
-
-@metric(ties="own")
-def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """How far down the list its last relevant item is: items that score as high.
-
-    Those that tie with it count, under every policy of ties. Less is better.
-
-    Undefined (nothing relevant in the pool): 0. Reads whole lists, and relevant items
-    that have a rank.
-
-    Takes the arguments of `rank` too, but for its k.
-
-    Args:
-        relevance_threshold: The least label of a relevant item.
-
-    Example:
-        >>> labels, scores = jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.7, 0.6])
-        >>> f"{coverage_error(labels, scores).compute():.1f}"
-        '3.0'
-
-    References:
-        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
-        `coverage_error`.
-    """
-
-    def last(place: Place, k: Cut) -> jax.Array:
-        del k
-        return place.above + place.tied
-
-    values = ranking.expected_max(relevant(relevance_threshold), last, (None,))
-    return binary(ranking, values, relevance_threshold, None)
 
 
 @metric(ties="own")

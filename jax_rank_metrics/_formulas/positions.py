@@ -8,12 +8,24 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import binary, relevant, weighed_sum
-from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._formulas.shared import (
+    binary,
+    plain,
+    relevant,
+    scaled,
+    weighed_sum,
+)
+from jax_rank_metrics._gains import gains_of, linear_gain, reciprocal_discount
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import AveragePrecisionDenominator, Cut, Cutoffs, Number
+from jax_rank_metrics._types import (
+    AveragePrecisionDenominator,
+    Cut,
+    Cutoffs,
+    Gain,
+    Number,
+)
 
 
 def _reads_ties(options: dict[str, Any]) -> Literal["expected", "order"]:
@@ -135,3 +147,40 @@ def reciprocal_rank(
     ks = ranking.cutoffs(k)
     values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
     return binary(ranking, values, relevance_threshold, k)
+
+
+def _mean_rank(place: Place, k: Cut) -> jax.Array:
+    del k
+    return place.above + (place.tied + 1) / 2
+
+
+@metric(names=("arp", "mean_rank"))
+def average_relevance_position(
+    ranking: Ranking, *, gain_fn: Gain = linear_gain
+) -> PerList:
+    """Average relevance position: the mean rank of the items, weighed by gain.
+
+    `Σ gain·rank / Σ gain` over the items that have a rank. Less is better, and 1 is best.
+
+    Undefined (none of these gains anything): 0. Reads whole lists.
+
+    Takes the arguments of `rank` too, but for its k.
+
+    Args:
+        gain_fn: Maps labels to gains that are not negative.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
+        >>> state = average_relevance_position(labels, scores)
+        >>> f"{state.compute():.5f}"  # (1·1 + 2·3) / 3
+        '2.33333'
+
+    References:
+        Zhu, Recall, precision and average precision, 2004. The same per list as
+        TF-Ranking `ARPMetric`, whose mean takes `Σ gain·w` as the weight of a list; pass
+        that as `list_weights`.
+    """
+    gains = scaled(lambda items: gains_of(gain_fn, items.labels))
+    ranks = ranking.expected_sum(gains, _mean_rank, (None,))
+    total = ranking.expected_sum(gains, positions(), (None,))
+    return plain(ranking, ratio(ranks, total), total[..., 0] > 0)
