@@ -23,9 +23,17 @@ class Case:
     relevance: Callable[[float], float] = lambda y: float(y >= 1)
     closed_form: bool = True  # has a value for ties="expected"
     bounded: bool = True  # lies in [0, 1] without item weights
+    # Of a list's labels and scores; None: where something is relevant.
+    defined: Callable[[list[float], list[float]], bool] | None = None
     ordered: bool = True  # best >= expected >= worst
     needs_pool: bool = False  # reads labels of what was not retrieved
     weighted: bool = False  # its values read item weights
+
+    def is_defined(self, labels: list[float], scores: list[float]) -> bool:
+        """Whether a list of these items has a value."""
+        if self.defined is not None:
+            return self.defined(labels, scores)
+        return any(self.relevance(label) > 0 for label in labels)
 
     @property
     def has_k(self) -> bool:
@@ -63,18 +71,55 @@ def _gain(
     )
 
 
+def always(labels, scores):
+    """Defined for every list that exists."""
+    return True
+
+
+def gained(labels, scores):
+    """Defined where a label is above 0."""
+    return any(label > 0 for label in labels)
+
+
+def both(labels, scores):
+    """Defined where something is relevant, and something is not."""
+    return len({label >= 1 for label in labels}) == 2
+
+
+def differ(labels, scores):
+    """Defined where two labels differ."""
+    return len(set(labels)) > 1
+
+
+def differ_twice(labels, scores):
+    """Defined where two labels differ, and two scores."""
+    return len(set(labels)) > 1 and len(set(scores)) > 1
+
+
 def halved(labels):
     """A gain that is not one of the package's own, and not 0 for label 0."""
     return 0.5 * labels + 0.25
 
 
 CASES: dict[str, Case] = {
-    "cg": _gain(jrm.cg, oracle.cg, jrm.linear_gain, oracle.linear, bounded=False),
+    "cg": _gain(
+        jrm.cg, oracle.cg, jrm.linear_gain, oracle.linear, bounded=False, defined=always
+    ),
     "cg-exponential": _gain(
-        jrm.cg, oracle.cg, jrm.exponential_gain, oracle.exponential, bounded=False
+        jrm.cg,
+        oracle.cg,
+        jrm.exponential_gain,
+        oracle.exponential,
+        bounded=False,
+        defined=always,
     ),
     "dcg": _gain(
-        jrm.dcg, oracle.dcg, jrm.exponential_gain, oracle.exponential, bounded=False
+        jrm.dcg,
+        oracle.dcg,
+        jrm.exponential_gain,
+        oracle.exponential,
+        bounded=False,
+        defined=always,
     ),
     "dcg-linear-reciprocal": _gain(
         jrm.dcg,
@@ -84,6 +129,7 @@ CASES: dict[str, Case] = {
         jrm.reciprocal_discount,
         oracle.reciprocal,
         bounded=False,
+        defined=always,
     ),
     "ndcg": _gain(
         jrm.ndcg, oracle.ndcg, jrm.exponential_gain, oracle.exponential, needs_pool=True
@@ -144,6 +190,92 @@ CASES: dict[str, Case] = {
         relevance=lambda y: float(y >= 2),
     ),
     "r_precision": Case(jrm.r_precision, oracle.r_precision),
+    "rank_biased_precision": Case(
+        jrm.rank_biased_precision, oracle.rank_biased_precision
+    ),
+    "rank_biased_precision-graded": Case(
+        jrm.rank_biased_precision,
+        oracle.rank_biased_precision,
+        {"p": 0.5, "max_label": 2},
+        defined=gained,
+    ),
+    "expected_reciprocal_rank": Case(
+        jrm.expected_reciprocal_rank,
+        oracle.expected_reciprocal_rank,
+        closed_form=False,
+        ordered=False,
+        defined=gained,
+    ),
+    "expected_reciprocal_rank-normalized": Case(
+        jrm.expected_reciprocal_rank,
+        oracle.expected_reciprocal_rank,
+        {"normalized": True, "max_label": 2},
+        closed_form=False,
+        ordered=False,
+        defined=gained,
+        needs_pool=True,
+    ),
+    "average_relevance_position": Case(
+        jrm.average_relevance_position,
+        oracle.average_relevance_position,
+        bounded=False,
+        ordered=False,
+        defined=gained,
+    ),
+    "ordered_pair_accuracy": Case(
+        jrm.ordered_pair_accuracy, oracle.ordered_pair_accuracy, defined=differ
+    ),
+    "roc_auc": Case(jrm.roc_auc, oracle.roc_auc, defined=both),
+    "fall_out": Case(
+        jrm.fall_out,
+        oracle.fall_out,
+        ordered=False,
+        defined=lambda labels, scores: any(label < 1 for label in labels),
+        needs_pool=True,
+    ),
+    "interpolated_precision": Case(
+        jrm.interpolated_precision,
+        oracle.interpolated_precision,
+        {"recall_levels": 0.3},
+        {"level": 0.3},
+        closed_form=False,
+        ordered=False,
+    ),
+    "eleven_point_precision": Case(
+        jrm.eleven_point_precision,
+        oracle.eleven_point_precision,
+        closed_form=False,
+        ordered=False,
+    ),
+    "label_ranking_average_precision": Case(
+        jrm.label_ranking_average_precision, oracle.label_ranking_average_precision
+    ),
+    "coverage_error": Case(jrm.coverage_error, oracle.coverage_error, bounded=False),
+    "label_ranking_loss": Case(
+        jrm.label_ranking_loss, oracle.label_ranking_loss, defined=both
+    ),
+    "bpref": Case(jrm.bpref, oracle.bpref, needs_pool=True),
+    "inferred_average_precision": Case(
+        jrm.inferred_average_precision,
+        oracle.inferred_average_precision,
+        closed_form=False,
+        ordered=False,
+    ),
+    "judged": Case(jrm.judged, oracle.judged, defined=always),
+    "num_relevant_retrieved": Case(
+        jrm.num_relevant_retrieved,
+        oracle.num_relevant_retrieved,
+        bounded=False,
+        defined=always,
+    ),
+    "num_retrieved": Case(
+        jrm.num_retrieved, oracle.num_retrieved, bounded=False, defined=always
+    ),
+    "num_relevant": Case(
+        jrm.num_relevant, oracle.num_relevant, bounded=False, defined=always
+    ),
+    "tau": Case(jrm.tau, oracle.tau, bounded=False, defined=differ_twice),
+    "rho": Case(jrm.rho, oracle.rho, bounded=False, defined=differ_twice),
 }
 
 CLOSED = {name: case for name, case in CASES.items() if case.closed_form}
@@ -163,8 +295,24 @@ CORE = {
         "average_precision-hits",
         "reciprocal_rank",
         "r_precision",
+        "rank_biased_precision-graded",
+        "expected_reciprocal_rank-normalized",
+        "fall_out",
+        "judged",
+        "num_relevant_retrieved",
+        "num_retrieved",
     )
 }
+
+# The same of those that read whole lists and take no cutoff.
+WHOLE = {
+    name: case
+    for name, case in CASES.items()
+    if not case.has_k and name not in (*CORE, "eleven_point_precision")
+}
+
+# Of these there is no value where relevant items alone are held.
+ALL_HELD = ("tau", "rho")
 
 # Of these, the ones that between them take every way through the package: a sum over the
 # top with an ideal order, counts above each item, what has no closed form, a first stop.

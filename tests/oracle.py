@@ -203,10 +203,215 @@ def r_precision(case, order, k, threshold=1.0):
     return hits / relevant if relevant else 0.0
 
 
+def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
+    """A user who goes on with the chance p."""
+
+    def worth(label):
+        if max_label is not None:
+            return min(label / max_label, 1)
+        return float(label >= threshold)
+
+    return (1 - p) * math.fsum(
+        worth(case.labels[i]) * p**place for place, i in enumerate(_top(order, k))
+    )
+
+
+def expected_reciprocal_rank(case, order, k, max_label=4.0, normalized=False):
+    """1 / rank of the item at which a user stops, by chance."""
+
+    def stops(order):
+        total, goes_on = 0.0, 1.0
+        for rank, i in enumerate(_top(order, k), 1):
+            stop = (2 ** min(case.labels[i], max_label) - 1) / 2**max_label
+            total += goes_on * stop / rank
+            goes_on *= 1 - stop
+        return total
+
+    if not normalized:
+        return stops(order)
+    best = stops(sorted(case.pool, key=lambda i: -case.labels[i]))
+    return stops(order) / best if best else 0.0
+
+
+def average_relevance_position(case, order, k, gain=linear):
+    """The mean rank, weighed by gain."""
+    gains = [gain(case.labels[i]) for i in order]
+    ranks = math.fsum(g * rank for rank, g in enumerate(gains, 1))
+    return ranks / math.fsum(gains) if sum(gains) else 0.0
+
+
+def fall_out(case, order, k, threshold=1.0):
+    """Non-relevant items retrieved, out of all."""
+    top = _top(order, k)
+    others = len(case.pool) - _relevant(case, case.pool, threshold)
+    return (len(top) - _relevant(case, top, threshold)) / others if others else 0.0
+
+
+def judged(case, order, k):
+    """Every item is."""
+    return float(len(order) > 0)
+
+
+def num_relevant_retrieved(case, order, k, threshold=1.0):
+    """Hits."""
+    return float(_relevant(case, _top(order, k), threshold))
+
+
+def num_retrieved(case, order, k):
+    """Ranks that hold an item."""
+    return float(len(_top(order, k)))
+
+
+def num_relevant(case, order, k, threshold=1.0):
+    """Relevant items of the pool."""
+    return float(_relevant(case, case.pool, threshold))
+
+
+def interpolated_precision(case, order, k, level, threshold=1.0):
+    """The best precision of at least so much recall."""
+    relevant = _relevant(case, case.pool, threshold)
+    needed = math.floor(level * relevant + 0.5)
+    best, hits = 0.0, 0
+    for rank, i in enumerate(order, 1):
+        hits += case.labels[i] >= threshold
+        if hits >= needed:
+            best = max(best, hits / rank)
+    return best
+
+
+def eleven_point_precision(case, order, k):
+    """The mean over eleven levels."""
+    levels = [round(0.1 * i, 1) for i in range(11)]
+    return sum(interpolated_precision(case, order, k, x) for x in levels) / 11
+
+
+def bpref(case, order, k, threshold=1.0):
+    """How many non-relevant items are above relevant ones, where all are judged."""
+    relevant = _relevant(case, case.pool, threshold)
+    bound = min(relevant, len(case.pool) - relevant)
+    total, others = 0.0, 0
+    for i in order:
+        if case.labels[i] >= threshold:
+            total += 1 - min(others, relevant) / bound if others else 1
+        else:
+            others += 1
+    return total / relevant if relevant else 0.0
+
+
+def inferred_average_precision(case, order, k, threshold=1.0):
+    """Average precision with its correction, where all are judged."""
+    relevant, tiny = _relevant(case, case.pool, threshold), 1e-5
+    total, hits = 0.0, 0
+    for rank, i in enumerate(order, 1):
+        if case.labels[i] >= threshold:
+            above = rank - 1
+            share = (hits + tiny) / (above + 2 * tiny)
+            total += 1 if not above else 1 / rank + above / rank * share
+            hits += 1
+    return total / relevant if relevant else 0.0
+
+
+def of_groups(metric):
+    """Marks a metric that is given tie groups, whatever the policy."""
+    metric.of_groups = True
+    return metric
+
+
+def _pairs(case, groups, differ):
+    """In order, tied and all pairs of items of which `differ` holds."""
+    place = {i: at for at, group in enumerate(groups) for i in group}
+    items = list(place)
+    pairs = [
+        (place[i], place[j])
+        for i in items
+        for j in items
+        if differ(case.labels[i], case.labels[j])
+    ]
+    return (
+        sum(a < b for a, b in pairs),
+        sum(a == b for a, b in pairs),
+        len(pairs),
+    )
+
+
+def ordered_pair_accuracy(case, order, k):
+    """Of the pairs of different labels, the share in order."""
+    place = {i: at for at, i in enumerate(order)}
+    pairs = [(i, j) for i in order for j in order if case.labels[i] > case.labels[j]]
+    return sum(place[i] < place[j] for i, j in pairs) / len(pairs) if pairs else 0.0
+
+
+def roc_auc(case, order, k, threshold=1.0):
+    """The same of relevant and other items."""
+    place = {i: at for at, i in enumerate(order)}
+    hits = [i for i in order if case.labels[i] >= threshold]
+    others = [i for i in order if case.labels[i] < threshold]
+    pairs = [(i, j) for i in hits for j in others]
+    return sum(place[i] < place[j] for i, j in pairs) / len(pairs) if pairs else 0.0
+
+
+@of_groups
+def label_ranking_loss(case, groups, threshold=1.0):
+    """Pairs of a relevant and another item not in order, ties among them."""
+    better, _, total = _pairs(case, groups, lambda x, y: x >= threshold > y)
+    return 1 - better / total if total else 0.0
+
+
+@of_groups
+def label_ranking_average_precision(case, groups, threshold=1.0):
+    """Precision down to the end of the tie group of every relevant item."""
+    relevant = _relevant(case, case.pool, threshold)
+    total, seen, hits = 0.0, 0, 0
+    for group in groups:
+        here = _relevant(case, group, threshold)
+        seen, hits = seen + len(group), hits + here
+        total += here * hits / seen
+    return total / relevant if relevant else 0.0
+
+
+@of_groups
+def coverage_error(case, groups, threshold=1.0):
+    """Items down to the end of the tie group of the last relevant one."""
+    seen, last = 0, 0
+    for group in groups:
+        seen += len(group)
+        if _relevant(case, group, threshold):
+            last = seen
+    return float(last)
+
+
+@of_groups
+def tau(case, groups):
+    """Kendall's tau-b, pair by pair."""
+    better, tied, total = _pairs(case, groups, lambda x, y: x > y)
+    number = sum(map(len, groups))
+    differ = number * (number - 1) / 2 - sum(len(g) * (len(g) - 1) / 2 for g in groups)
+    below = math.sqrt(total * differ)
+    return (better - (total - better - tied)) / below if below else 0.0
+
+
+@of_groups
+def rho(case, groups):
+    """The correlation of mean ranks."""
+    labels = sorted((case.labels[i] for i in case.pool), reverse=True)
+    ends = np.cumsum([len(group) for group in groups])
+    one, two = [], []
+    for group, end in zip(groups, ends, strict=True):
+        for i in group:
+            same = [at for at, y in enumerate(labels, 1) if y == case.labels[i]]
+            one.append(end - (len(group) - 1) / 2)
+            two.append(sum(same) / len(same))
+    if len(set(one)) < 2 or len(set(two)) < 2:
+        return 0.0
+    return float(np.corrcoef(one, two)[0, 1])
+
+
 def value(metric, labels, scores, mask, weights, ties, k, **options):
     """A metric of one list under a policy; "expected" walks through every order."""
     case = List(labels, mask, weights)
     groups = tie_groups(case.pool, scores)
+    if hasattr(metric, "of_groups"):
+        return metric(case, groups, **options)
     if ties == "expected":
         values = [metric(case, order, k, **options) for order in all_orders(groups)]
         return math.fsum(values) / len(values)

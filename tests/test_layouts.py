@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, CORE, FEW, metrics
+from cases import ALL_HELD, CASES, CORE, FEW, WHOLE, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -90,7 +90,9 @@ def table(ties, ks=KS):
     if ties is not None:
         two = ("average_precision", "reciprocal_rank")
         return metrics(ks, ties, {name: CORE[name] for name in two})
-    return metrics(ks, ties, {n: c for n, c in CORE.items() if None in ks or c.has_k})
+    if None in ks:
+        return metrics(ks, ties, CORE | WHOLE)
+    return metrics(ks, ties, {n: c for n, c in CORE.items() if c.has_k})
 
 
 def make_mesh(shape, names, kind=AxisType.Auto):
@@ -287,10 +289,14 @@ def test_items_that_the_compiler_divides(problem):
 )
 def test_whole_lists_on_every_source(source, ties, problem):
     """Without a cutoff, where a catalogue counts what outranks each relevant item."""
-    ks = (*KS, None)
-    then = functools.partial(jrm.measure, table(ties, ks))
+    ks, every = (*KS, None), table(ties, (*KS, None))
+    if source in CATALOGS:
+        every = {name: one for name, one in every.items() if name not in ALL_HELD}
+    then = functools.partial(jrm.measure, every)
     expected = padded(problem, then, k=ks, ties=ties)
-    check_same(SOURCES[source](problem, then, k=ks, ties=ties), expected)
+    # A catalogue counts where k is None, and holds relevant items alone.
+    k = None if source in CATALOGS else ks
+    check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
 
 
 def test_a_cut_beyond_the_catalogue(problem):
