@@ -24,6 +24,20 @@ def stack(x: jax.Array, axis_name: Any) -> jax.Array:
     return lax.psum(jnp.where(places == index, x[None], jnp.zeros_like(x)), axis_name)
 
 
+def total(counts: jax.Array, axis_name: Any) -> jax.Array:
+    """The sum of int32 counts over all devices, at most 2³¹ − 1; one plain psum.
+
+    By upper and lower halves, whose sums fit int32 on up to 2¹⁵ devices.
+    """
+    # Typed as varying, as a psum wants it, also where counts are of constants.
+    counts = counts + lax.axis_index(axis_name) * 0
+    halves = jnp.stack([counts >> 16, counts & 0xFFFF])
+    upper, lower = lax.psum(halves, axis_name)
+    upper = upper + (lower >> 16)
+    whole = (upper << 16) | (lower & 0xFFFF)
+    return jnp.where(upper > 0x7FFF, jnp.iinfo(jnp.int32).max, whole)
+
+
 def join(x: jax.Array, axis_name: Any) -> jax.Array:
     """The `x` of every device, concatenated along the last axis."""
     return flat(jnp.moveaxis(stack(x, axis_name), 0, -2))

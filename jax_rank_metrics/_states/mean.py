@@ -8,7 +8,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._states import intervals, moments, show
+from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import Pair, canonical
 from jax_rank_metrics._states.state import State
@@ -51,10 +51,10 @@ class Mean(State):
     sums: Pair
     counts: jax.Array
 
-    __repr__ = show.mean_repr
-    __float__ = show.mean_float
-    __format__ = show.mean_format
-    _repr_html_ = show.mean_html
+    _text = "{} ± {}"
+
+    def _shown(self) -> tuple[jax.Array, ...]:
+        return self.compute(), self.std_error()
 
     @property
     def sum_wv(self) -> Pair:
