@@ -1,6 +1,8 @@
 """The mergeable state: a weighted mean kept as sums that do not drift."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +102,7 @@ class Mean(State):
         weights: jax.Array,
         defined: jax.Array,
         counts: jax.Array | None = None,
-    ) -> "Mean":
+    ) -> Self:
         """The mean of per-list values.
 
         Args:
@@ -110,10 +112,15 @@ class Mean(State):
             counts: `[*lists]` bool, lists to let in; None is all.
         """
         lists = ValuesOfLists(values, weights, defined, counts)
-        return _mean_of(canonical(lists))
+        return cast(Self, _mean_of(canonical(lists), cls))
+
+    @staticmethod
+    def _summed(values: jax.Array) -> jax.Array:
+        """What is summed of the value of a list."""
+        return values
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...] = ()) -> "Mean":
+    def empty(cls, shape: tuple[int, ...] = ()) -> Self:
         """The state of no lists, the identity of merge; `shape` is that of `compute`."""
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
@@ -188,14 +195,21 @@ class Mean(State):
         return low, high
 
 
-@jax.jit
-def _mean_of(lists: ValuesOfLists) -> Mean:
-    return means_of([lists])[0]
+@partial(jax.jit, static_argnums=1)
+def _mean_of(lists: ValuesOfLists, kind: type[Mean]) -> Mean:
+    return means_of([lists], [kind])[0]
 
 
-def means_of(metrics: Sequence[ValuesOfLists]) -> list[Mean]:
-    """`Mean.of` each of several metrics of the same lists, in one reduction for all."""
-    return [Mean(sums, counts) for sums, counts in moments.of_metrics(metrics)]
+def means_of(
+    metrics: Sequence[ValuesOfLists], kinds: Sequence[type[Mean]]
+) -> list[Mean]:
+    """`of` each of several metrics of the same lists, in one reduction for all."""
+    summed = [
+        one._replace(values=kind._summed(one.values))
+        for one, kind in zip(metrics, kinds, strict=True)
+    ]
+    found = zip(kinds, moments.of_metrics(summed), strict=True)
+    return [kind(sums, counts) for kind, (sums, counts) in found]
 
 
 @jax.jit
