@@ -109,6 +109,8 @@ from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.rank import rank as rank
 from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
+from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
+from jax_rank_metrics._states.histogram import Histogram as Histogram
 from jax_rank_metrics._states.mean import Mean as Mean
 from jax_rank_metrics._states.merging import all_reduce as all_reduce
 from jax_rank_metrics._states.merging import compute as compute

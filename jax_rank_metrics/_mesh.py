@@ -31,6 +31,20 @@ def join(x: jax.Array, axis_name: Any, axis: int) -> jax.Array:
     return joined.astype(x.dtype)
 
 
+def total(counts: jax.Array, axis_name: Any) -> jax.Array:
+    """The sum of int32 counts over all devices, at most 2³¹ − 1; one plain psum.
+
+    By upper and lower halves, whose sums fit int32 on up to 2¹⁵ devices.
+    """
+    # Typed as varying, as a psum wants it, also where counts are of constants.
+    counts = counts + lax.axis_index(axis_name) * 0
+    halves = jnp.stack([counts >> 16, counts & 0xFFFF])
+    upper, lower = lax.psum(halves, axis_name)
+    upper = upper + (lower >> 16)
+    whole = (upper << 16) | (lower & 0xFFFF)
+    return jnp.where(upper > 0x7FFF, jnp.iinfo(jnp.int32).max, whole)
+
+
 def flat(x: jax.Array) -> jax.Array:
     """The last two axes as one."""
     return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))

@@ -60,7 +60,9 @@ def pytree(*static: str) -> Callable[[type[T]], type[T]]:
     """
 
     def register(cls: type[T]) -> type[T]:
-        cls = dataclasses.dataclass(frozen=True)(cls)
+        # A repr of its own, or of a base, is kept.
+        plain = cls.__repr__ is object.__repr__
+        cls = dataclasses.dataclass(frozen=True, repr=plain)(cls)
         names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         dynamic = [name for name in names if name not in static]
 

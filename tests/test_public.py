@@ -121,6 +121,7 @@ def test_public_names():
         *("rank rank_retrieved rank_ids rank_catalog rank_scores").split(),
         *("measure mean evaluate metric positions Place Items").split(),
         *("merge reduce compute empty table plots").split(),
+        *("GeometricMean Histogram").split(),
         *("compare Comparison paired bootstrap Bootstrap").split(),
         *("all_reduce check pack pad_lists compat Mean PerList Ranking Metric").split(),
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),

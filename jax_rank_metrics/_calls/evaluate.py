@@ -32,7 +32,8 @@ def evaluate(
 ) -> dict[str, Mean]:
     """Several metrics from one ranking of every list.
 
-    The same as `mean(measure(metrics, rank(…)))`. Lists are ranked as deep as the
+    The same as `mean(measure(metrics, rank(…)))`, but for "gm_map": there the state is
+    the `GeometricMean` of the average precision of lists. Lists are ranked as deep as the
     deepest cutoff of the metrics that read ranks; one of them without a cutoff makes it
     a full sort, which costs many times a top-k. Hit rate and reciprocal rank count
     instead, at any cutoff and without: if all do, nothing is ordered.
@@ -126,7 +127,7 @@ def empty(metrics: names.Metrics, axis_name: Any = None) -> dict[str, Mean]:
     states = {}
     for bound in names.bind_all(metrics):
         shape = () if bound.several is None else (bound.several,)
-        states[bound.name] = Mean.empty(shape)
+        states[bound.name] = bound.state.empty(shape)
     if axis_name is None:
         return states
     _inputs.axis_names("axis_name", axis_name)

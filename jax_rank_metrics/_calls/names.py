@@ -14,6 +14,8 @@ from jax_rank_metrics import _gains, _inputs
 from jax_rank_metrics._calls import trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.run import SHARED, Bound
+from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.mean import Mean
 
 Metrics = str | Sequence[str] | Mapping[str, Any]
 
@@ -28,6 +30,9 @@ FUNCTIONS: dict[str, Any] = {
         _gains.reciprocal_discount,
     )
 }
+
+# Names that say what is kept of the metric, where that is not the `Mean`.
+STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
 
 # What Python's parser raises for text that it cannot read, or that is too deep for it.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -81,7 +86,7 @@ def parse(text: Any) -> Bound:
             if match["k"] and option == spec.at:
                 cure = "it after @"
             raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
-    return bound._replace(name=text)
+    return bound._replace(name=text, state=STATES.get(name, Mean))
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:

@@ -81,6 +81,7 @@ class Bound(NamedTuple):
     name: str
     spec: Spec
     own: tuple[tuple[str, Any], ...]
+    state: type[Mean] = Mean  # what is kept of its values
 
     @property
     def k(self) -> Any:
@@ -185,4 +186,6 @@ def _measure_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None
 ) -> list[PerList] | list[Mean]:
     values = read_lists(lists, _depth(bounds), partial(read, bounds))
-    return values if undefined is None else means_of(values, undefined)
+    if undefined is None:
+        return values
+    return means_of(values, undefined, [bound.state for bound in bounds])

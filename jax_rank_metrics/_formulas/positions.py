@@ -32,7 +32,7 @@ def _reads_ties(options: dict[str, Any]) -> Literal["expected", "order"]:
     return "order" if options["denominator"] == "hits" else "expected"
 
 
-@metric(names=("ap", "map"), ties=_reads_ties)
+@metric(names=("ap", "map", "gm_map"), ties=_reads_ties)
 def average_precision(
     ranking: Ranking,
     *,

@@ -16,7 +16,12 @@ Merging two states adds them, so the mean does not depend on how the lists were 
 - *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. So
   products of weights and values are pairs too, and are added as such.
 
+Other kinds of states merge in the same way, leaf by leaf: sums of floats and counts add,
+and of other floats the largest stays. So has a `GeometricMean` the sums of logarithms, and
+a `Histogram` counts by bin, and the smallest and the largest value.
+
 `pairs` has the arithmetic of pairs, `moments` the sums of a batch, `state` what every
-state can do, `mean` the state of one metric, `intervals` those of a mean, `per_list` the
-values that it sums, `merging` what is done with many states at once, held in any pytree.
+state can do, and what a new kind must have. `mean`, `geometric` and `histogram` are kinds
+of states, `intervals` those of a mean, `per_list` the values that they are made of,
+`merging` what is done with many states at once, held in any pytree, `show` their text.
 """

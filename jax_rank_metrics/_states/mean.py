@@ -1,6 +1,8 @@
 """The mergeable state: a weighted mean kept as sums that do not drift."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, widen
-from jax_rank_metrics._states import intervals, moments, show
+from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import Pair, canonical
 from jax_rank_metrics._states.state import State
@@ -52,10 +54,10 @@ class Mean(State):
     sums: Pair
     counts: jax.Array
 
-    __repr__ = show.mean_repr
-    __float__ = show.mean_float
-    __format__ = show.mean_format
-    _repr_html_ = show.mean_html
+    _text = "{} ± {}"
+
+    def _shown(self) -> tuple[jax.Array, ...]:
+        return self.compute(), self.std_error()
 
     @property
     def sum_wv(self) -> Pair:
@@ -101,7 +103,7 @@ class Mean(State):
         weights: jax.Array,
         defined: jax.Array,
         counts: jax.Array | None = None,
-    ) -> "Mean":
+    ) -> Self:
         """The mean of per-list values.
 
         Args:
@@ -111,10 +113,15 @@ class Mean(State):
             counts: `[*lists]` bool, lists to let in; None is all.
         """
         lists = ValuesOfLists(values, weights, defined, counts)
-        return _mean_of(canonical(lists))
+        return cast(Self, _mean_of(canonical(lists), cls))
+
+    @staticmethod
+    def _summed(values: jax.Array) -> jax.Array:
+        """What is summed of the value of a list."""
+        return values
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...] = ()) -> "Mean":
+    def empty(cls, shape: tuple[int, ...] = ()) -> Self:
         """The state of no lists, the identity of merge; `shape` is that of `compute`."""
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
@@ -189,14 +196,21 @@ class Mean(State):
         return low, high
 
 
-@jax.jit
-def _mean_of(lists: ValuesOfLists) -> Mean:
-    return means_of([lists])[0]
+@partial(jax.jit, static_argnums=1)
+def _mean_of(lists: ValuesOfLists, kind: type[Mean]) -> Mean:
+    return means_of([lists], [kind])[0]
 
 
-def means_of(metrics: Sequence[ValuesOfLists]) -> list[Mean]:
-    """`Mean.of` each of several metrics of the same lists, in one reduction for all."""
-    return [Mean(sums, counts) for sums, counts in moments.of_metrics(metrics)]
+def means_of(
+    metrics: Sequence[ValuesOfLists], kinds: Sequence[type[Mean]]
+) -> list[Mean]:
+    """`of` each of several metrics of the same lists, in one reduction for all."""
+    summed = [
+        one._replace(values=kind._summed(one.values))
+        for one, kind in zip(metrics, kinds, strict=True)
+    ]
+    found = zip(kinds, moments.of_metrics(summed), strict=True)
+    return [kind(sums, counts) for kind, (sums, counts) in found]
 
 
 @jax.jit

@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._states.pairs import canonical, merge_two, reduce_axis
+from jax_rank_metrics._states.pairs import canonical, is_count, merge_two, reduce_axis
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.state import State, same_shapes, stacked_axis
+from jax_rank_metrics._states.state import (
+    State,
+    same_shapes,
+    shape_of,
+    stacked_axis,
+)
 from jax_rank_metrics._types import Undefined
 
 # The values along a last axis of metrics whose names may leave them out.
@@ -20,7 +24,8 @@ def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     """The state of every `PerList` in a pytree; see `PerList.mean`.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
-    >>> states = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
+    >>> states = mean(measure(("mrr",), rank_retrieved(labels)))
     >>> f"{states['mrr'].compute():.2f}"
     '0.75'
     """
@@ -40,7 +45,8 @@ def merge(*states: Any) -> Any:
         TypeError: if states are given as one list; pass them one by one.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
-    >>> state = mean(measure(("mrr",), rank_retrieved(jnp.array([[0, 1], [1, 0]]))))
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
+    >>> state = mean(measure(("mrr",), rank_retrieved(labels)))
     >>> int(merge(state, state)["mrr"].lists)
     4
     """
@@ -67,7 +73,7 @@ def reduce(stacked: Any) -> Any:
         ValueError: if a state has no leading axis.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
-    >>> labels = jnp.array([[0, 1], [1, 0]])
+    >>> labels = jax.numpy.array([[0, 1], [1, 0]])
     >>> stacked = jax.vmap(lambda y: mean(measure(("mrr",), rank_retrieved(y))))(labels)
     >>> f"{reduce(stacked)['mrr'].compute():.2f}"
     '0.75'
@@ -84,7 +90,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
     Inside `jax.shard_map` or `jax.pmap`. The result is equal bit for bit on every device
     and typed so: `out_specs=P()` passes under the default `check_vma`. It moves a few
     floats per metric and device (a few for each resample of a `Bootstrap`), however many
-    lists there were.
+    lists there were. Counts, however many a state has, are one sum over the devices.
 
     Args:
         states: Any pytree of states.
@@ -106,13 +112,18 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
             f"all_reduce over {name!r}: states are already equal on all devices of that "
             "axis; leave it out, or their lists count several times"
         )
-    slots = jax.tree.map(lambda x: _mesh.stack(x, axis_name), states)
+
+    def slots(x: jax.Array) -> jax.Array:
+        if is_count(x):
+            return _mesh.total(x, axis_name)[None]
+        return _mesh.stack(x, axis_name)
+
     # Folding the slots in one order gives every device the same bits.
-    return in_order(states, reduce_axis(slots))
+    return in_order(states, reduce_axis(jax.tree.map(slots, states)))
 
 
 def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
-    """The mean of every state in a pytree.
+    """The number of every state in a pytree: its mean, or what else its kind computes.
 
     Args:
         states: Any pytree of states; with `flat`, a dict.
@@ -164,8 +175,8 @@ def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
             raise TypeError(
                 f"flat needs a dict of states; {name!r} holds another pytree"
             )
-        shape = jnp.shape(state.sums.high)
-        several = len(shape) > jnp.ndim(state.counts)
+        shape = shape_of(state).shape
+        several = len(shape) > len(state._stacked)
         names = cutoff_names(name, shape[-1]) if several else [name]
         for place, one in enumerate(names):
             if one in whose:

@@ -104,13 +104,20 @@ def sums(pairs: Sequence[Pair], axes: tuple[int, ...]) -> Pair:
     return _normal(jnp.stack(found[::2]), jnp.stack(found[1::2]))
 
 
+def is_count(leaf: jax.Array) -> bool:
+    """Whether a leaf of a state is integers, which add; other floats are the largest."""
+    return jnp.issubdtype(leaf.dtype, jnp.integer)
+
+
 @jax.jit
 def merge_two(a: Any, b: Any) -> Any:
-    """Adds two pytrees of pairs and counts."""
+    """Merges two pytrees, each leaf as its kind does; see `State`."""
 
     def add(x: Any, y: Any) -> Any:
         if isinstance(x, Pair):
             return x + y
+        if not is_count(x):
+            return jnp.maximum(x, y)
         count = x + y  # negative where int32 is too narrow for it
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
@@ -119,11 +126,13 @@ def merge_two(a: Any, b: Any) -> Any:
 
 @jax.jit
 def reduce_axis(tree: Any) -> Any:
-    """Adds the pairs and the counts of a pytree along their leading axis."""
+    """Merges what a pytree holds along its leading axis."""
 
     def total(x: Pair | jax.Array) -> Pair | jax.Array:
         if isinstance(x, Pair):
             return jax.tree.map(lambda x: x[0], sums([x], (0,)))
+        if not is_count(x):
+            return jnp.max(x, axis=0, initial=-jnp.inf)
         count, most = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
         # Barely too large for int32, it is negative; else floats see that it is.
         about = jnp.sum(x.astype(jnp.float32), axis=0)

@@ -13,11 +13,13 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._states import mean as _mean
 from jax_rank_metrics._states import moments, show
+from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.groups import grouped
+from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import canonical
-from jax_rank_metrics._types import PerListInput, Undefined, pytree
+from jax_rank_metrics._types import Number, PerListInput, Undefined, pytree
 
 
 @pytree()
@@ -92,6 +94,55 @@ class PerList:
         _inputs.option("undefined", undefined, Undefined)
         return _mean_of(canonical(self), undefined)
 
+    def geometric_mean(
+        self, floor: Number = FLOOR, undefined: Undefined = "zero"
+    ) -> GeometricMean:
+        """The weighted geometric mean over all lists, as a state that merges with others.
+
+        Of the average precision of queries it is GMAP, trec_eval's `gm_map`.
+
+        Args:
+            floor: What a value counts for at least, above 0; static. A list that is
+                undefined counts for it as well, as any value of 0 does.
+            undefined: See `mean`.
+
+        Raises:
+            TypeError: if the floor is no Python number.
+            ValueError: if it is not above 0; if `undefined` is none of these.
+
+        >>> lists = PerList(jnp.array([0.25, 1.0, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> f"{lists[:2].geometric_mean():.3f}", f"{lists.geometric_mean(1 / 32):.3f}"
+        ('0.500', '0.198')
+        """
+        floor = _inputs.positive("floor", floor)
+        _inputs.option("undefined", undefined, Undefined)
+        return _geometric_mean_of(canonical(self), floor, undefined)
+
+    def quantiles(
+        self,
+        edges: Sequence[Number] | np.ndarray | None = None,
+        bins: int = 100,
+        undefined: Undefined = "zero",
+    ) -> Histogram:
+        """How the values of lists are distributed, as a state that merges with others.
+
+        Args:
+            edges: Of the bins, rising; static. None is bins of one width on [0, 1].
+            bins: How many of these; not read where there are edges.
+            undefined: See `mean`. Weights only tell which lists count.
+
+        Raises:
+            TypeError: if edges are no concrete numbers, or `bins` is no Python int.
+            ValueError: if edges do not rise, or are fewer than two; if `bins` is below 1;
+                if `undefined` is none of these.
+
+        >>> lists = PerList(jnp.array([0.0, 0.2, 0.7, 1.0]), jnp.ones(4), jnp.ones(4, bool))
+        >>> [f"{lists.quantiles().quantile(q):.2f}" for q in (0, 0.5, 1)]
+        ['0.00', '0.45', '1.00']
+        """
+        _inputs.option("undefined", undefined, Undefined)
+        return _histogram_of(canonical(self), edges_of(edges, bins), undefined)
+
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined = "zero"
     ) -> Mean:
@@ -128,9 +179,11 @@ class PerList:
         return _by(canonical(self), groups, num_groups, undefined)
 
 
-def means_of(lists: Sequence[PerList], undefined: str) -> list[Mean]:
-    """`PerList.mean` of several metrics of the same lists, without its checks."""
-    return _mean.means_of([entering(one, undefined) for one in lists])
+def means_of(
+    lists: Sequence[PerList], undefined: str, kinds: Sequence[type[Mean]]
+) -> list[Mean]:
+    """The mean, of some kind each, of several metrics of the same lists."""
+    return _mean.means_of([entering(one, undefined) for one in lists], kinds)
 
 
 def entering(lists: PerList, undefined: str) -> ValuesOfLists:
@@ -144,7 +197,21 @@ def entering(lists: PerList, undefined: str) -> ValuesOfLists:
 
 @partial(jax.jit, static_argnums=1)
 def _mean_of(lists: PerList, undefined: str) -> Mean:
-    return means_of([lists], undefined)[0]
+    return means_of([lists], undefined, [Mean])[0]
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _geometric_mean_of(lists: PerList, floor: float, undefined: str) -> GeometricMean:
+    one = entering(lists, undefined)
+    logs = one._replace(values=GeometricMean._summed(one.values, floor))
+    return GeometricMean(*moments.of_metrics([logs])[0])
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _histogram_of(
+    lists: PerList, edges: tuple[float, ...], undefined: str
+) -> Histogram:
+    return histogram_of(entering(lists, undefined), edges)
 
 
 @partial(jax.jit, static_argnums=(2, 3))

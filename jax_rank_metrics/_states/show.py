@@ -4,6 +4,7 @@ A repr is read in error messages and in debuggers, so it never raises: inside `j
 the shapes that `jax.eval_shape` gives, and of whatever else JAX puts in place of arrays.
 """
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -14,54 +15,55 @@ from jax.core import Tracer
 _SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
-def mean_repr(self: Any) -> str:
-    """The mean and its standard error, and how many lists there were."""
+def state_repr(self: Any) -> str:
+    """The numbers of a state, and how many lists there were."""
+    name = type(self).__name__
     try:
-        *stacked, _ = jnp.shape(self.counts)
-        shape = [*stacked, *jnp.shape(self.sums.high)[len(stacked) + 1 :]]
-        kind = f"{self.sums.high.dtype}{shape}"
+        stacked = list(self._stacked)
         here = _readable(self)
         if here is None or stacked:
+            number = jax.eval_shape(lambda state: state.compute(), self)
             axes = [f"stacked {stacked}"] if stacked else []
-            return f"Mean({', '.join([*_why(self), *axes, kind])})"
-        mean, error, counts = _numbers(here)
-        return f"Mean({mean} ± {error}, {counts})"
+            kind = f"{number.dtype}{list(number.shape)}"
+            return f"{name}({', '.join([*_why(self), *axes, kind])})"
+        told, counts = _numbers(here)
+        return f"{name}({self._text.format(*told)}, {counts})"
     except Exception:  # leaves that are no arrays, or not those of a state
-        return f"Mean(sums={self.sums!r}, counts={self.counts!r})"
+        return f"{name}({_fields(self)})"
 
 
-def mean_html(state: Any) -> str | None:
+def state_html(state: Any) -> str | None:
     """What a notebook shows; None is the repr."""
     try:
         here = _readable(state)
-        if here is None or jnp.ndim(state.counts) > 1:
+        if here is None or state._stacked:
             return None
-        mean, error, counts = _numbers(here)
-        return f"<b>{mean}</b> ± {error} <small>({counts})</small>"
+        told, counts = _numbers(here)
+        bold = state._text.replace("{}", "<b>{}</b>", 1)
+        return f"{bold.format(*told)} <small>({counts})</small>"
     except Exception:  # as above
         return None
 
 
-def mean_float(state: Any) -> float:
-    """`float(state)`: the mean, of a state with one."""
-    *stacked, _ = jnp.shape(state.counts)
-    if stacked:
+def state_float(state: Any) -> float:
+    """`float(state)`: what it computes, of a state with one number."""
+    if state._stacked:
         raise TypeError(
-            f"a state stacked along axes of shape {tuple(stacked)} has no one mean; pass "
-            "state.reduce(), or read state.compute()"
+            f"a state stacked along axes of shape {state._stacked} has no one number; "
+            "pass state.reduce(), or read state.compute()"
         )
     value = state.compute()
     if value.ndim:
         raise TypeError(
-            f"a state of {len(value)} cutoffs has no one mean; pass one of them, such as "
-            "state.compute()[0]"
+            f"a state of {len(value)} cutoffs has no one number; pass one of them, such "
+            "as state.compute()[0]"
         )
     return float(value)
 
 
-def mean_format(state: Any, spec: str) -> str:
-    """`f"{state:.3f}"` is the mean, formatted as a float; `f"{state}"` is the repr."""
-    return format(mean_float(state), spec) if spec else str(state)
+def state_format(state: Any, spec: str) -> str:
+    """`f"{state:.3f}"` is what it computes as a float; `f"{state}"` is the repr."""
+    return format(state_float(state), spec) if spec else str(state)
 
 
 def per_list_repr(self: Any) -> str:
@@ -75,12 +77,10 @@ def per_list_repr(self: Any) -> str:
         with jax.ensure_compile_time_eval():
             state = here.mean()
             told = [] if shape in ([], [int(state.lists)]) else [str(shape)]
-        mean, _, counts = _numbers(state)
+        (mean, _), counts = _numbers(state)
         return f"PerList({', '.join([*told, f'mean {mean}', counts])})"
     except Exception:  # as above
-        fields = ("values", "weights", "defined")
-        leaves = [f"{name}={getattr(self, name)!r}" for name in fields]
-        return f"PerList({', '.join(leaves)})"
+        return f"PerList({_fields(self)})"
 
 
 def number(x: Any) -> str:
@@ -89,14 +89,17 @@ def number(x: Any) -> str:
     return f"{x:.3f}" if plain else f"{x:.2e}"
 
 
-def _numbers(state: Any) -> tuple[str, str, str]:
+def _fields(tree: Any) -> str:
+    names = [field.name for field in dataclasses.fields(tree)]
+    return ", ".join([f"{name}={getattr(tree, name)!r}" for name in names])
+
+
+def _numbers(state: Any) -> tuple[list[str], str]:
     # Also inside a trace, where what is computed of constants would else be traced.
     with jax.ensure_compile_time_eval():
-        mean, error, (lists, undefined) = jax.device_get(
-            (state.compute(), state.std_error(), state.counts)
-        )
+        shown, (lists, undefined) = jax.device_get((state._shown(), state._tally))
     plural = "" if lists == 1 else "s"
-    return _text(mean), _text(error), f"{lists} list{plural}, {undefined} undefined"
+    return [_text(x) for x in shown], f"{lists} list{plural}, {undefined} undefined"
 
 
 def _text(values: Any) -> str:

@@ -1,42 +1,55 @@
-"""What every mergeable state is: sums and counts, to which merging adds others."""
+"""What every mergeable state is: leaves that merge one by one."""
 
 import abc
-from typing import TypeVar
+import os
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._states.pairs import Pair, canonical, merge_two, reduce_axis
+from jax_rank_metrics._states import show
+from jax_rank_metrics._states.pairs import canonical, merge_two, reduce_axis
 
 S = TypeVar("S", bound="State")
 
 
 class State(abc.ABC):
-    """Sums over lists, and how many there were: merging two states adds them.
+    """What is kept of the lists seen so far, whose leaves merge one by one.
 
-    A kind of state is a class under `pytree` that has these two leaves, and `compute`.
-    States that vmap, scan or pmap has stacked have its axes before these:
-        sums: whatever is summed of each list, of any shape.
-        counts: `[2]` int32, `lists` and `undefined`.
+    How a leaf merges, with that of another state, along a stacked axis and over devices,
+    is told by what it is:
+        a `Pair`: sums of floats, which add without drift.
+        int32: counts, at least 0, which add and stay at 2³¹ − 1 once they are there.
+        other floats: the largest of each; −inf where there is none yet.
+
+    A kind of state is a class under `pytree` of such leaves. It has `compute`, and a leaf
+    `counts` of shape `[2]`: how many lists entered, and how many were undefined. One that
+    names it differently overrides `_tally`. What must be equal for two states to merge
+    (the edges of bins) is a static field. States that vmap, scan or pmap has stacked have
+    its axes before those of every leaf.
     """
 
-    sums: Pair
     counts: jax.Array
-    _alike = "the same cutoffs"  # what makes the shapes of two states equal
+    _alike = "the same cutoffs"  # what lets two states merge
+    _text = "{}"  # how the numbers of `_shown` are told
+
+    @property
+    def _tally(self) -> jax.Array:
+        return self.counts
 
     @property
     def lists(self) -> jax.Array:
-        """How many lists entered the mean, `[]` int32."""
-        return self.counts[..., 0]
+        """How many lists entered, `[]` int32."""
+        return self._tally[..., 0]
 
     @property
     def undefined(self) -> jax.Array:
         """How many lists of weight > 0 had no value of their own, `[]` int32."""
-        return self.counts[..., 1]
+        return self._tally[..., 1]
 
     @property
     def _stacked(self) -> tuple[int, ...]:
-        return jnp.shape(self.counts)[:-1]
+        return jnp.shape(self._tally)[:-1]
 
     def merge(self: S, other: S) -> S:
         """The state of the lists of both.
@@ -45,7 +58,7 @@ class State(abc.ABC):
             TypeError: if `other` is no state of this kind.
             ValueError: if the states differ in shape, as with different cutoffs.
         """
-        if not isinstance(other, type(self)):
+        if type(other) is not type(self):
             raise TypeError(
                 f"merge got a {type(other).__name__}; pass a {type(self).__name__}, or "
                 "states in dicts and other pytrees to jax_rank_metrics.merge"
@@ -64,22 +77,43 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def compute(self) -> jax.Array:
-        """The mean over all lists; 0 where nothing counted."""
+        """The number of all lists, a scalar or `[*k]`; 0 where nothing counted."""
+
+    def _shown(self) -> tuple[jax.Array, ...]:
+        """What the state is shown as: numbers, each of the shape of `compute`."""
+        return (self.compute(),)
+
+    __repr__ = show.state_repr
+    __float__ = show.state_float
+    __format__ = show.state_format
+    _repr_html_ = show.state_html
+
+
+def shape_of(state: State) -> Any:
+    """The shape and dtype of what `compute` gives."""
+    return jax.eval_shape(lambda one: one.compute(), canonical(state))
 
 
 def same_shapes(one: State, two: State) -> None:
     """Raises where states have different cutoffs, or are stacked differently."""
+    if jax.tree.structure(one) != jax.tree.structure(two):
+        raise ValueError(
+            f"states differ in how they were made; pass states of {one._alike}"
+        )
     if one._stacked != two._stacked:
         raise ValueError(
             f"states are stacked along axes of shape {one._stacked} and "
             f"{two._stacked}; reduce them first"
         )
-    shapes = [jnp.shape(x.sums.high)[len(x._stacked) + 1 :] for x in (one, two)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"states differ in shape: {shapes[0]} and {shapes[1]}; pass states of "
-            f"{one._alike}"
-        )
+    leaves = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    for shapes in [(jnp.shape(x), jnp.shape(y)) for x, y in leaves]:
+        if shapes[0] != shapes[1]:
+            # Less the axes that they share, these are the cutoffs.
+            shared = os.path.commonprefix(shapes)
+            a, b = (shape[len(shared) :] for shape in shapes)
+            raise ValueError(
+                f"states differ in shape: {a} and {b}; pass states of {one._alike}"
+            )
 
 
 def stacked_axis(state: State) -> None:

@@ -164,3 +164,19 @@ def test_queries_without_results_count_here(runs, agree):
     theirs = trec_values(levels[:-1], retrieved[:-1])["map"]
     agree(ours.mean().compute(), theirs.sum() / len(levels))
     agree(ours.mean("skip").lists, (levels.max(axis=1) > 0).sum())
+
+
+def test_geometric_mean(runs, agree):
+    # Of every query, also where nothing is relevant or found: these have its floor.
+    levels, retrieved = runs
+    labels = labels_in_rank_order(levels, retrieved, unjudged=0)
+    ranking = jrm.rank_retrieved(labels, pool_labels=levels)
+    ours = jrm.measure(("gm_map",), ranking)["gm_map"].geometric_mean()
+    qrel, run = {}, {}
+    for query, (judged, found) in enumerate(zip(levels, retrieved, strict=True)):
+        qrel[f"q{query}"] = {f"d{d}": int(x) for d, x in enumerate(judged) if x >= 0}
+        run[f"q{query}"] = {f"d{d}": -float(i) for i, d in enumerate(found) if d >= 0}
+    theirs = pytrec_eval.RelevanceEvaluator(qrel, {"gm_map"}).evaluate(run)
+    logs = [query["gm_map"] for query in theirs.values()]
+    assert len(logs) == len(levels) and min(logs) < -11
+    agree(ours.compute(), pytrec_eval.compute_aggregated_measure("gm_map", logs))

@@ -1,0 +1,84 @@
+"""The mergeable state of a geometric mean."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.pairs import canonical
+from jax_rank_metrics._types import IntervalMethod, Number, pytree
+
+FLOOR = 1e-5  # trec_eval's
+
+
+@pytree()
+class GeometricMean(Mean):
+    """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
+
+    A list that did badly weighs more here than in a mean: from 0.02 to 0.01 counts as
+    much as from 0.8 to 0.4. The floor keeps a single 0 from making all of it 0. Every
+    value is raised to it, that of an undefined list too unless it stays out.
+
+    It is the `Mean` of the logarithms: what it sums (`sum_wv`, …) are theirs, and it
+    merges, reduces and all_reduces as that does. Merge states of one floor. Made by
+    `PerList.geometric_mean`, and by the name "gm_map" in `evaluate`; `of` has the floor
+    of trec_eval, 1e-5.
+
+    References:
+        Robertson, On GMAP: and other transformations, CIKM 2006.
+
+    >>> state = GeometricMean.of(jnp.array([0.1, 0.4]), jnp.ones(2), jnp.ones(2, bool))
+    >>> f"{state:.3f}", f"{state.merge(state).compute():.3f}"  # √(0.1 · 0.4)
+    ('0.200', '0.200')
+    """
+
+    @staticmethod
+    def _summed(values: jax.Array, floor: float = FLOOR) -> jax.Array:
+        values = values.astype(jax.dtypes.canonicalize_dtype(float))
+        return jnp.log(jnp.maximum(values, floor))
+
+    def compute(self) -> jax.Array:
+        """The weighted geometric mean, `[*k]`; 0 where nothing counted."""
+        return _compute(canonical(self))
+
+    def std_error(self) -> jax.Array:
+        """Its standard error to first order, `[*k]`; inf for fewer than two lists.
+
+        The geometric mean times the standard error of the mean logarithm.
+        """
+        return _std_error(canonical(self))
+
+    def confidence_interval(
+        self, level: Number = 0.95, method: IntervalMethod = "normal"
+    ) -> tuple[jax.Array, jax.Array]:
+        """Lower and upper bound of an interval, each `[*k]`: exp of that of the logarithms.
+
+        Above 0 thereby, and longer upwards; from 0 to inf for fewer than two lists.
+
+        Args:
+            level: The probability that the interval should cover, in (0, 1).
+            method: "normal" or "t"; see `Mean.confidence_interval`.
+
+        Raises:
+            TypeError: if the level is no number, or is known only inside `jax.jit`.
+            ValueError: if the level is not between 0 and 1, or the method is another.
+        """
+        if method == "wilson":
+            raise ValueError(
+                "method is 'wilson', which is for shares and not for a geometric mean; "
+                "pass 't'"
+            )
+        low, high = super().confidence_interval(level, method)
+        return jnp.exp(low), jnp.exp(high)
+
+
+@jax.jit
+def _compute(state: GeometricMean) -> jax.Array:
+    some = state._moments().w.round() > 0
+    return jnp.where(some, jnp.exp(Mean.compute(state)), 0)
+
+
+@jax.jit
+def _std_error(state: GeometricMean) -> jax.Array:
+    error = Mean.std_error(state)
+    known = jnp.isfinite(error)  # nothing has a mean of 0, and 0·inf is NaN
+    return jnp.where(known, _compute(state) * jnp.where(known, error, 0), jnp.inf)

@@ -1,0 +1,439 @@
+"""States beside the mean: geometric means, also by name, and distributions of values."""
+
+import functools
+import pickle
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+LISTS, BINS = 40, 10  # of most tests, which so share programs
+EDGES = tuple(np.linspace(0, 1, BINS + 1).tolist())
+KINDS = {
+    "geometric": (jrm.PerList.geometric_mean, jrm.GeometricMean.empty),
+    "histogram": (
+        functools.partial(jrm.PerList.quantiles, bins=BINS),
+        functools.partial(jrm.Histogram.empty, bins=BINS),
+    ),
+}
+KS = {"one": (), "cutoffs": (2,)}
+both = pytest.mark.parametrize("kind", list(KINDS))
+shapes = pytest.mark.parametrize("k", list(KS))
+
+
+def lists_of(values, weights=None, defined=None):
+    """A `PerList` of plain arrays."""
+    values = jnp.asarray(values, jnp.float32)
+    size = values.shape[:1]
+    weights = jnp.ones(size) if weights is None else jnp.asarray(weights)
+    defined = jnp.ones(size, bool) if defined is None else jnp.asarray(defined)
+    return jrm.PerList(values, weights.astype(jnp.float32), defined)
+
+
+def drawn(rng, shape=()):
+    """Lists of random values, among them 0 and 1, some that do not count or are undefined."""
+    values = np.clip(rng.normal(0.5, 0.5, (LISTS, *shape)), 0, 1)
+    weights = rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.8)
+    return lists_of(values, weights, rng.random(LISTS) < 0.8)
+
+
+def at(tree, places):
+    """Some of the lists, or of the states."""
+    return jax.tree.map(lambda x: x[places], tree)
+
+
+def same(one, two):
+    """Counts are equal; the mean logarithm of a geometric mean to its precision."""
+    chex.assert_trees_all_equal_shapes_and_dtypes(one, two)
+    if isinstance(one, jrm.Histogram):
+        chex.assert_trees_all_equal(one, two)
+    else:
+        np.testing.assert_array_equal(one.counts, two.counts)
+        np.testing.assert_allclose(one.compute(), two.compute(), rtol=1e-6)
+        np.testing.assert_allclose(one.std_error(), two.std_error(), rtol=1e-4)
+
+
+@shapes
+@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+def test_geometric_mean_by_definition(rng, k, undefined):
+    """Of logarithms of values that are at least the floor; its error by the delta method."""
+    lists = drawn(rng, KS[k])
+    values, weights, defined = (np.asarray(x) for x in jax.tree.leaves(lists))
+    values = values.astype(np.float64)
+    if undefined == "one":
+        values[~defined] = 1
+    used = weights * defined if undefined == "skip" else weights
+    for floor in (1e-5, 0.25):
+        logs = np.log(np.maximum(values, floor))
+        mean = np.average(logs, axis=0, weights=used)
+        state = lists.geometric_mean(floor, undefined)
+        np.testing.assert_allclose(state.compute(), np.exp(mean), rtol=2e-6)
+        n = int((used > 0).sum())
+        squares = np.tensordot(used**2, (logs - mean) ** 2, 1) * n / (n - 1)
+        error = np.sqrt(squares) / used.sum()
+        np.testing.assert_allclose(state.std_error(), np.exp(mean) * error, rtol=1e-4)
+        low, high = state.confidence_interval(0.95)
+        z = 1.959964
+        np.testing.assert_allclose(low, np.exp(mean - z * error), rtol=1e-4)
+        np.testing.assert_allclose(high, np.exp(mean + z * error), rtol=1e-4)
+        np.testing.assert_array_equal(state.counts, lists.mean(undefined).counts)
+
+
+def test_geometric_means_of_little(rng):
+    """Nothing is 0 and nothing NaN; one list is itself; a floor holds all that is below."""
+    with jax.debug_nans(True):
+        none = jrm.GeometricMean.empty()
+        assert none.compute() == 0 and none.std_error() == np.inf
+        assert none.confidence_interval() == (0, np.inf)
+        np.testing.assert_allclose(lists_of([0.25]).geometric_mean().compute(), 0.25)
+        zeros = lists_of(np.zeros(LISTS)).geometric_mean()
+        np.testing.assert_allclose(zeros.compute(), 1e-5, rtol=2e-6)
+        assert zeros.std_error() < 1e-8
+    of = jrm.GeometricMean.of(*jax.tree.leaves(lists := drawn(rng)))
+    same(of, lists.geometric_mean())
+    with pytest.raises(ValueError, match="wilson.*pass 't'"):
+        of.confidence_interval(method="wilson")
+    for wrong, error in ((0, ValueError), (-1.0, ValueError), ("1", TypeError)):
+        with pytest.raises(error, match="floor is"):
+            lists.geometric_mean(wrong)
+    for call in (lists.geometric_mean, lists.quantiles):
+        with pytest.raises(ValueError, match="undefined is 'none'"):
+            call(undefined="none")
+
+
+@pytest.mark.parametrize("kind", ["even", "steps", "beyond", "halves"])
+def test_quantiles_are_within_a_bin(rng, kind):
+    """Of the exact ones; the smallest and the largest are these."""
+    values = {
+        "even": rng.random(LISTS),
+        "steps": rng.integers(0, 8, LISTS) / 7,
+        "beyond": rng.normal(0.5, 1, LISTS),
+        "halves": np.repeat([0.0, 1.0], LISTS // 2),
+    }[kind].astype(np.float32)
+    width = max(1 / BINS, -values.min(), values.max() - 1) + 1e-6
+    state = lists_of(values).quantiles(bins=BINS)
+    assert float(state.min) == values.min() and float(state.max) == values.max()
+    for q in (0, 0.1, 0.25, 0.5, 0.9, 0.99, 1):
+        found, exact = float(state.quantile(q)), np.quantile(values, q)
+        assert abs(found - exact) <= (1e-6 if kind == "halves" else width)
+        assert kind != "steps" or exact not in (0, 1) or found == exact
+    several = jax.vmap(state.quantile)(jnp.array([0.1, 0.5, 2.0]))
+    np.testing.assert_allclose(several[1], state.compute(), rtol=1e-6)
+    assert float(several[1]) == 0.5 or kind != "halves"
+    assert np.isnan(several[2]) and not np.isnan(several[0])
+
+
+@shapes
+@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+def test_counts_of_bins(rng, k, undefined):
+    """Each list of weight above 0 once; a value on an edge is of the bin that begins there."""
+    lists = drawn(rng, KS[k])
+    values, weights, defined = (np.asarray(x) for x in jax.tree.leaves(lists))
+    values = values.copy()
+    values[: BINS + 1] = np.float32(EDGES).reshape(-1, *(1,) * len(KS[k]))
+    lists = lists_of(values, weights, defined)
+    if undefined == "one":
+        values[~defined] = 1
+    used = (weights > 0) & (defined | (undefined != "skip"))
+    state = lists.quantiles(bins=BINS, undefined=undefined)
+    assert int(state.lists) == used.sum()
+    assert int(state.undefined) == ((weights > 0) & ~defined).sum()
+    outer = np.nextafter(np.float32(0), np.float32(1))
+    edges = np.float32([-np.inf, outer, *EDGES[1:], np.inf])
+    for place in np.ndindex(KS[k]):
+        column = values[(used, *place)]
+        expected = [
+            ((column >= a) & (column < b)).sum()
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        np.testing.assert_array_equal(state.counts[(slice(None), *place)], expected)
+        exact = np.quantile(column, 0.3)
+        assert abs(float(state.quantile(0.3)[place]) - exact) <= 1 / BINS
+
+
+def test_distributions_of_little():
+    """Nothing is 0, one list is itself, NaN and infinities are told."""
+    with jax.debug_nans(True):
+        none = jrm.Histogram.empty(bins=BINS)
+        assert none.compute() == none.min == none.max == 0
+        for lists in (lists_of([0.75]), lists_of([0.75, 0.1], [1.0, 0.0])):
+            state = lists.quantiles(bins=BINS)
+            assert state.quantile(0.3) == state.min == state.max == 0.75
+            assert float(lists[0].quantiles(bins=BINS)) == 0.75
+        wide = lists_of([-np.inf, 0.25, np.inf]).quantiles(bins=BINS)
+        assert wide.min == -np.inf and wide.max == np.inf
+        assert abs(wide.compute() - 0.25) <= 1 / BINS
+    unknown = lists_of([np.nan, 0.5, 0.5]).quantiles(bins=BINS)
+    for merged in (unknown, unknown.merge(none), none.merge(unknown)):
+        assert np.isnan([merged.compute(), merged.min, merged.max]).all()
+        assert merged.counts.sum() == 3
+
+
+@both
+@shapes
+def test_merge_laws(rng, kind, k):
+    """Commutative bit for bit, empty its identity, whatever the cut and the order."""
+    make, empty = KINDS[kind]
+    lists = drawn(rng, KS[k])
+    whole, order = make(lists), rng.permutation(LISTS)
+    none = empty(KS[k])
+    chex.assert_trees_all_equal_shapes_and_dtypes(none, whole)
+    chex.assert_trees_all_equal(none.merge(whole), whole, jrm.merge(whole, none))
+    one, two = make(at(lists, order[:10])), make(at(lists, order[10:]))
+    chex.assert_trees_all_equal(one.merge(two), two.merge(one))
+    same(one.merge(two), whole)
+    same(jrm.merge({"x": one}, {"x": two})["x"], whole)
+    batches = jax.tree.map(lambda x: x.reshape(4, -1, *x.shape[1:]), lists)
+    stacked = jax.vmap(make)(batches)
+    same(stacked.reduce(), whole)
+    same(jrm.reduce({"x": stacked})["x"], whole)
+    np.testing.assert_allclose(
+        stacked.compute()[2], at(stacked, 2).compute(), rtol=1e-6
+    )
+    chex.assert_trees_all_equal(pickle.loads(pickle.dumps(whole)), whole)
+
+    def step(carry, lists):
+        return jrm.merge(carry, make(lists)), None
+
+    same(jax.jit(lambda *x: lax.scan(step, *x)[0])(none, batches), whole)
+
+
+@both
+def test_zeros_of_either_sign_merge_alike(kind):
+    make, _ = KINDS[kind]
+    one, two = make(lists_of([0.0] * 10)), make(lists_of([-0.0] * 30))
+    for x, y in zip(
+        *map(jax.tree.leaves, (one.merge(two), two.merge(one))), strict=True
+    ):
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+    assert not np.signbit(make(lists_of([0.0] * 10)).compute())
+
+
+@both
+@pytest.mark.parametrize("weights", ["varying", "constant"])
+def test_over_devices(rng, kind, weights):
+    """all_reduce gives the whole on every device bit for bit, and types it so."""
+    make, _ = KINDS[kind]
+    lists = drawn(rng, KS["cutoffs"])
+    if weights == "constant":
+        lists = lists_of(lists.values)
+    mesh, data = jax.make_mesh((8,), ("data",)), P("data")
+
+    def local(lists):
+        if weights == "constant":  # typed as equal on all devices
+            lists = lists_of(lists.values)
+        whole = jrm.all_reduce({"x": make(lists)}, "data")["x"]
+        here = lax.axis_index("data") * 0
+        return whole, jax.tree.map(lambda x: (x + here.astype(x.dtype))[None], whole)
+
+    local = jax.shard_map(local, mesh=mesh, in_specs=data, out_specs=(P(), data))
+    whole, each = jax.jit(local)(jax.device_put(lists, NamedSharding(mesh, data)))
+    same(whole, make(lists))
+    for leaf in map(np.asarray, jax.tree.leaves(each)):
+        np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
+
+
+@both
+@pytest.mark.parametrize("axes", ["Auto", "Explicit"])
+def test_of_sharded_values(rng, kind, axes):
+    """The plain call, whether types tell that lists are cut over devices or not."""
+    make, _ = KINDS[kind]
+    lists = drawn(rng, KS["cutoffs"])
+    mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType[axes],))
+    with jax.set_mesh(mesh):
+        found = make(jax.device_put(lists, NamedSharding(mesh, P("data"))))
+        numbers = np.asarray(found.compute())
+    same(jax.device_get(found), jax.device_get(make(lists)))
+    np.testing.assert_allclose(numbers, make(lists).compute(), rtol=1e-6)
+
+
+@pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
+@both
+def test_states_outlive_double_precision(rng, kind):
+    """Made with x64 on, they are read, merged and reduced with it off."""
+    make, empty = KINDS[kind]
+    lists = drawn(rng)
+    with jax.enable_x64(True):
+        wide = make(jax.tree.map(jnp.asarray, lists))
+        assert "float64" in [leaf.dtype for leaf in jax.tree.leaves(wide)]
+    assert repr(wide) == repr(make(lists))
+    stacked = jax.tree.map(lambda x: np.asarray(x)[None], wide)
+    for one in (wide.merge(empty()), jrm.merge(empty(), wide), stacked.reduce()):
+        np.testing.assert_allclose(one.compute(), make(lists).compute(), rtol=1e-6)
+        chex.assert_trees_all_equal_shapes_and_dtypes(one, empty())
+
+
+def test_counts_are_one_sum_over_devices():
+    """Of integers, however many there are; and they saturate."""
+    top = np.iinfo(np.int32).max
+    each = np.array([[top, top // 8, 2**28, 1, 0]] * 8, np.int32)
+    each[0, 3], each[0, 1] = 2**30, top - 7 * (top // 8)
+    mesh = jax.make_mesh((8,), ("data",))
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
+    def total(counts):
+        state = jrm.Histogram.empty(edges=(0, 1, 2, 3, 4))
+        state = jrm.Histogram(state.edges, counts[0], state.extremes, state.tally)
+        return jrm.all_reduce(state, "data").counts
+
+    counts = jax.device_put(each, NamedSharding(mesh, P("data")))
+    np.testing.assert_array_equal(total(counts), [top, top, top, 2**30 + 7, 0])
+    sums = [
+        line
+        for line in str(jax.make_jaxpr(total)(counts)).splitlines()
+        if "psum" in line
+    ]
+    assert len(sums) == 3 and sum("i32[2,5]" in line for line in sums) == 1, sums
+
+
+def test_lists_of_other_edges_do_not_merge(rng):
+    """Nor other cutoffs, nor other kinds of states."""
+    lists = drawn(rng)
+    state, mean = lists.quantiles(bins=BINS), lists.mean()
+    for other in (lists.quantiles(bins=5), lists.quantiles((0, 1))):
+        with pytest.raises(ValueError, match="same cutoffs and edges"):
+            state.merge(other)
+        with pytest.raises(ValueError, match="differ in structure"):
+            jrm.merge(state, other)
+    with pytest.raises(ValueError, match="differ in shape.*same cutoffs and edges"):
+        state.merge(jrm.Histogram.empty((2,), bins=BINS))
+    for one, two in ((state, mean), (mean, lists.geometric_mean())):
+        with pytest.raises(TypeError, match=f"pass a {type(one).__name__}"):
+            one.merge(two)
+        with pytest.raises(ValueError, match="differ in structure"):
+            jrm.merge(one, two)
+
+
+@pytest.mark.parametrize(
+    "edges, error",
+    [
+        ([0], ValueError),
+        ((0, 0.5, 0.5), ValueError),
+        ((1, 0), ValueError),
+        ((0, np.nan, 1), ValueError),
+        (3, TypeError),
+        (("a", "b"), TypeError),
+        (np.zeros((2, 2)), TypeError),
+    ],
+    ids=str,
+)
+def test_edges_that_are_none(edges, error):
+    with pytest.raises(error, match="edges are .*rising numbers"):
+        lists_of([0.5]).quantiles(edges)
+
+
+def test_what_is_no_quantile():
+    state = jrm.Histogram.empty(bins=BINS)
+    for q in ("0.5", None, [0.5]):
+        with pytest.raises(TypeError, match="q is .*vmap"):
+            state.quantile(q)
+    for q in (-0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="q is .*between 0 and 1"):
+            state.quantile(q)
+    with pytest.raises(TypeError, match="edges are traced"):
+        jax.jit(lambda edges: lists_of([0.5]).quantiles(edges))(jnp.arange(3.0))
+    for bins, error in ((0, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="bins is"):
+            lists_of([0.5]).quantiles(bins=bins)
+
+
+def test_how_they_are_shown():
+    """As a mean is: numbers, how many lists, and one of them as a float."""
+    lists = lists_of([0.25, 1.0, 0.0], defined=[True, True, False])
+    state, mean = lists.quantiles(), lists[:2].geometric_mean()
+    assert (
+        repr(state) == "Histogram(median 0.255, 0.000 to 1.000, 3 lists, 1 undefined)"
+    )
+    assert repr(mean) == "GeometricMean(0.500 ± 0.347, 2 lists, 0 undefined)"
+    assert f"{mean:.2f}" == "0.50" and abs(float(state) - 0.25) < 0.01
+    assert "median <b>0.255</b>, 0.000 to" in state._repr_html_()
+    text = []
+    jax.jit(lambda one: text.append(repr(one)))(state)
+    dtype = state.extremes.dtype
+    stacked = jax.tree.map(lambda x: jnp.stack([x, x]), (state, mean))
+    text += [repr(one) for one in stacked]
+    assert text[0] == f"Histogram(traced, {dtype}[])"
+    assert text[1] == f"Histogram(stacked [2], {dtype}[2])"
+    assert text[2] == f"GeometricMean(stacked [2], {dtype}[2])"
+    with pytest.raises(TypeError, match="stacked along"):
+        float(stacked[0])
+    boot = jrm.bootstrap(lists, jnp.arange(3), samples=20)
+    assert repr(boot).startswith("Bootstrap(0.417, 3 lists")
+
+
+def test_numbers_under_names(rng):
+    """compute, flat and for json, of every kind of state, with cutoffs and without."""
+    one, two = drawn(rng), drawn(rng, KS["cutoffs"])
+    states = {
+        "map": one.geometric_mean(),
+        "p@1,5": two.geometric_mean(),
+        "mrr": one.quantiles(bins=BINS),
+        "r@1,5": two.quantiles(bins=BINS),
+        "boot": jrm.bootstrap(one, jnp.arange(LISTS), samples=20),
+    }
+    flat = jrm.compute(states, flat=True, host=True)
+    assert list(flat) == ["map", "p@1", "p@5", "mrr", "r@1", "r@5", "boot"]
+    assert {type(value) for value in flat.values()} == {float}
+    assert jrm.compute(states, host=True)["r@1,5"] == [flat["r@1"], flat["r@5"]]
+    assert flat["mrr"] == float(states["mrr"])
+
+
+RUN = {
+    "labels": np.array([[1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [1, 1, 0, 0]]),
+    "scores": np.array([[4, 3, 2, 1]] * 4),
+}
+AP = np.array([5 / 6, 1 / 4, 0, 1])
+
+
+def test_gm_map_by_name():
+    """A geometric mean beside the means of a call; the values of lists are those of map."""
+    metrics = ("gm_map", "map", "gm_map(rel=2)", "gm_map@1,4")
+    states = jrm.evaluate(metrics, **RUN)
+    kinds = [type(state).__name__ for state in states.values()]
+    assert kinds == ["GeometricMean", "Mean", "GeometricMean", "GeometricMean"]
+    expected = np.exp(np.log(np.maximum(AP, 1e-5)).mean())
+    np.testing.assert_allclose(states["gm_map"].compute(), expected, rtol=2e-6)
+    np.testing.assert_allclose(states["gm_map(rel=2)"].compute(), 1e-5, rtol=2e-6)
+    np.testing.assert_allclose(states["gm_map@1,4"].compute()[1], expected, rtol=2e-6)
+    np.testing.assert_allclose(states["map"].compute(), AP.mean(), rtol=1e-6)
+    lists = jrm.measure(metrics, jrm.rank(**RUN))
+    np.testing.assert_allclose(lists["gm_map"].values, AP, rtol=1e-6)
+    chex.assert_trees_all_equal(lists["gm_map"], lists["map"])
+    same(lists["gm_map"].geometric_mean(), states["gm_map"])
+    empty = jrm.empty(metrics)
+    chex.assert_trees_all_equal_shapes_and_dtypes(empty, states)
+
+    def step(carry, run):
+        return jrm.merge(carry, jrm.evaluate(metrics, *run)), None
+
+    batches = [x.reshape(2, 2, 4) for x in RUN.values()]
+    scanned, _ = lax.scan(step, empty, batches)
+    assert {name: type(state) for name, state in scanned.items()} == {
+        name: type(state) for name, state in states.items()
+    }
+    for name, state in states.items():
+        same(scanned[name], state)
+    skipped = jrm.evaluate("gm_map", **RUN, undefined="skip")["gm_map"]
+    np.testing.assert_allclose(
+        skipped.compute(), np.exp(np.log(AP[AP > 0]).mean()), rtol=2e-6
+    )
+    table = jrm.table({"run": states})
+    assert "gm_map@4" in table and f"{expected:.3f}" in table
+
+
+def test_one_reduction_for_means_of_both_kinds():
+    """A geometric mean adds columns to the sums of a call, and no reduction."""
+
+    def reductions(*metrics):
+        jaxpr = jax.make_jaxpr(lambda run: jrm.evaluate(metrics, **run))(RUN)
+        return str(jaxpr).count(" reduce[")
+
+    assert reductions("map", "mrr", "gm_map") == reductions("map", "mrr") > 0
