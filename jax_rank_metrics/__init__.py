@@ -32,6 +32,7 @@ from importlib.metadata import version as _version
 
 from jax_rank_metrics import compat as compat
 from jax_rank_metrics import plots as plots
+from jax_rank_metrics import testing as testing
 from jax_rank_metrics._calls.evaluate import empty as empty
 from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure

@@ -36,8 +36,8 @@ def patience(persistence, ranks):
     return (1 - persistence) * persistence ** (ranks - 1)
 
 
-def rank_biased_precision(ranking, *, k=None, persistence=0.8):
-    """Rank-biased precision: what a user sees who goes on with a chance."""
+def patient_precision(ranking, *, k=None, persistence=0.8):
+    """What a user sees who goes on with a chance."""
     ks = ranking.cutoffs(k)
     seen = jrm.positions(functools.partial(patience, persistence))
     values = ranking.expected_sum(relevant, seen, ks)
@@ -45,9 +45,9 @@ def rank_biased_precision(ranking, *, k=None, persistence=0.8):
 
 
 @pytest.fixture
-def rbp(names):
+def patient(names):
     """The metric made of it."""
-    return jrm.metric(names=("rbp",))(rank_biased_precision)
+    return jrm.metric(names=("patient",))(patient_precision)
 
 
 def draw(rng):
@@ -84,37 +84,37 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-def test_every_way_to_call_it(rng, rbp):
+def test_every_way_to_call_it(rng, patient):
     """By its own call, per list, of a ranking, by name, in a dict, as a partial."""
     data = draw(rng)
     values = loop(*data, 3)
-    close(rbp.per_list(*data, k=3).values, values)
-    close(rbp(*data, k=3, undefined="skip").compute(), values[1:].mean())
+    close(patient.per_list(*data, k=3).values, values)
+    close(patient(*data, k=3, undefined="skip").compute(), values[1:].mean())
     half = loop(*data, persistence=0.5)
-    found = jrm.evaluate(("rbp@3", "RBP(persistence=0.5)"), *data)
-    close(found["rbp@3"].compute(), values.mean())
-    close(found["RBP(persistence=0.5)"].compute(), half.mean())
+    found = jrm.evaluate(("patient@3", "PATIENT(persistence=0.5)"), *data)
+    close(found["patient@3"].compute(), values.mean())
+    close(found["PATIENT(persistence=0.5)"].compute(), half.mean())
     ranking = jrm.rank(*data)
-    close(rbp.of(ranking, k=(3, None)).values, np.stack([values, loop(*data)], -1))
+    close(patient.of(ranking, k=(3, None)).values, np.stack([values, loop(*data)], -1))
     table = {
-        "plain": rbp,
-        "of": functools.partial(rbp, k=(3,), persistence=0.5),
+        "plain": patient,
+        "of": functools.partial(patient, k=(3,), persistence=0.5),
     }
     lists = jrm.measure(table, ranking)
     close(lists["plain"].values, loop(*data))
     close(lists["of"].values[:, 0], loop(*data, 3, 0.5))
-    assert rbp.__name__ == "rank_biased_precision"
-    assert isinstance(rbp, jrm.Metric)
+    assert patient.__name__ == "patient_precision"
+    assert isinstance(patient, jrm.Metric)
 
 
 @pytest.mark.long
-def test_it_holds_on_every_layout(rng, rbp):
+def test_it_holds_on_every_layout(rng, patient):
     """Packed, over devices, in a catalogue, and counted among scores."""
     labels, scores, mask = draw(rng)
     values, at_3 = loop(labels, scores, mask), loop(labels, scores, mask, 3)
     flat = [x.reshape(-1) for x in (labels, scores, mask)]
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
-    found = rbp.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
+    found = patient.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
     close(found.values, np.stack([at_3, values], -1))
 
     mesh = jax.make_mesh(
@@ -124,7 +124,7 @@ def test_it_holds_on_every_layout(rng, rbp):
     @jax.jit
     @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
     def sharded(*data):
-        return rbp.per_list(*data, items_axis="model", k=3).values
+        return patient.per_list(*data, items_axis="model", k=3).values
 
     close(sharded(labels, scores, mask), at_3)
 
@@ -132,7 +132,7 @@ def test_it_holds_on_every_layout(rng, rbp):
     few = jrm.rank_scores(
         scores, relevant_ids, exclude_ids=np.where(mask, -1, np.arange(ITEMS))
     )
-    close(rbp.of(few, k=(3, None)).values, np.stack([at_3, values], -1))
+    close(patient.of(few, k=(3, None)).values, np.stack([at_3, values], -1))
     queries = np.eye(LISTS, dtype=np.float32)
     catalog = jrm.rank_catalog(
         *(queries, scores.T, relevant_ids),
@@ -140,13 +140,13 @@ def test_it_holds_on_every_layout(rng, rbp):
         exclude_ids=np.where(mask, -1, np.arange(ITEMS)),
         block_size=3,
     )
-    close(rbp.of(catalog, k=3).values, at_3)
+    close(patient.of(catalog, k=3).values, at_3)
 
 
-def test_names_are_taken_once(names, rbp):
+def test_names_are_taken_once(names, patient):
     """By whoever comes first; a cell of a notebook may run twice."""
-    again = jrm.metric(names=("rbp", "rank_biased"))(rank_biased_precision)
-    assert names["rbp"] is again and names["rank_biased"] is again
+    again = jrm.metric(names=("patient", "patience"))(patient_precision)
+    assert names["patient"] is again and names["patience"] is again
 
     for taken in ("ndcg", "MAP"):
         before = dict(names)
@@ -217,12 +217,12 @@ def test_ties_own_across_a_cut(names):
         assert found.values.tolist() == [1 + 4 * 4], ties
 
 
-def test_help_shows_signatures(rbp):
+def test_help_shows_signatures(patient):
     """Shared arguments and a metric's own, and what it returns."""
     shared = [*inspect.signature(jrm.evaluate).parameters][1:]
     for metric, own in (
         (jrm.ndcg, ["k", "gain_fn", "discount_fn"]),
-        (rbp, ["k", "persistence"]),
+        (patient, ["k", "persistence"]),
     ):
         parameters = inspect.signature(metric).parameters
         assert sorted(parameters) == sorted(shared + own)
@@ -262,7 +262,7 @@ def test_what_is_a_metric():
     for other in (jrm.rank, jrm.ndcg.of, print, None, jrm.PerList):
         assert not isinstance(other, jrm.Metric)
     with pytest.raises(TypeError, match="pass a metric"):
-        jrm.evaluate({"x": rank_biased_precision}, jnp.ones((1, 2)), jnp.ones((1, 2)))
+        jrm.evaluate({"x": patient_precision}, jnp.ones((1, 2)), jnp.ones((1, 2)))
 
 
 def test_the_shared_arguments_agree():
