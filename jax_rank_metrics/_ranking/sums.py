@@ -43,6 +43,9 @@ def expected(
         return jnp.stack(sums, axis=ranking.counts.ndim)
 
     line = held.line(tuple(holds(fn, held.items) for fn in counting), dtype)
+    if held.soft is not None:
+        soft = held.soft
+        return total(ranking.once(("soft", counting), lambda: soft.place(line)))
     if not ranking.grouped or (held.keys is None and held.group is None):
         return total(groups.definite(line, held.above))
     if held.group is not None:
