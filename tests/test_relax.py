@@ -98,24 +98,17 @@ def dense(labels, scores, exists, retrieved):
 
 
 def total(labels, scores, exists, retrieved):
-    """The same by the metrics, through states."""
-    dcg, ap = (
-        metric(
-            *(labels, scores, exists),
-            retrieved=retrieved,
-            relax=SOFT,
-            list_weights=weights,
-        ).compute()
-        * weights.sum()
-        for metric, weights in (
-            (jrm.dcg, exists.any(1).astype(scores.dtype)),
-            (
-                jrm.average_precision,
-                ((labels >= 1) & exists).sum(1).astype(scores.dtype),
-            ),
-        )
-    )
-    return dcg + ap
+    """The same by the metrics, through states of lists that weigh what divides them."""
+    sums = []
+    for metric, weights in (
+        (jrm.dcg, exists.any(1)),
+        (jrm.average_precision, ((labels >= 1) & exists).sum(1)),
+    ):
+        weights = weights.astype(scores.dtype)
+        options = {"retrieved": retrieved, "list_weights": weights, "relax": SOFT}
+        mean = metric(labels, scores, exists, **options).compute()
+        sums.append(mean * weights.sum().astype(mean.dtype))
+    return sum(sums)
 
 
 def test_gradients(lists):
