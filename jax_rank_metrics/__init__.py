@@ -97,6 +97,7 @@ from jax_rank_metrics._inputs.pack import pack as pack
 from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
 from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
+from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
 from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap

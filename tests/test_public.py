@@ -127,7 +127,7 @@ def test_public_names():
         *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
         *("reciprocal_rank r_precision").split(),
         *("exponential_gain linear_gain log2_discount log_discount").split(),
-        *("reciprocal_discount",),
+        *("reciprocal_discount", "sigmoid_ranks"),
     }
     public = {name for name in vars(jrm) if not name.startswith("_")}
     # Importing the demo, as another test may, adds it to the package.
@@ -187,7 +187,7 @@ def test_signatures():
     parameters = inspect.signature(jrm.ndcg).parameters
     assert list(parameters) == [
         *("labels scores mask weights key ties list_weights undefined").split(),
-        *("segment_ids num_segments items_axis retrieved columns").split(),
+        *("segment_ids num_segments items_axis retrieved columns relax").split(),
         *("k gain_fn discount_fn").split(),
     ]
     assert parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY

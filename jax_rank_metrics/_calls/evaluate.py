@@ -7,6 +7,7 @@ from jax import lax
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names, run
+from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import checked
 from jax_rank_metrics._states.mean import Mean
@@ -29,6 +30,7 @@ def evaluate(
     items_axis: _types.AxisNames | None = None,
     retrieved: _types.Mask | None = None,
     columns: _types.Columns | None = None,
+    relax: sigmoid_ranks | None = None,
 ) -> dict[str, Mean]:
     """Several metrics from one ranking of every list.
 
@@ -54,6 +56,7 @@ def evaluate(
         items_axis: See `rank`; no cutoff is needed for metrics that only count.
         retrieved: See `rank`.
         columns: See `rank`. Each must be read by a metric.
+        relax: See `rank`.
 
     Returns:
         A dict from each name to its state, in the order given. A `jax.jit` around the
@@ -84,6 +87,7 @@ def evaluate(
         items_axis=items_axis,
         retrieved=retrieved,
         columns=columns,
+        relax=relax,
     )
     return run.measure_lists(bounds, lists, undefined)
 

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, cast, runtime_checkabl
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import run
 from jax_rank_metrics._calls.run import SHARED, ReadsTies, Spec
+from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
 from jax_rank_metrics._states.mean import Mean
@@ -33,6 +34,7 @@ class _PerListCall(Protocol[P]):
         items_axis: _types.AxisNames | None = None,
         retrieved: _types.Mask | None = None,
         columns: _types.Columns | None = None,
+        relax: sigmoid_ranks | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> PerList: ...
@@ -72,6 +74,7 @@ class Metric(Protocol[P]):
         items_axis: _types.AxisNames | None = None,
         retrieved: _types.Mask | None = None,
         columns: _types.Columns | None = None,
+        relax: sigmoid_ranks | None = None,
         *args: P.args,
         **own: P.kwargs,
     ) -> Mean:

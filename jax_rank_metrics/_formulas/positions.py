@@ -128,6 +128,9 @@ def reciprocal_rank(
     Undefined (nothing relevant in the pool): 0. Reads only the best relevant item, so
     it needs no sort, at any cutoff and without one.
 
+    Under `relax`, where no item is the first: the mean of `1 / rank` over the relevant
+    items of the pool.
+
     Takes the arguments of `rank` too, but for its k.
 
     Args:
@@ -141,11 +144,17 @@ def reciprocal_rank(
 
     References:
         Voorhees, The TREC-8 question answering track report, 1999. The same as
-        trec_eval `recip_rank`, ranx, rax and keras_rs without ties.
+        trec_eval `recip_rank`, ranx, rax and keras_rs without ties. Bruch, Zoghi,
+        Bendersky and Najork, Revisiting approximate metric optimization in the age of
+        deep neural networks, SIGIR 2019, for `relax`: TF-Ranking's ApproxMRR.
     """
     hit = relevant(relevance_threshold)
     ks = ranking.cutoffs(k)
-    values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
+    if ranking.is_soft:
+        sums = ranking.expected_sum(hit, positions(reciprocal_discount), ks)
+        values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
+    else:
+        values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
     return binary(ranking, values, relevance_threshold, k)
 
 

@@ -78,6 +78,11 @@ def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
 
 def _valued(ranking: Parts, value_fn: ItemFn) -> tuple[Held, jax.Array, _pairs.ByValue]:
     """The items held, what each is worth, and their places by that."""
+    if ranking.is_soft:
+        raise ValueError(
+            "this metric compares pairs of items, which soft places do not tell; leave "
+            "relax out"
+        )
     held = ranking.reaching((None,))
     check_unlisted(ranking, value_fn)
     values = worth(value_fn, held.items, ranking.dtype)

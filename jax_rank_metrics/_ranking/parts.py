@@ -14,6 +14,7 @@ from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
 from jax_rank_metrics._places import first, groups
+from jax_rank_metrics._places.soft import Soft
 from jax_rank_metrics._ranking.items import ItemFn, Items, holds, worth
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._types import Cut, pytree
@@ -36,6 +37,7 @@ class Held:
         group: `[*lists, held]` int32 twice, above and tied, where they were counted
             instead of read off neighbours; else None.
         ranks: How many ranks there can be, static.
+        soft: What soft places are worked out from, in place of all others; or None.
     """
 
     items: ItemArrays
@@ -45,6 +47,7 @@ class Held:
     above: jax.Array | None
     group: tuple[jax.Array, jax.Array] | None
     ranks: int
+    soft: Soft | None = None
 
 
 @pytree()
@@ -220,6 +223,11 @@ class Parts:
         """Items as formulas are given them, to see what they make of them."""
         held = self.whole_pool().items.read() if self.held is None else self.held.items
         return Items.of(held)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether places are soft, of `relax`: one real rank for each item."""
+        return self.held is not None and self.held.soft is not None
 
     def missing(self, ks: Sequence[Cut]) -> list[Cut]:
         """The cutoffs that the ranks held do not reach."""

@@ -64,8 +64,10 @@ class Ranking(Totals):
         `segment_ids`. Tied items stand in the order of the policy.
 
         Raises:
-            ValueError: if items were counted instead of ordered.
+            ValueError: if items were counted instead of ordered, or have soft places.
         """
+        if self.is_soft:
+            raise ValueError("items: soft places have no order; rank without relax")
         if self.held is None or self.held.index is None:
             raise ValueError(
                 "items: this ranking counted places and has no order; rank with a k"
@@ -173,7 +175,7 @@ class Ranking(Totals):
 
         Raises:
             ValueError: if the ranking was cut above a cutoff and its scores are not at
-                hand, or chances are asked of tied items.
+                hand, chances are asked of tied items, or places are soft.
         """
         ks = _inputs.cuts(ks)
         return self.once(
@@ -264,6 +266,11 @@ class Ranking(Totals):
 
     def of_policy(self, ties: str) -> "Ranking":
         """The same for a metric that reads ties as `metric` says of `ties`."""
+        if self.is_soft and ties != "expected":
+            raise ValueError(
+                "this metric needs an order or the ties of items, and soft places have "
+                "neither; leave relax out"
+            )
         if ties == "own":
             return self._with(True, self.memo)
         if ties == "expected" or not self.grouped:

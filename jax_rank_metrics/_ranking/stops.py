@@ -16,6 +16,11 @@ def expected(
     ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """See `Ranking.expected_first`."""
+    if ranking.is_soft:
+        raise ValueError(
+            "this metric asks for the first item that stops a user, and none of soft "
+            "places is the first; leave relax out"
+        )
     kind = jax.eval_shape(lambda: stop_fn(ranking.some_items())).dtype
     if kind != jnp.bool_:
         return _cascade(ranking, stop_fn, position_fn, ks)

@@ -60,6 +60,9 @@ def expected(
         ]
 
     line = groups.Line(axis, exists, tuple(counted), running, dtype)
+    if held.soft is not None:
+        soft = held.soft
+        return total(ranking.once(("soft", counting), lambda: soft.place(line)))
     if not ranking.grouped or (held.keys is None and held.group is None):
         return total(groups.definite(line, held.above))
     if held.group is not None:

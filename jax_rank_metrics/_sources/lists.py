@@ -9,13 +9,14 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import GivenItems, ItemArrays
 from jax_rank_metrics._ordering.candidates import Policy
+from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._types import pytree
 
 # Policies under which formulas are given tie groups, and no definite order.
 GROUPED = (None, "expected")
 
 
-@pytree("ties", "num_segments", "items_axis")
+@pytree("ties", "num_segments", "items_axis", "relax")
 class ScoredLists:
     """Arguments of `rank`, checked; those that hold no arrays are static."""
 
@@ -27,6 +28,7 @@ class ScoredLists:
     ties: str | None
     num_segments: int | None
     items_axis: Any
+    relax: sigmoid_ranks | None
 
 
 class Depth(NamedTuple):
@@ -55,6 +57,7 @@ def checked(
     items_axis: Any,
     retrieved: Any,
     columns: Any,
+    relax: Any,
 ) -> ScoredLists:
     """Checks the arguments of `rank`."""
     labels, mask = _inputs.item_arrays("labels", labels, mask)
@@ -66,8 +69,9 @@ def checked(
     )
     retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
     columns = _inputs.columns(columns, "labels", labels.shape)
-    ties, key = _inputs.tie_policy(ties, key)
     items_axis = _inputs.axis_names("items_axis", items_axis)
+    _check_relax(relax, ties=ties, segment_ids=segment_ids, items_axis=items_axis)
+    ties, key = _inputs.tie_policy(ties, key)
     if items_axis is not None:
         if segment_ids is not None:
             raise ValueError(
@@ -83,7 +87,24 @@ def checked(
     dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
     given = GivenItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (given, scores, list_weights, key, segment_ids)
-    return ScoredLists(*arrays, ties, num_segments, items_axis)
+    return ScoredLists(*arrays, ties, num_segments, items_axis, relax)
+
+
+def _check_relax(relax: Any, **others: Any) -> None:
+    """Raises unless it is None, or a way to relax that stands alone."""
+    if relax is None:
+        return
+    if not isinstance(relax, sigmoid_ranks):
+        raise TypeError(
+            f"relax is {relax!r}; pass None, or one made of a temperature, such as "
+            "jrm.sigmoid_ranks(0.1)"
+        )
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(
+                f"relax and {name} are both given; pass one: soft places are of whole "
+                "lists in rows, and have no tie policy"
+            )
 
 
 class Relevant(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import jax
 
 from jax_rank_metrics import _inputs, _mesh, _types
+from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import (
     Depth,
@@ -17,7 +18,7 @@ from jax_rank_metrics._sources.lists import (
     seeds,
 )
 from jax_rank_metrics._sources.packed import rank_packed
-from jax_rank_metrics._sources.rows import rank_rows
+from jax_rank_metrics._sources.rows import rank_rows, rank_softly
 
 R = TypeVar("R")
 
@@ -33,6 +34,10 @@ def read_lists(lists: ScoredLists, depth: Depth, then: Callable[[Ranking], R]) -
     def local(items_axis: Any, per_item: Any, per_list: Any) -> R:
         (given, scores), (list_weights, seed) = per_item, per_list
         items_axis, ties = items_axis or lists.items_axis, lists.ties
+        if lists.relax is not None:
+            return then(
+                rank_softly(given, scores, list_weights, lists.relax, items_axis)
+            )
         return then(
             rank_rows(given, scores, list_weights, seed, ties, items_axis, depth)
         )
@@ -77,6 +82,7 @@ def rank(
     items_axis: _types.AxisNames | None = None,
     retrieved: _types.Mask | None = None,
     columns: _types.Columns | None = None,
+    relax: sigmoid_ranks | None = None,
 ) -> Ranking:
     """Ranks every list once; any number of metrics can then read the ranking.
 
@@ -137,17 +143,31 @@ def rank(
             never read.
         columns: By name, arrays `[*lists, items, …]` that some metrics read beside
             labels, such as whether an item was judged. What is masked is never read.
+        relax: For training: `sigmoid_ranks(temperature)` gives every item one real rank,
+            smooth in the scores, so that metrics have gradients with respect to them,
+            by reverse and forward mode. ndcg is then ApproxNDCG, average_precision its
+            like, reciprocal_rank ApproxMRR; what divides them stays exact. Metrics that
+            need an order, or the first stop as hit_rate does, raise.
+            All pairs of a list are compared, in blocks and again for the gradient: time
+            is O(lists × items²), memory O(lists × items × 64). So k does not cut the
+            ranking. In a metric it keeps items whose nearest whole rank is at most k
+            (rank ≤ k + 1/2), an edge without a gradient of its own: k=None trains
+            better, and what only counts items (precision, recall, cg) has the gradient
+            0. Infinite scores count as the largest and the least float, NaN as the
+            least; these have the gradient 0. `key` is ignored. Lists may be sharded,
+            and must be whole rows.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices
-        of the items at each rank.
+        of the items at each rank; under `relax` it has none.
 
     Raises:
         ValueError: if shapes differ, k is not at least 1, `ties` is unknown, or random
             without a key; if a segment id is known, and not below `num_segments`; or if
-            items of one list are sharded over devices and k is None.
+            items of one list are sharded over devices and k is None; or if `ties`,
+            `segment_ids`, `items_axis` or lists of sharded items meet `relax`.
         TypeError: if an argument is not an array of numbers, the mask is not bool, or
-            the key is not a key.
+            the key is not a key, or `relax` is none.
 
     >>> import jax.numpy as jnp
     >>> ranking = rank(jnp.array([0, 2, 1]), jnp.array([0.3, 0.2, 0.9]), k=2)
@@ -172,6 +192,7 @@ def rank(
         items_axis=items_axis,
         retrieved=retrieved,
         columns=columns,
+        relax=relax,
     )
     ranking, seed = _ranked(lists, depth)
     if ranking.pool is None or ranking.scored is None:

@@ -12,6 +12,7 @@ from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.order import order
+from jax_rank_metrics._places.soft import Soft, sigmoid_ranks
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
 from jax_rank_metrics._sources.lists import GROUPED, Depth
 
@@ -66,4 +67,34 @@ def rank_rows(
         cut=cut,
         ties=ties,
         grouped=ties in GROUPED,
+    )
+
+
+def rank_softly(
+    given: GivenItems,
+    scores: jax.Array,
+    list_weights: jax.Array | None,
+    relax: sigmoid_ranks,
+    items_axis: Any,
+) -> Ranking:
+    """Gives soft places to the items of whole rows."""
+    if items_axis is not None:
+        raise ValueError(
+            "relax is given, but the items of a list are cut over devices; gather "
+            "labels, scores, mask and weights first, or cut the lists instead"
+        )
+    axis, every, items = Rows(), given.read(), given.retrieved_items()
+    soft = Soft.of(scores, items.exists, items.labels.dtype, relax)
+    return Ranking(
+        held=Held(items, axis, None, None, None, None, scores.shape[-1], soft),
+        pool=Pool(every, axis),
+        scored=None,
+        straddle=None,
+        length=_arithmetic.count(items.exists),
+        known_relevant=None,
+        counts=_arithmetic.count(every.exists) > 0,
+        list_weights=list_weights,
+        cut=None,
+        ties="none",
+        grouped=False,
     )

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jax_rank_metrics._states.pairs import Pair, sums
 
@@ -88,7 +87,7 @@ def terms_of_metrics(
         values.append(value)
         weights.append(jnp.broadcast_to(weight, value.shape))
         counted.append(entered)
-    w, v = (lax.stop_gradient(jnp.concatenate(x, -1)) for x in (weights, values))
+    w, v = (jnp.concatenate(x, -1) for x in (weights, values))
     wv, product = w * v, Pair.product
     terms = Moments(
         Pair.of(w), product(w, w), Pair.of(wv), product(w, wv), product(wv, wv)

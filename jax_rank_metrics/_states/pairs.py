@@ -1,6 +1,7 @@
 """Float pairs (double-double numbers): sums of any length that do not drift."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -37,6 +38,24 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return upper, x - upper
 
 
+@jax.custom_jvp
+def _product(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    middle, rest = _two_sum(a1 * b2, a2 * b1)
+    high, low = _two_sum(a1 * b1, middle)
+    # Of what is infinite there are no halves.
+    high = jnp.where(jnp.isfinite(a * b), high, a * b)
+    return high, _unless_infinite(high, low + (rest + a2 * b2))
+
+
+@_product.defjvp
+def _product_jvp(primals: Any, tangents: Any) -> Any:
+    # Of bits autodiff knows nothing.
+    (a, b), (da, db) = primals, tangents
+    slope = a * db + da * b
+    return _product(a, b), (slope, jnp.zeros_like(slope))
+
+
 @pytree()
 class Pair:
     """`high + low`: a number of any shape in twice the precision of its dtype.
@@ -58,12 +77,7 @@ class Pair:
     @classmethod
     def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
         """`a·b` of two floats, to the precision of a pair (underflow apart)."""
-        (a1, a2), (b1, b2) = _halves(a), _halves(b)
-        middle, rest = _two_sum(a1 * b2, a2 * b1)
-        high, low = _two_sum(a1 * b1, middle)
-        # Of what is infinite there are no halves.
-        high = jnp.where(jnp.isfinite(a * b), high, a * b)
-        return cls(high, _unless_infinite(high, low + (rest + a2 * b2)))
+        return cls(*_product(a, b))
 
     def times(self, x: jax.Array) -> "Pair":
         """`self·x`, x being a float."""
@@ -90,7 +104,14 @@ def sums(pairs: Sequence[Pair], axes: tuple[int, ...]) -> Pair:
 
     All in one reduction: compilers make one loop of it, and meshes partition it.
     """
-    operands = jax.tree.leaves(list(pairs))
+    found = _added(axes, tuple(jax.tree.leaves(list(pairs))))
+    return _normal(jnp.stack(found[::2]), jnp.stack(found[1::2]))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _added(
+    axes: tuple[int, ...], operands: tuple[jax.Array, ...]
+) -> tuple[jax.Array, ...]:
     zeros = [jnp.zeros((), x.dtype) for x in operands]
 
     def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
@@ -100,8 +121,14 @@ def sums(pairs: Sequence[Pair], axes: tuple[int, ...]) -> Pair:
             found += [high, low + less + rest]
         return tuple(found)
 
-    found = lax.reduce(tuple(operands), tuple(zeros), add, axes)
-    return _normal(jnp.stack(found[::2]), jnp.stack(found[1::2]))
+    return lax.reduce(operands, tuple(zeros), add, axes)
+
+
+@_added.defjvp
+def _added_jvp(axes: tuple[int, ...], primals: Any, tangents: Any) -> Any:
+    # A plain sum: gradients need no pairs.
+    slopes = tuple(jnp.sum(x, axis=axes) for x in tangents[0])
+    return _added(axes, *primals), slopes
 
 
 def is_count(leaf: jax.Array) -> bool:

@@ -146,3 +146,17 @@ def test_infinitely_low_scores_are_scores_here(lists, rax_values, agree):
     ours = jrm.measure(OURS, jrm.rank(*low))["recall"].values[:, whole]
     agree(ours, jrm.measure(OURS, jrm.rank(*lists))["recall"].values[:, whole])
     assert (rax_values("recall", *low)[:, whole] < ours).any()
+
+
+@pytest.mark.parametrize("name", ["ndcg", "dcg"])
+def test_approximations(name, lists, peer, agree):
+    # Without masks: there, items that do not exist get the first rank.
+    ranks = functools.partial(
+        rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
+    )
+    theirs = functools.partial(THEIRS[name][0], rank_fn=ranks)
+    labels, scores = jnp.asarray(lists.labels), jnp.asarray(lists.scores)
+    metric, relax = getattr(jrm, name), jrm.sigmoid_ranks(0.2)
+    own = jax.grad(lambda x: metric(labels, x, relax=relax).compute())(scores)
+    agree(own, peer(jax.grad(theirs), scores, labels))
+    agree(metric(labels, scores, relax=relax).compute(), peer(theirs, scores, labels))

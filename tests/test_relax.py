@@ -1,0 +1,359 @@
+"""Soft places: values and gradients beside NumPy in double precision, and a training."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from cases import CORE
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+SOFT = jrm.sigmoid_ranks(0.3)
+NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
+
+
+def one_list(labels, scores, exists, retrieved, temperature):
+    """The metrics of `NAMES` of one list, item by item and pair by pair."""
+    pool = labels[exists]
+    found = exists & retrieved
+    labels, scores = labels[found], scores[found]
+    apart = (scores[None, :] - scores[:, None]) / temperature
+    sure = 1 / (1 + np.exp(-apart))
+    np.fill_diagonal(sure, 0)
+    rank = 1 + sure.sum(1)
+    hit, gain = labels >= 1, 2.0**labels - 1
+    precision = hit * (1 + sure @ hit) / rank
+    best = np.sort(2.0**pool - 1)[::-1]
+    ideal = (best / np.log2(2 + np.arange(len(best)))).sum()
+    relevant = (pool >= 1).sum()
+    values = [
+        (gain / np.log2(1 + rank)).sum() / max(ideal, 1e-9),
+        (gain / np.log2(1 + rank))[rank <= 3.5].sum(),
+        precision.sum() / max(relevant, 1),
+        precision[rank <= 3.5].sum() / max(relevant, 1),
+        (hit / rank).sum() / max(relevant, 1),
+        (hit / rank)[rank <= 5.5].sum() / max(relevant, 1),
+        hit[rank <= 4.5].sum() / max(min(4, len(rank)), 1),
+        hit[rank <= relevant + 0.5].sum() / max(relevant, 1),
+    ]
+    return np.where(relevant > 0, values, [values[0], values[1], *[0] * 6])
+
+
+def expected(lists, temperature=SOFT.temperature):
+    """`one_list` of every list, `[lists, metrics]`."""
+    wide = [np.asarray(x) for x in lists]
+    wide[:2] = [x.astype(np.float64) for x in wide[:2]]
+    return np.stack([one_list(*one, temperature) for one in zip(*wide, strict=True)])
+
+
+@pytest.fixture
+def lists(rng):
+    """Labels, scores, what exists and what was retrieved: more items than a block.
+
+    One list is empty, one has one item, in one all scores tie, one has nothing relevant.
+    What does not exist or was not retrieved has NaN for a score.
+    """
+    shape = (6, 130)
+    labels = rng.choice(np.float32([0, 0, 0, 1, 2, 3]), shape)
+    scores = np.round(rng.normal(size=shape), 1).astype(np.float32)
+    exists, retrieved = rng.random((2, *shape)) < 0.9
+    exists[1] = False
+    exists[2] = np.arange(shape[1]) == 70
+    labels[2, 70], retrieved[2, 70] = 2, True
+    scores[3], labels[4] = 0.5, 0
+    scores[~(exists & retrieved)] = np.nan
+    return labels, scores, exists, retrieved
+
+
+def measured(labels, scores, exists, retrieved, relax=SOFT):
+    """Values by way of a ranking, `[lists, metrics]`."""
+    ranking = jrm.rank(labels, scores, exists, retrieved=retrieved, relax=relax)
+    values = jrm.measure(NAMES, ranking)
+    return jnp.stack([values[name].values for name in NAMES], axis=-1)
+
+
+def test_values(lists):
+    """The same as by all pairs in double precision, whatever is masked."""
+    arrays = [jnp.asarray(x) for x in lists]  # which would trip by itself
+    with jax.debug_nans(True):
+        found = measured(*arrays)
+    np.testing.assert_allclose(np.asarray(found), expected(lists), rtol=2e-6, atol=1e-6)
+
+
+def dense(labels, scores, exists, retrieved):
+    """ApproxNDCG without its ideal, and approximate AP times R, from all pairs at once."""
+    held = exists & retrieved
+    scores = jnp.where(held, scores, 0)
+    sure = jax.nn.sigmoid((scores[:, None, :] - scores[:, :, None]) / SOFT.temperature)
+    sure = sure * ~jnp.eye(scores.shape[1], dtype=bool)[None] * held[:, None, :]
+    rank = 1 + sure.sum(-1)
+    dcg = held * (2.0**labels - 1) / jnp.log2(1 + rank)
+    hit = held & (labels >= 1)
+    return dcg.sum(), (hit * (1 + (sure * hit[:, None, :]).sum(-1)) / rank).sum()
+
+
+def total(labels, scores, exists, retrieved):
+    """The same by the metrics, through states of lists that weigh what divides them."""
+    sums = []
+    for metric, weights in (
+        (jrm.dcg, exists.any(1)),
+        (jrm.average_precision, ((labels >= 1) & exists).sum(1)),
+    ):
+        weights = weights.astype(scores.dtype)
+        options = {"retrieved": retrieved, "list_weights": weights, "relax": SOFT}
+        mean = metric(labels, scores, exists, **options).compute()
+        sums.append(mean * weights.sum().astype(mean.dtype))
+    return sum(sums)
+
+
+def test_gradients(lists):
+    """Those of the formula written out, in double precision, and of single precision."""
+    single = jax.jit(jax.grad(total, argnums=(0, 1), allow_int=True))(*lists)
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        wide = [jnp.asarray(x, float) for x in lists[:2]] + list(lists[2:])
+        own = jax.jit(jax.grad(total, argnums=1))(*wide)
+        clean = [wide[0], jnp.nan_to_num(wide[1]), *wide[2:]]
+        plain = jax.jit(jax.grad(lambda *x: sum(dense(*x)), argnums=1))(*clean)
+        np.testing.assert_allclose(np.asarray(own), np.asarray(plain), atol=1e-12)
+        own = np.asarray(own)
+    to_labels, to_scores = (np.asarray(x) for x in single)
+    assert not to_labels.any()
+    np.testing.assert_allclose(to_scores, own, atol=2e-6 * np.abs(own).max())
+    assert not own[~(lists[2] & lists[3])].any()
+    assert (own[[0, 3, 5]] != 0).sum() > 250
+
+
+def test_gradients_are_slopes(lists, rng):
+    """Of every smooth metric, beside finite differences of the oracle."""
+    smooth = [NAMES.index(name) for name in ("ndcg", "map", "mrr")]
+    labels, scores, exists, retrieved = lists
+    scores = np.where(exists & retrieved, scores, 0).astype(np.float64)
+    way = rng.normal(size=scores.shape)
+
+    def ours(scores):
+        return measured(labels, scores, exists, retrieved)[:, np.array(smooth)]
+
+    # Forward, so that every value has its own.
+    with jax.enable_x64(True):
+        _, slopes = jax.jvp(ours, (jnp.asarray(scores),), (jnp.asarray(way),))
+    ends = [
+        expected((labels, scores + step * way, exists, retrieved))[:, smooth]
+        for step in (1e-6, -1e-6)
+    ]
+    slope = (ends[0] - ends[1]) / 2e-6
+    np.testing.assert_allclose(np.asarray(slopes), slope, rtol=1e-5, atol=1e-8)
+    assert (np.abs(slope) > 1e-3).sum() > 6
+
+
+@jax.jit
+@functools.partial(jax.value_and_grad, argnums=1)
+def both(labels, scores):
+    """nDCG and average precision, with their gradient; the key is of no use."""
+    key, names = jax.random.key(0), ("ndcg", "map")
+    states = jrm.evaluate(names, labels, scores, None, None, key, relax=SOFT)
+    return states["ndcg"].compute() + states["map"].compute()
+
+
+def test_scores_that_are_not_finite():
+    """They stand at the ends, and have no gradient; all others have one that is finite."""
+    labels = np.float32([[1, 0, 2, 0, 1, 0, 0, 1]] * 2)
+    scores = np.float32([0.3, np.inf, np.nan, -np.inf, -0.2, np.inf, -1e30, 0.1])
+    scores = np.stack([scores, -scores])
+    clamped = np.nan_to_num(scores, nan=-3e38, posinf=3e38, neginf=-3e38)
+    arrays = [jnp.asarray(x) for x in (scores, clamped)]
+    with jax.debug_nans(True):
+        (value, slope), (same, _) = (both(labels, x) for x in arrays)
+    np.testing.assert_allclose(float(value), float(same), rtol=1e-6)
+    slope = np.asarray(slope)
+    assert np.isfinite(slope).all() and not slope[:, [1, 2, 3, 5]].any()
+    assert slope[:, [0, 4, 7]].all()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int32"])
+def test_scores_of_other_dtypes_are_widened(rng, dtype):
+    labels = rng.choice(np.float32([0, 1, 2]), (2, 8))
+    scores = jnp.asarray(rng.normal(size=(2, 8)) * 3).astype(dtype)
+    value, slope = both(labels, scores.astype(jnp.float32))
+    if dtype == "int32":
+        states = jrm.evaluate(("ndcg", "map"), labels, scores, relax=SOFT)
+        found = sum(float(state) for state in states.values())
+    else:
+        found, narrow = both(labels, scores)
+        assert narrow.dtype == dtype
+        rounded = np.asarray(slope.astype(dtype))
+        np.testing.assert_array_equal(np.asarray(narrow), rounded)
+    np.testing.assert_allclose(float(found), float(value), rtol=1e-6)
+
+
+# What has a soft form, but for reciprocal rank, which has one of its own.
+SUMS = {
+    name: case.partial((1, 4, None))
+    for name, case in CORE.items()
+    if case.closed_form and case.metric not in (jrm.hit_rate, jrm.reciprocal_rank)
+}
+
+
+def test_a_low_temperature_is_no_relaxation(rng):
+    """Without ties the values near the exact ones, with weights of items and cutoffs."""
+    shape = (5, 12)
+    labels = rng.choice(np.float32([0, 0, 1, 2, 3]), shape)
+    scores = rng.permuted(np.tile(np.arange(12) / 8, (5, 1)), axis=1)
+    mask, weights = rng.random(shape) < 0.8, rng.gamma(2, size=shape)
+    arrays = [x.astype(np.float32) for x in (labels, scores)]
+    arrays += [mask, weights.astype(np.float32)]
+    exact, soft = (
+        jrm.measure(SUMS, jrm.rank(*arrays, relax=relax))
+        for relax in (None, jrm.sigmoid_ranks(1e-3))
+    )
+    for name in SUMS:
+        for a, b in zip(
+            jax.tree.leaves(exact[name]), jax.tree.leaves(soft[name]), strict=True
+        ):
+            np.testing.assert_allclose(
+                np.asarray(b), np.asarray(a), atol=1e-6, err_msg=name
+            )
+
+
+def test_reciprocal_rank_is_a_mean_over_the_relevant():
+    """It is the exact one where a single item is relevant."""
+    labels, scores = np.int32([[0, 1, 0], [1, 0, 1]]), np.float32([[3, 2, 1]] * 2)
+    lists = jrm.reciprocal_rank.per_list(labels, scores, relax=jrm.sigmoid_ranks(1e-3))
+    np.testing.assert_allclose(np.asarray(lists.values), [1 / 2, (1 + 1 / 3) / 2])
+
+
+def test_a_cutoff_is_half_way_to_the_next_rank():
+    """Of tied items, all or none are within k, and their gradient stops there."""
+    labels, scores = np.float32([1, 1, 0]), np.float32([1, 1, 0])
+
+    def value(scores, k):
+        relax = jrm.sigmoid_ranks(0.05)
+        return jrm.dcg.per_list(labels, scores, k=k, relax=relax).values.sum()
+
+    one, two = value(scores, 1), value(scores, (1, 2, None))
+    np.testing.assert_allclose(float(one), 2 / np.log2(2.5), rtol=1e-6)  # ranks are 1.5
+    np.testing.assert_allclose(float(two), 3 * float(one), rtol=1e-6)
+    assert not np.asarray(jax.grad(value)(np.float32([0, 0, 1]), 1)).any()
+
+
+X = np.ones((2, 3), np.float32)
+
+
+def _with(**options):
+    return functools.partial(jrm.ndcg, X, X, relax=SOFT, **options)
+
+
+ERRORS = {
+    "hit_rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(X, X, relax=SOFT)),
+    "chances": (ValueError, "first item that stops", lambda: jrm.rank(X, X, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,))),
+    "order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(X, X, denominator="hits", relax=SOFT)),
+    "own ties": (ValueError, "or the ties of items", lambda: jrm.rank(X, X, relax=SOFT).of_policy("own")),
+    "items": (ValueError, "soft places have no order; rank without relax", lambda: jrm.rank(X, X, relax=SOFT).items),
+    "ties": (ValueError, "relax and ties are both given", _with(ties="stable")),
+    "segments": (ValueError, "relax and segment_ids are both given", _with(segment_ids=np.zeros((2, 3), int), num_segments=1)),
+    "class": (TypeError, r"relax is <class .*jrm.sigmoid_ranks\(0.1\)", lambda: jrm.ndcg(X, X, relax=jrm.sigmoid_ranks)),
+    "number": (TypeError, "relax is 0.1; pass None", lambda: jrm.rank(X, X, relax=0.1)),
+    "temperature": (ValueError, "temperature is 0; pass a positive number", lambda: jrm.sigmoid_ranks(0)),
+    "array": (TypeError, "temperature is Array.*positive Python number", lambda: jrm.sigmoid_ranks(jnp.ones(()))),
+    "metric": (TypeError, "relax is of the ranking, pass it to jrm.rank", lambda: jrm.ndcg.of(jrm.rank(X, X), relax=SOFT)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    kind, message, call = ERRORS[name]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def per_list(labels, scores):
+    """nDCG of every list."""
+    return jrm.ndcg.per_list(labels, scores, relax=SOFT).values
+
+
+def test_under_vmap_and_without_lists_or_items(rng):
+    """A list by itself, under `jax.vmap`, has the value and the gradient it has in rows."""
+    labels, scores = rng.choice(np.float32([0, 1, 2]), (2, 8)), rng.normal(size=(2, 8))
+    scores = jnp.asarray(scores, jnp.float32)
+    rows, back = jax.vjp(lambda x: per_list(labels, x), scores)
+    slope = back(jnp.ones_like(rows))[0]
+    alone = jax.vmap(jax.value_and_grad(per_list, argnums=1))(labels, scores)
+    for a, b in zip(alone, (rows, slope), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6, atol=1e-7)
+    for shape in ((0, 4), (2, 0)):
+        empty = np.zeros(shape, np.float32)
+        assert not np.asarray(per_list(empty, empty)).any()
+
+
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
+def test_lists_over_devices(rng, kind):
+    """Sharded lists have the gradients they have on one device; sharded items raise."""
+    labels = rng.choice(np.float32([0, 1, 2]), (16, 8))
+    scores = rng.normal(size=(16, 8)).astype(np.float32)
+    mesh = jax.make_mesh((8,), ("data",), axis_types=(kind,))
+
+    @jax.jit
+    def slopes(labels, scores):
+        return jax.grad(lambda x: jrm.ndcg(labels, x, relax=SOFT).compute())(scores)
+
+    plain = slopes(labels, scores)
+    with jax.set_mesh(mesh):
+        over_lists = NamedSharding(mesh, P("data"))
+        found = slopes(*(jax.device_put(x, over_lists) for x in (labels, scores)))
+        np.testing.assert_allclose(np.asarray(found), np.asarray(plain), atol=1e-7)
+        if kind == AxisType.Explicit:
+            assert jax.typeof(found).sharding.spec[0] == "data"
+            over_items = NamedSharding(mesh, P(None, "data"))
+            cut = [jax.device_put(x, over_items) for x in (labels, scores)]
+            with pytest.raises(ValueError, match="relax is given, but the items"):
+                jrm.ndcg(*cut, relax=SOFT)
+
+
+def test_memory():
+    """Neither way holds the comparisons of all pairs, nor many blocks of them."""
+    scores = jax.ShapeDtypeStruct((64, 2000), np.float32)
+
+    def value(labels, scores):
+        return jrm.average_precision(labels, scores, relax=SOFT).compute()
+
+    program = jax.jit(jax.value_and_grad(value, argnums=1)).lower(scores, scores)
+    memory = program.compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 3 * (4 * scores.size * 64)
+
+
+def test_training(rng):
+    """A linear scorer that is trained on soft nDCG ranks new lists clearly better."""
+    lists, items, features = 256, 20, 8
+    true = rng.normal(size=features)
+    x = rng.normal(size=(lists, items, features)).astype(np.float32)
+    noisy = x @ true + 0.5 * rng.normal(size=(lists, items))
+    labels = np.digitize(noisy, [0, 2, 4]).astype(np.float32)
+    optimizer = optax.sgd(2.0, momentum=0.9)
+
+    def scores(weights, x):
+        return jnp.matmul(x, weights)
+
+    @jax.jit
+    def train(weights, x, labels):
+        def loss(weights):
+            return -jrm.ndcg(labels, scores(weights, x), relax=SOFT).compute()
+
+        def step(carry, _):
+            weights, state = carry
+            slope = jax.grad(loss)(weights)
+            updates, state = optimizer.update(slope, state)
+            return (optax.apply_updates(weights, updates), state), None
+
+        return jax.lax.scan(step, (weights, optimizer.init(weights)), None, 60)[0][0]
+
+    begin = jnp.zeros(features, jnp.float32)
+    trained = train(begin, x[:128], labels[:128])
+    before, after = (
+        float(jrm.ndcg(labels[128:], scores(w, x[128:]), k=10))
+        for w in (begin, trained)
+    )
+    assert before < 0.6 and after > 0.95
