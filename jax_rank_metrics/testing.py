@@ -91,9 +91,10 @@ def check_metric(
     ids = np.repeat(np.arange(_LISTS, dtype=np.int32), _ITEMS)
     same("packed lists", of(flat.ranked(segment_ids=ids, num_segments=_LISTS)))
 
+    first = np.arange(_LISTS)[:, None] < 2
     means = [
-        of(lists.map(lambda x, part=part: x[part]).ranked()).mean()
-        for part in (slice(0, 2), slice(2, None))
+        of(lists._replace(mask=lists.mask & part).ranked()).mean()
+        for part in (first, ~first)
     ]
     _close(f"{spec.name}: merge", merge(*means).compute(), expected.mean().compute())
     _in_rank_order(lists, of, spec.name)
@@ -145,24 +146,22 @@ def _among_ids(lists: _Lists, of: Callable[..., PerList], name: str) -> None:
     """What is known by ids has the values of rows; all that is not listed is worth 0."""
     ids = np.tile(np.arange(_LISTED, dtype=np.int32), (_LISTS, 1))
     listed = lists.map(lambda x: x[:, :_LISTED])
-    for k in (None, _ITEMS):
-        try:
-            found = of(
-                rank_scores(
-                    lists.scores,
-                    ids,
-                    listed.labels,
-                    item_mask=lists.mask,
-                    k=k,
-                    columns=listed.columns,
-                    ties="stable",
-                )
-            )
-        except ValueError as error:
-            if "label 0" not in str(error):  # says clearly what it cannot do
-                raise
-            continue
-        _same(name, of(lists.ranked(ties="stable")), f"scores and ids, k={k}", found)
+    known = functools.partial(
+        rank_scores,
+        lists.scores,
+        ids,
+        listed.labels,
+        item_mask=lists.mask,
+        columns=listed.columns,
+        ties="stable",
+    )
+    try:
+        found = of(known())
+    except ValueError as error:
+        if "label 0" not in str(error):  # it is not told which items are worth what
+            raise
+        found = of(known(k=_ITEMS))
+    _same(name, of(lists.ranked(ties="stable")), "scores and ids", found)
 
 
 def _same(name: str, expected: PerList, law: str, found: PerList) -> None:
