@@ -52,6 +52,15 @@ SAME = {
         jrm.average_precision, denominator="hits", k=5
     ),
     "ndcg(k=(1, 2))": functools.partial(jrm.ndcg, k=(1, 2)),
+    # Names of trec_eval.
+    "P_5": functools.partial(jrm.precision, denominator="k", k=5),
+    "ndcg_cut_2": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=2),
+    "map_cut_2(rel=2)": functools.partial(
+        jrm.average_precision, relevance_threshold=2, k=2
+    ),
+    "iprec_at_recall_0.25": functools.partial(
+        jrm.interpolated_precision, recall_levels=0.25
+    ),
 }
 
 

@@ -38,7 +38,7 @@ STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 _GRAMMAR = re.compile(
-    r"\s*(?P<name>[\w\-]+)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
+    r"\s*(?P<name>[\w\-]+(?:\.\d+)?)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
 )
 
 

@@ -3,13 +3,13 @@
 torch is too heavy to install for a test, so its numbers are kept. To make them again,
 in an environment of its own:
 
-    pip install torch==2.13.0 torchmetrics==1.9.0 numpy
+    pip install torch==2.15.0 torchmetrics==1.9.0 numpy
     python tests/peers/record_torchmetrics.py
 
 The file holds lists `[queries, items]` with label -1 as padding; the values of every
 query at every cutoff, where null is the whole list; and at the first cutoff the mean of
-every metric, for each of its policies on queries that have nothing relevant, and where
-all scores are below 0. Then values and means of lists of very unequal length, packed in
+every metric, for each of its policies on queries that have nothing relevant (for fall-out,
+nothing else), and where all scores are below 0. Then values and means of lists of very unequal length, packed in
 one row `[items]` in no order, with the query of each item in `indexes`.
 """
 
@@ -35,6 +35,7 @@ METRICS = {
     "recall": (retrieval.RetrievalRecall, {}),
     "hit_rate": (retrieval.RetrievalHitRate, {}),
     "r_precision": (retrieval.RetrievalRPrecision, {}),
+    "fall_out": (retrieval.RetrievalFallOut, {}),
 }
 
 
@@ -88,7 +89,9 @@ def queries_of_rows(labels):
 def measure(name, labels, scores, indexes, **options):
     """What one metric computes of all queries."""
     metric_class, own = METRICS[name]
-    metric = metric_class(ignore_index=-1, **own, **options)
+    # "neg" is the default of all but fall-out.
+    options = {"empty_target_action": "neg", **own, **options}
+    metric = metric_class(ignore_index=-1, **options)
     metric.update(
         torch.tensor(scores, dtype=torch.float32),
         torch.tensor(labels),

@@ -110,6 +110,27 @@ def test_random_ties_have_the_expected_value_as_mean(name, lists, rax_values):
     np.testing.assert_array_less(difference, error)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_pairs_in_order(tied, lists, peer, agree):
+    # It counts a tie 0, and we ½: with ties ours is the mean of what is in order there,
+    # and of what is not out of order.
+    scores = np.floor(2 * lists.scores) if tied else lists.scores
+    ours = jrm.measure(("opa",), jrm.rank(lists.labels, scores, lists.mask))["opa"]
+    where = jnp.asarray(lists.mask)
+    theirs, falling = (
+        peer(
+            rax.opa_metric,
+            jnp.asarray(x),
+            jnp.asarray(lists.labels),
+            where=where,
+            reduce_fn=None,
+        )
+        for x in (scores, -scores)
+    )
+    agree(ours.values, (theirs + np.asarray(ours.defined) * (1 - falling)) / 2)
+    assert (theirs < ours.values).any() == tied
+
+
 @pytest.mark.parametrize("name", ["dcg", "ndcg", "ndcg-linear"])
 def test_item_weights(name, lists, rax_values, agree):
     # Its DCG is Σ w·gain·discount and ours that over w̄, the weight of the list; in nDCG

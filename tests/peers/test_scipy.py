@@ -1,4 +1,6 @@
-"""Against SciPy and statsmodels: tests and intervals of paired differences, and Holm."""
+"""Against SciPy and statsmodels: correlations of ranks; tests and intervals of paired
+differences, and Holm.
+"""
 
 import numpy as np
 import pytest
@@ -74,3 +76,19 @@ def test_holm():
     p = [one.p for one in found.values()]
     _, theirs, _, _ = multitest.multipletests(p, method="holm")
     np.testing.assert_allclose([one.p_holm for one in found.values()], theirs)
+
+
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+@pytest.mark.parametrize("items, levels", [(8, 4), (1000, 40)])
+def test_rank_correlations(items, levels):
+    """With ties in both, and a list whose scores are all tied."""
+    rng = np.random.default_rng(items + levels)
+    labels, noise = rng.integers(0, levels, (2, 5, items))
+    scores = (labels - noise) // 2
+    scores[0] = 0
+    ours = jrm.measure(("tau", "rho"), jrm.rank(labels, scores))
+    for name, theirs in {"tau": stats.kendalltau, "rho": stats.spearmanr}.items():
+        expected = [theirs(*one).statistic for one in zip(labels, scores, strict=True)]
+        assert [*ours[name].defined] == [*np.isfinite(expected)]
+        values = np.where(ours[name].defined, ours[name].values, np.nan)
+        np.testing.assert_allclose(values, expected, rtol=2e-6, atol=1e-6)

@@ -162,3 +162,45 @@ def test_reciprocal_rank_is_one_over_coverage_where_one_item_is_relevant(lists, 
         for row, scores in enumerate(lists.scores)
     ]
     agree(jrm.reciprocal_rank.per_list(labels, lists.scores).values, theirs)
+
+
+# scikit-learn's function for lists, and its value where ours is undefined.
+MULTI_LABEL = {
+    "lrap": (sklearn_metrics.label_ranking_average_precision_score, "one"),
+    "coverage_error": (sklearn_metrics.coverage_error, "zero"),
+    "label_ranking_loss": (sklearn_metrics.label_ranking_loss, "zero"),
+}
+
+
+@pytest.mark.parametrize("name", MULTI_LABEL)
+def test_multi_label_ranking_of_tied_lists(name, lists, agree):
+    scores = np.floor(2 * lists.scores)
+    theirs, undefined = MULTI_LABEL[name]
+    ranking = jrm.rank(lists.labels, scores, lists.mask)
+    ours = jrm.measure((*MULTI_LABEL, "auc"), ranking)[name]
+    values = np.where(ours.defined, ours.values, undefined == "one")
+    rows = np.flatnonzero(lists.mask.sum(axis=1) > 1)  # shorter ones are refused there
+    for row in rows:
+        exists = lists.mask[row]
+        one = lists.labels[row : row + 1, exists] >= 1, scores[row : row + 1, exists]
+        agree(values[row], theirs(*one))
+    assert len(rows) >= 10
+    weights = np.linspace(0.5, 2, len(scores), dtype=np.float32)
+    mean = jrm.evaluate(
+        (name,), lists.labels, scores, weights=weights, undefined=undefined
+    )
+    expected = theirs(lists.labels >= 1, scores, sample_weight=weights)
+    agree(mean[name].compute(), expected)
+
+
+def test_roc_auc_of_tied_lists(lists, agree):
+    scores = np.floor(2 * lists.scores)
+    ranking = jrm.rank(lists.labels, scores, lists.mask)
+    ours = jrm.measure((*MULTI_LABEL, "auc"), ranking)["auc"]
+    for row, exists in enumerate(lists.mask):
+        relevant = lists.labels[row, exists] >= 1
+        assert ours.defined[row] == (0 < relevant.sum() < relevant.size)
+        if ours.defined[row]:
+            theirs = sklearn_metrics.roc_auc_score(relevant, scores[row, exists])
+            agree(ours.values[row], theirs)
+    assert ours.defined.sum() >= 6

@@ -23,6 +23,7 @@ OURS = {
     "recall": functools.partial(jrm.recall, k=KS),
     "hit_rate": functools.partial(jrm.hit_rate, k=KS),
     "r_precision": jrm.r_precision,
+    "fall_out": functools.partial(jrm.fall_out, k=KS),
 }
 CASES = [*OURS, "ndcg-tied"]
 POLICIES = pytest.mark.parametrize(

@@ -111,16 +111,6 @@ def labels_in_rank_order(levels, retrieved, unjudged):
 
 
 @pytest.mark.parametrize("name", [*CUT, *WHOLE])
-def test_retrieved_lists(name, runs, agree):
-    labels = labels_in_rank_order(*runs, unjudged=0)
-    ranking = jrm.rank_retrieved(labels, pool_labels=runs[0])
-    ours = jrm.measure(our_metrics(1), ranking)[name]
-    theirs = trec_values(*runs)[name]
-    agree(ours.values, theirs)
-    agree(ours.mean().compute(), theirs.mean(axis=0))
-
-
-@pytest.mark.parametrize("name", [*CUT, *WHOLE])
 def test_judged_documents_only(name, runs, agree):
     # What is not judged leaves the ranking, as padding does here.
     labels = labels_in_rank_order(*runs, unjudged=-1)
