@@ -1,7 +1,7 @@
 """Writes the tables of all metrics, in README.md and docs/metrics.md, from the code.
 
-    python scripts/metrics.py            writes them
-    python scripts/metrics.py --check    fails if they are not as the code has them
+python scripts/metrics.py            writes them
+python scripts/metrics.py --check    fails if they are not as the code has them
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""Breaks the package in seven ways, and sees the tests find each break.
+"""Breaks the package in many ways, and sees the tests find each break.
 
     python scripts/mutants.py
 
@@ -78,6 +78,49 @@ MUTANTS = [
         "tied, tied)",
         "tests/test_places.py::test_places_of_short_rows",
     ),
+    # One of each family of metrics.
+    Mutant(
+        "a user who never comes to the first rank",
+        "_formulas/users.py",
+        "** (ranks - 1)",
+        "** ranks",
+        "jax_rank_metrics/_formulas/users.py",
+    ),
+    Mutant(
+        "pairs of tied items are in order",
+        "_ranking/agreement.py",
+        "first, start, end + 1)",
+        "first, start, end)",
+        "tests/test_brute_force.py::test_constant_scores_give_the_mean_over_all_orders",
+    ),
+    Mutant(
+        "a tied label stands first",
+        "_formulas/multilabel.py",
+        "(hits + tied) / (place.above + place.tied)",
+        "(hits + tied) / (place.above + 1)",
+        "jax_rank_metrics/_formulas/multilabel.py",
+    ),
+    Mutant(
+        "the others above are counted twice",
+        "_formulas/incomplete.py",
+        "free * (free - 1) / 2",
+        "free * (free + 1) / 2",
+        "jax_rank_metrics/_formulas/incomplete.py",
+    ),
+    Mutant(
+        "hits fall out",
+        "_formulas/counts.py",
+        "ratio(ranking.depth(ks) - hits,",
+        "ratio(ranking.depth(ks),",
+        "jax_rank_metrics/_formulas/counts.py",
+    ),
+    Mutant(
+        "a soft rank counts the item itself",
+        "_places/soft.py",
+        "jnp.where(itself, 0, sure)",
+        "sure",
+        "jax_rank_metrics/_places/soft.py",
+    ),
 ]
 
 
@@ -92,6 +135,8 @@ def survives(mutant: Mutant, folder: Path) -> bool:
         sys.exit(f"{mutant.name}: {mutant.old!r} is not once in {mutant.file}")
     path.write_text(text.replace(mutant.old, mutant.new))
     command = [sys.executable, "-m", "pytest", "-x", "--no-header", mutant.test]
+    if "::" not in mutant.test:
+        command.append("--doctest-modules")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True

@@ -288,3 +288,27 @@ def test_the_shared_arguments_agree():
         for one in set(shared) - without:
             assert parameters[one].default == shared[one].default, (name, one)
             assert parameters[one].annotation == shared[one].annotation, (name, one)
+
+
+def test_the_laws_of_a_metric(names):
+    """They hold for one that looks at its own lists, and find one that looks at others."""
+
+    def of_the_batch(ranking, *, k=None):
+        ks = ranking.cutoffs(k)
+
+        def share(items):
+            return items.labels / jnp.maximum(items.labels.sum(), 1)
+
+        values = ranking.expected_sum(share, jrm.positions(), ks)
+        return ranking.per_list(values, ranking.counts, k, relevant)
+
+    def of_the_list(ranking, *, k=None):
+        values = ranking.expected_sum(seen, jrm.positions(), ranking.cutoffs(k))
+        return ranking.per_list(values, ranking.counts, k, relevant)
+
+    def seen(items):
+        return items.columns["seen"]
+
+    jrm.testing.check_metric(jrm.metric(columns=("seen",))(of_the_list), k=(2, None))
+    with pytest.raises(AssertionError, match=r"of_the_batch: jax.vmap"):
+        jrm.testing.check_metric(jrm.metric()(of_the_batch), k=2)
