@@ -54,10 +54,11 @@ def running_count(x: jax.Array) -> jax.Array:
     """
     if x.shape[-1] >= 2**24:
         return jnp.cumsum(x, axis=-1, dtype=jnp.int32)
-    return _running(x.astype(jnp.float32)).astype(jnp.int32)
+    return running_total(x.astype(jnp.float32)).astype(jnp.int32)
 
 
-def _running(x: jax.Array) -> jax.Array:
+def running_total(x: jax.Array) -> jax.Array:
+    """The sum of floats of each item and those before it, along the last axis."""
     size = x.shape[-1]
     if size <= 64:
         ones = jnp.triu(jnp.ones((size, size), x.dtype))
@@ -68,9 +69,9 @@ def _running(x: jax.Array) -> jax.Array:
     if more:
         padding = [*[(0, 0, 0)] * (x.ndim - 1), (0, more, 0)]
         x = lax.pad(x, jnp.zeros((), x.dtype), padding)
-    inside = _running(x.reshape((*x.shape[:-1], rows, width)))
+    inside = running_total(x.reshape((*x.shape[:-1], rows, width)))
     totals = inside[..., -1]
-    before = _running(totals) - totals
+    before = running_total(totals) - totals
     flat = (inside + before[..., None]).reshape((*x.shape[:-1], rows * width))
     return flat[..., :size]
 

@@ -47,6 +47,10 @@ class RankedLayout(PoolLayout, Protocol):
         """How many bools hold of each item and those before it in its list, int32."""
         ...
 
+    def running_total(self, x: jax.Array) -> jax.Array:
+        """The sum of floats of each item and those before it in its list."""
+        ...
+
     def joined(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them, and in the same list.
 

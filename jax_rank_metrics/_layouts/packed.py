@@ -105,6 +105,15 @@ class Packed:
         before = running - x.astype(jnp.int32)
         return running - jnp.take(before, self._start(), mode="clip")
 
+    def running_total(self, x: jax.Array) -> jax.Array:
+        """The sum of floats of each item and those before it in its list."""
+
+        def both(left: tuple[jax.Array, ...], right: tuple[jax.Array, ...]):
+            (begun, before), (begins, here) = left, right
+            return begun | begins, jnp.where(begins, here, before + here)
+
+        return lax.associative_scan(both, (self.above(x) == 0, x))[1]
+
     def joined(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them, and in the same list."""
         same = same & (self.ids[1:] == self.ids[:-1])

@@ -47,6 +47,10 @@ class Rows:
         """How many bools hold of each item and those before it."""
         return _arithmetic.running_count(x)
 
+    def running_total(self, x: jax.Array) -> jax.Array:
+        """The sum of floats of each item and those before it."""
+        return _arithmetic.running_total(x)
+
     def joined(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them."""
         padding = [*[(0, 0, 0)] * (same.ndim - 1), (1, 0, 0)]

@@ -154,9 +154,13 @@ def by_chance(
         ks: Cutoffs.
         axis: How the items lie.
     """
-    place = axis.above(exists)
-    here, passed = cascade(stop, place)
-    rank = (place if above is None else above).astype(stop.dtype) + 1
+    # The chance to pass all so far, by logarithms; that of a sure stop: e^-200 is 0.
+    logs = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
+    logs = jnp.where(stop < 1, logs, -200)
+    passed = axis.running_total(logs)
+    here = jnp.exp(passed - logs) * stop
+    passed = jnp.exp(passed)
+    rank = (axis.above(exists) if above is None else above).astype(stop.dtype) + 1
     found, missed = [], []
     for k in ks:
         k = axis.spread(k) if isinstance(k, jax.Array) else k
@@ -164,20 +168,3 @@ def by_chance(
         within = exists & (at_ranks(jnp.ones_like, rank, k) > 0)
         missed.append(1 - axis.max(jnp.where(within, 1 - passed, 0)))
     return jnp.stack(found, axis=-1), jnp.stack(missed, axis=-1)
-
-
-def cascade(stop: jax.Array, above: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The chances to stop at each item in order, and to pass it, `[*lists, items]`.
-
-    Args:
-        stop: The chance that a user who comes to an item stops.
-        above: int32, how many items come before each in its list.
-    """
-
-    def both(left: tuple[jax.Array, ...], right: tuple[jax.Array, ...]):
-        (begun, before), (begins, here) = left, right
-        return begun | begins, jnp.where(begins, here, before * here)
-
-    begins = jnp.broadcast_to(above == 0, stop.shape)
-    _, passed = lax.associative_scan(both, (begins, 1 - stop), axis=-1)
-    return jnp.where(begins, 1, _arithmetic.shifted(passed, 1, 1)) * stop, passed
