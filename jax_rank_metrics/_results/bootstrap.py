@@ -162,7 +162,6 @@ def _bootstrap(
     columns, counts = [], []
     for one in lists:
         value, weight, entered = moments.entering(entering(one, undefined), dtype)
-        weight = jnp.broadcast_to(weight, value.shape)
         columns += [weight, weight * value]
         counts.append(jnp.sum(entered.reshape(2, -1), axis=-1, dtype=jnp.int32))
     values = lax.stop_gradient(jnp.concatenate(columns, -1))

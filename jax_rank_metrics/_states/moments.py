@@ -35,59 +35,74 @@ def entering(one: ValuesOfLists, dtype: Any) -> tuple[jax.Array, jax.Array, jax.
     Returns:
         values: `[*lists, cutoffs]`, one column where there are no cutoffs; 0 for lists
             that stay out.
-        weights: `[*lists, 1]`, 0 for these.
+        weights: `[*lists, cutoffs]`, 0 for these.
         counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight but
             no value of its own.
     """
-    lists, shape = one.weights.shape, one.values.shape[one.weights.ndim :]
-    entered = has_weight = one.weights > 0
-    if one.counts is not None:
-        entered = entered & one.counts
-    weight = jnp.where(entered, one.weights, 0).astype(dtype)[..., None]
-    weight = jnp.minimum(weight, jnp.finfo(dtype).max)
-    value = one.values.astype(dtype).reshape((*lists, math.prod(shape)))
-    value = jnp.where(weight > 0, value, 0)
-    return value, weight, jnp.stack([entered, has_weight & ~one.defined])
+    value, weight, counts = _entering([one], dtype)
+    return value, weight, counts[..., 0]
+
+
+def _entering(
+    metrics: Sequence[ValuesOfLists], dtype: Any
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """`entering` of several, `[…, columns]`: each metric's columns after the other's.
+
+    Put side by side first, and then looked at together: each step is one loop.
+    """
+    lists = metrics[0].weights.ndim
+    shapes = [
+        (*one.weights.shape, math.prod(one.values.shape[lists:])) for one in metrics
+    ]
+
+    def columns(arrays: Sequence[jax.Array]) -> jax.Array:
+        wide = [
+            x.reshape(shape) if x.ndim > lists else jnp.broadcast_to(x[..., None], shape)
+            for x, shape in zip(arrays, shapes, strict=True)
+        ]
+        return jnp.concatenate(wide, -1)
+
+    weight = columns([one.weights.astype(dtype) for one in metrics])
+    has_weight = entered = weight > 0
+    if any(one.counts is not None for one in metrics):
+        every = jnp.ones(metrics[0].weights.shape, bool)
+        counts = [every if one.counts is None else one.counts for one in metrics]
+        entered = entered & columns(counts)
+    weight = jnp.where(entered, jnp.minimum(weight, jnp.finfo(dtype).max), 0)
+    value = columns([one.values.astype(dtype) for one in metrics])
+    defined = columns([one.defined for one in metrics])
+    counts = jnp.stack([entered, has_weight & ~defined])
+    return jnp.where(entered, value, 0), weight, counts
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]:
     """What a `Mean` holds, for each of several metrics of the same lists."""
-    lists = metrics[0].weights.shape
-    shapes = [one.values.shape[len(lists) :] for one in metrics]
+    lists = metrics[0].weights.ndim
+    shapes = [one.values.shape[lists:] for one in metrics]
     terms, counted = terms_of_metrics(metrics)
-    added = sums(terms, tuple(range(len(lists))))
-    counts = jnp.stack(counted).reshape(len(metrics), 2, -1)
-    counts = jnp.sum(counts, axis=-1, dtype=jnp.int32)
+    added = sums(terms, tuple(range(lists)))
+    counts = jnp.sum(counted, axis=tuple(range(1, lists + 1)), dtype=jnp.int32)
     found, start = [], 0
-    for shape, count in zip(shapes, counts, strict=True):
+    for shape in shapes:
         end = start + math.prod(shape)
         high, low = (
             x[:, start:end].reshape(-1, *shape) for x in (added.high, added.low)
         )
-        found.append((Pair(high, low), count))
+        found.append((Pair(high, low), counts[:, start]))
         start = end
     return found
 
 
-def terms_of_metrics(
-    metrics: Sequence[ValuesOfLists],
-) -> tuple[Moments, list[jax.Array]]:
+def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Array]:
     """What is summed over lists.
 
     Products are pairs as sums are, since most of Σ w²·v² may cancel in an error.
 
     Returns:
         The terms, `[*lists, columns]`: a column for each cutoff, metric after metric. And
-        for each metric what is counted, as `entering` gives it.
+        `[2, *lists, columns]` bool, as `entering` gives it.
     """
-    dtype = jax.dtypes.canonicalize_dtype(float)
-    values, weights, counted = [], [], []
-    for one in metrics:
-        value, weight, entered = entering(one, dtype)
-        values.append(value)
-        weights.append(jnp.broadcast_to(weight, value.shape))
-        counted.append(entered)
-    w, v = (jnp.concatenate(x, -1) for x in (weights, values))
+    v, w, counted = _entering(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, Pair.product
     terms = Moments(
         Pair.of(w), product(w, w), Pair.of(wv), product(w, wv), product(wv, wv)

@@ -217,6 +217,6 @@ def _histogram_of(
 @partial(jax.jit, static_argnums=(2, 3))
 def _by(lists: PerList, groups: jax.Array, number: int, undefined: str) -> Mean:
     shape = lists.values.shape[groups.ndim :]
-    terms, (counted,) = moments.terms_of_metrics([entering(lists, undefined)])
-    sums, counts = grouped(terms, tuple(counted), groups, number)
+    terms, counted = moments.terms_of_metrics([entering(lists, undefined)])
+    sums, counts = grouped(terms, tuple(counted[..., 0]), groups, number)
     return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)
