@@ -124,14 +124,15 @@ def measure(labels, scores, mask, subtopics, metrics=METRICS, **how):
     return jrm.measure(metrics, ranking), ranking
 
 
-def check_same(found, expected, rows=slice(None)):
+def check_same(found, expected):
+    """The same values, weights and defined lists."""
     for name, lists in expected.items():
         close = functools.partial(
             np.testing.assert_allclose, rtol=1e-6, atol=1e-6, err_msg=name
         )
-        close(found[name].values, lists.values[rows])
-        close(found[name].weights, lists.weights[rows])
-        np.testing.assert_array_equal(found[name].defined, lists.defined[rows], name)
+        close(found[name].values, lists.values)
+        close(found[name].weights, lists.weights)
+        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
 
 
 def test_against_loops(rng):
@@ -272,30 +273,39 @@ def some(ks):
 
 
 @pytest.mark.long
-def test_over_devices(rng):
+def test_items_over_devices(rng):
     """All but the one whose ideal order needs whole lists."""
-    labels, scores, mask, subtopics = draw(rng, items=16)
-    kind = (AxisType.Auto,)
-    mesh = jax.make_mesh((4,), ("model",), axis_types=kind, devices=jax.devices()[:4])
+    data = draw(rng, items=16)
+
+    def run(*data, metrics=None):
+        return measure(*data, metrics or some((1, 5)), items_axis="model", k=5)[0]
+
+    expected, _ = measure(*data, some((1, 5)), k=5)
+    check_same(over_devices(run, P(None, "model"), P())(*data), expected)
+    alone = functools.partial(run, metrics=("alpha_ndcg@5",))
+    with pytest.raises(ValueError, match="greedy ideal"):
+        over_devices(alone, P(None, "model"), P())(*data)
+
+
+@pytest.mark.long
+def test_lists_over_devices(rng):
+    """The greedy order ends on each device when its own lists are done."""
+    data, metrics = draw(rng, lists=8), {"alpha_ndcg": METRICS["alpha_ndcg"]}
+    expected, _ = measure(*data, metrics, ties="stable")
 
     def run(*data):
-        return measure(*data, some((1, 5)), items_axis="model", k=5)[0]
+        return measure(*data, metrics, ties="stable")[0]
 
-    spec = P(None, "model")
-    cut = jax.jit(jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=P()))
-    expected, _ = measure(labels, scores, mask, subtopics, some((1, 5)), k=5)
-    check_same(cut(labels, scores, mask, subtopics), expected)
-    with pytest.raises(ValueError, match="greedy ideal"):
-        jax.jit(
-            jax.shard_map(
-                lambda *data: measure(
-                    *data, ("alpha_ndcg@5",), items_axis="model", k=5
-                )[0],
-                mesh=mesh,
-                in_specs=spec,
-                out_specs=P(),
-            )
-        )(labels, scores, mask, subtopics)
+    check_same(over_devices(run, P("model"), P("model"))(*data), expected)
+
+
+def over_devices(run, in_specs, out_specs):
+    """`run` of arrays that are cut over four devices."""
+    devices, kind = jax.devices()[:4], (AxisType.Auto,)
+    mesh = jax.make_mesh((4,), ("model",), axis_types=kind, devices=devices)
+    return jax.jit(
+        jax.shard_map(run, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+    )
 
 
 def test_ids_of_relevant_items(rng):
