@@ -68,6 +68,11 @@ from jax_rank_metrics._formulas.incomplete import (
 from jax_rank_metrics._formulas.incomplete import (
     interpolated_precision as interpolated_precision,
 )
+from jax_rank_metrics._formulas.intents import (
+    average_precision_ia as average_precision_ia,
+)
+from jax_rank_metrics._formulas.intents import err_ia as err_ia
+from jax_rank_metrics._formulas.intents import precision_ia as precision_ia
 from jax_rank_metrics._formulas.multilabel import coverage_error as coverage_error
 from jax_rank_metrics._formulas.multilabel import (
     label_ranking_average_precision as label_ranking_average_precision,
@@ -81,6 +86,10 @@ from jax_rank_metrics._formulas.positions import (
 )
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
+from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
+from jax_rank_metrics._formulas.subtopics import nrbp as nrbp
+from jax_rank_metrics._formulas.subtopics import subtopic_recall as subtopic_recall
 from jax_rank_metrics._formulas.users import (
     expected_reciprocal_rank as expected_reciprocal_rank,
 )

@@ -21,6 +21,7 @@ from jax_rank_metrics._formulas import (
     cumulated_gain,
     hits,
     incomplete,
+    intents,
     multilabel,
     positions,
     subtopics,
@@ -39,6 +40,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     incomplete,
     counts,
     subtopics,
+    intents,
 )
 
 PEERS = (

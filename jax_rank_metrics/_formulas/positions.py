@@ -68,16 +68,7 @@ def average_precision(
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
     ks, hit = ranking.cutoffs(k), relevant(threshold)
 
-    def precision(place: Place, k: Cut) -> jax.Array:
-        # In its group's place j a relevant item has j·q of the group's other relevant
-        # items before it, on average, and all relevant items above.
-        (before,), (tied,) = place.counted_above, place.counted_tied
-        q = (tied - 1) / jnp.maximum(place.tied - 1, 1)
-        inverse = place.sum(reciprocal_discount, k)
-        sums = (before + 1 - q * (place.above + 1)) * inverse + q * place.within(k)
-        return sums / place.tied
-
-    values = weighed_sum(ranking, hit, precision, ks, counting=(hit,))
+    values = weighed_sum(ranking, hit, precision_at, ks, counting=(hit,))
     total = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
         total = jnp.minimum(total, ranking.depth(ks, nominal=True))
@@ -86,6 +77,17 @@ def average_precision(
     elif denominator == "k":
         total = ranking.depth(ks, nominal=True)
     return binary(ranking, ratio(values, total), threshold, k)
+
+
+def precision_at(place: Place, k: Cut) -> jax.Array:
+    """The expected precision at the rank of an item that is counted, 0 beyond k."""
+    # In its group's place j a relevant item has j·q of the group's other relevant
+    # items before it, on average, and all relevant items above.
+    (before,), (tied,) = place.counted_above, place.counted_tied
+    q = (tied - 1) / jnp.maximum(place.tied - 1, 1)
+    inverse = place.sum(reciprocal_discount, k)
+    sums = (before + 1 - q * (place.above + 1)) * inverse + q * place.within(k)
+    return sums / place.tied
 
 
 @metric(names=("hr", "hit", "success"), order_free=True)

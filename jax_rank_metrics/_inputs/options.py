@@ -87,6 +87,15 @@ def share(name: str, value: Any) -> float:
     return float(value)
 
 
+def fraction(name: str, value: Any) -> float:
+    """A static number from 0 to 1."""
+    if not is_integer(value) and not isinstance(value, (float, np.floating)):
+        raise TypeError(f"{name} is {value!r}; pass a Python number from 0 to 1")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} is {value!r}; pass a number from 0 to 1")
+    return float(value)
+
+
 def axis_names(name: str, value: Any) -> Any:
     """One mesh axis or a tuple of them, all of which are manual here."""
     if value is None:

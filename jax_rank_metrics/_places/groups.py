@@ -49,7 +49,7 @@ class Line(NamedTuple):
     layout: Any  # a RankedLayout
     exists: jax.Array
     counting: tuple[jax.Array, ...]  # bools
-    running: Callable[[], list[Counted]]  # the same along the line
+    running: Sequence[Counted]  # the same along the line; not read of a few items
     dtype: Any
 
 
@@ -102,7 +102,7 @@ def runs(layout: Any, exists: jax.Array, keys: jax.Array) -> Runs:
 def definite(line: Line, above: jax.Array | None) -> Place:
     """Every item alone; `above` int32, None where items follow each other."""
     place = line.layout.above(line.exists) if above is None else above
-    counted_above = tuple(before for before, _ in line.running())
+    counted_above = tuple(before for before, _ in line.running)
     counted_tied = tuple(holds.astype(jnp.int32) for holds in line.counting)
     group = Group(place, jnp.ones_like(place), counted_above, counted_tied)
     return group.place(line.dtype, sum_of_one(place.astype(line.dtype)))
@@ -119,7 +119,7 @@ def of_runs(line: Line, runs: Runs, ranks: int, then: Callable[[Place], T]) -> T
         ranks: How many ranks there are at most, static.
         then: Gives what is small; it is compiled twice.
     """
-    counts = line.running()
+    counts = line.running
     return lax.cond(
         runs.some_long,
         lambda: then(_long_runs(line, runs, counts).place_of_many(line.dtype, ranks)),
@@ -152,7 +152,7 @@ def of_few(line: Line, keys: jax.Array) -> Group:
 
 def of_many(line: Line, runs: Runs) -> Group:
     """The groups of many items in order, by one way for all."""
-    return _long_runs(line, runs, line.running())
+    return _long_runs(line, runs, line.running)
 
 
 def of_counted(line: Line, above: jax.Array, tied: jax.Array) -> Group:

@@ -8,6 +8,7 @@ over the pool. Formulas never name an axis, so that they hold for every layout.
     sums.py     how sums over places are worked out
     stops.py    how the first stop is found
     totals.py   totals over the pool
+    greedy.py   an ideal order of items that take worth from each other
     memo.py     what several metrics ask is worked out once
     ranking.py  the verbs
 """

@@ -65,4 +65,5 @@ def worth(
 
 def holds(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
     """`item_fn` as bools, False where no item exists."""
-    return jnp.asarray(item_fn(Items.of(arrays))).astype(bool) & arrays.exists
+    found = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
+    return found & widen(arrays.exists, found)

@@ -114,7 +114,8 @@ class Ranking(Totals):
                 `positions(discount_fn)` makes one of a function of ranks.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
             counting: Functions of `Items` that give bools, to be counted above and
-                within the tie group of a place.
+                within the tie group of a place. They may have axes of their own at the
+                end as well; `place_fn` then sees one entry of these at a time.
             per_list: Arrays `[*lists]` that `place_fn` is given, to broadcast with
                 places.
 

@@ -33,53 +33,83 @@ def expected(
     held, dtype = ranking.reaching(ks), ranking.dtype
     check_unlisted(ranking, item_fn)
     unlisted = [bool(_of_unlisted(ranking, fn)) for fn in counting]
-    axis = held.axis
-    value = worth(item_fn, held.items, dtype)
-    trailing = value.ndim - held.items.exists.ndim
+    axis, exists = held.axis, held.items.exists
     cuts = [axis.spread(k) if isinstance(k, jax.Array) else k for k in ks]
     spread = [axis.spread(x) for x in per_list]
-
-    def total(place: Place, value: jax.Array = value) -> jax.Array:
-        place = _with_unlisted(place, unlisted)
-        sums = []
-        for k in cuts:
-            at = _arithmetic.widen(place_fn(place, k, *spread), value)
-            terms = value * at.astype(value.dtype)
-            sums.append(axis.max(terms) if most else axis.sum(terms, trailing))
-        return jnp.stack(sums, axis=ranking.counts.ndim)
-
-    exists = held.items.exists
+    value = worth(item_fn, held.items, dtype)
     counted = [holds(fn, held.items) for fn in counting]
     for i, other in enumerate(unlisted):
-        counted[i] = exists & ~counted[i] if other else counted[i]
+        if other:
+            counted[i] = _arithmetic.widen(exists, counted[i]) & ~counted[i]
 
-    def running() -> list[groups.Counted]:
-        return [
-            ranking.once(("running", fn), partial(groups.counted, axis, x))
+    alone = not ranking.grouped or (held.keys is None and held.group is None)
+    is_few = held.group is not None or (
+        held.keys is not None
+        and groups.is_few(held.keys.shape[-1])
+        and not isinstance(axis, Packed)
+    )
+    runs = None if alone or is_few else ranking.runs(held)
+    running, tied = [], None
+    if held.soft is None and (alone or not is_few):
+        running = [
+            ranking.once(("running", fn), partial(_running, held, x))
             for fn, x in zip(counting, counted, strict=True)
         ]
+    if not alone and ranking.straddle is not None:
+        number, totals = ranking.tied_with_last((item_fn, *counting))
+        tied = number, totals[item_fn], [totals[fn] for fn in counting]
 
-    line = groups.Line(axis, exists, tuple(counted), running, dtype)
-    if held.soft is not None:
-        soft = held.soft
-        return total(ranking.once(("soft", counting), lambda: soft.place(line)))
-    if not ranking.grouped or (held.keys is None and held.group is None):
-        return total(groups.definite(line, held.above))
-    if held.group is not None:
-        group = groups.of_counted(line, *held.group)
-        return total(group.place_of_many(dtype, held.ranks))
-    assert held.keys is not None
-    is_few = groups.is_few(held.keys.shape[-1]) and not isinstance(axis, Packed)
-    if ranking.straddle is not None:
-        if is_few:
+    def core(value: jax.Array, counted: Any, running: Any, tied: Any) -> jax.Array:
+        trailing = value.ndim - exists.ndim
+
+        def total(place: Place, value: jax.Array = value) -> jax.Array:
+            place = _with_unlisted(place, unlisted)
+            sums = []
+            for k in cuts:
+                at = _arithmetic.widen(place_fn(place, k, *spread), value)
+                terms = value * at.astype(value.dtype)
+                sums.append(axis.max(terms) if most else axis.sum(terms, trailing))
+            return jnp.stack(sums, axis=ranking.counts.ndim)
+
+        line = groups.Line(axis, exists, tuple(counted), running, dtype)
+        if held.soft is not None:
+            soft = held.soft
+            return total(ranking.once(("soft", counting), lambda: soft.place(line)))
+        if alone:
+            return total(groups.definite(line, held.above))
+        if held.group is not None:
+            group = groups.of_counted(line, *held.group)
+            return total(group.place_of_many(dtype, held.ranks))
+        if runs is not None and tied is None:
+            return groups.of_runs(line, runs, held.ranks, total)
+        assert held.keys is not None
+        if runs is None:
             group = groups.of_few(line, held.keys)
         else:
-            group = groups.of_many(line, ranking.runs(held))
-        group, value = _with_straddling(ranking, held, group, value, item_fn, counting)
+            group = groups.of_many(line, runs)
+        if tied is not None:
+            group, value = _with_straddling(ranking, held, group, value, *tied)
         return total(group.place_of_many(dtype, held.ranks), value)
-    if is_few:
-        return total(groups.of_few(line, held.keys).place_of_many(dtype, held.ranks))
-    return groups.of_runs(line, ranking.runs(held), held.ranks, total)
+
+    # Whatever has axes of its own at the end is seen one by one; keys and runs are shared.
+    run, items, lists = core, exists.ndim, ranking.counts.ndim
+    for own in range(max((x.ndim - items for x in counted), default=0), 0, -1):
+        axes = (*_axes((value, counted, running), items, own), _axes(tied, lists, own))
+        run = jax.vmap(run, in_axes=axes, out_axes=lists + 1)
+    return run(value, counted, running, tied)
+
+
+def _axes(arrays: Any, first: int, own: int) -> Any:
+    """For `vmap`: the place `first` where an array has so many axes from there on."""
+    return jax.tree.map(lambda x: first if x.ndim - first >= own else None, arrays)
+
+
+def _running(held: Held, holds: jax.Array) -> groups.Counted:
+    """What holds along the items held, for each of the axes that it has at the end."""
+    count, items = partial(groups.counted, held.axis), held.items.exists.ndim
+    for _ in range(holds.ndim - items):
+        count = jax.vmap(count, in_axes=items, out_axes=items)
+    return count(holds)
 
 
 def _with_straddling(
@@ -87,24 +117,21 @@ def _with_straddling(
     held: Held,
     group: groups.Group,
     value: jax.Array,
-    item_fn: ItemFn,
-    counting: Sequence[ItemFn],
+    tied: jax.Array,
+    of_group: jax.Array,
+    counted: Sequence[jax.Array],
 ) -> tuple[groups.Group, jax.Array]:
     """Groups and worth where the last rank's group may hold items without a rank.
 
-    The last item then stands for all of its group.
+    The last item then stands for all of its group: how many they are, what they are
+    worth, and how many of them hold each predicate.
     """
-    straddle = ranking.straddle
-    assert straddle is not None and held.keys is not None
-    last_key = held.keys[..., -1]
-    tied, totals = ranking.tied_with_last((item_fn, *counting))
-    of_group = totals[item_fn].astype(value.dtype)
-    counted = [totals[fn] for fn in counting]
-    here = straddle.lists[..., None]
-    across = here & held.items.exists & (held.keys == last_key[..., None])
+    assert ranking.straddle is not None and held.keys is not None
+    here = ranking.straddle.lists[..., None]
+    across = here & held.items.exists & (held.keys == held.keys[..., -1:])
     last = here & (_arithmetic.iota(held.keys) == held.keys.shape[-1] - 1)
     value = jnp.where(_arithmetic.widen(across, value), 0, value)
-    of_group = jnp.expand_dims(of_group, ranking.counts.ndim)
+    of_group = jnp.expand_dims(of_group.astype(value.dtype), ranking.counts.ndim)
     value = jnp.where(_arithmetic.widen(last, value), of_group, value)
     return groups.with_last(group, last, tied, counted), value
 

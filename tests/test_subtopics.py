@@ -1,0 +1,417 @@
+"""Metrics of subtopics, against loops over one list in float64 and against each other."""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+LISTS, ITEMS, TOPICS = 6, 7, 3
+KS = (1, 3, 20, None)
+ALPHA, PATIENCE = 0.3, 0.8
+
+METRICS = {
+    "alpha_dcg": functools.partial(jrm.alpha_dcg, k=KS, alpha=ALPHA),
+    "alpha_ndcg": functools.partial(jrm.alpha_ndcg, k=KS, alpha=ALPHA),
+    "err_ia": functools.partial(jrm.err_ia, k=KS, alpha=ALPHA),
+    "nrbp": functools.partial(jrm.nrbp, p=PATIENCE, alpha=ALPHA),
+    "subtopic_recall": functools.partial(jrm.subtopic_recall, k=KS),
+    "precision_ia": functools.partial(jrm.precision_ia, k=KS),
+    "precision_ia-k": functools.partial(jrm.precision_ia, k=KS, denominator="k"),
+    "average_precision_ia": functools.partial(jrm.average_precision_ia, k=KS),
+}
+CLOSED = ("precision_ia", "precision_ia-k", "average_precision_ia")
+
+
+class Query:
+    """One list: which topics its items have, and loops over an order of them."""
+
+    def __init__(self, has, pool):
+        """Reads the pool."""
+        self.has = [[bool(x) for x in row] for row in np.asarray(has) != 0]
+        self.pool = pool
+        self.topics = [
+            t for t in range(len(self.has[0])) if any(self.has[i][t] for i in pool)
+        ]
+
+    def gain(self, i, before, alpha=ALPHA):
+        """What an item adds after others."""
+        terms = [
+            (1 - alpha) ** sum(self.has[j][t] for j in before)
+            for t in self.topics
+            if self.has[i][t]
+        ]
+        return math.fsum(terms)
+
+    def gained(self, order, k, discount):
+        """Σ discount·gain."""
+        top = order[:k]
+        return math.fsum(
+            discount(r) * self.gain(i, top[: r - 1]) for r, i in enumerate(top, 1)
+        )
+
+    def alpha_dcg(self, order, k):
+        """α-DCG."""
+        return self.gained(order, k, oracle.log2)
+
+    def alpha_ndcg(self, order, k):
+        """Over that of the greedy order, where equal gains go to the first item."""
+        greedy, left = [], sorted(self.pool)
+        while left and len(greedy) != k:
+            gains = [self.gain(i, greedy) for i in left]
+            best = next(x for x, gain in enumerate(gains) if gain > max(gains) - 1e-12)
+            greedy.append(left.pop(best))
+        return self.alpha_dcg(order, k) / self.alpha_dcg(greedy, k)
+
+    def err_ia(self, order, k):
+        """Over what items with every topic at all of the ranks would give."""
+        ranks = range(1, (len(order) if k is None else k) + 1)
+        whole = math.fsum((1 - ALPHA) ** (r - 1) / r for r in ranks)
+        return self.gained(order, k, oracle.reciprocal) / len(self.topics) / whole
+
+    def nrbp(self, order, k):
+        """Of whole lists."""
+        found = self.gained(order, None, lambda r: PATIENCE ** (r - 1))
+        return (1 - (1 - ALPHA) * PATIENCE) / len(self.topics) * found
+
+    def subtopic_recall(self, order, k):
+        """The topics seen, over all."""
+        seen = {t for i in order[:k] for t in self.topics if self.has[i][t]}
+        return len(seen) / len(self.topics)
+
+    def mean(self, metric, order, k, **options):
+        """A metric with each topic as relevance."""
+        found = []
+        for t in self.topics:
+            case = oracle.List([row[t] for row in self.has])
+            case.pool = self.pool
+            found.append(metric(case, order, k, **options))
+        return math.fsum(found) / len(found)
+
+    def value(self, name, order, k):
+        """Any of the metrics."""
+        if name in CLOSED:
+            name, _, denominator = name.partition("-")
+            own = {"denominator": denominator} if denominator else {}
+            metric = getattr(oracle, name.removesuffix("_ia"))
+            return self.mean(metric, order, k, **own)
+        return getattr(self, name)(order, k)
+
+
+def draw(rng, lists=LISTS, items=ITEMS):
+    """Tied scores, padding, labels that say nothing of topics; a list without any topic."""
+    subtopics = (rng.random((lists, items, TOPICS)) < 0.35).astype(np.float32)
+    subtopics[0] = 0
+    subtopics[1, :, 1] = 0
+    scores = rng.integers(0, 4, (lists, items)).astype(np.float32)
+    mask = rng.random((lists, items)) < 0.8
+    labels = rng.integers(0, 2, (lists, items)).astype(np.float32)
+    subtopics[2] *= mask[2, :, None]
+    subtopics[2, 0], mask[2, 0] = 1, True
+    return labels, scores, mask, subtopics
+
+
+def measure(labels, scores, mask, subtopics, metrics=METRICS, **how):
+    """All metrics of one ranking, and the ranking."""
+    ranking = jrm.rank(labels, scores, mask, columns={"subtopics": subtopics}, **how)
+    return jrm.measure(metrics, ranking), ranking
+
+
+def check_same(found, expected):
+    """The same values, weights and defined lists."""
+    for name, lists in expected.items():
+        close = functools.partial(
+            np.testing.assert_allclose, rtol=1e-6, atol=1e-6, err_msg=name
+        )
+        close(found[name].values, lists.values)
+        close(found[name].weights, lists.weights)
+        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+
+
+def test_against_loops(rng):
+    """Every metric and cutoff; closed forms against all orders of tied items."""
+    labels, scores, mask, subtopics = draw(rng)
+    found, ranking = measure(labels, scores, mask, subtopics)
+    for row in range(LISTS):
+        pool = oracle.existing(labels[row], mask[row])
+        query = Query(subtopics[row], pool)
+        order = [int(i) for i in ranking.items[row] if i >= 0]
+        groups = oracle.tie_groups(pool, scores[row])
+        for name, lists in found.items():
+            assert lists.defined[row] == bool(query.topics)
+            if not query.topics:
+                np.testing.assert_array_equal(lists.values[row], 0)
+                continue
+            orders = list(oracle.all_orders(groups)) if name in CLOSED else [order]
+            ks = (None,) if name == "nrbp" else KS
+            expected = [
+                math.fsum(query.value(name, one, k) for one in orders) / len(orders)
+                for k in ks
+            ]
+            np.testing.assert_allclose(
+                np.atleast_1d(lists.values[row]), expected, atol=1e-6, err_msg=name
+            )
+
+
+def test_what_is_masked_is_not_read(rng):
+    """NaN and anything else in padding changes nothing; any number but 0 is a topic."""
+    labels, scores, mask, subtopics = draw(rng)
+    expected, _ = measure(labels, scores, mask, subtopics)
+    garbage = rng.choice(np.float32([np.nan, np.inf, -1, 3]), subtopics.shape)
+    dirty = np.where(mask[..., None], subtopics * np.float32(-2.5), garbage)
+    found, _ = measure(labels, scores, mask, dirty)
+    check_same(found, expected)
+
+
+def test_packed_lists(rng):
+    """In any order of the items, since ties of the greedy order go by index in a list."""
+    labels, scores, mask, subtopics = draw(rng)
+    expected, _ = measure(labels, scores, mask, subtopics, ties="stable")
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    order = np.argsort(np.tile(np.arange(ITEMS), LISTS), kind="stable")  # interleaved
+    flat = [
+        x.reshape(-1, *x.shape[2:])[order] for x in (labels, scores, mask, subtopics)
+    ]
+    found, _ = measure(*flat, ties="stable", segment_ids=ids[order], num_segments=LISTS)
+    check_same(found, expected)
+
+
+def test_retrieved_lists(rng):
+    """Of which some were judged and not returned."""
+    labels, scores, mask, subtopics = draw(rng)
+    scores = rng.permuted(np.tile(np.float32(np.arange(ITEMS)), (LISTS, 1)), axis=1)
+    returned = rng.random(scores.shape) < 0.7
+    expected, ranking = measure(labels, scores, mask, subtopics, retrieved=returned)
+    items = np.asarray(ranking.items)
+    there = np.maximum(items, 0)
+    listed = jrm.rank_retrieved(
+        np.where(items < 0, -1, np.take_along_axis(labels, there, 1)),
+        pool_labels=labels,
+        pool_mask=mask,
+        columns={"subtopics": np.take_along_axis(subtopics, there[..., None], 1)},
+        pool_columns={"subtopics": subtopics},
+    )
+    check_same(jrm.measure(METRICS, listed), expected)
+
+
+def test_under_jit_and_vmap(rng):
+    """One list at a time: loops end when all lists have come to their end."""
+    labels, scores, mask, subtopics = draw(rng)
+    expected, _ = measure(labels, scores, mask, subtopics, ties="stable")
+
+    def of_one(*one):
+        return measure(*one, ties="stable")[0]
+
+    found = jax.jit(jax.vmap(of_one))(labels, scores, mask, subtopics)
+    check_same(found, expected)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_intent_aware_metrics_are_means_over_topics(tied, rng):
+    """Of long lists whole, cut inside a tie, and packed, by groups of any size and by pairs."""
+    items, ks = 70, (4, 33, 40)
+    labels, scores, mask, subtopics = draw(rng, items=items)
+    if not tied:  # pairs at most
+        half = np.tile(np.float32(np.arange(items) // 2), (LISTS, 1))
+        scores = rng.permuted(half, axis=1)
+    subtopics = subtopics.astype(bool)
+    pairs = {
+        "precision_ia": jrm.precision,
+        "average_precision_ia": jrm.average_precision,
+    }
+    own = {name: functools.partial(getattr(jrm, name), k=ks) for name in pairs}
+    plain = {name: functools.partial(metric, k=ks) for name, metric in pairs.items()}
+    each = np.moveaxis(subtopics, -1, 0)
+    copies = [np.tile(x, (TOPICS, 1, 1)) for x in (scores, mask)]
+    of_topics = jrm.measure(plain, jrm.rank(each.astype(np.int32), *copies))
+    number = np.maximum((each & mask).any(-1).sum(0), 1)
+
+    def check(found):
+        for name, lists in of_topics.items():
+            expected = np.asarray(lists.values).sum(0) / number[:, None]
+            np.testing.assert_allclose(found[name].values, expected, atol=1e-6)
+
+    for k in (None, 40):
+        check(measure(labels, scores, mask, subtopics, own, k=k)[0])
+    flat = (x.reshape(-1, *x.shape[2:]) for x in (labels, scores, mask, subtopics))
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), items)
+    check(measure(*flat, own, segment_ids=ids, num_segments=LISTS)[0])
+
+
+def test_soft_ranks(rng):
+    """The same, of the metric that counts what is above: of one topic after the other."""
+    labels, scores, mask, subtopics = draw(rng)
+    soft = jrm.sigmoid_ranks(0.5)
+    found, _ = measure(
+        *(labels, scores, mask, subtopics), ("average_precision_ia",), relax=soft
+    )
+    each = [
+        jrm.average_precision.per_list(topic, scores, mask, relax=soft).values
+        for topic in np.moveaxis(subtopics, -1, 0)
+    ]
+    number = np.maximum((subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1)
+    expected = np.sum(each, 0) / number
+    np.testing.assert_allclose(
+        found["average_precision_ia"].values, expected, rtol=1e-6, atol=1e-6
+    )
+
+
+def some(ks):
+    """What holds where not all items are held."""
+    return {
+        name: functools.partial(metric.func, **metric.keywords | {"k": ks})
+        for name, metric in METRICS.items()
+        if name not in ("nrbp", "alpha_ndcg")
+    }
+
+
+@pytest.mark.long
+def test_items_over_devices(rng):
+    """All but the one whose ideal order needs whole lists."""
+    data = draw(rng, items=16)
+
+    def run(*data, metrics=None):
+        return measure(*data, metrics or some((1, 5)), items_axis="model", k=5)[0]
+
+    expected, _ = measure(*data, some((1, 5)), k=5)
+    check_same(over_devices(run, P(None, "model"), P())(*data), expected)
+    alone = functools.partial(run, metrics=("alpha_ndcg@5",))
+    with pytest.raises(ValueError, match="greedy ideal"):
+        over_devices(alone, P(None, "model"), P())(*data)
+
+
+@pytest.mark.long
+def test_lists_over_devices(rng):
+    """The greedy order ends on each device when its own lists are done."""
+    data, metrics = draw(rng, lists=8), {"alpha_ndcg": METRICS["alpha_ndcg"]}
+    expected, _ = measure(*data, metrics, ties="stable")
+
+    def run(*data):
+        return measure(*data, metrics, ties="stable")[0]
+
+    check_same(over_devices(run, P("model"), P("model"))(*data), expected)
+
+
+def over_devices(run, in_specs, out_specs):
+    """`run` of arrays that are cut over four devices."""
+    devices, kind = jax.devices()[:4], (AxisType.Auto,)
+    mesh = jax.make_mesh((4,), ("model",), axis_types=kind, devices=devices)
+    return jax.jit(
+        jax.shard_map(run, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+    )
+
+
+def test_ids_of_relevant_items(rng):
+    """Which are those that have topics; the others rank too."""
+    _, scores, _, subtopics = draw(rng)
+    scores = rng.permuted(np.tile(np.float32(np.arange(ITEMS)), (LISTS, 1)), axis=1)
+    ids = np.where(subtopics.any(-1), np.arange(ITEMS, dtype=np.int32), -1)
+    labels, mask = subtopics.any(-1).astype(np.float32), np.ones(scores.shape, bool)
+    table = some(KS) | {"nrbp": METRICS["nrbp"]}
+    expected, _ = measure(labels, scores, mask, subtopics, table)
+    few = jrm.rank_scores(scores, ids, columns={"subtopics": subtopics})
+    check_same(jrm.measure(table, few), expected)
+    with pytest.raises(ValueError, match="greedy ideal"):
+        jrm.alpha_ndcg.of(few)
+
+
+def test_item_weights_weigh_lists_alone(rng):
+    """By what is relevant, as in metrics of labels."""
+    labels, scores, mask, subtopics = draw(rng)
+    weights = rng.gamma(2, size=labels.shape).astype(np.float32)
+    columns = {"subtopics": subtopics}
+    ranking = jrm.rank(labels, scores, mask, weights, columns=columns)
+    table = ("strec@3", "average_precision_ia", "recall")
+    found = jrm.measure(table, ranking)
+    expected, _ = measure(labels, scores, mask, subtopics, table)
+    for name in table[:2]:
+        np.testing.assert_allclose(found[name].values, expected[name].values, 1e-6)
+        np.testing.assert_array_equal(found[name].weights, found["recall"].weights)
+
+
+def test_counts_may_have_any_axes(rng):
+    """Each entry as if it were alone, under tie groups and in one order."""
+    labels, scores, mask, subtopics = draw(rng)
+    columns = {"a": subtopics, "b": subtopics[..., :2] == 0}
+    ranking = jrm.rank(labels, scores, mask, columns=columns)
+
+    def both(items):
+        return (items.columns["a"] > 0)[..., None] & items.columns["b"][..., None, :]
+
+    def first(items):
+        return items.columns["b"]
+
+    def one(items, topic, other):
+        return both(items)[..., topic, other]
+
+    def place_fn(place, k):
+        (above, other), (tied, _) = place.counted_above, place.counted_tied
+        return (above + 0.5 * tied + other) * place.within(k)
+
+    @jax.jit
+    def run(ranking):
+        return ranking.expected_sum(
+            both, place_fn, (2, None), counting=(both, lambda items: items.labels > 0)
+        )
+
+    @jax.jit
+    def each(ranking):
+        fns = [
+            functools.partial(one, topic=topic, other=other)
+            for topic in range(TOPICS)
+            for other in range(2)
+        ]
+        found = [
+            ranking.expected_sum(
+                fn, place_fn, (2, None), counting=(fn, lambda items: items.labels > 0)
+            )
+            for fn in fns
+        ]
+        return jnp.stack(found, -1).reshape(LISTS, 2, TOPICS, 2)
+
+    np.testing.assert_allclose(run(ranking), each(ranking), rtol=1e-6)
+    assert run(ranking).any()
+
+
+@pytest.mark.parametrize(
+    "metric, subtopics, error, message",
+    [
+        ("strec", np.ones(3), ValueError, "one entry for each item and subtopic"),
+        ("strec", np.ones((3, 0)), ValueError, "one entry for each item and subtopic"),
+        ("strec", np.ones((3, 2, 1)), ValueError, "one entry for each"),
+        ("strec", np.ones((2, 2)), ValueError, "one entry per item"),
+        ("strec", np.ones((3, 2), complex), TypeError, "subtopics"),
+        ("strec", None, ValueError, "reads the column 'subtopics'"),
+        ("alpha_ndcg(alpha=1.5)", np.ones((3, 2)), ValueError, "from 0 to 1"),
+        ("err_ia(alpha=True)", np.ones((3, 2)), TypeError, "from 0 to 1"),
+        ("nrbp(p=1.0)", np.ones((3, 2)), ValueError, "below 1"),
+        ("precision_ia(denominator=n)", np.ones((3, 2)), ValueError, "denominator"),
+    ],
+)
+def test_errors(metric, subtopics, error, message):
+    columns = None if subtopics is None else {"subtopics": subtopics}
+    with pytest.raises(error, match=message):
+        jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
+
+
+@pytest.mark.parametrize(
+    "alpha, expected", [(0, 1 + 1 / math.log2(3)), (1, 1 + 1 / math.log2(4))]
+)
+def test_the_ends_of_alpha(alpha, expected):
+    """Nothing is taken, or everything: of items with a, a and b the second is worth 0."""
+    columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
+    data = np.ones(3, np.float32), np.float32([3, 2, 1])
+    state = jrm.alpha_dcg(*data, columns=columns, alpha=alpha, k=3)
+    if alpha == 0:
+        expected += 1 / math.log2(4)
+    np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
+    ideal = {0: expected, 1: 1 + 1 / math.log2(3)}[alpha]
+    state = jrm.alpha_ndcg(*data, columns=columns, alpha=alpha, k=3)
+    np.testing.assert_allclose(state.compute(), expected / ideal, rtol=1e-6)
