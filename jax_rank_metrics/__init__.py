@@ -81,6 +81,13 @@ from jax_rank_metrics._formulas.positions import (
 )
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.two_rankings import jaccard as jaccard
+from jax_rank_metrics._formulas.two_rankings import kendall_tau as kendall_tau
+from jax_rank_metrics._formulas.two_rankings import overlap as overlap
+from jax_rank_metrics._formulas.two_rankings import (
+    rank_biased_overlap as rank_biased_overlap,
+)
+from jax_rank_metrics._formulas.two_rankings import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.users import (
     expected_reciprocal_rank as expected_reciprocal_rank,
 )
