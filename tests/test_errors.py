@@ -61,6 +61,13 @@ def packed():
 
 
 CASES = {
+    # beyond accuracy
+    "no catalogue": (ValueError, "num_items is 0.*at least 1", lambda: jrm.exposure(IDS, 0)),
+    "a pair of one": (ValueError, "k is 1; diversity is of pairs", lambda: jrm.intra_list_diversity(IDS, jnp.ones((4, 2)), k=1)),
+    "counts of lists": (ValueError, "counts has shape (2, 3); pass an array [num_items]", lambda: jrm.novelty(IDS, Y)),
+    "one embedding": (ValueError, "embeddings has shape .*num_items, features", lambda: jrm.intra_list_diversity(IDS, jnp.ones(4))),
+    "popularity beyond the cut": (ValueError, "k is 5, but the ranking was cut at k=2", lambda: jrm.popularity(cut(), jnp.ones(3), k=5)),
+    "nothing ordered": (ValueError, "counted places and has no order", lambda: jrm.exposure(jrm.rank_scores(S, IDS[:, :1]), 3)),
     # two rankings
     "p of one": (ValueError, "p is 1.*below 1", lambda: jrm.rank_biased_overlap(IDS, IDS, 1)),
     "ids of floats": (TypeError, "first: dtype is float32.*integers", lambda: jrm.overlap(S, IDS)),
