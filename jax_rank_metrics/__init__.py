@@ -86,10 +86,23 @@ from jax_rank_metrics._formulas.positions import (
 )
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.recommended import exposure as exposure
+from jax_rank_metrics._formulas.recommended import (
+    intra_list_diversity as intra_list_diversity,
+)
+from jax_rank_metrics._formulas.recommended import novelty as novelty
+from jax_rank_metrics._formulas.recommended import popularity as popularity
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
 from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
 from jax_rank_metrics._formulas.subtopics import nrbp as nrbp
 from jax_rank_metrics._formulas.subtopics import subtopic_recall as subtopic_recall
+from jax_rank_metrics._formulas.two_rankings import jaccard as jaccard
+from jax_rank_metrics._formulas.two_rankings import kendall_tau as kendall_tau
+from jax_rank_metrics._formulas.two_rankings import overlap as overlap
+from jax_rank_metrics._formulas.two_rankings import (
+    rank_biased_overlap as rank_biased_overlap,
+)
+from jax_rank_metrics._formulas.two_rankings import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.users import (
     expected_reciprocal_rank as expected_reciprocal_rank,
 )
@@ -120,6 +133,7 @@ from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.rank import rank as rank
 from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
+from jax_rank_metrics._states.exposure import Exposure as Exposure
 from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
 from jax_rank_metrics._states.histogram import Histogram as Histogram
 from jax_rank_metrics._states.mean import Mean as Mean

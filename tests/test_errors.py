@@ -55,7 +55,26 @@ def cut(k=2):
     return jrm.rank(Y, S, k=k)
 
 
+def packed():
+    """A ranking of packed lists."""
+    return jrm.rank(Y[0], S[0], segment_ids=jnp.zeros(3, jnp.int32), num_segments=1)
+
+
 CASES = {
+    # beyond accuracy
+    "no catalogue": (ValueError, "num_items is 0.*at least 1", lambda: jrm.exposure(IDS, 0)),
+    "a pair of one": (ValueError, "k is 1; diversity is of pairs", lambda: jrm.intra_list_diversity(IDS, jnp.ones((4, 2)), k=1)),
+    "counts of lists": (ValueError, "counts has shape (2, 3); pass an array [num_items]", lambda: jrm.novelty(IDS, Y)),
+    "one embedding": (ValueError, "embeddings has shape .*num_items, features", lambda: jrm.intra_list_diversity(IDS, jnp.ones(4))),
+    "popularity beyond the cut": (ValueError, "k is 5, but the ranking was cut at k=2", lambda: jrm.popularity(cut(), jnp.ones(3), k=5)),
+    "nothing ordered": (ValueError, "counted places and has no order", lambda: jrm.exposure(jrm.rank_scores(S, IDS[:, :1]), 3)),
+    # two rankings
+    "p of one": (ValueError, "p is 1.*below 1", lambda: jrm.rank_biased_overlap(IDS, IDS, 1)),
+    "ids of floats": (TypeError, "first: dtype is float32.*integers", lambda: jrm.overlap(S, IDS)),
+    "other lists": (ValueError, "second .*(3, 3).*first .*(2, 3)", lambda: jrm.kendall_tau(IDS, jnp.zeros((3, 3), jnp.int32))),
+    "ragged second ids": (ValueError, "second: lists differ in length; pad with -1", lambda: jrm.jaccard(IDS, [[1], [2, 3]])),
+    "overlap beyond the cut": (ValueError, "k is 5, but the ranking was cut at k=2", lambda: jrm.overlap(cut(), cut(), k=5)),
+    "rankings of packed lists": (ValueError, "first is a ranking of packed lists", lambda: jrm.spearman_rho(packed(), packed())),
     # shapes
     "scores shape": (ValueError, "scores .*(2, 4).*labels .*(2, 3).*equal shape", lambda: jrm.ndcg(Y, jnp.zeros((2, 4)))),
     "scores broadcast": (ValueError, "scores .*(1, 3).*nothing is broadcast", lambda: jrm.ndcg(Y, S[:1])),

@@ -128,6 +128,8 @@ def test_public_names():
         *("reciprocal_rank r_precision").split(),
         *("exponential_gain linear_gain log2_discount log_discount").split(),
         *("reciprocal_discount", "sigmoid_ranks"),
+        *("rank_biased_overlap overlap jaccard kendall_tau spearman_rho").split(),
+        *("Exposure exposure popularity novelty intra_list_diversity").split(),
     }
     public = {name for name in vars(jrm) if not name.startswith("_")}
     # Importing the demo, as another test may, adds it to the package.

@@ -7,8 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._ranking.items import MOST, ItemFn
 from jax_rank_metrics._states.per_list import PerList
@@ -107,3 +108,50 @@ def weighed_sum(
     weight = ranking.item_weight(small)
     assert weight is not None
     return ratio(sums, weight[..., None]) / SCALE
+
+
+def ranked_ids(
+    name: str, given: Any, ks: Sequence[int | None] = ()
+) -> tuple[jax.Array, jnp.dtype]:
+    """Ids in rank order, of an array or of a ranking, and the dtype of values.
+
+    Returns:
+        `[*lists, ranks]` integers, at least one in each list, below 0 where there is none.
+
+    Raises:
+        ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
+            lists; if the ids of a list are not all on one device.
+        TypeError: if ids are not integers.
+    """
+    dtype = _inputs.float_dtype()
+    if isinstance(given, Ranking):
+        if given.held is not None and isinstance(given.held.axis, Packed):
+            raise ValueError(
+                f"{name} is a ranking of packed lists; pass one of lists in rows, or their "
+                "ids padded with -1"
+            )
+        if given.held is not None:
+            given.reaching(ks)
+        dtype, given = given.dtype, given.items
+    ids = _inputs.ids(name, given)
+    if _mesh.spec_of(ids)[-1]:
+        raise ValueError(
+            f"{name} has ranks that lie on several devices, as {jax.typeof(ids)}; pass "
+            "lists that are whole on a device"
+        )
+    if not ids.shape[-1]:
+        ids = jnp.full((*ids.shape[:-1], 1), -1, ids.dtype)
+    return ids, dtype
+
+
+def per_list(values: jax.Array, defined: jax.Array, several: bool) -> PerList:
+    """Values at each cutoff, of lists that all weigh the same.
+
+    Args:
+        values: `[*lists, len(ks)]`.
+        defined: `[*lists]` bool.
+        several: Whether cutoffs were asked for as a tuple, and are an axis.
+    """
+    values = jnp.where(defined[..., None], values, 0)
+    values = values if several else values[..., 0]
+    return PerList(values, jnp.ones(defined.shape, values.dtype), defined)

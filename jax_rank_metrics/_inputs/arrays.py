@@ -25,7 +25,7 @@ def array(name: str, value: Any) -> jax.Array:
         ) from error
 
 
-_IDS = ("retrieved_ids", "relevant_ids", "exclude_ids")
+_IDS = ("retrieved_ids", "relevant_ids", "exclude_ids", "first", "second", "ids")
 
 
 def numpy_array(name: str, value: Any) -> np.ndarray:

@@ -18,6 +18,7 @@ from jax_rank_metrics._inputs.arrays import (
     real,
     same_lists,
     same_shape,
+    unsharded,
 )
 from jax_rank_metrics._inputs.options import MOST, count, is_integer
 
@@ -171,6 +172,16 @@ def relevant_items(
         relevant_labels = real("relevant_labels", relevant_labels)
         same_shape("relevant_labels", relevant_labels, *of)
     return relevant_ids, relevant_labels, columns(of_columns, *of)
+
+
+def of_catalog(name: str, value: Any, entry: tuple[str, ...] = ()) -> jax.Array:
+    """Numbers of each item of a catalogue: `[num_items, *entry]`, whole on a device."""
+    value = real(name, value)
+    if value.ndim != 1 + len(entry) or not value.shape[0]:
+        shape = ", ".join(("num_items", *entry))
+        raise ValueError(f"{name} has shape {value.shape}; pass an array [{shape}]")
+    unsharded(name, value, "where all of it is on every device")
+    return value
 
 
 def columns(

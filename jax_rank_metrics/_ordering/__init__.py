@@ -21,4 +21,5 @@ candidates of all devices are ranked together; a catalogue does the same block b
     ideal.py      values in falling order
     packed.py     lists one after the other in flat arrays
     streaming.py  the best so far, block after block
+    matching.py   the same ids in two lists
 """

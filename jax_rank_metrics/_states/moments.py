@@ -57,7 +57,9 @@ def _entering(
 
     def columns(arrays: Sequence[jax.Array]) -> jax.Array:
         wide = [
-            x.reshape(shape) if x.ndim > lists else jnp.broadcast_to(x[..., None], shape)
+            x.reshape(shape)
+            if x.ndim > lists
+            else jnp.broadcast_to(x[..., None], shape)
             for x, shape in zip(arrays, shapes, strict=True)
         ]
         return jnp.concatenate(wide, -1)

@@ -1,0 +1,216 @@
+"""Beyond accuracy: exposure over all lists, popularity, novelty and diversity."""
+
+import itertools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+ITEMS, K = 12, 4
+
+
+def recommended(rng, lists=16):
+    """Distinct ids of lists of one length; one item in all, and others in none."""
+    found = [rng.permutation(ITEMS - 3)[:K] for _ in range(lists)]
+    found = np.stack(found).astype(np.int32)
+    found[:, 0] = 10
+    return found
+
+
+def by_loops(ids, num_items):
+    """Coverage, Gini index, entropy and personalization, as RecBole counts them."""
+    counts = {}
+    for item in ids.ravel():
+        counts[item] = counts.get(item, 0) + 1
+    ordered, total = sorted(counts.values()), ids.size
+    first = num_items - len(ordered) + 1
+    gini = sum((2 * i - num_items - 1) * c for i, c in enumerate(ordered, first)) / (
+        num_items * total
+    )
+    entropy = -sum(c / total * np.log(c / total) for c in ordered)
+    shared = [
+        len(set(a) & set(b)) / ids.shape[1] for a, b in itertools.combinations(ids, 2)
+    ]
+    return len(counts) / num_items, gini, entropy, 1 - np.mean(shared)
+
+
+@jax.jit
+def numbers(state):
+    """All that an `Exposure` computes."""
+    own = (state.coverage(), state.gini(), state.entropy(), state.personalization())
+    return jnp.stack(own, -1)
+
+
+def test_exposure_is_that_of_loops(rng):
+    """With lists that are empty and ids that are none, which change nothing."""
+    ids = recommended(rng)
+    state = jrm.exposure(ids, ITEMS)
+    expected = by_loops(ids, ITEMS)
+    np.testing.assert_allclose(numbers(state), expected, atol=1e-6)
+    np.testing.assert_array_equal(
+        state.counts, np.bincount(ids.ravel(), minlength=ITEMS)
+    )
+    none = np.array([[-1, ITEMS, -(2**31), 2**31 - 1]] * 3, np.int32)
+    more = jrm.exposure(np.concatenate([ids, none]), ITEMS)
+    np.testing.assert_allclose(numbers(more), expected, atol=1e-6)
+    assert (more.lists, more.undefined, more.non_empty) == (19, 3, 16)
+    assert (
+        str(more)
+        == f"Exposure(coverage {expected[0]:.3f}, gini {expected[1]:.3f}, 19 lists, 3 undefined)"
+    )
+    np.testing.assert_array_equal(numbers(jrm.Exposure.empty(ITEMS, K)), np.zeros(4))
+
+
+def test_exposure_merges(rng):
+    """As one state, in any order, cut in any way; `empty` changes nothing."""
+    ids = recommended(rng)
+    whole = jrm.exposure(ids, ITEMS)
+    parts = [jrm.exposure(part, ITEMS) for part in np.split(ids, [3, 4, 11])]
+    chex.assert_trees_all_equal(jrm.merge(*parts), whole)
+    chex.assert_trees_all_equal(jrm.merge(*parts[::-1]), whole)
+    chex.assert_trees_all_equal(jrm.Exposure.empty(ITEMS, K).merge(whole), whole)
+    stacked = jax.vmap(lambda part: jrm.exposure(part, ITEMS))(ids.reshape(4, 4, K))
+    chex.assert_trees_all_equal(stacked.reduce(), whole)
+    one = jax.tree.map(lambda x: x[2], stacked)
+    np.testing.assert_allclose(numbers(stacked)[2], numbers(one), atol=1e-6)
+    assert jrm.compute({"shown": whole}, host=True) == {
+        "shown": float(whole.coverage())
+    }
+    full = jrm.Exposure(
+        K, jnp.full(3, 2**31 - 2, jnp.int32), jnp.array([5, 0], jnp.int32)
+    )
+    assert (full.merge(full).counts == 2**31 - 1).all()
+    for other in (jrm.exposure(ids, ITEMS + 1), jrm.exposure(ids[:, :2], ITEMS)):
+        with pytest.raises(ValueError, match="one catalogue and lists of one length"):
+            whole.merge(other)
+        with pytest.raises(ValueError, match="states differ"):
+            jrm.merge({"a": whole}, {"a": other})
+
+
+def test_exposure_over_devices(rng):
+    """Counts of all devices, on each, and typed as equal."""
+    ids = recommended(rng)
+    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
+    cut = jax.device_put(ids, NamedSharding(mesh, P("data")))
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
+    def everywhere(ids):
+        return jrm.all_reduce({"shown": jrm.exposure(ids, ITEMS)}, "data")
+
+    chex.assert_trees_all_equal(
+        jax.device_get(everywhere(cut)["shown"]), jrm.exposure(ids, ITEMS)
+    )
+    with pytest.raises(ValueError, match="ids is sharded over devices.*all_reduce"):
+        jrm.exposure(cut, ITEMS)
+
+
+def test_large_exposure(rng):
+    """A million items in ten million lists, in float32 against float64."""
+    counts = np.minimum(rng.zipf(1.3, 10**6), 10**7).astype(np.int32)
+    k, lists = 100, 10**7
+    c, total = np.sort(counts).astype(np.float64), counts.sum(dtype=np.float64)
+    n = len(c)
+    gini = ((2 * np.arange(1, n + 1) - n - 1) * c).sum() / (n * total)
+    entropy = -(c / total * np.log(c / total)).sum()
+    personal = 1 - (c * (c - 1)).sum() / (k * lists * (lists - 1))
+    state = jrm.Exposure(k, jnp.asarray(counts), jnp.array([lists, 0], jnp.int32))
+    np.testing.assert_allclose(numbers(state), [1, gini, entropy, personal], rtol=3e-6)
+
+
+TRAINING = np.array([4, 0, 12, 1, 7, 0, 3, 90, 2, 1, 30, 8])
+KS = (1, 3, None)
+
+
+@jax.jit
+def of_lists(ids, counts, embeddings):
+    """What is read of each list alone."""
+    return {
+        "log": jrm.popularity(ids, counts, KS),
+        "plain": jrm.popularity(ids, counts, k=KS, log=False),
+        "novelty": jrm.novelty(ids, counts, KS),
+        "diversity": jrm.intra_list_diversity(ids, embeddings, k=(2, 3, None)),
+    }
+
+
+def lists_of_ids(rng):
+    """Gaps and repeats in lists, one of a single item and one without any."""
+    ids = rng.integers(-3, ITEMS + 2, (8, 6)).astype(np.int32)
+    ids[0], ids[1, 1:] = -1, 99
+    ids[1, 0] = 3
+    vectors = rng.normal(size=(ITEMS, 5)).astype(np.float32)
+    vectors[4], vectors[7] = 0, vectors[6] * 1e25
+    return ids, vectors
+
+
+def test_lists_are_those_of_loops(rng):
+    """From the definitions, pair by pair for diversity."""
+    ids, vectors = lists_of_ids(rng)
+    found = of_lists(ids, TRAINING, vectors)
+    seen, total = np.maximum(TRAINING, 1), TRAINING.sum()
+    wide = vectors.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
+    unit = wide / np.where(lengths > 0, lengths, 1)
+    for i, row in enumerate(ids):
+        kept = [int(j) for j in row if 0 <= j < ITEMS]
+        for name, lists in found.items():
+            some = len(kept) > (name == "diversity")
+            assert bool(lists.defined[i]) == some and lists.weights[i] == 1
+        for at, k in enumerate(KS):
+            top = kept[:k]
+            expected = {
+                "log": np.mean(np.log(seen[top])) if top else 0,
+                "plain": np.mean(TRAINING[top]) if top else 0,
+                "novelty": np.mean(-np.log2(seen[top] / total)) if top else 0,
+            }
+            for name, value in expected.items():
+                np.testing.assert_allclose(found[name].values[i, at], value, rtol=2e-6)
+            top = kept[: (2, 3, None)[at]]
+            pairs = [unit[a] @ unit[b] for a, b in itertools.combinations(top, 2)]
+            value = 1 - np.mean(pairs) if pairs else 0
+            np.testing.assert_allclose(
+                found["diversity"].values[i, at], value, atol=1e-6
+            )
+
+
+def test_eager_mapped_and_sharded_are_the_same(rng):
+    """And so are lists with axes before them, and rankings by their items."""
+    ids, vectors = lists_of_ids(rng)
+    found = of_lists(ids, TRAINING, vectors)
+    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
+    cut = jax.device_put(ids, NamedSharding(mesh, P("data")))
+    whole = [jax.device_put(x, NamedSharding(mesh, P())) for x in (TRAINING, vectors)]
+    mapped = jax.vmap(of_lists, (0, None, None))(ids, TRAINING, vectors)
+    for other in (mapped, jax.device_get(of_lists(cut, *whole))):
+        chex.assert_trees_all_close(other, found, atol=1e-5)
+    eager = jrm.novelty(ids, TRAINING, KS)
+    chex.assert_trees_all_close(eager, found["novelty"], atol=1e-6)
+    ranking = jrm.rank_ids(ids % ITEMS, ids[:, :1])
+    chex.assert_trees_all_equal(
+        jrm.novelty(ranking, TRAINING), jrm.novelty(ids % ITEMS, TRAINING)
+    )
+    chex.assert_trees_all_equal(
+        jrm.exposure(ranking, ITEMS), jrm.exposure(ids % ITEMS, ITEMS)
+    )
+
+
+def test_double_precision(rng):
+    """Values of float64 tables, and of what `Exposure` computes."""
+    ids, vectors = lists_of_ids(rng)
+    with jax.enable_x64(True):
+        lists = jrm.intra_list_diversity(
+            ids.astype(np.int64), vectors.astype(np.float64)
+        )
+        assert lists.values.dtype == jnp.float64
+        shown = recommended(rng).astype(np.int64)
+        state = jrm.exposure(shown + 2**33 * (shown == 0), ITEMS)
+        assert state.counts.dtype == jnp.int32 and state.counts[0] == 0
+        state = jrm.exposure(shown, ITEMS)
+        own = (state.coverage(), state.gini(), state.entropy(), state.personalization())
+        np.testing.assert_allclose(jnp.stack(own), by_loops(shown, ITEMS), rtol=1e-12)

@@ -1,0 +1,216 @@
+"""Two rankings: overlaps and correlations, against loops from their definitions."""
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+KS = (1, 3, None, 50)
+
+
+def every(first, second):
+    """All functions of two rankings."""
+    return {
+        "rbo": jrm.rank_biased_overlap(first, second),
+        "overlap": jrm.overlap(first, second, KS),
+        "jaccard": jrm.jaccard(first, second, k=KS),
+        "tau": jrm.kendall_tau(first, second),
+        "rho": jrm.spearman_rho(first, second),
+    }
+
+
+def few(first, second):
+    """One that sums over depth, and one that counts."""
+    rbo = jrm.rank_biased_overlap(first, second)
+    return {"rbo": rbo, "jaccard": jrm.jaccard(first, second, k=(2, None))}
+
+
+once, once_few = jax.jit(every), jax.jit(few)
+
+
+def extrapolated(a, b, p):
+    """Webber et al.'s equation 32, depth by depth."""
+    short, long = sorted((a, b), key=len)
+    s, n = len(short), len(long)
+    x = [len(set(short[:d]) & set(long[:d])) for d in range(n + 1)]
+    total = sum(x[d] / d * p**d for d in range(1, n + 1))
+    total += sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+    return (1 - p) / p * total + ((x[n] - x[s]) / n + x[s] / s) * p**n
+
+
+def by_loops(first, second):
+    """The value of each, None where it is undefined."""
+    a, b = (
+        list(dict.fromkeys(i for i in x.tolist() if i >= 0)) for x in (first, second)
+    )
+    found = dict.fromkeys(("rbo", "overlap", "jaccard", "tau", "rho"))
+    if a and b:
+        found["rbo"] = extrapolated(a, b, 0.9)
+        cut = [(set(a[:k]), set(b[:k])) for k in KS]
+        found["overlap"] = [len(x & y) / min(len(x), len(y)) for x, y in cut]
+    if a or b:
+        found["jaccard"] = [
+            len(x & y) / len(x | y) for x, y in ((set(a[:k]), set(b[:k])) for k in KS)
+        ]
+    there = [b.index(i) for i in a if i in b]
+    if (n := len(there)) > 1:
+        pairs = [np.sign(there[j] - there[i]) for j in range(n) for i in range(j)]
+        found["tau"] = np.mean(pairs)
+        ranks = np.argsort(np.argsort(there))
+        found["rho"] = np.corrcoef(ranks, np.arange(n))[0, 1]
+    return found
+
+
+def lists_of_ids(rng, lists=24, firsts=12, seconds=9):
+    """Lists with repeats, padding in between, ids from all over int32; some are empty."""
+    ids = np.r_[-(2**31), -5, 0, 2**31 - 1, 2**30 + 1, rng.integers(1, 10**6, 9)]
+    first = rng.choice(ids, (lists, firsts)).astype(np.int32)
+    second = rng.choice(ids, (lists, seconds)).astype(np.int32)
+    first[:2], second[1:3], second[3] = -1, -1, first[3, :seconds]
+    first[4, 1:] = -7
+    return first, second
+
+
+def test_values_are_those_of_loops(rng):
+    """In every list: padding, repeats, lists of any length, and none at all."""
+    first, second = lists_of_ids(rng)
+    found = once(first, second)
+    for i in range(len(first)):
+        for name, value in by_loops(first[i], second[i]).items():
+            lists = found[name][i]
+            assert bool(lists.defined) == (value is not None), (name, i)
+            value = 0.0 if value is None else np.asarray(value)
+            np.testing.assert_allclose(lists.values, value, atol=1e-6, err_msg=name)
+    for lists in found.values():
+        np.testing.assert_array_equal(lists.weights, np.ones(len(first)))
+        assert lists.values.dtype == jnp.float32
+    turned = once(second, first)
+    for name, lists in turned.items():
+        chex.assert_trees_all_close(lists, found[name], atol=1e-6)
+
+
+def test_values_of_another_library():
+    """As the package rbo 0.1.3 gives them, by `RankingSimilarity(a, b).rbo_ext(p)`."""
+    known = [
+        ([3, 1, 4, 15, 9, 2, 6], [9, 3, 1, 2, 4], 0.5, 0.29441964285714284),
+        ([3, 1, 4, 15, 9, 2, 6], [9, 3, 1, 2, 4], 0.9, 0.7460916428571429),
+        (range(20), [19, 0, 18, 1, 17, 2, 40, 41], 0.9, 0.38912510974610576),
+        (range(20), [19, 0, 18, 1, 17, 2, 40, 41], 0.98, 0.47960922130885103),
+    ]
+    for first, second, p, value in known:
+        found = jrm.rank_biased_overlap(np.array(first), np.array(second), p)
+        np.testing.assert_allclose(found.values, value, rtol=1e-6)
+
+
+def test_eager_and_mapped_are_the_same(rng):
+    """As in one jitted call; and so are lists with axes before them."""
+    first, second = lists_of_ids(rng)
+    found = once_few(first, second)
+    chex.assert_trees_all_close(few(first, second), found, atol=1e-6)
+    chex.assert_trees_all_close(jax.vmap(few)(first, second), found, atol=1e-6)
+    deep = once_few(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
+    deep = jax.tree.map(lambda x: x.reshape(24, *x.shape[2:]), deep)
+    chex.assert_trees_all_close(deep, found, atol=1e-6)
+
+
+def test_sharded_lists(rng):
+    """Inside shard_map, and by the plain call where the types of arrays are sharded."""
+    first, second = lists_of_ids(rng)
+    found = once_few(first, second)
+    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
+    data = P("data")
+    cut = jax.device_put((first, second), NamedSharding(mesh, data))
+    inside = jax.shard_map(few, mesh=mesh, in_specs=(data, data), out_specs=data)
+    for lists in (jax.jit(inside)(*cut), once_few(cut[0], second)):
+        chex.assert_trees_all_close(jax.device_get(lists), found, atol=1e-6)
+        assert "data" in lists["rbo"].values.sharding.spec
+    over_ranks = jax.device_put(
+        np.zeros((2, 8), np.int32), NamedSharding(mesh, P(None, "data"))
+    )
+    with pytest.raises(ValueError, match="first has ranks that lie on several devices"):
+        jrm.overlap(over_ranks, over_ranks)
+
+
+def test_rankings(rng):
+    """Two systems that rank the same items are compared by `ranking.items`."""
+    scores = rng.random((2, 5, 30)).astype(np.float32)
+    labels = np.ones((5, 30), np.float32)
+    mask = np.arange(30) < np.array([[30], [30], [9], [1], [0]])
+    one, two = (jrm.rank(labels, x, mask, k=10) for x in scores)
+    found = jrm.overlap(one, two, k=(5, 10))
+    expected = jrm.overlap(one.items, np.asarray(two.items), k=(5, 10))
+    chex.assert_trees_all_equal(found, expected)
+    assert found.defined.tolist() == [True] * 4 + [False]
+    order = np.argsort(-scores, axis=-1)
+    for i in range(2):
+        alike = len(set(order[0, i, :5]) & set(order[1, i, :5])) / 5
+        np.testing.assert_allclose(found.values[i, 0], alike, rtol=1e-6)
+    whole = [jrm.rank(labels, x, mask) for x in scores]
+    rho = jrm.spearman_rho(*whole)
+    ranks = np.argsort(order[:, 0], axis=-1)
+    np.testing.assert_allclose(rho.values[0], np.corrcoef(*ranks)[0, 1], atol=1e-6)
+    assert rho.defined.tolist() == [True, True, True, False, False]
+    assert jrm.jaccard(one, two.items, k=10).values.shape == (5,)
+
+
+def test_long_lists(rng):
+    """100,000 ranks: within 1e-5 of sums in float64, in memory of a few lists."""
+    size = 100_000
+    first = rng.permutation(10 * size)[:size].astype(np.int32)
+    second = first[np.argsort(np.arange(size) + 0.1 * size * rng.random(size))]
+    second = np.where(rng.random(size) < 0.1, -1 - second, second)
+    second = np.r_[second[second >= 0], 20 * size + np.arange(50)].astype(np.int32)
+    place = np.full(21 * size, -1)
+    place[second] = np.arange(len(second))
+    common = place[first] >= 0
+    ranks = np.stack([np.arange(size)[common], place[first][common]])
+    depth = np.arange(1, size + 1)
+    shared = np.cumsum(np.bincount(ranks.max(0), minlength=size))
+    p, s = 0.9999, len(second)
+    beyond = np.where(depth > s, shared[s - 1] * (depth - s) / (s * depth), 0)
+    expected = (1 - p) / p * ((shared / depth + beyond) * p**depth).sum()
+    expected += ((shared[-1] - shared[s - 1]) / size + shared[s - 1] / s) * p**size
+    found = jrm.rank_biased_overlap(first, second, p).values
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    dense = np.argsort(np.argsort(ranks[1]))
+    found = jrm.spearman_rho(first, second).values
+    expected = np.corrcoef(np.arange(len(dense)), dense)[0, 1]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    stats = pytest.importorskip("scipy.stats")
+    found = jrm.kendall_tau(first, second).values
+    expected = stats.kendalltau(np.arange(len(dense)), dense).statistic
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    for fn in (jrm.rank_biased_overlap, jrm.kendall_tau):
+        program = jax.jit(fn).lower(first, second).compile()
+        memory = program.memory_analysis()
+        assert memory is None or memory.temp_size_in_bytes < 100 * first.nbytes
+
+
+def test_double_precision(rng):
+    """Ids beyond int32, and values in float64 where the labels of a ranking are."""
+    first, second = lists_of_ids(rng, lists=6)
+    expected = jrm.overlap(first, second, KS)
+    with jax.enable_x64(True):
+        first, second = first.astype(np.int64), second.astype(np.int64)
+        beyond = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
+        found = jrm.overlap(*beyond, KS)
+        chex.assert_trees_all_close(found, expected, atol=1e-6)
+        assert not jrm.overlap(beyond[0], second.astype(np.int32)).values.any()
+        ranked = [jrm.rank_retrieved(np.ones((2, 5))) for _ in range(2)]
+        tau = jrm.kendall_tau(*ranked)
+        assert tau.values.dtype == jnp.float64
+        np.testing.assert_allclose(tau.values, 1, rtol=1e-15)
+
+
+def test_no_ranks():
+    """Lists without any place hold no id."""
+    none, some = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
+    for name, lists in few(none, some).items():
+        assert lists.defined.tolist() == [name == "jaccard"] * 2
+        assert not lists.values.any()
+    assert not jrm.overlap(none, none).defined.any()
