@@ -177,7 +177,7 @@ def test_distributions_of_little():
 
 
 @both
-@shapes
+@pytest.mark.parametrize("k", [pytest.param("one", marks=pytest.mark.long), "cutoffs"])
 def test_merge_laws(rng, kind, k):
     """Commutative bit for bit, empty its identity, whatever the cut and the order."""
     make, empty = KINDS[kind]
@@ -217,7 +217,9 @@ def test_zeros_of_either_sign_merge_alike(kind):
 
 
 @both
-@pytest.mark.parametrize("weights", ["varying", "constant"])
+@pytest.mark.parametrize(
+    "weights", ["varying", pytest.param("constant", marks=pytest.mark.long)]
+)
 def test_over_devices(rng, kind, weights):
     """all_reduce gives the whole on every device bit for bit, and types it so."""
     make, _ = KINDS[kind]
@@ -256,6 +258,7 @@ def test_of_sharded_values(rng, kind, axes):
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
 @both
+@pytest.mark.long
 def test_states_outlive_double_precision(rng, kind):
     """Made with x64 on, they are read, merged and reduced with it off."""
     make, empty = KINDS[kind]

@@ -71,6 +71,7 @@ def test_replicates_by_hand(rng):
     )
 
 
+@pytest.mark.long
 def test_blocks_of_lists(rng):
     """More lists and more resamples than are there at once, the last of them padding."""
     samples, values = module.RESAMPLES + 9, rng.random(1500)
@@ -92,7 +93,9 @@ def test_undefined_lists():
         np.testing.assert_array_equal(state.counts, plain.counts)
 
 
-@pytest.mark.parametrize("kind", ["threefry2x32", "rbg"])
+@pytest.mark.parametrize(
+    "kind", ["threefry2x32", pytest.param("rbg", marks=pytest.mark.long)]
+)
 def test_any_cut_and_any_order(rng, kind):
     """Batches of lists, in another order, are the lists at once; with any kind of key."""
     key = jax.random.key(1, impl=kind)
@@ -107,6 +110,7 @@ def test_any_cut_and_any_order(rng, kind):
         chex.assert_trees_all_equal(one.merge(two), two.merge(one))
 
 
+@pytest.mark.long
 def test_metrics_share_draws(rng):
     """Those of one call, of several calls, and of ids of any integer dtype."""
     a, b = lists_of(rng.random(LISTS)), lists_of(rng.random((LISTS, 2)))

@@ -18,8 +18,9 @@ S = np.array([0.1, 0.2, 0.3], np.float32)
 
 @pytest.mark.parametrize(
     "dtype, number",
-    [("int8", 128), pytest.param("uint8", 300, marks=pytest.mark.long)],
+    [("int8", 128), ("uint8", 300)],
 )
+@pytest.mark.long
 def test_narrow_segment_ids(dtype, number):
     """The number of lists need not fit the dtype of the ids."""
     ids = np.array([0, 0, 100], dtype)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, CORE, FEW, WHOLE, metrics
+from cases import CASES, CORE, FEW, MORE, WHOLE, metrics
 
 import jax_rank_metrics as jrm
 
@@ -30,7 +30,7 @@ ALWAYS = pytest.param(KS, None, True, id="top-k")
 UNCUT = pytest.param((None,), None, True, id="uncut")
 # The same with weights per list; with ties broken by a key; sorted, and broken by labels
 # and weights.
-MORE = LIST_WEIGHTS, RANDOM, WORST = [
+OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
     pytest.param(*case, id=name, marks=pytest.mark.long)
     for name, case in {
         "list-weights": (KS, None, False),
@@ -76,7 +76,7 @@ def table(ks, ties):
     """All metrics that the cut can serve, or a few of them."""
     if ks == (None,):
         return metrics(ks, ties, WHOLE)
-    cases = CORE if (ks, ties) == (KS, None) else FEW
+    cases = CORE | MORE if (ks, ties) == (KS, None) else FEW
     return metrics(ks, ties, {n: c for n, c in cases.items() if None in ks or c.has_k})
 
 
@@ -134,7 +134,7 @@ def test_vmap_equals_batch(ks, ties, data):
         same(found, lists_of(ks, ties, data))
 
 
-@law(UNCUT, *MORE)
+@law(UNCUT, *OTHERS)
 def test_padding_is_never_read(ks, ties, data):
     """NaN, inf and extreme values under the mask change nothing."""
     labels, scores, mask, weights = data
@@ -159,7 +159,7 @@ def test_more_padding_is_no_matter(ks, ties, data):
     same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
 
 
-@law(UNCUT, *MORE)
+@law(UNCUT, *OTHERS)
 def test_masks_are_one(ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
     labels, scores, mask, weights = data
@@ -270,7 +270,7 @@ def test_policies_bound_each_other(rng):
             assert best.max() <= 1 + 1e-6 and worst.min() >= 0
 
 
-@law(UNCUT, *MORE)
+@law(UNCUT, *OTHERS)
 def test_lists_that_do_not_count(ks, ties, data):
     """No weight, no items: weight 0 and value 0. Nothing relevant: undefined."""
     labels, scores, mask, weights = data
@@ -292,7 +292,7 @@ def test_lists_that_do_not_count(ks, ties, data):
         assert (values[~defined] == 0).all()
 
 
-@law(UNCUT, *MORE)
+@law(UNCUT, *OTHERS)
 def test_list_weights(ks, ties, data):
     """They replace the weight of the list and touch no value."""
     labels, _, mask, weights = data

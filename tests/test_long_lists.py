@@ -54,6 +54,7 @@ def test_padding_of_long_lists_changes_nothing(rng):
         np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
 
 
+@pytest.mark.long
 def test_blocks_rank_as_a_sort_does(rng, lowering):
     """The top of long lists, with ties inside blocks, across them and across the cut."""
     items, key = 5003, jax.random.key(3)

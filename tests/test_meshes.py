@@ -5,7 +5,7 @@ import re
 import jax
 import numpy as np
 import pytest
-from cases import metrics
+from cases import FEW, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -67,7 +67,7 @@ def check_equal(found, expected):
     for name, state in expected.items():
         np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
         np.testing.assert_allclose(
-            found[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-9
+            found[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-7
         )
         assert found[name].lists == state.lists
         assert found[name].undefined == state.undefined
@@ -81,10 +81,10 @@ KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=
     [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
     ids=str,
 )
-def test_every_metric_of_global_arrays(kind, data):
+def test_means_of_global_arrays(kind, data):
     """The plain call on sharded arrays gives what one device gives."""
     sharded = put(make_mesh(kind), P("data", None), data)
-    table = metrics((1, 10, None))
+    table = metrics((1, 10, None), cases=FEW)
     check_equal(jrm.evaluate(table, *sharded), jrm.evaluate(table, *data))
 
 
@@ -136,9 +136,9 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
     "call, ties",
     [
         ("explicit", None),
-        ("explicit", "random"),
+        pytest.param("explicit", "random", marks=pytest.mark.long),
         ("shard_map", None),
-        ("shard_map", "random"),
+        pytest.param("shard_map", "random", marks=pytest.mark.long),
         pytest.param("auto", None, marks=pytest.mark.long),
     ],
 )

@@ -198,6 +198,7 @@ SUMS = {
 }
 
 
+@pytest.mark.long
 def test_a_low_temperature_is_no_relaxation(rng):
     """Without ties the values near the exact ones, with weights of items and cutoffs."""
     shape = (5, 12)
@@ -289,7 +290,9 @@ def test_under_vmap_and_without_lists_or_items(rng):
         assert not np.asarray(per_list(empty, empty)).any()
 
 
-@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
+@pytest.mark.parametrize(
+    "kind", [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)]
+)
 def test_lists_over_devices(rng, kind):
     """Sharded lists have the gradients they have on one device; sharded items raise."""
     labels = rng.choice(np.float32([0, 1, 2]), (16, 8))

@@ -89,6 +89,7 @@ def test_one_mean_is_a_float():
     assert STACKED._repr_html_() is None
 
 
+@pytest.mark.long
 def test_indices_are_of_lists():
     wide = jax.tree.map(lambda x: jnp.stack([x, x]), CUTS)
     some = jnp.array([1, 0, 1]), jnp.array([True, False])

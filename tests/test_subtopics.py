@@ -213,6 +213,7 @@ def test_under_jit_and_vmap(rng):
     check_same(found, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tied", [True, False])
 def test_intent_aware_metrics_are_means_over_topics(tied, rng):
     """Of long lists whole, cut inside a tie, and packed, by groups of any size and by pairs."""
@@ -322,6 +323,7 @@ def test_ids_of_relevant_items(rng):
         jrm.alpha_ndcg.of(few)
 
 
+@pytest.mark.long
 def test_item_weights_weigh_lists_alone(rng):
     """By what is relevant, as in metrics of labels."""
     labels, scores, mask, subtopics = draw(rng)

@@ -107,6 +107,7 @@ def test_values_of_another_library():
         np.testing.assert_allclose(found.values, value, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_eager_and_mapped_are_the_same(rng):
     """As in one jitted call; and so are lists with axes before them."""
     first, second = lists_of_ids(rng)
@@ -158,6 +159,7 @@ def test_rankings(rng):
     assert jrm.jaccard(one, two.items, k=10).values.shape == (5,)
 
 
+@pytest.mark.long
 def test_long_lists(rng):
     """100,000 ranks: within 1e-5 of sums in float64, in memory of a few lists."""
     size = 100_000
@@ -191,6 +193,7 @@ def test_long_lists(rng):
         assert memory is None or memory.temp_size_in_bytes < 100 * first.nbytes
 
 
+@pytest.mark.long
 def test_double_precision(rng):
     """Ids beyond int32, and values in float64 where the labels of a ranking are."""
     first, second = lists_of_ids(rng, lists=6)

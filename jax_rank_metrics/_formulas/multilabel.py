@@ -1,6 +1,7 @@
 """The measures of multi-label ranking, which say themselves what ties mean."""
 
 import jax
+import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
@@ -105,7 +106,7 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
 
     def last(place: Place, k: Cut) -> jax.Array:
         del k
-        return place.above + place.tied
+        return jnp.add(place.above, place.tied)
 
     values = ranking.expected_max(relevant(relevance_threshold), last, (None,))
     return binary(ranking, values, relevance_threshold, None)
