@@ -12,6 +12,7 @@ from cases import CORE, FEW, metrics
 from jax import export
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.metric import NAMES
 
 SHAPE = (16, 200)
 
@@ -61,6 +62,16 @@ def test_one_ranking_and_one_ideal_for_all():
     }
     found = sorts(lambda *x: jrm.evaluate(own, *x), *inputs())
     assert len(found) == 3, found  # not of any gain there is
+
+
+@pytest.mark.long
+def test_every_metric_in_three_sorts():
+    """By scores, by labels, and the best order of labels."""
+    every = {metric.__name__: metric for metric in NAMES.values()}
+    table = {name: metric for name, metric in every.items() if not metric.spec.columns}
+    x = jax.ShapeDtypeStruct((1024, 200), jnp.float32)
+    found = sorts(lambda *x: jrm.evaluate(table, *x), x, x)
+    assert len(found) <= 3, found
 
 
 @pytest.mark.parametrize("ties", [None, "stable"])

@@ -68,7 +68,9 @@ def best(
     every = given.read()
     items = every.items
     payload = [x for x in (_marked(items), items.weights) if x is not None]
-    keys, places, labels, *weights = sort_by(every.levels(policy), payload)
+    keys, places, labels, *weights = sort_by(
+        every.levels(policy), payload, policy.hashes
+    )
     some, straddles = slice(None, depth), None
     if depth is not None and cut:
         straddles = (labels[..., depth - 1] >= 0) & (

@@ -10,13 +10,16 @@ from jax_rank_metrics._ordering import sort_cpu
 
 
 def sort_by(
-    levels: Sequence[jax.Array], payload: Sequence[jax.Array] = ()
+    levels: Sequence[jax.Array],
+    payload: Sequence[jax.Array] = (),
+    hashed: bool = False,
 ) -> tuple[jax.Array, ...]:
     """Sorts lists by falling keys, stable.
 
     Args:
         levels: Integers `[*lists, items]`, the first key first.
         payload: Arrays of the same shape.
+        hashed: Whether the last key is a hash that breaks ties.
 
     Returns:
         The first key in order, the place that every item came from, and the payload.
@@ -26,7 +29,7 @@ def sort_by(
 
     def by_each(*operands: jax.Array) -> tuple[jax.Array, ...]:
         keys, payload = operands[: len(levels)], operands[len(levels) :]
-        first, places = sort_cpu.order(keys)
+        first, places = sort_cpu.order(keys, hashed)
         return (first, places, *(_arithmetic.take(x, places) for x in payload))
 
     def together(*operands: jax.Array) -> tuple[jax.Array, ...]:

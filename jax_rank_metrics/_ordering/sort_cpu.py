@@ -8,20 +8,36 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._ordering.keys import BREAK_BITS
 
 # From this many items on, a sort is worth sharing between cores. It is cut into more
 # parts than there are cores, since XLA does not share them out evenly.
 MANY = 2**18
 _PARTS = 16
 
+# What 64 bits leave for a place beside a key and a hash.
+_PLACE_BITS = 32 - BREAK_BITS
 
-def order(keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+
+def order(
+    keys: Sequence[jax.Array], hashed: bool = False
+) -> tuple[jax.Array, jax.Array]:
     """The order of int32 keys, rising, stable: the first key in it, and places.
 
-    By one key after the other, the last first: a key and a place are one integer.
+    By one key after the other, the last first: a key and a place are one integer. A key,
+    a hash and a place of a short list are one too.
     """
     places = along = lax.broadcasted_iota(jnp.int32, keys[0].shape, keys[0].ndim - 1)
-    first = keys[0]
+    first, size = keys[0], keys[0].shape[-1]
+    short = isinstance(size, int) and 0 < size <= 2**_PLACE_BITS
+    if hashed and len(keys) == 2 and short:
+        with jax.enable_x64(True):
+            key, broken = (x.astype(jnp.int64) for x in keys)
+            broken = broken & (2**BREAK_BITS - 1)
+            low = (broken << _PLACE_BITS) | along.astype(jnp.int64)
+            wide = in_parts((key << 32) | low, keys)
+            places = (wide & (2**_PLACE_BITS - 1)).astype(jnp.int32)
+            return (wide >> 32).astype(jnp.int32), places
     for key in reversed(keys):
         key = key if places is along else _arithmetic.take(key, places)
         with jax.enable_x64(True):

@@ -54,7 +54,7 @@ def top(given: Given | Candidates, policy: Policy, depth: int) -> Top:
         every = given.read()
         if policy.by_index or policy.hashes:
             return _settled(every, policy, values, places)
-        return sort_by(every.levels(policy))[1][..., :depth]
+        return sort_by(every.levels(policy), hashed=policy.hashes)[1][..., :depth]
 
     settled = lax.cond(_mesh.unvmap_any(unsettled), settle, lambda: places)
     return Top(settled, straddles)
