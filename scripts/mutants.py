@@ -121,6 +121,41 @@ MUTANTS = [
         "sure",
         "jax_rank_metrics/_places/soft.py",
     ),
+    Mutant(
+        "a subtopic's first item is its second",
+        "_formulas/subtopics.py",
+        "** before",
+        "** (before + 1)",
+        "jax_rank_metrics/_formulas/subtopics.py",
+    ),
+    Mutant(
+        "the most that intents can give begins at the second rank",
+        "_formulas/intents.py",
+        "** (ranks - 1) / ranks",
+        "** ranks / ranks",
+        "jax_rank_metrics/_formulas/intents.py",
+    ),
+    Mutant(
+        "two rankings overlap without weights",
+        "_formulas/two_rankings.py",
+        "value = stops * ",
+        "value = ",
+        "jax_rank_metrics/_formulas/two_rankings.py",
+    ),
+    Mutant(
+        "exposure weighed off the middle",
+        "_states/exposure.py",
+        "(size - 1 - 2 * ",
+        "(size - 2 * ",
+        "jax_rank_metrics/_states/exposure.py",
+    ),
+    Mutant(
+        "the floor of a geometric mean is added",
+        "_states/geometric.py",
+        "jnp.log(jnp.maximum(values, floor))",
+        "jnp.log(values + floor)",
+        "tests/test_aggregates.py::test_geometric_means_of_little",
+    ),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Self, cast
+from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.pairs import Pair, canonical
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import IntervalMethod, Number, pytree
+
+M = TypeVar("M", bound="Mean")
 
 
 @pytree()
@@ -98,12 +100,12 @@ class Mean(State):
 
     @classmethod
     def of(
-        cls,
+        cls: type[M],
         values: jax.Array,
         weights: jax.Array,
         defined: jax.Array,
         counts: jax.Array | None = None,
-    ) -> Self:
+    ) -> M:
         """The mean of per-list values.
 
         Args:
@@ -113,7 +115,7 @@ class Mean(State):
             counts: `[*lists]` bool, lists to let in; None is all.
         """
         lists = ValuesOfLists(values, weights, defined, counts)
-        return cast(Self, _mean_of(canonical(lists), cls))
+        return cast(M, _mean_of(canonical(lists), cls))
 
     @staticmethod
     def _summed(values: jax.Array) -> jax.Array:
@@ -121,7 +123,7 @@ class Mean(State):
         return values
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...] = ()) -> Self:
+    def empty(cls: type[M], shape: tuple[int, ...] = ()) -> M:
         """The state of no lists, the identity of merge; `shape` is that of `compute`."""
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
