@@ -348,6 +348,7 @@ def test_what_is_no_quantile():
             lists_of([0.5]).quantiles(bins=bins)
 
 
+@pytest.mark.long
 def test_how_they_are_shown():
     """As a mean is: numbers, how many lists, and one of them as a float."""
     lists = lists_of([0.25, 1.0, 0.0], defined=[True, True, False])

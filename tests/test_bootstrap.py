@@ -128,6 +128,7 @@ def test_metrics_share_draws(rng):
     assert not np.isclose(other.replicates(), both["a"].replicates()).any()
 
 
+@pytest.mark.long
 def test_stacked_states_reduce(rng):
     """What vmap stacks reduces, and its numbers are those of each."""
     lists, ids = lists_of(rng.random((LISTS, 2))), jnp.arange(LISTS)
@@ -165,6 +166,7 @@ def test_over_devices(rng):
         np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
 
 
+@pytest.mark.long
 def test_errors_are_those_of_the_mean(rng):
     """Of many lists, with weights; and of a difference, from either road to it."""
     a, b = rng.random(400), rng.random(400)

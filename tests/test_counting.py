@@ -178,6 +178,7 @@ def test_counted_over_devices(rng):
     )
 
 
+@pytest.mark.long
 def test_counted_in_packed_lists(rng):
     """Shuffled, with items of no list; the order of `items` says the same."""
     labels, scores, mask = draw(rng)

@@ -216,6 +216,7 @@ def test_cutoffs_at_once_equal_one_at_a_time(data):
                 np.testing.assert_allclose(values, alone, 1e-6, 1e-6, err_msg=name)
 
 
+@pytest.mark.long
 def test_measure_equals_own_call(data):
     """Each metric's own call gives what it has beside all the others."""
     together = lists_of(KS, None, data)

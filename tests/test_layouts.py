@@ -282,7 +282,7 @@ def test_items_that_the_compiler_divides(problem):
     "source, ties",
     [
         ("packed", None),
-        ("catalog", None),
+        pytest.param("catalog", None, marks=pytest.mark.long),
         pytest.param("catalog-sharded", None, marks=pytest.mark.long),
         *(pytest.param("packed", t, marks=pytest.mark.long) for t in POLICIES[1:]),
     ],
@@ -300,6 +300,7 @@ def test_whole_lists_on_every_source(source, ties, problem):
     check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
 
 
+@pytest.mark.long
 def test_a_cut_beyond_the_catalogue(problem):
     """Ranks every item, also for gains of the label 0."""
     ks = (*KS, None)
@@ -376,6 +377,7 @@ def test_what_was_retrieved(rng):
 # Packed lists
 
 
+@pytest.mark.long
 def test_packed_ids(problem):
     """Any order and integer type of ids; what is of no list is padding."""
     then = functools.partial(jrm.measure, metrics(KS, None, FEW))
@@ -483,6 +485,7 @@ def test_embeddings(kind, ties, rng):
 
 
 @pytest.mark.parametrize("dtype", [jnp.int32, jnp.int8, jnp.bfloat16, jnp.float16])
+@pytest.mark.long
 def test_embeddings_of_every_type(dtype, rng):
     """Products are exact where their sums fit the wider type."""
     queries = rng.integers(-3, 4, (4, 8)).astype(np.float32)

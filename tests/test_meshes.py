@@ -81,6 +81,7 @@ KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=
     [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
     ids=str,
 )
+@pytest.mark.long
 def test_means_of_global_arrays(kind, data):
     """The plain call on sharded arrays gives what one device gives."""
     sharded = put(make_mesh(kind), P("data", None), data)
@@ -253,6 +254,7 @@ def test_rank_and_measure_under_a_mesh(data):
     assert not lists["ndcg@10"].values.sharding.is_fully_replicated
 
 
+@pytest.mark.long
 def test_retrieved_lists_under_a_mesh(data):
     """The second source needs no sort, sharded or not."""
     labels, _, mask, _ = data

@@ -228,6 +228,7 @@ def test_places_across_a_cut(rng, cut):
     check(found, loops(labels, scores, mask & retrieved, (1, 10), cut=cut))
 
 
+@pytest.mark.long
 def test_places_of_items_over_devices(rng):
     """A tie group across the cut lies on several devices."""
     labels, scores, mask = draw(rng, tied=True)

@@ -24,7 +24,7 @@ def elsewhere(compiled_with):
 @pytest.mark.parametrize(
     "items, cut, ties",
     [
-        (700, None, None),
+        pytest.param(700, None, None, marks=pytest.mark.long),
         pytest.param(60, 7, "random", marks=pytest.mark.long),
         pytest.param(700, 7, "best", marks=pytest.mark.long),
     ],

@@ -121,6 +121,7 @@ def test_every_metric_over_all_orders(problem, rng):
     compare(found, closed, data, "expected", (1, 5, None))
 
 
+@pytest.mark.long
 def test_every_metric_of_one_order(problem):
     """Counted, under every policy of one order."""
     cases = {name: case for name, case in GIVEN.items() if name in ("cg", *CORE)}
@@ -189,6 +190,7 @@ def test_a_mask_for_every_list(problem):
     np.testing.assert_array_equal(every.held.group, of_items.held.group)
 
 
+@pytest.mark.long
 def test_scores_over_devices(problem):
     """Each device counts its own items; those that are relevant lie anywhere."""
     mesh = jax.make_mesh(

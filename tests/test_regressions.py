@@ -47,6 +47,7 @@ def test_c2_nan_in_padding_while_debugging():
         jrm.rank(cases[0][0], cases[1][1], masked, columns=columns, k=1)
 
 
+@pytest.mark.long
 def test_c3_packed_rankings_go_through_vmap():
     """As those of rows do: made under vmap, and read after it."""
     rng = np.random.default_rng(5)

@@ -128,6 +128,7 @@ def test_gradients(lists):
     assert (own[[0, 3, 5]] != 0).sum() > 250
 
 
+@pytest.mark.long
 def test_gradients_are_slopes(lists, rng):
     """Of every smooth metric, beside finite differences of the oracle."""
     smooth = [NAMES.index(name) for name in ("ndcg", "map", "mrr")]

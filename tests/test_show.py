@@ -141,6 +141,7 @@ def test_groups_are_means_of_their_lists(rng, undefined):
     np.testing.assert_allclose(states.reduce().compute(), whole.compute(), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_groups_merge_over_batches_and_devices():
     groups = jnp.array([1, 0, 1])
     batches = [one.by(group, 2) for one, group in zip(CUTS, groups, strict=True)]

@@ -170,6 +170,7 @@ def test_what_is_masked_is_not_read(rng):
     check_same(found, expected)
 
 
+@pytest.mark.long
 def test_packed_lists(rng):
     """In any order of the items, since ties of the greedy order go by index in a list."""
     labels, scores, mask, subtopics = draw(rng)
@@ -309,6 +310,7 @@ def over_devices(run, in_specs, out_specs):
     )
 
 
+@pytest.mark.long
 def test_ids_of_relevant_items(rng):
     """Which are those that have topics; the others rank too."""
     _, scores, _, subtopics = draw(rng)

@@ -137,6 +137,7 @@ def test_sharded_lists(rng):
         jrm.overlap(over_ranks, over_ranks)
 
 
+@pytest.mark.long
 def test_rankings(rng):
     """Two systems that rank the same items are compared by `ranking.items`."""
     scores = rng.random((2, 5, 30)).astype(np.float32)

@@ -121,6 +121,7 @@ def test_retrieved_padding_moves_up():
     close(found, [(1 / log2(3)) / (1 + 1 / log2(3)), 1 / (1 + 1 / log2(3))])
 
 
+@pytest.mark.long
 def test_retrieved_equals_ranked(rng):
     """A list given in its own order is the list ranked."""
     labels = rng.choice([-1, 0, 1, 2, 0.5], (7, 12)).astype(np.float32)
