@@ -131,8 +131,8 @@ MUTANTS = [
     Mutant(
         "the most that intents can give begins at the second rank",
         "_formulas/intents.py",
-        "** (ranks - 1) / ranks",
-        "** ranks / ranks",
+        "persistence(1 - alpha)(ranks) / ranks",
+        "persistence(1 - alpha)(ranks + 1) / ranks",
         "jax_rank_metrics/_formulas/intents.py",
     ),
     Mutant(

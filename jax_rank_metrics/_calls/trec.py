@@ -14,6 +14,7 @@ _AT_RANKS: dict[str, tuple[str, dict[str, Any]]] = {
     "success": ("hit_rate", {}),
 }
 _WHOLE = {
+    "iprec_at_recall": "interpolated_precision",
     "recip_rank": "reciprocal_rank",
     "set_p": "precision",
     "set_recall": "recall",
@@ -21,7 +22,7 @@ _WHOLE = {
 }
 
 _CUT = re.compile(rf"({'|'.join(_AT_RANKS)})_(\d+)")
-_LEVEL = re.compile(r"iprec_at_recall(?:_(\d\.\d+))?")
+_LEVEL = re.compile(r"(iprec_at_recall)_(\d\.\d+)")
 
 
 def meaning(name: str) -> tuple[str, list[tuple[str, Any]]]:
@@ -37,7 +38,5 @@ def meaning(name: str) -> tuple[str, list[tuple[str, Any]]]:
         metric, options = _AT_RANKS[cut[1]]
         return metric, [*options.items(), ("k", int(cut[2]))]
     if level:
-        return "interpolated_precision", (
-            [("recall_levels", float(level[1]))] if level[1] else []
-        )
+        return _WHOLE[level[1]], [("recall_levels", float(level[2]))]
     return _WHOLE.get(name, name), []

@@ -10,6 +10,7 @@ from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.positions import precision_at
 from jax_rank_metrics._formulas.shared import plain
 from jax_rank_metrics._formulas.subtopics import novelty, number_of_topics, topics
+from jax_rank_metrics._formulas.users import persistence
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking
@@ -133,4 +134,4 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 @functools.lru_cache(maxsize=256)
 def _always(alpha: float) -> PositionFn:
     """What an item with a subtopic is worth that all before it have too."""
-    return lambda ranks: jnp.asarray(1 - alpha, ranks.dtype) ** (ranks - 1) / ranks
+    return lambda ranks: persistence(1 - alpha)(ranks) / ranks

@@ -18,6 +18,10 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def _is_number(value: Any) -> bool:
+    return is_integer(value) or isinstance(value, (float, np.floating))
+
+
 def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
     """Every cutoff of `k`, in the order given; none is more than int32 holds.
 
@@ -73,7 +77,7 @@ def option(name: str, value: Any, kind: Any, also: str = "") -> None:
 
 def positive(name: str, value: Any) -> float:
     """A static positive number."""
-    if not is_integer(value) and not isinstance(value, (float, np.floating)):
+    if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass a positive Python number")
     if not 0 < value < float("inf"):
         raise ValueError(f"{name} is {value!r}; pass a positive number")
@@ -89,7 +93,7 @@ def share(name: str, value: Any) -> float:
 
 def fraction(name: str, value: Any) -> float:
     """A static number from 0 to 1."""
-    if not is_integer(value) and not isinstance(value, (float, np.floating)):
+    if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass a Python number from 0 to 1")
     if not 0 <= value <= 1:
         raise ValueError(f"{name} is {value!r}; pass a number from 0 to 1")

@@ -119,11 +119,10 @@ def of_runs(line: Line, runs: Runs, ranks: int, then: Callable[[Place], T]) -> T
         ranks: How many ranks there are at most, static.
         then: Gives what is small; it is compiled twice.
     """
-    counts = line.running
     return lax.cond(
         runs.some_long,
-        lambda: then(_long_runs(line, runs, counts).place_of_many(line.dtype, ranks)),
-        lambda: then(_short_runs(line, runs, counts)),
+        lambda: then(of_many(line, runs).place_of_many(line.dtype, ranks)),
+        lambda: then(_short_runs(line, runs)),
     )
 
 
@@ -151,8 +150,15 @@ def of_few(line: Line, keys: jax.Array) -> Group:
 
 
 def of_many(line: Line, runs: Runs) -> Group:
-    """The groups of many items in order, by one way for all."""
-    return _long_runs(line, runs, line.running)
+    """The groups of many items in order, whatever their size."""
+    start, end = runs.start, runs.end
+    above = line.layout.above(line.exists) - (_arithmetic.iota(start) - start)
+    counted_above = [_arithmetic.take(before, start) for before, _ in line.running]
+    counted_tied = [
+        _arithmetic.take(until, end) - above
+        for (_, until), above in zip(line.running, counted_above, strict=True)
+    ]
+    return Group(above, end - start + 1, tuple(counted_above), tuple(counted_tied))
 
 
 def of_counted(line: Line, above: jax.Array, tied: jax.Array) -> Group:
@@ -165,12 +171,12 @@ def is_few(items: int) -> bool:
     return items <= _PAIRS
 
 
-def _short_runs(line: Line, runs: Runs, counts: Sequence[Counted]) -> Place:
+def _short_runs(line: Line, runs: Runs) -> Place:
     """Places where no group is larger than two."""
     second, first = runs.same.astype(jnp.int32), runs.after.astype(jnp.int32)
     here = line.layout.above(line.exists)
     counted_above, counted_tied = [], []
-    for holds, (before, _) in zip(line.counting, counts, strict=True):
+    for holds, (before, _) in zip(line.counting, line.running, strict=True):
         holds = holds.astype(jnp.int32)
         left, right = _arithmetic.shifted(holds, 1), _arithmetic.shifted(holds, -1)
         counted_above.append(before - second * left)
@@ -180,18 +186,6 @@ def _short_runs(line: Line, runs: Runs, counts: Sequence[Counted]) -> Place:
     )
     add = sum_of_two(here.astype(line.dtype) + 1, runs.same, runs.same | runs.after)
     return group.place(line.dtype, add)
-
-
-def _long_runs(line: Line, runs: Runs, counts: Sequence[Counted]) -> Group:
-    """Groups of any size."""
-    start, end = runs.start, runs.end
-    above = line.layout.above(line.exists) - (_arithmetic.iota(start) - start)
-    counted_above = [_arithmetic.take(before, start) for before, _ in counts]
-    counted_tied = [
-        _arithmetic.take(until, end) - above
-        for (_, until), above in zip(counts, counted_above, strict=True)
-    ]
-    return Group(above, end - start + 1, tuple(counted_above), tuple(counted_tied))
 
 
 def with_last(

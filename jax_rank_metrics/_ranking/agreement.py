@@ -6,8 +6,6 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._layouts.pools import Weighted
-from jax_rank_metrics._places import groups
 from jax_rank_metrics._places import pairs as _pairs
 from jax_rank_metrics._ranking.items import ItemFn, worth
 from jax_rank_metrics._ranking.parts import Held, Parts
@@ -36,7 +34,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
     first = jnp.broadcast_to(first, start.shape)
     above, until = _pairs.smaller(by_value.level, first, start, end + 1)
     tied = until - above
-    if isinstance(_layout(ranking), Weighted):
+    if ranking.holds_relevant_alone:
         # All items beside those held are worth nothing.
         over, beside = _places(ranking, held)
         above = above + over - (start - first)
@@ -90,17 +88,10 @@ def _valued(ranking: Parts, value_fn: ItemFn) -> tuple[Held, jax.Array, _pairs.B
     return held, values, ranking.once(("by value", value_fn), make)
 
 
-def _layout(ranking: Parts) -> object:
-    return None if ranking.pool is None else ranking.pool.axis
-
-
 def _ends(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
     """Where the tie group of each item starts and ends among those held, int32."""
-    keys, exists = held.keys, held.items.exists
-    if ranking.grouped and held.group is not None:
-        _, _, start, end = groups.runs(held.axis, exists, held.group[0])
-        return start, end
-    if ranking.grouped and keys is not None:
+    exists = held.items.exists
+    if ranking.grouped and (held.keys is not None or held.group is not None):
         runs = ranking.runs(held)
         return runs.start, runs.end
     place = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)

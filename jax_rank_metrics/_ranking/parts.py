@@ -11,7 +11,7 @@ from jax import lax
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._items import GivenItems, ItemArrays
-from jax_rank_metrics._layouts.pools import Sharded
+from jax_rank_metrics._layouts.pools import Sharded, Weighted
 from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
 from jax_rank_metrics._places import first, groups
 from jax_rank_metrics._places.soft import Soft
@@ -203,6 +203,12 @@ class Parts:
         return [] if part is None else list(part.items.columns)
 
     @property
+    def holds_relevant_alone(self) -> bool:
+        """Whether items that are not listed rank, and nobody holds their places."""
+        axis = None if self.pool is None else self.pool.axis
+        return isinstance(axis, Weighted) and axis.ranks is None
+
+    @property
     def most_items(self) -> int | None:
         """As many items as a list can have, static; None where that is not known."""
         if self.pool is None:
@@ -269,7 +275,7 @@ class Parts:
 
     def runs(self, held: Held) -> groups.Runs:
         """Which items held tie; once for all metrics."""
-        keys, axis = held.keys, held.axis
+        keys, axis = held.keys if held.group is None else held.group[0], held.axis
         assert keys is not None
         return self.once("runs", lambda: groups.runs(axis, held.items.exists, keys))
 

@@ -12,7 +12,6 @@ from jax.core import Tracer
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._layouts.pools import Weighted
 from jax_rank_metrics._places import groups
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking.items import ItemFn, holds, worth
@@ -166,8 +165,7 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
 
 def _of_unlisted(ranking: Parts, item_fn: ItemFn) -> float:
     """What `item_fn` gives for items that have no place here; 0 where all have one."""
-    axis = None if ranking.pool is None else ranking.pool.axis
-    if not isinstance(axis, Weighted) or axis.ranks is not None:
+    if not ranking.holds_relevant_alone:
         return 0.0
     assert ranking.held is not None
     columns: dict[str, Any] = {
