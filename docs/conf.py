@@ -10,7 +10,7 @@ from pathlib import Path
 from jax_rank_metrics import __version__
 
 DOCS = Path(__file__).parent
-COPIES = DOCS / "_copies"
+COPIES = DOCS / "copies"
 
 project = "jax_rank_metrics"
 copyright = "the jax_rank_metrics authors"
@@ -18,7 +18,6 @@ release = version = __version__
 html_title = f"{project} {version}"
 html_theme = "furo"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks show what they keep; CI runs them by itself
 
@@ -36,16 +35,15 @@ def copy_what_lies_outside():
     """Pages of the repository that the site shows too, where Sphinx looks for them."""
     shutil.rmtree(COPIES, ignore_errors=True)
     COPIES.mkdir()
-    pages = [DOCS.parent / f"{name}.md" for name in ("BENCHMARKS", "CHANGELOG")]
-    pages += [DOCS.parent / "CONTRIBUTING.md"]
-    pages += sorted((DOCS.parent / "notebooks").glob("*.ipynb"))
-    for page in pages:
-        shutil.copy(page, COPIES)
+    names = ("BENCHMARKS.md", "CHANGELOG.md", "CONTRIBUTING.md", "notebooks/*.ipynb")
+    for name in names:
+        for page in DOCS.parent.glob(name):
+            shutil.copy(page, COPIES)
 
 
 def link_to_copies(app, name, source):
     """What a page links to beside docs/ on a code host is a copy here."""
-    source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/_copies/", source[0])
+    source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/copies/", source[0])
 
 
 def name_functions(app, what, name, one, options, signature, returns):

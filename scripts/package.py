@@ -24,6 +24,8 @@ def check(wheel: Path, sdist: Path) -> None:
     own = {str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"}
     assert held == own, f"the wheel differs from the package in {sorted(held ^ own)}"
     assert f"{PACKAGE}/py.typed" in held
+    version = wheel.name.split("-")[1]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(), version
     with tarfile.open(sdist) as archive:
         tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert {PACKAGE, "tests", "docs", "LICENSE", "CITATION.cff"} <= tops, sorted(tops)

@@ -57,6 +57,13 @@ def test_the_site_has_every_page():
     assert {page.stem for page in PAGES} - {"index"} <= set(index.split())
 
 
+def test_links_lead_somewhere():
+    """To files of the repository; the site's build sees to places inside of a page."""
+    for page in (ROOT / "README.md", *PAGES):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
 def test_the_site_has_every_name():
     """What is public has its docstring on a page of the site."""
     text = "\n".join(page.read_text() for page in (ROOT / "docs/api").glob("*.rst"))
