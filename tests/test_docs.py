@@ -2,37 +2,33 @@
 
 import ast
 import re
-from pathlib import Path
 
 import numpy as np
-import pages
 import processes
 import pytest
+from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_examples
 
 import jax_rank_metrics as jrm
 
-ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-# These need libraries that the extra `test` has not; tests beside those run them.
-ELSEWHERE = {"learning-to-rank": "tests/peers"}
-SHOWING = [
-    page for page in PAGES if page.stem not in ELSEWHERE and ">>>" in page.read_text()
-]
-
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in SHOWING if page not in OF_PEERS + OF_FRAMEWORKS],
+    ids=lambda page: page.stem,
+)
 def test_examples_of_a_page(page):
     """Every Python block runs, in order, and prints what it says."""
-    pages.check(page)
+    wrong = wrong_examples(page)
+    assert not wrong, wrong
 
 
 @pytest.mark.long
 def test_program_of_several_processes(tmp_path):
     """The whole program of the page, as two processes of two devices: one number."""
     program = tmp_path / "evaluate.py"
-    blocks = pages.blocks(ROOT / "docs" / "many-devices.md")
-    program.write_text(*[block for block in blocks if "distributed.init" in block])
+    shown = blocks(ROOT / "docs" / "many-devices.md")
+    program.write_text(*[block for block in shown if "distributed.init" in block])
     address = f"127.0.0.1:{processes.free_port()}"
     own = [[program, address, 2, number] for number in range(2)]
     printed = processes.together(own, tmp_path, JAX_NUM_CPU_DEVICES="2")
