@@ -28,7 +28,7 @@ napoleon_custom_sections = [("Shapes", "params_style")]
 # `code` in a docstring is a link where it names something, and code where it does not.
 default_role = "py:obj"
 exclude_patterns = ["demo"]
-nitpick_ignore_regex = [("py:.*", ".*")]
+nitpick_ignore_regex = [("py:.*", "(?s).*")]
 
 
 def copy_what_lies_outside():
@@ -43,6 +43,7 @@ def copy_what_lies_outside():
 
 def link_to_copies(app, name, source):
     """What a page links to beside docs/ on a code host is a copy here."""
+    source[0] = source[0].replace("](../docs/", "](/")
     source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/copies/", source[0])
 
 
