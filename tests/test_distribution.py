@@ -1,15 +1,11 @@
 """The same lists on any devices, in any batches and processes: the same numbers."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import jax
 import numpy as np
+import processes
 import pytest
 import recipes
 from jax.sharding import AxisType, NamedSharding
@@ -20,7 +16,6 @@ import jax_rank_metrics as jrm
 METRICS = ("ndcg@10", "map", "recall@1,5")
 LISTS, ITEMS = 10_000, 30
 WORKER = Path(__file__).with_name("distributed_worker.py")
-TIMEOUT = 150  # seconds; many times what the processes need
 
 
 def make_mesh(devices, kind=None):
@@ -158,71 +153,19 @@ def test_order_of_merging(batch_states, expected, rng):
 HELD = (6123, 3877)
 
 
-def free_port():
-    """A port that nothing listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(processes):
-    """Exit codes, once all are done or one has failed; leaves none running."""
-    end = time.monotonic() + TIMEOUT
-    try:
-        while True:
-            codes = [process.poll() for process in processes]
-            if None not in codes or any(codes) or time.monotonic() > end:
-                return codes
-            time.sleep(0.05)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-def with_a_name():
-    """What goes before a command where this machine's name leads to no address.
-
-    JAX's processes find each other by it, even if all of them are here.
-    """
-    try:
-        socket.getaddrinfo(socket.gethostname(), None)
-    except OSError:
-        named = 'hostname localhost && exec "$@"'
-        own = ["unshare", "--user", "--map-root-user", "--uts"]
-        return [*own, "sh", "-c", named, "sh"]
-    return []
-
-
 @pytest.fixture(scope="module")
 def of_processes(data, tmp_path_factory):
     """What two processes of two devices each find together, from uneven shares."""
-    folder, port, processes = tmp_path_factory.mktemp("processes"), free_port(), []
-    # See `recipes` on threads.
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PJRT_NPROC": "16"}
+    folder, port = tmp_path_factory.mktemp("processes"), processes.free_port()
+    arguments = []
     for number, end in enumerate(np.cumsum(HELD)):
         lists = folder / f"{number}.npz"
         np.savez(lists, *(x[end - HELD[number] : end] for x in data))
-        arguments = (port, len(HELD), number, json.dumps(METRICS), "[256, 8000]", lists)
-        with (
-            (folder / f"{number}.out").open("w") as out,
-            (folder / f"{number}.err").open("w") as err,
-        ):
-            processes.append(
-                subprocess.Popen(
-                    [*with_a_name(), sys.executable, WORKER, *map(str, arguments)],
-                    env=environment,
-                    stdout=out,
-                    stderr=err,
-                )
-            )
-    codes = wait_for(processes)
-    said = "\n".join(
-        (folder / f"{i}.err").read_text()[-3000:] for i in range(len(HELD))
-    )
-    assert codes == [0, 0], f"exit codes {codes}\n{said}"
+        own = (port, len(HELD), number, json.dumps(METRICS), "[256, 8000]", lists)
+        arguments.append([WORKER, *own])
+    first, _ = processes.together(arguments, folder)
     # Libraries may print lines of their own before it.
-    return json.loads((folder / "0.out").read_text().splitlines()[-1])
+    return json.loads(first.splitlines()[-1])
 
 
 @pytest.mark.long

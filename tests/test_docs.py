@@ -1,30 +1,70 @@
-"""The pages of docs/: what they show is what happens."""
+"""The pages of docs/: what they show is what happens, and none is hidden."""
 
-import doctest
+import ast
 import re
-from pathlib import Path
 
+import numpy as np
+import processes
 import pytest
+from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_examples
 
-ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-SHOWING = [page for page in PAGES if "```python" in page.read_text()]
+import jax_rank_metrics as jrm
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in SHOWING if page not in OF_PEERS + OF_FRAMEWORKS],
+    ids=lambda page: page.stem,
+)
 def test_examples_of_a_page(page):
     """Every Python block runs, in order, and prints what it says."""
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-    test = doctest.DocTestParser().get_doctest(
-        "\n".join(blocks), {}, page.stem, None, 0
-    )
-    output = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
-    assert test.examples and not output, "".join(output)
+    wrong = wrong_examples(page)
+    assert not wrong, wrong
 
 
-def test_readme_names_every_page():
-    """None is hidden, and none is named that is not there."""
-    named = re.findall(r"\((docs/[^)]*\.md)\)", (ROOT / "README.md").read_text())
-    assert {*named} == {f"docs/{page.name}" for page in PAGES}
+@pytest.mark.long
+def test_program_of_several_processes(tmp_path):
+    """The whole program of the page, as two processes of two devices: one number."""
+    program = tmp_path / "evaluate.py"
+    shown = blocks(ROOT / "docs" / "many-devices.md")
+    program.write_text(*[block for block in shown if "distributed.init" in block])
+    address = f"127.0.0.1:{processes.free_port()}"
+    own = [[program, address, 2, number] for number in range(2)]
+    printed = processes.together(own, tmp_path, JAX_NUM_CPU_DEVICES="2")
+    # Libraries print lines of their own between them.
+    lines, other = (re.findall("^(?:gathered|global) (.*)", x, re.M) for x in printed)
+    assert lines == other and len(lines) == 2
+
+    metrics, states = ("ndcg@10", "mrr"), []
+    for number, lists in enumerate((100, 150)):
+        rng = np.random.default_rng(number)
+        labels = rng.integers(0, 3, (lists, 24))
+        scores = np.round(rng.normal(size=labels.shape), 1).astype(np.float32)
+        states.append(jrm.evaluate(metrics, labels, scores))
+    expected = jrm.compute(jrm.merge(*states), host=True)
+    for line in lines:
+        assert ast.literal_eval(line) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_site_has_every_page():
+    """None is hidden."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    assert {page.stem for page in PAGES} - {"index"} <= set(index.split())
+
+
+def test_links_lead_somewhere():
+    """To files of the repository; the site's build sees to places inside of a page."""
+    for page in (ROOT / "README.md", *PAGES):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_site_has_every_name():
+    """What is public has its docstring on a page of the site."""
+    text = "\n".join(page.read_text() for page in (ROOT / "docs/api").glob("*.rst"))
+    shown = re.findall(r"^\.\. auto(?:function|class):: (\w+)", text, re.M)
+    assert len(shown) == len(set(shown))
+    public = {name for name in vars(jrm) if not name.startswith("_")}
+    public -= {"compat", "plots", "testing", "demo"}
+    assert public <= set(shown), sorted(public - set(shown))

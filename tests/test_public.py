@@ -13,10 +13,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import wrong_examples
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import metric as metric_module
-from jax_rank_metrics._calls import names as names_module
 
 PACKAGE = Path(jrm.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -238,17 +237,10 @@ def test_types(tmp_path):
 
 
 @pytest.mark.long
-def test_readme_examples(monkeypatch):
+def test_readme_examples():
     """Every Python block of the README runs, and prints what it says."""
-    monkeypatch.setattr(metric_module, "NAMES", dict(metric_module.NAMES))
-    monkeypatch.setattr(names_module, "NAMES", metric_module.NAMES)
-    text = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert blocks
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README", None, 0)
-    output = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
-    assert test.examples and not output, "".join(output)
+    wrong = wrong_examples(ROOT / "README.md")
+    assert not wrong, wrong
 
 
 def test_readme_names_every_metric():

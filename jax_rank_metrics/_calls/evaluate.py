@@ -42,7 +42,7 @@ def evaluate(
 
     Args:
         metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", or a dict of
-            names to metrics or to `functools.partial`s of them.
+            names to metrics, or to a `functools.partial` of one.
         labels: These and the rest are the arguments of `rank`.
         scores: See `rank`.
         mask: See `rank`.

@@ -116,11 +116,12 @@ def metric(
     Args:
         names: Other names for it, beside that of the function, for `evaluate` and
             `measure`; in lower case.
-        ties: What the formula is given where scores tie and no policy says otherwise:
-            "expected": tie groups, over all orders of which it is exact.
-            "order": one definite order, by a hash where there is no key.
-            "own": tie groups under every policy; it says itself what ties mean.
-            A function of the options may choose.
+        ties: What the formula is given where scores tie and no policy says otherwise;
+            a function of the options may choose.
+
+            - "expected": tie groups, over all orders of which it is exact.
+            - "order": one definite order, by a hash where there is no key.
+            - "own": tie groups under every policy; it says itself what ties mean.
         columns: What it reads beside labels; calls must pass these as `columns=`.
         optional_columns: The same, but calls may leave these out: the formula looks for
             them in `items.columns`.

@@ -39,13 +39,16 @@ class Bootstrap(State):
     has the same draws in every batch, on every host and for every metric and system.
 
     Merges, reduces and all_reduces as `Mean`. Merge states of one key, and count every
-    list once. Shapes, `*k` being `len(k)` for a tuple of cutoffs and nothing for one:
+    list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one.
+
+    Shapes:
         sums: `[2, 1 + samples, *k]`, Σ n·weight and Σ n·weight·value; the first of the
             resamples is the lists themselves, n = 1.
         counts: `[2]` int32, `lists` and `undefined`.
 
     An interval of whatever is computed from several means, of two metrics or two systems,
     is made of the same computation on their replicates:
+
         np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
 
     The bootstrap of a difference alone is shorter by `bootstrap(paired(a, b), ids)`.

@@ -118,8 +118,8 @@ def compare(
 
     Returns:
         A `Comparison` for every metric of every system, in dicts as those of b; where
-        there are several cutoffs, a tuple of them. p is #{|t*| ≥ |t|} over all
-        permutations, or (1 + #{|t*| ≥ |t|}) / (1 + samples), t being the mean difference:
+        there are several cutoffs, a tuple of them. p is `#{|t*| ≥ |t|}` over all
+        permutations, or `(1 + #{|t*| ≥ |t|}) / (1 + samples)`, t being the mean difference:
         with its sign flipped in random lists, or of resampled lists and moved by −t.
         p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
         above 0 do not count; where none does, the difference is 0, from −inf to inf.

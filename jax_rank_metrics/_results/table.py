@@ -67,7 +67,7 @@ def table(
         A string, which notebooks show as a table.
 
     Raises:
-        TypeError: if results hold anything but states and `PerList`s.
+        TypeError: if results hold anything but a state or a `PerList`.
         ValueError: if a state is stacked, an option is unknown, or `lower` names no metric.
         ModuleNotFoundError: if tabulate is not installed; CSV does without.
 

@@ -110,18 +110,19 @@ def rank(
             one key per list.
         k: How deep to rank: the largest cutoff that a metric will ask for, or None for
             whole lists. A shallow cut is much faster than a full sort.
-        ties: What tied scores mean:
-            None: random with a key. Without one, "expected" for metrics with a closed
-                form, which most have; for others, such as expected_reciprocal_rank, a
-                fixed pseudo-random order, a hash of the item's position in its list,
-                blind to labels. A few, such as tau, say themselves what ties mean,
-                under every policy. docs/metrics.md tells which is which.
-            "expected": the mean over all orders of tied items.
-            "random": in the order of `key`, uniform, and independent across lists.
-            "stable": in index order.
-            "best", "worst": tied items by label, then by weight, descending or
-                ascending. Without item weights these bound every metric that has a
-                closed form, from above and below where more is better.
+        ties: What tied scores mean.
+
+            - None: random with a key. Without one, "expected" for metrics with a closed
+              form, which most have; for others, such as expected_reciprocal_rank, a
+              fixed pseudo-random order, a hash of the item's position in its list,
+              blind to labels. A few, such as tau, say themselves what ties mean,
+              under every policy. docs/metrics.md tells which is which.
+            - "expected": the mean over all orders of tied items.
+            - "random": in the order of `key`, uniform, and independent across lists.
+            - "stable": in index order.
+            - "best", "worst": tied items by label, then by weight, descending or
+              ascending. Without item weights these bound every metric that has a
+              closed form, from above and below where more is better.
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or
             implies, and never changes a value.
         segment_ids: `[*lists, items]` integers: lists are packed along the last axis,

@@ -22,7 +22,9 @@ class Exposure(State):
     What is computed of the counts is in JAX's default floats: within 1e-5 for a million
     items and ten million lists in float32, and within 1e-12 where `jax_enable_x64` is on.
 
-    Shapes; states that vmap, scan or pmap has stacked have its axes before these:
+    States that vmap, scan or pmap has stacked have its axes before these.
+
+    Shapes:
         k: How long lists are, static: the last axis of the ids.
         counts: `[num_items]` int32, in how many ranks of all lists each item stood.
         tally: `[2]` int32, how many lists there were, and how many of them were empty.

@@ -26,8 +26,10 @@ class Histogram(State):
     so that a state is the same however its lists were cut into batches and devices. Made
     by `PerList.quantiles`; merge states of the same edges.
 
-    Shapes, `*k` being `len(k)` for a tuple of cutoffs and nothing for one; states that
-    vmap, scan or pmap has stacked have its axes before these:
+    In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one; states that
+    vmap, scan or pmap has stacked have its axes before these.
+
+    Shapes:
         edges: The edges of the bins, a static tuple of n + 1 floats.
         counts: `[n + 2, *k]` int32. `counts[i]` lists have a value v of
             edges[i − 1] ≤ v < edges[i]. `counts[0]` have one of at most the first edge,

@@ -30,9 +30,11 @@ class Mean(State):
     2³¹ − 1 once it is there.
 
     The sums are one leaf pair and the counts one leaf, since each leaf of a result costs
-    compilers time; every one of them is read by its name. Shapes, `*k` being `len(k)` for
+    compilers time; every one of them is read by its name. In shapes, `*k` is `len(k)` for
     a tuple of cutoffs and nothing for one; states that vmap, scan or pmap has stacked
-    have its axes before these:
+    have its axes before these.
+
+    Shapes:
         sums: `[5, *k]`, in the order of `Moments`; weights repeat for each cutoff.
         counts: `[2]` int32, `lists` and `undefined`.
 

@@ -1,0 +1,20 @@
+"""The page that trains with the losses of rax and the optimisers of optax."""
+
+import warnings
+
+import jax
+import pytest
+from pages import OF_PEERS, wrong_examples
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip("rax")
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def test_examples_of_the_page():
+    """As a user runs it, whose JAX is not strict."""
+    (page,) = OF_PEERS
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        wrong = wrong_examples(page)
+    assert not wrong, wrong
