@@ -216,6 +216,19 @@ def test_ties_own_across_a_cut(names):
         # The group of four stands as one.
         assert found.values.tolist() == [1 + 4 * 4], ties
 
+    @jrm.metric(ties="own")
+    def largest(ranking, *, k=None):
+        values = ranking.expected_max(graded, jrm.positions(), ranking.cutoffs(k))
+        return ranking.per_list(values, ranking.counts, k, graded)
+
+    def graded(items):
+        return items.labels
+
+    labels = jnp.array([[1, 1, 2, 5, 1, 1]])  # the largest is not held
+    assert largest.of(jrm.rank(labels, scores), k=2).values.tolist() == [5 / 4]
+    with pytest.raises(ValueError, match="needs them all"):
+        largest.of(jrm.rank(labels, scores, k=2), k=2)
+
 
 def test_help_shows_signatures(patient):
     """Shared arguments and a metric's own, and what it returns."""

@@ -152,7 +152,8 @@ class Ranking(Totals):
             `[*lists, len(ks)]`.
 
         Raises:
-            ValueError: as `expected_sum`.
+            ValueError: as `expected_sum`; if tied items share a place and the ranking was
+                cut, which may have left some of them out.
         """
         ks = _inputs.cuts(ks)
         asked = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))

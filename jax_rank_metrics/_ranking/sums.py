@@ -55,6 +55,12 @@ def expected(
             for fn, x in zip(counting, counted, strict=True)
         ]
     if not alone and ranking.straddle is not None:
+        if most:
+            raise ValueError(
+                "expected_max of tied items needs them all, but this ranking is cut and "
+                "may lack some of those that tie at its end; pass k=None to the call that "
+                "made it"
+            )
         number, totals = ranking.tied_with_last((item_fn, *counting))
         tied = number, totals[item_fn], [totals[fn] for fn in counting]
 
