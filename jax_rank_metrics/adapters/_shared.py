@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import evaluate
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._states.mean import Mean
 
@@ -21,8 +21,13 @@ def framework(library: str) -> Any:
     return needed(library, f"jax_rank_metrics.adapters.{name}", "frameworks")
 
 
+def checked(metrics: Metrics) -> Any:
+    """The same metrics as a hashable value, which `evaluate` and `empty` take too."""
+    return bind_all(metrics)
+
+
 def evaluate_named(
-    metrics: tuple[Bound, ...], batch: Mapping[str, Any], options: Mapping[str, Any]
+    metrics: Any, batch: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Mean]:
     """`evaluate` of what a batch holds for it, whatever else is there.
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from jax_rank_metrics._calls.evaluate import empty
-from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge, reduce
-from jax_rank_metrics.adapters._shared import evaluate_named, framework
+from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
 
 _clu = framework("clu.metrics")
 _values, _struct = framework("clu.values"), framework("flax.struct")
@@ -45,7 +45,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
     >>> found.merge(found).rank.states["mrr"]
     Mean(0.750 ± 0.144, 4 lists, 0 undefined)
     """
-    bounds = bind_all(metrics)
+    bounds = checked(metrics)
 
     @_struct.dataclass
     class RankingMetrics(_clu.Metric):

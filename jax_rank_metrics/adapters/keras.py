@@ -5,10 +5,10 @@ from typing import Any
 import jax
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics.adapters._shared import framework
+from jax_rank_metrics.adapters._shared import checked, framework
 
 _keras = framework("keras")
 
@@ -62,7 +62,7 @@ class RankingMetrics(_keras.metrics.Metric):
             )
         # Before Keras takes over attributes, and would wrap what they hold.
         self._metrics_given, self._options = metrics, options
-        self._bounds = bind_all(metrics)
+        self._bounds = checked(metrics)
         super().__init__(name=name, dtype=dtype)
         for place, leaf in enumerate(jax.tree.leaves(empty(self._bounds))):
             self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{place}")

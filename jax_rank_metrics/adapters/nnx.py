@@ -3,10 +3,10 @@
 from typing import Any
 
 from jax_rank_metrics._calls.evaluate import empty
-from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics.adapters._shared import evaluate_named, framework
+from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
 
 _nnx = framework("flax.nnx")
 
@@ -40,7 +40,7 @@ class RankingMetrics(_nnx.Metric):
             ValueError: if a name is unknown.
         """
         # Plain hashable values, by which nnx tells programs apart.
-        self._bounds = bind_all(metrics)
+        self._bounds = checked(metrics)
         self._options = tuple(sorted(options.items()))
         self._sums = _nnx.metrics.MetricState(empty(self._bounds))
 

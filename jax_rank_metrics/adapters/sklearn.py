@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.evaluate import evaluate
-from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._inputs.pack import pack
-from jax_rank_metrics.adapters._shared import framework
+from jax_rank_metrics.adapters._shared import checked, framework
 
 _sklearn = framework("sklearn.metrics")
 
@@ -98,7 +97,7 @@ def scorer(
 
 def _one(metric: str) -> Any:
     """A metric that is one number."""
-    bounds = bind_all(metric)
+    bounds = checked(metric)
     if not isinstance(metric, str) or bounds[0].several is not None:
         raise ValueError(
             f"metric is {metric!r}, which is more than one number; pass one name with at "

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, merge
-from jax_rank_metrics.adapters._shared import framework
+from jax_rank_metrics.adapters._shared import checked, framework
 
 _trainer = framework("transformers.trainer_pt_utils")
 
@@ -46,7 +46,7 @@ class compute_metrics:
         Raises:
             ValueError: if a name is unknown.
         """
-        self._bounds, self._options = bind_all(metrics), options
+        self._bounds, self._options = checked(metrics), options
         self.states = self._so_far = empty(self._bounds)
 
     def __call__(
