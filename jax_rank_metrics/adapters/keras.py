@@ -1,4 +1,8 @@
-"""A metric for Keras 3 on its JAX backend."""
+"""A metric for Keras 3 on its JAX backend.
+
+The environment variable KERAS_BACKEND=jax says so, before Keras is imported: without it
+Keras looks for TensorFlow.
+"""
 
 from typing import Any
 

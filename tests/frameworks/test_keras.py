@@ -9,7 +9,6 @@ from jax_rank_metrics.adapters.keras import RankingMetrics
 METRICS = ("recall@1,3", "ndcg@5", "mrr")
 WEIGHTED = ("map",)
 
-
 # Keras asks NumPy for a copy in a way that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ impl:DeprecationWarning")
 
@@ -90,3 +89,10 @@ def test_saved(lists, agree, tmp_path):
     agree(again.result(), lists.labels, 0 * lists.labels, "mrr", ties="worst")
     again.reset_state()
     assert int(again.states["mrr"].lists) == 0
+
+
+def test_other_backends(monkeypatch):
+    """Refused by name, since arrays of these are none of JAX."""
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    with pytest.raises(RuntimeError, match="runs on torch; .*KERAS_BACKEND=jax"):
+        RankingMetrics("mrr")
