@@ -102,7 +102,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if isinstance(metrics, Mapping):
         bounds = [_bind(name, value) for name, value in metrics.items()]
     else:
-        bounds = [parse(text) for text in metrics]
+        bounds = [one if isinstance(one, Bound) else parse(one) for one in metrics]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
     names = [bound.name for bound in bounds]

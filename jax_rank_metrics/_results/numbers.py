@@ -102,8 +102,11 @@ def needed(library: str, what: str, extra: str) -> Any:
     try:
         return importlib.import_module(library)
     except ModuleNotFoundError as error:
+        root = library.split(".")[0]
+        if str(error.name).split(".")[0] != root:
+            raise  # it is there, and lacks something itself
         raise ModuleNotFoundError(
-            f"{what} needs {library.split('.')[0]}, which is not installed; "
+            f"{what} needs {root}, which is not installed; "
             f'pip install "jax-rank-metrics[{extra}]"',
             name=error.name,
         ) from error

@@ -1,0 +1,49 @@
+"""States as scalars in TensorBoard."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jax_rank_metrics._results.numbers import estimates
+from jax_rank_metrics._states.mean import Mean
+
+
+def write(
+    writer: Any,
+    states: Mapping[str, Mean],
+    step: int,
+    prefix: str = "",
+    *,
+    std_errors: bool = False,
+) -> None:
+    """Writes the mean of every metric and cutoff, at a step.
+
+    Args:
+        writer: A `SummaryWriter` of tensorboardX, of PyTorch, or anything with its
+            `add_scalar`. tensorboardX writes an @ of a name as _.
+        states: What `evaluate` gives, or a dict of `PerList`s.
+        step: The step of training.
+        prefix: What stands before every name, such as "eval/".
+        std_errors: Write the standard errors too, under names that end in "/std_error".
+
+    Raises:
+        TypeError: if states hold anything else.
+        ValueError: if they are stacked, or two cutoffs have one name.
+
+    >>> import jax.numpy as jnp
+    >>> from jax_rank_metrics import evaluate
+    >>> class Printing:
+    ...     def add_scalar(self, *scalar):
+    ...         print(*scalar)
+    >>> labels, scores = jnp.array([[0, 1], [1, 0]]), jnp.array([[0.9, 0.1], [0.8, 0.3]])
+    >>> states = evaluate(("mrr", "recall@1,2"), labels, scores)
+    >>> write(Printing(), states, 20, "eval/")
+    eval/mrr 0.75 20
+    eval/recall@1 0.5 20
+    eval/recall@2 1.0 20
+    """
+    (found,) = estimates(states, 0.95).values()
+    for name, one in found.items():
+        writer.add_scalar(f"{prefix}{name}", float(one.mean), step)
+        if std_errors:
+            error = float(one.std_error)
+            writer.add_scalar(f"{prefix}{name}/std_error", error, step)

@@ -1,0 +1,107 @@
+"""scikit-learn: cross-validation and search, of multilabel problems and packed lists."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.multiclass import OneVsRestClassifier
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics.adapters.sklearn import score, scorer
+
+
+@pytest.fixture
+def samples():
+    """Samples of five classes, any number of which holds of one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 5)).astype(np.float32)
+    return X, (X + rng.normal(size=X.shape) > 0.3).astype(int)
+
+
+def test_multilabel(samples):
+    """A list for each sample: by hand, `cross_val_score` and `cross_validate` agree."""
+    X, y = samples
+    model, folds = OneVsRestClassifier(LogisticRegression()), KFold(3)
+    by_hand = []
+    for train, test in folds.split(X):
+        scores = model.fit(X[train], y[train]).decision_function(X[test])
+        by_hand.append(float(jrm.ndcg(y[test], scores.astype(np.float32), k=3)))
+    found = cross_val_score(model, X, y, cv=folds, scoring=scorer("ndcg@3"))
+    np.testing.assert_allclose(found, by_hand, atol=1e-6)
+    several = cross_validate(
+        model,
+        X,
+        y,
+        cv=folds,
+        scoring={
+            "ndcg": scorer("ndcg@3", response_method="predict_proba"),
+            "first": scorer("average_relevance_position", greater_is_better=False),
+        },
+    )
+    np.testing.assert_allclose(several["test_ndcg"], by_hand, atol=1e-6)
+    assert (several["test_first"] < 0).all()
+
+
+def test_grid_search(samples):
+    """The best is what ranks best, and not what knows only how frequent classes are."""
+    X, y = samples
+    learner = LogisticRegression()
+    model = OneVsRestClassifier(learner)
+    search = GridSearchCV(
+        model,
+        {"estimator": [DummyClassifier(), learner]},
+        cv=KFold(3),
+        scoring=scorer("ndcg@3"),
+    ).fit(X, y)
+    assert search.best_params_ == {"estimator": learner}
+    folds = cross_val_score(model, X, y, cv=KFold(3), scoring=scorer("ndcg@3"))
+    np.testing.assert_allclose(search.best_score_, folds.mean(), atol=1e-6)
+
+
+def test_learning_to_rank(lists):
+    """Samples are items: the ids of their queries go to the scorer and to the folds."""
+    real = lists.labels >= 0
+    ids = np.broadcast_to(np.arange(11)[:, None], real.shape)[real]
+    X, y = lists.features[real], lists.labels[real]
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_val_score(
+            Ridge(),
+            X,
+            y,
+            cv=GroupKFold(3),
+            scoring=scorer("mrr", response_method="predict").set_score_request(
+                query_ids=True
+            ),
+            params={"groups": ids, "query_ids": ids},
+        )
+    by_hand = []
+    for train, test in GroupKFold(3).split(X, y, ids):
+        model = Ridge().fit(X[train], y[train])
+        rows = np.unique(ids[test])
+        scores = model.predict(lists.features[rows].reshape(-1, 3)).reshape(-1, 8)
+        by_hand.append(float(jrm.reciprocal_rank(lists.labels[rows], scores)))
+    np.testing.assert_allclose(found, by_hand, atol=1e-6)
+
+
+def test_weights(lists):
+    """Weights of samples are those of lists."""
+    scores, weights = lists.features[..., 0], np.linspace(0, 1, 11)
+    found = score(lists.labels, scores, weights, metric="ndcg@5", undefined="skip")
+    state = jrm.ndcg(lists.labels, scores, list_weights=weights, k=5, undefined="skip")
+    np.testing.assert_allclose(found, float(state), atol=1e-6)
+
+
+def test_one_number():
+    """Several cutoffs are no score."""
+    with pytest.raises(ValueError, match="more than one number"):
+        scorer("recall@1,5")
+    with pytest.raises(ValueError, match="did you mean"):
+        scorer("ndgc@10")
