@@ -5,9 +5,10 @@ import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
@@ -22,6 +23,8 @@ from jax_rank_metrics._recommender.found import Collected, UserEvaluation, means
 from jax_rank_metrics._recommender.model import read_catalog, read_model
 from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._states.mean import Mean
+
+T = TypeVar("T")
 
 # Batches that are on their way while the host prepares the next one.
 AHEAD = 2
@@ -147,46 +150,52 @@ def evaluate_users(
             those = np.pad(whom[part.rows], (0, size - part.rows.size), mode="edge")
             yield part, rows_of(those)
 
-    rows = scored()
-    first = next(rows)
+    # The scores of the first batch tell how many items a function knows.
+    given = scored()
+    first = next(given)
     num_items = first[1].shape[-1] if items is None else len(items)
     catalog = read_catalog(num_items, items, item_mask, embeddings)
     interactions.in_catalog("relevant", to_find, whom, num_items)
     if hidden is not None:
         interactions.in_catalog("seen", hidden, whom, num_items)
-        counts = interactions.item_counts("seen", seen, num_items)
+        counts = jnp.asarray(interactions.item_counts("seen", seen, num_items))
         catalog = catalog._replace(counts=counts)
-    result = Collected(whom.size, plan.k)
-    waiting: collections.deque[Any] = collections.deque()
-    with _reporting(progress) as report:
 
-        def collect() -> None:
-            result.put(*waiting.popleft())
-            report(result.done, whom.size)
-
-        for number, (part, of_users) in enumerate(itertools.chain([first], rows)):
-            ids, labels = padded(to_find, part.rows, size, part.widths[1])
+    def measured() -> Iterator[tuple[np.ndarray, Any]]:
+        for number, (part, rows) in enumerate(itertools.chain([first], given)):
+            seen_ids = None
+            if hidden is not None:
+                seen_ids, _ = padded(hidden, part.rows, size, part.widths[0])
             batch = step.Users(
-                rows=of_users,
-                relevant_ids=ids,
-                labels=labels,
-                seen_ids=hidden
-                if hidden is None
-                else padded(hidden, part.rows, size, part.widths[0])[0],
+                rows,
+                *padded(to_find, part.rows, size, part.widths[1]),
+                seen_ids,
                 weights=(np.arange(size) < part.rows.size).astype(np.float32),
                 key=key if key is None else jax.random.fold_in(key, number),
             )
-            waiting.append((part.rows, step.measure_users(plan, catalog, batch)))
-            if len(waiting) > AHEAD:
-                collect()
-        while waiting:
-            collect()
+            yield part.rows, step.measure_users(plan, catalog, batch)
+
+    result = Collected(whom.size, plan.k)
+    with _reporting(progress) as report:
+        for rows, found in _behind(measured(), AHEAD):
+            result.put(rows, found)
+            report(result.done, whom.size)
     lists = dict(zip(step.names(plan, catalog), result.lists, strict=True))
     kinds = tuple(one.state for one in bounds)
     kinds += (Mean,) * (len(lists) - len(kinds))
     states = means(lists, undefined, kinds)
     shown = exposure(result.items, num_items)
     return UserEvaluation(states, lists, result.items, shown, whom, undefined)
+
+
+def _behind(found: Iterator[T], number: int) -> Iterator[T]:
+    """The same, but each only when as many more have been started."""
+    waiting: collections.deque[T] = collections.deque()
+    for one in found:
+        waiting.append(one)
+        if len(waiting) > number:
+            yield waiting.popleft()
+    yield from waiting
 
 
 @contextlib.contextmanager
