@@ -158,7 +158,7 @@ def test_users_of_many_ids_share_batches(monkeypatch):
     rng = np.random.default_rng(3)
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
-    parts = list(batches.batches(lengths, 1024, 13))
+    parts = list(batches.batches(lengths, 1024, 30))
     rows = np.concatenate([part.rows for part in parts])
     assert np.bincount(rows).tolist() == [1] * 5000
     for part in parts:

@@ -13,7 +13,7 @@ NARROW, STEP = (128, 16), 8
 
 # Padding that takes about as long as to compile one more program: so many ids, once for
 # each block of items.
-WORTH = 2**28
+WORTH = 2**30
 
 
 class Batch(NamedTuple):
