@@ -7,8 +7,9 @@ import numpy as np
 
 from jax_rank_metrics._inputs.pad import next_size
 
-# Up to these widths, padding of seen and of relevant ids costs next to nothing beside
-# the scores; each further step is eight times as wide.
+# Users with more ids than these, seen and relevant, may get batches of their own; and
+# eight times as many, others. Padding of seen ids up to here costs next to nothing beside
+# the scores, so that none is narrower: data for training and for the test share programs.
 NARROW, STEP = (128, 16), 8
 
 # Padding that takes about as long as to compile one more program: so many ids, once for
@@ -42,7 +43,7 @@ def batches(lengths: np.ndarray, size: int, blocks: int) -> Iterator[Batch]:
     for one in np.unique(level)[::-1].tolist():
         upto = level <= one
         most = lengths[upto].max(axis=0).tolist()
-        width = (next_size(most[0]), next_size(most[1]))
+        width = (next_size(max(most[0], NARROW[0])), next_size(most[1]))
         wider = min(widths, default=None)
         if wider is not None:
             spared = sum(widths[wider]) - sum(width)
