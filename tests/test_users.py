@@ -105,7 +105,7 @@ def test_as_one_plain_call(data, plain, rng):
     for name, one in plain[0].items():
         for group, of_group in states.items():
             there = groups == group
-            assert of_group[name].lists == there.sum()
+            assert int(of_group[name].lists) == there.sum()
             expected = np.asarray(one.values)[there].mean(0)
             np.testing.assert_allclose(of_group[name].compute(), expected, atol=1e-6)
     assert "cold" in jrm.table(states)

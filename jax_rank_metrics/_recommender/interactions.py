@@ -78,7 +78,7 @@ def rows_of(name: str, given: Any, users: np.ndarray) -> Any:
         rows.sum_duplicates()
         if not (rows.data >= 0).all():
             raise ValueError(
-                f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass labels of at least 0"
+                f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass values of at least 0"
             )
         rows.eliminate_zeros()
         return rows
