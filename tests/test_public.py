@@ -41,6 +41,7 @@ LAYERS = [
     "_formulas",
     "_calls",
     "_results",
+    "_recommender",
     "plots",
     "compat",
     "__init__",
@@ -136,6 +137,7 @@ def test_public_names():
         *("exponential_gain linear_gain log2_discount log_discount").split(),
         *("reciprocal_discount", "sigmoid_ranks"),
         *("rank_biased_overlap overlap jaccard kendall_tau spearman_rho").split(),
+        *("evaluate_users", "UserEvaluation"),
         *("Exposure exposure popularity novelty intra_list_diversity").split(),
     }
     public = {name for name in vars(jrm) if not name.startswith("_")}
