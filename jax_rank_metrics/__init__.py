@@ -25,7 +25,8 @@ The shared arguments are documented in `rank`; `metric` makes a metric of a form
 
 The packages are named after the steps above, and each one's docstring is the page about
 it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_formulas`,
-`_states`, `_results`, and `_calls`, which is what users call.
+`_states`, `_results`, and `_calls`, which is what users call. `_recommender` and `_files` bring
+whole evaluations to these calls, and `adapters` brings them into other frameworks.
 """
 
 from importlib.metadata import version as _version
