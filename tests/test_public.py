@@ -42,10 +42,13 @@ LAYERS = [
     "_formulas",
     "_calls",
     "_results",
+    "_files",
     "plots",
     "compat",
     "__init__",
     "demo",
+    "cli",
+    "__main__",
 ]
 
 
@@ -135,6 +138,7 @@ def test_public_names():
         *("precision_ia average_precision_ia err_ia nrbp").split(),
         *("exponential_gain linear_gain log2_discount log_discount").split(),
         *("reciprocal_discount", "sigmoid_ranks"),
+        *("read_qrels read_run join").split(),
         *("rank_biased_overlap overlap jaccard kendall_tau spearman_rho").split(),
         *("Exposure exposure popularity novelty intra_list_diversity").split(),
     }
