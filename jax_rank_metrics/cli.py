@@ -28,7 +28,8 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        sys.exit(f"jax-rank-metrics: {' '.join(str(error).split())}")
+        print(f"jax-rank-metrics: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

@@ -200,6 +200,8 @@ def join(
         ["list", "doc_id"],
         "full",
         coalesce=True,
+        # Where no formula for ties is known, they are broken by the places of items.
+        maintain_order="left_right",
     )
     weights = answered if missing == "skip" else np.ones_like(answered)
     return _packed(items, queries, weights.astype(np.float32))

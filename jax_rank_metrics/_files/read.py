@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._files import tables, text
@@ -143,6 +143,10 @@ def _read(
 ) -> "pl.DataFrame":
     of = QrelsFormat if value == "relevance" else RunFormat
     kind = format_of(path) or "trec" if format is None else format
+    if format is None and kind not in get_args(of):
+        raise ValueError(
+            f"{path}: no run is {kind!r}; pass format='scores' if it is that"
+        )
     _inputs.option("format", kind, of, "None or ")
     _inputs.option("duplicates", duplicates, Duplicates)
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
@@ -191,6 +195,8 @@ def _found(
         found = tables.parquet(path, names)
     else:
         data = text.content(path)
+        if not data.strip():
+            raise ValueError(f"{path}: is empty, there is not one {value}")
         if kind in ("csv", "tsv"):
             found = tables.separated(path, data, "," if kind == "csv" else "\t", names)
         elif kind == "jsonl":

@@ -33,7 +33,7 @@ def separated(path: Path, data: bytes, separator: str, columns: Sequence[str]) -
     """The columns of CSV or TSV, as strings."""
     pl = polars("reading files")
     try:
-        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         head = next(csv.reader(text, delimiter=separator), [])
         # The header is read as a row below one made here, which has a column more: what
         # stands there is too many fields.
@@ -75,7 +75,7 @@ def _numbers(rows: "pl.DataFrame") -> "pl.Series":
 
 def _misquoted(path: Path, data: bytes, separator: str) -> ValueError:
     """What is wrong with the quotes, and where."""
-    text = io.StringIO(data.decode(), newline="")
+    text = io.StringIO(data.decode(), newline="\n")
     rows = csv.reader(text, delimiter=separator, strict=True)
     try:
         collections.deque(rows, maxlen=0)
