@@ -51,6 +51,10 @@ class Run(NamedTuple):
     query_ids: list[Any]
 
 
+Runs = Mapping[str, Run]
+Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and metric
+
+
 def metrics_of(typed: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
     """The metrics under what the whole call asks of them."""
     names = [*typed] or ["official" if trec else "default"]
@@ -70,14 +74,14 @@ def _metric(typed: str, trec: bool, level: float | None) -> Metric:
     if level is not None and "relevance_threshold" in bound.spec.options:
         if not re.search(r"\b(rel|relevance_threshold)\s*=", typed):
             options.append(f"rel={level:g}")
-    head, at, ks = typed.partition("@")
+    head, *ks = typed.split("@")
     head = head.rstrip()
     if options and head.endswith(")"):
         head, options = head[:-1], ["", *options]
         head += f"{', '.join(options)})"
     elif options:
         head += f"({', '.join(options)})"
-    return Metric(typed, head + at + ks, name in COUNTS)
+    return Metric(typed, "@".join((head, *ks)), name in COUNTS)
 
 
 def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
@@ -112,9 +116,7 @@ def run_names(paths: Sequence[Path]) -> list[str]:
     raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")
 
 
-def compared(
-    runs: Mapping[str, Run], baseline: str, test: Any, level: Number
-) -> dict[str, dict[str, jrm.Comparison]]:
+def compared(runs: Runs, baseline: str, test: Any, level: Number) -> Tests:
     """Each run against the baseline, at every cutoff."""
     weights = [next(iter(run.lists.values())).weights for run in runs.values()]
     if any((one != weights[0]).any() for one in weights):
@@ -156,12 +158,7 @@ def _csv(head: Sequence[str], rows: Iterator[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
-def as_csv(
-    runs: Mapping[str, Run],
-    comparisons: Mapping[str, Any],
-    per_query: bool,
-    level: Number,
-) -> str:
+def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     """One table: of queries, of comparisons, or of means."""
     if per_query:
         rows = (
@@ -171,10 +168,10 @@ def as_csv(
             for metric, value in values.items()
         )
         return _csv(("run", "query", "metric", "value"), rows)
-    if comparisons:
+    if tests:
         found = [
             {"run": name, "metric": metric, **one.to_dict()}
-            for name, of_run in comparisons.items()
+            for name, of_run in tests.items()
             for metric, one in of_run.items()
         ]
         return _csv([*found[0]], (list(one.values()) for one in found))
@@ -182,12 +179,7 @@ def as_csv(
     return jrm.table(states, format="csv", level=level)
 
 
-def as_json(
-    runs: Mapping[str, Run],
-    comparisons: Mapping[str, Any],
-    per_query: bool,
-    level: Number,
-) -> str:
+def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     """All there is, with null for what is not finite."""
 
     def number(x: Any) -> Any:
@@ -206,10 +198,10 @@ def as_json(
             for run, metrics in estimates(states, level).items()
         }
     }
-    if comparisons:
+    if tests:
         found["comparisons"] = {
             run: {name: one.to_dict() for name, one in metrics.items()}
-            for run, metrics in comparisons.items()
+            for run, metrics in tests.items()
         }
     if per_query:
         found["queries"] = {
@@ -220,12 +212,7 @@ def as_json(
 
 
 def as_text(
-    runs: Mapping[str, Run],
-    comparisons: Mapping[str, Any],
-    per_query: bool,
-    level: Number,
-    format: Any,
-    baseline: str,
+    runs: Runs, tests: Tests, per_query: bool, level: Number, format: Any, baseline: str
 ) -> str:
     """Tables, and comparisons below."""
     parts = []
@@ -237,14 +224,16 @@ def as_text(
     states = {name: run.states for name, run in runs.items()}
     rows = "metrics" if len(runs) < 4 else "runs"
     parts.append(str(jrm.table(states, format=format, level=level, rows=rows)))
-    for name, of_run in comparisons.items():
+    for name, of_run in tests.items():
         width = max(map(len, of_run))
         lines = [f"{metric:{width}} {one}" for metric, one in of_run.items()]
         parts.append("\n".join([f"{name} against {baseline}", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
-def as_trec(runs: Mapping[str, Run], metrics: Sequence[Metric], per_query: bool) -> str:
+def as_trec(
+    runs: Runs, metrics: Sequence[Metric], per_query: bool, official: bool
+) -> str:
     """Lines of measure, query and value, as trec_eval prints them."""
     counts = {metric.typed for metric in metrics if metric.counts}
     lines: list[str] = []
@@ -259,8 +248,9 @@ def as_trec(runs: Mapping[str, Run], metrics: Sequence[Metric], per_query: bool)
             for name, value in queries[query].items():
                 if name != "gm_map":  # the mean of logarithms is of all queries
                     line(name, query, f"{value:.0f}" if name in counts else value)
-        line("runid", "all", run_name)
-        line("num_q", "all", str(len(queries)))
+        if official:
+            line("runid", "all", run_name)
+            line("num_q", "all", str(len(queries)))
         for name, value in jrm.compute(run.states, flat=True, host=True).items():
             of_all = sum(values[name] for values in queries.values())
             line(name, "all", f"{of_all:.0f}" if name in counts else value)
@@ -269,13 +259,13 @@ def as_trec(runs: Mapping[str, Run], metrics: Sequence[Metric], per_query: bool)
 
 def _trec_name(name: str) -> str:
     """A name with a cutoff of ours, as trec_eval writes it."""
-    head, at, cutoff = name.partition("@")
-    if at and head == "iprec":
-        return f"iprec_at_recall_{float(cutoff):.2f}"
-    return f"{head}_{cutoff}" if at and head == "P" else name
+    head, *cutoff = name.split("@")
+    if cutoff and head == "iprec":
+        return f"iprec_at_recall_{float(cutoff[0]):.2f}"
+    return f"P_{cutoff[0]}" if cutoff and head == "P" else name
 
 
-def drawn(runs: Mapping[str, Run], baseline: str, path: Path, level: Number) -> None:
+def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     """Writes a figure of the first metric: its distribution, differences and cutoffs."""
     library = needed("matplotlib.figure", "--plot", "plots")
     metric, lists = next(iter(_flat(runs[baseline])))

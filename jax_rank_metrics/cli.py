@@ -36,7 +36,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def _read(
+def _measured(
     qrels: Path,
     runs: dict[str, Path],
     input_format: QrelsFormat | None,
@@ -193,7 +193,7 @@ def app() -> Any:
                 "ties": "trec" if trec else "expected",
             }
             metrics = _report.metrics_of(metric or (), trec, level)
-            found = _read(
+            found = _measured(
                 qrels,
                 paths,
                 input_format,
@@ -207,7 +207,8 @@ def app() -> Any:
                 _report.compared(found, first, compare, confidence) if compare else {}
             )
             if format == "trec":
-                text = _report.as_trec(found, metrics, per_query)
+                official = not metric or "official" in metric
+                text = _report.as_trec(found, metrics, per_query, official)
             elif format in ("csv", "json"):
                 write = _report.as_csv if format == "csv" else _report.as_json
                 text = write(found, tested, per_query, confidence)
