@@ -3,9 +3,9 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import jax
 
@@ -13,6 +13,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics import _report
 from jax_rank_metrics._files.join import Missing, Unjudged
 from jax_rank_metrics._files.read import Duplicates, QrelsFormat, format_of
+from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._types import ComparisonTest
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
@@ -250,8 +251,6 @@ def app() -> Any:
 
 def _need(what: str, extra: str, *libraries: str) -> None:
     """Leaves with one line where a library is missing."""
-    from jax_rank_metrics._results.numbers import needed
-
     for library in libraries:
         try:
             needed(library, what, extra)
@@ -266,7 +265,7 @@ def main() -> None:
     """Runs the command line."""
     extra = "demo" if sys.argv[1:2] == ["demo"] else "trec"
     _need("the demo" if extra == "demo" else "the command line", extra, "typer")
-    cast(Callable[[], None], app())()
+    app()()
 
 
 if __name__ == "__main__":

@@ -52,13 +52,14 @@ def files(tmp_path_factory):
     return qrels, run
 
 
-def theirs_of(files):
+def theirs_of(files, level=1):
     """Its values by topic and name, of the topics that both files have."""
     with files[0].open() as judged, files[1].open() as found:
         qrels, run = pytrec_eval.parse_qrel(judged), pytrec_eval.parse_run(found)
     precisions = "P.3,5,10,15,20,30,100,200,500,1000"
     measures = {*ASKED, "ndcg", "gm_map", precisions} - {"P.3,20"}
-    found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=level)
+    found = evaluator.evaluate(run)
     assert {*found} == {f"t{number}" for number in range(TOPICS - 2)}
     return found
 
@@ -97,12 +98,12 @@ def test_order_matters_here(files):
     assert (abs(np.asarray(first.values - second.values)) > 1e-3).sum() > 5
 
 
-def test_lines_of_the_command(files):
+@pytest.mark.parametrize("level", [1, 2])
+def test_lines_of_the_command(files, level):
     """Its measures, as it prints them, topic by topic and for all."""
-    theirs = theirs_of(files)
-    done = CliRunner().invoke(
-        app(), ["evaluate", *map(str, files), "--trec", "-q", "--format", "trec"]
-    )
+    theirs = theirs_of(files, level)
+    words = ["evaluate", *map(str, files), "--trec", "-q", "--format", "trec"]
+    done = CliRunner().invoke(app(), [*words, "-l", str(level)])
     assert done.exit_code == 0, done.output
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     found = {(name.strip(), topic): value for name, topic, value in lines}
