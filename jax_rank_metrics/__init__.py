@@ -16,6 +16,7 @@
         ▼
       compute         numbers, standard errors, intervals
 
+    files, dicts, frames ─ read_qrels · read_run · join ─▸ labels, scores, mask, …
     PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its chance
 
 Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
@@ -25,8 +26,8 @@ The shared arguments are documented in `rank`; `metric` makes a metric of a form
 
 The packages are named after the steps above, and each one's docstring is the page about
 it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_formulas`,
-`_states`, `_results`, and `_calls`, which is what users call. `_recommender` and `_files` bring
-whole evaluations to these calls, and `adapters` brings them into other frameworks.
+`_states`, `_results`, and `_calls`, which is what users call. `_recommender` and `_files`
+bring whole evaluations to these calls, and `adapters` brings them into other frameworks.
 """
 
 from importlib.metadata import version as _version
@@ -39,6 +40,9 @@ from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
+from jax_rank_metrics._files.join import join as join
+from jax_rank_metrics._files.read import read_qrels as read_qrels
+from jax_rank_metrics._files.read import read_run as read_run
 from jax_rank_metrics._formulas.agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,
 )

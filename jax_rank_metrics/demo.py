@@ -9,13 +9,11 @@ It reads nothing but scikit-learn's own copy of the images.
 """
 
 import math
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -301,53 +299,3 @@ def run(steps: int, seed: int, save: Path | None) -> None:
         f"\n{len(images.digits)} images to train on, {HELD_OUT} held out; "
         f"{jax.device_count()} device(s), {seconds:.1f} s in all"
     )
-
-
-def main() -> None:
-    """Runs the command line."""
-    try:
-        import optax  # noqa: F401
-        import rich  # noqa: F401
-        import sklearn  # noqa: F401
-        import tabulate  # noqa: F401
-        import typer
-    except ModuleNotFoundError as missing:
-        sys.exit(
-            f"{missing.name} is not installed, which the demo needs; "
-            'pip install "jax-rank-metrics[demo]"'
-        )
-
-    app = typer.Typer(add_completion=False, no_args_is_help=True)
-
-    # With a callback, typer keeps `demo` as a word of the command line.
-    @app.callback()
-    def about() -> None:
-        """Ranking metrics for JAX."""
-
-    @app.command()
-    def demo(
-        steps: Annotated[int, typer.Option(min=1, help="Steps to train.")] = 300,
-        seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
-        devices: Annotated[
-            int | None,
-            typer.Option(min=1, help="Run on that many virtual CPU devices."),
-        ] = None,
-        save: Annotated[
-            Path | None,
-            typer.Option(help="A folder for the table and plots; needs matplotlib."),
-        ] = None,
-    ) -> None:
-        """Train image retrieval on digits, then measure it on all devices."""
-        if devices is not None:
-            # Only possible as long as nothing has been computed. The threads are for
-            # devices that wait for each other, of which there may be more than cores.
-            os.environ.setdefault("PJRT_NPROC", str(4 * devices))
-            jax.config.update("jax_platforms", "cpu")
-            jax.config.update("jax_num_cpu_devices", devices)
-        run(steps, seed, save)
-
-    app()
-
-
-if __name__ == "__main__":
-    main()

@@ -156,6 +156,20 @@ MUTANTS = [
         "jnp.log(values + floor)",
         "tests/test_aggregates.py::test_geometric_means_of_little",
     ),
+    Mutant(
+        "scores of files in single precision",
+        "_files/join.py",
+        "run.with_columns(score)",
+        "run.with_columns(score.cast(pl.Float32))",
+        "tests/test_files.py::test_join",
+    ),
+    Mutant(
+        "a line off",
+        "_files/text.py",
+        "row_index_offset=1",
+        "row_index_offset=0",
+        "tests/test_files.py::test_the_first_bad_line_is_named",
+    ),
 ]
 
 

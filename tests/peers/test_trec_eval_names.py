@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from trec_names import ASKED, COUNTS, NAMES
 
 import jax_rank_metrics as jrm
 
@@ -14,14 +15,9 @@ with warnings.catch_warnings():
     pytrec_eval = pytest.importorskip("pytrec_eval")
 pytestmark = pytest.mark.filterwarnings("default")
 
-KS = (3, 20)
 LEVELS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 ELEVEN = [column for column, level in enumerate(LEVELS) if level != 0.25]
 
-CUT = ("map_cut", "ndcg_cut", "P", "recall", "success")
-COUNTS = ("num_ret", "num_rel", "num_rel_ret")
-WHOLE = ("map", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "bpref", "infAP")
-NAMES = (*(f"{name}_{k}" for name in CUT for k in KS), *WHOLE, *COUNTS)
 AT_LEVELS = tuple(f"iprec_at_recall_{level:.2f}" for level in (0.0, 0.25, 0.7))
 
 # A level of a document outside of the qrels; -1 is in them, for one not judged.
@@ -92,14 +88,8 @@ def theirs_of(runs):
         documents = [*zip(names, *columns, strict=True)]
         qrels[f"q{query}"] = {name: y for name, y, _, _ in documents if y > OUTSIDE}
         run[f"q{query}"] = {name: float(s) for name, _, s, found in documents if found}
-    ks, levels = ",".join(map(str, KS)), ",".join(map(str, LEVELS))
-    measures = {
-        *(f"{name}.{ks}" for name in CUT),
-        *WHOLE,
-        *COUNTS,
-        f"iprec_at_recall.{levels}",
-        "11pt_avg",
-    }
+    levels = ",".join(map(str, LEVELS))
+    measures = {*ASKED, f"iprec_at_recall.{levels}", "11pt_avg"}
     found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
     assert list(found) == list(run)
     names = next(iter(found.values()))

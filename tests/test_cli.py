@@ -1,0 +1,188 @@
+"""The command line: what it prints, and one line for every error."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics import _report, cli
+
+QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
+RUNS = {
+    "good.txt": "q1 Q0 a 1 0.9 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 1 0.9 t\n",
+    "bad.txt": "q1 Q0 b 1 0.9 t\nq1 Q0 a 2 0.5 t\nq2 Q0 x 1 0.9 t\n",
+}
+METRICS = ("-m", "recall@1,2")  # one, as each more is compiled
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    for name, text in RUNS.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def invoke(*words):
+    return CliRunner().invoke(cli.app(), ["evaluate", *words])
+
+
+def printed(*words):
+    done = invoke("qrels.txt", *words)
+    assert done.exit_code == 0 and not done.stderr, done.output
+    return done.stdout
+
+
+def test_formats(folder):
+    runs = ("good.txt", "bad.txt", *METRICS)
+    text = printed(*runs)
+    assert "recall@2" in text and "0.750* [0.260, 1.240]" in text
+    for format, part in (
+        ("markdown", "|"),
+        ("latex", r"\begin{tabular}"),
+        ("html", "<table>"),
+    ):
+        assert part in printed(*runs, "--format", format)
+    rows = [*csv.DictReader(io.StringIO(printed(*runs, "--format", "csv")))]
+    means = {(row["run"], row["metric"]): float(row["mean"]) for row in rows}
+    assert means[("good", "recall@2")] == 0.75 and means[("bad", "recall@2")] == 0.5
+    found = json.loads(printed(*runs, "--format", "json", "-q", "--compare", "t"))
+    assert found["runs"]["bad"]["recall@2"]["mean"] == 0.5
+    assert found["queries"]["good"]["q2"] == {
+        "recall@1": 0.5,
+        "recall@2": 0.5,
+    }
+    assert found["comparisons"]["bad"]["recall@1"]["difference"] == -0.75
+
+
+def test_queries_and_comparisons(folder):
+    runs = ("good.txt", "bad.txt", *METRICS)
+    text = printed(*runs, "-q", "--compare", "permutation", "--baseline", "bad")
+    assert "good against bad\nrecall@1 Comparison(+0.75" in text
+    assert re.search(r"bad .*\n-.*\nq1 +0.0000 +1.0000\nq2 +0.0000 +0.0000\n", text)
+    rows = [*csv.DictReader(io.StringIO(printed(*runs, "-q", "--format", "csv")))]
+    assert {"run": "bad", "query": "q1", "metric": "recall@2", "value": "1.0"} in rows
+    text = printed(*runs, "--compare", "bootstrap", "--format", "csv")
+    assert text.startswith("run,metric,difference,") and "\nbad,recall@1," in text
+    lines = printed("good.txt", *METRICS, "--format", "trec", "-q").splitlines()
+    assert lines[0] == f"{'recall@1':22}\tq1\t1.0000" and len(lines) == 6
+
+
+@pytest.mark.long
+def test_plot(folder):
+    done = invoke(
+        *("qrels.txt", "good.txt", "bad.txt", "-m", "recall@1,2"),
+        *("--plot", "plot.png"),
+    )
+    assert done.exit_code == 0, done.output
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_a_metric_is_under_the_options():
+    def names(*typed, trec=True, level=None):
+        return [metric.name for metric in _report.metrics_of(typed, trec, level)]
+
+    assert names("ndcg", "ndcg@5", "ndcg_cut_5", "ndcg(gain_fn=linear_gain)") == [
+        *("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5", "ndcg_cut_5"),
+        "ndcg(gain_fn=linear_gain)",
+    ]
+    assert names("p@5", "P_5", "set_P", "p(denominator=retrieved)@5") == [
+        *('p(denominator="k")@5', "P_5", "set_P", "p(denominator=retrieved)@5"),
+    ]
+    assert names("map", "mrr(rel=3)@5", "ndcg", trec=False, level=2) == [
+        *("map(rel=2)", "mrr(rel=3)@5", "ndcg"),
+    ]
+    assert names("p@5", level=2) == ['p(denominator="k", rel=2)@5']
+    assert names() == names("official") and len(names()) == len(_report.OFFICIAL)
+    assert names(trec=False) == [*_report.DEFAULT]
+    # What is written is what can be read.
+    jrm.empty(tuple(names(level=0.5)))
+
+
+def test_names_of_runs(tmp_path):
+    def names(*paths):
+        return _report.run_names([tmp_path / path for path in paths])
+
+    assert names("x/bm25.run.gz", "y/mine.csv") == ["bm25", "mine"]
+    assert names("x/bm25.run", "y/bm25.run") == ["x/bm25", "y/bm25"]
+    assert names("x/bm25.run", "x/bm25.csv") == ["bm25.run", "bm25.csv"]
+    with pytest.raises(ValueError, match="is given twice"):
+        names("x/a", "x/a")
+
+
+ERRORS = {
+    "No such file": ("none.txt", "good.txt"),
+    "line 1 ('q1 0 a 1')": ("qrels.txt", "qrels.txt"),
+    "is unknown": ("qrels.txt", "good.txt", "-m", "nonsense"),
+    "has no option": ("qrels.txt", "good.txt", "-m", "mrr(depth=3)"),
+    "--per-query goes with --format": (
+        "qrels.txt",
+        "good.txt",
+        "-q",
+        "--format",
+        "html",
+    ),
+    "--compare goes with --format": (
+        *("qrels.txt", "good.txt", "bad.txt", "--compare", "t", "--format", "trec"),
+    ),
+    "is one table": (
+        *("qrels.txt", "good.txt", "bad.txt", "--compare", "t", "-q"),
+        *("--format", "csv"),
+    ),
+    "pass one of them": ("qrels.txt", "good.txt", "-c", "--missing", "skip"),
+    "--baseline x is none of good": ("qrels.txt", "good.txt", "--baseline", "x"),
+    "needs two runs": ("qrels.txt", "good.txt", "--compare", "t"),
+    "good.txt is given twice": ("qrels.txt", "good.txt", "good.txt"),
+    "part.txt: qrels: 1 query is ('q2') not in run": ("qrels.txt", "part.txt"),
+    "other.txt: run: 1 query is ('q7') not in qrels": ("qrels.txt", "other.txt"),
+    "have no names": ("qrels.txt", "good.txt", "--qrels-columns", "a,b,c"),
+}
+
+
+@pytest.mark.parametrize("why", list(ERRORS))
+def test_errors_are_one_line(folder, why):
+    (folder / "part.txt").write_text(RUNS["good.txt"].partition("q2")[0])
+    (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
+    done = invoke(*ERRORS[why])
+    assert isinstance(done.exception, SystemExit) and done.exit_code == 1
+    assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
+    assert not done.stdout
+
+
+def test_wrong_usage_is_2():
+    for words in (("qrels.txt",), ("a", "b", "--format", "xml"), ("a", "b", "-M", "0")):
+        done = invoke(*words)
+        assert done.exit_code == 2 and not done.stdout
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.binary(max_size=40),
+    st.sampled_from(["csv", "tsv", "jsonl", "parquet", "svmlight", "trec", "trec.gz"]),
+    st.booleans(),
+)
+def test_junk_is_no_traceback(folder, data, extension, judges):
+    path = folder / f"junk.{extension}"
+    path.write_bytes(data)
+    done = invoke(*((str(path), "good.txt") if judges else ("qrels.txt", str(path))))
+    assert isinstance(done.exception, SystemExit) and done.exit_code == 1
+    assert done.stderr.count("\n") == 1 and path.name in done.stderr, done.stderr
+
+
+def test_a_missing_library(monkeypatch):
+    monkeypatch.setitem(cli.sys.modules, "typer", None)
+    for words, extra in ((["demo"], "demo"), (["evaluate"], "trec")):
+        monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", *words])
+        with pytest.raises(SystemExit, match=rf"typer is not .*\[{extra}\]"):
+            cli.main()

@@ -1,0 +1,338 @@
+"""Files: what is in them is what is read, and all else is an error that says where."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import jax_rank_metrics as jrm
+
+FUZZ = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
+NAMES = ("query_id", "doc_id", "score")
+
+# Blanks of C separate the fields of TREC; a NUL ends strings there, and no file has it.
+plain_ids = st.text(
+    st.characters(exclude_characters=" \t\r\n\v\f\0", exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=5,
+).filter(lambda text: not text.startswith("\ufeff"))
+any_ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+numbers = st.floats(allow_nan=False)
+
+
+def rows_of(ids):
+    rows = st.tuples(ids, ids, numbers)
+    return st.lists(rows, min_size=1, max_size=5, unique_by=lambda row: row[:2])
+
+
+def quoted(text):
+    return '"' + text.replace('"', '""') + '"'
+
+
+def write(path, format, rows, end="\n", packed=False, mark=False):
+    """Writes a run by hand, but for Parquet."""
+    if format == "parquet":
+        pl.DataFrame(rows, NAMES, orient="row").write_parquet(path)
+        return
+    if format == "trec":
+        lines = [f"{query} Q0\t{doc} 1  {score!r} tag" for query, doc, score in rows]
+    elif format == "jsonl":
+        # There is no infinity in JSON: such a number is a string here.
+        lines = [
+            json.dumps(dict(zip(NAMES, (query, doc, repr(score)), strict=True)))
+            for query, doc, score in rows
+        ]
+    else:
+        mid = "," if format == "csv" else "\t"
+        lines = [mid.join(NAMES)]
+        lines += [
+            mid.join((quoted(query), quoted(doc), repr(score)))
+            for query, doc, score in rows
+        ]
+    data = "".join(line + end for line in lines).encode()
+    data = b"\xef\xbb\xbf" * mark + data
+    path.write_bytes(gzip.compress(data) if packed else data)
+
+
+@FUZZ
+@given(
+    st.sampled_from(FORMATS).flatmap(
+        lambda format: st.tuples(
+            st.just(format), rows_of(plain_ids if format == "trec" else any_ids)
+        )
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_written_is_read(tmp_path, format_rows, end, packed, mark):
+    """Ids of any characters and doubles of any size, in every format."""
+    format, rows = format_rows
+    path = tmp_path / f"run{'.gz' * packed}"
+    write(path, format, rows, end, packed, mark)
+    assert jrm.read_run(path, format=format).rows() == rows
+
+
+@FUZZ
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.text("q1 0.5\t\n\r\"'{}:[],#naif-e\ufeff\x85", max_size=60).map(str.encode),
+    ),
+    st.sampled_from([*FORMATS, "svmlight", "scores"]),
+    st.booleans(),
+    st.integers(0, 30),
+)
+def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
+    """Nothing else than ValueError, and it names the file."""
+    path = tmp_path / f"junk{'.gz' * packed}"
+    path.write_bytes(gzip.compress(data)[: 40 - cut] if packed else data)
+    read = jrm.read_qrels if format == "svmlight" else jrm.read_run
+    try:
+        frame = read(path, format=format)
+    except ValueError as error:
+        assert str(path) in str(error) and len(str(error)) < 600
+    else:
+        assert frame.height and not frame.null_count().sum_horizontal().item()
+
+
+BAD = {
+    "too few fields": ("trec", b"q 0 a 1\nq 0 b\n", 2, "not of the form"),
+    "too many fields": ("trec", b"q 0 a 1\n\nq 0 b 1 1\n", 3, "not of the form"),
+    "no number": ("trec", b"q 0 a 1\nq 0 b x\n", 2, "'x', which is no number"),
+    "NaN": ("trec", b"q 0 a nan\n", 1, "pass a finite number"),
+    "a repeated pair": ("trec", b"q 0 a 1\nr 0 a 1\nq 0 a 0\n", 3, "is there already"),
+    "bytes": ("trec", b"q 0 a 1\nq 0 \xff 1\n", 2, "not UTF-8"),
+    "a missing id": ("csv", b'query_id,doc_id,relevance\n"a\nb",x,1\n,x,1\n', 4, "missing"),
+    "a missing field": ("csv", b"query_id,doc_id,relevance\n\na,b\n", 3, "is missing"),
+    "nothing but commas": ("csv", b"query_id,doc_id,relevance\na,b,1\n,,\n", 3, "missing"),
+    "a field more": ("csv", b"query_id,doc_id,relevance\na,b,1,2\n", 2, "more fields"),
+    "an open quote": ("csv", b'query_id,doc_id,relevance\na,"b,1\n', 2, "unexpected end"),
+    "text after a quote": ("csv", b'query_id,doc_id,relevance\na,"b"c,1\n', 2, "expected"),
+    "no JSON": ("jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n\n{"q\n', 3, "no JSON"),
+    "a key that is not there": (
+        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n',
+        2, "relevance is missing",
+    ),
+    "svmlight without qid": ("svmlight", b"# a comment\n1 qid:3 1:0.5\n1 1:2\n", 3, "qid"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_the_first_bad_line_is_named(tmp_path, name):
+    format, data, line, why = BAD[name]
+    path = tmp_path / "qrels"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=why) as raised:
+        jrm.read_qrels(path, format=format)
+    assert str(raised.value).startswith(f"{path}, line {line}")
+
+
+def test_other_refusals(tmp_path):
+    path = tmp_path / "qrels.csv"
+    with pytest.raises(FileNotFoundError, match="qrels"):
+        jrm.read_qrels(path)
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+        jrm.read_qrels(tmp_path)
+    for data in (b"", b"\n \n", b"\xef\xbb\xbf"):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="is empty"):
+            jrm.read_qrels(path, format="trec")
+    path.write_text("user,item\n")
+    with pytest.raises(ValueError, match="'query_id' is not among user, item"):
+        jrm.read_qrels(path)
+    with pytest.raises(ValueError, match="columns is 'abc'; pass three names"):
+        jrm.read_qrels(path, columns="abc")
+    with pytest.raises(ValueError, match="have no names"):
+        jrm.read_qrels(path, columns=("a", "b", "c"), format="trec")
+    with pytest.raises(
+        ValueError, match="format is 'scores'; pass None or one of trec"
+    ):
+        jrm.read_qrels(path, format="scores")
+    with pytest.raises(ValueError, match="duplicates is 'any'"):
+        jrm.read_qrels(path, duplicates="any")
+    long = tmp_path / "long"
+    long.write_text("x" * 1000)
+    with pytest.raises(ValueError, match=r"line 1 \('x{80}…'\)"):
+        jrm.read_run(long)
+    frame = pl.DataFrame({"query_id": [1.5], "doc_id": ["a"], "score": [1.0]})
+    frame.write_parquet(tmp_path / "run.parquet")
+    with pytest.raises(ValueError, match="row 0: query_id is Float64; pass ids that"):
+        jrm.read_run(tmp_path / "run.parquet")
+
+
+def test_duplicates_and_kinds_of_ids(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n")
+    first, last = (jrm.read_run(path, duplicates=x).rows() for x in ("first", "last"))
+    assert first == [("q", "a", 1.0), ("q", "b", 2.0)]
+    assert last == [("q", "b", 2.0), ("q", "a", -np.inf)]
+    lines = '{"user": 1, "item": "x", "score": 2, "other": [1]}\n'
+    path = tmp_path / "run.ndjson"
+    path.write_text(lines)
+    found = jrm.read_run(path, columns=("user", "item", "score"))
+    assert found.rows() == [(1, "x", 2.0)] and found.columns == [*NAMES]
+    path = tmp_path / "qrels.tsv.gz"
+    path.write_bytes(gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"))
+    assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
+
+
+def test_svmlight_and_its_scores(tmp_path):
+    qrels, run = tmp_path / "test.svm", tmp_path / "scores.txt"
+    qrels.write_text("# LETOR\n2 qid:7 1:0.5 2:0.1 # doc 3\n0 qid:7\n1 qid:3 1:1\n")
+    run.write_text("0.1\n0.2\n-1e3\n")
+    judged, scores = jrm.read_qrels(qrels), jrm.read_run(run, format="scores")
+    assert judged.rows() == [(7, 0, 2), (7, 1, 0), (3, 2, 1)]
+    joined = jrm.join(judged, scores)
+    assert joined.query_ids.to_list() == [7, 3] and joined.retrieved[:3].all()
+    run.write_text("0.1\n")
+    with pytest.raises(
+        ValueError, match="run has 1 scores without query_id, and qrels 3"
+    ):
+        jrm.join(judged, jrm.read_run(run, format="scores"))
+
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": -1, "d": 2}, "q2": {"a": 1}, "q3": {"x": 0}}
+RUN = {"q1": {"a": 0.5, "e": 0.5 + 1e-12, "c": 0.1}, "q3": {"x": -np.inf, "a": -0.0, "b": 0.0}}  # fmt: skip
+
+
+def items_of(joined, query):
+    """By document: label, retrieved, judged, pooled."""
+    own = joined.segment_ids == joined.query_ids.to_list().index(query)
+    assert joined.mask[own].all() and (joined.segment_ids >= 0)[joined.mask].all()
+    columns = (joined.labels, joined.retrieved, *joined.columns.values())
+    rows = zip(*(x[own].tolist() for x in columns), strict=True)
+    return dict(zip(joined.doc_ids.filter(own), rows, strict=True))
+
+
+def scores_of(joined, query):
+    own = joined.segment_ids == joined.query_ids.to_list().index(query)
+    own &= joined.retrieved
+    return dict(
+        zip(joined.doc_ids.filter(own), joined.scores[own].tolist(), strict=True)
+    )
+
+
+def test_join():
+    joined = jrm.join(QRELS, RUN, missing="zero")
+    assert repr(joined) == "Joined(3 queries, 5 judged, 6 retrieved)"
+    assert items_of(joined, "q1") == {
+        "a": (1, True, True, True),
+        "b": (0, False, True, True),
+        "c": (0, True, False, True),
+        "d": (2, False, True, True),
+        "e": (0, True, False, False),
+    }
+    scores = scores_of(joined, "q1")
+    assert scores["e"] > scores["a"] > scores["c"]
+    scores = scores_of(joined, "q3")
+    assert scores["a"] == scores["b"] > scores["x"]
+    by_trec = jrm.join(QRELS, RUN, missing="skip", ties="trec")
+    assert "3 queries, 1 skipped" in repr(by_trec)
+    scores = scores_of(by_trec, "q3")
+    assert scores["b"] > scores["a"] > scores["x"]
+    # Equal in float32, where "b" would be first.
+    close = jrm.join({"q": {"a": 1}}, {"q": {"a": 1 + 1e-9, "b": 1.0}}, ties="trec")
+    scores = scores_of(close, "q")
+    assert scores["a"] > scores["b"]
+    for one in (joined, by_trec):
+        assert one.labels.dtype == one.scores.dtype == np.int32
+        assert one.labels.shape == (12,) == one.doc_ids.shape  # of 9 items
+    kept = jrm.join(QRELS, RUN, missing="zero", depth=1)
+    assert [*scores_of(kept, "q1")] == ["e"] and [*scores_of(kept, "q3")] == ["b"]
+    assert items_of(kept, "q1")["a"] == (1, False, True, True)
+
+
+class Pandas:
+    """What is read of a frame of pandas: strings are objects there."""
+
+    def __init__(self, frame):
+        """A frame of polars, by columns."""
+        self.frame, self.columns = frame, frame.columns
+
+    def __getitem__(self, name):
+        """A column."""
+        return self.frame[name].to_numpy()
+
+
+def test_join_takes_frames_and_kinds_of_ids():
+    rows = [(query, doc, y) for query, of in QRELS.items() for doc, y in of.items()]
+    frame = pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row")
+    one = jrm.join(frame, RUN, missing="zero")
+    two = jrm.join(QRELS, RUN, missing="zero")
+    three = jrm.join(Pandas(frame), RUN, missing="zero")
+    for other in (two, three):
+        for name, array in one.arguments().items():
+            assert str(array) == str(other.arguments()[name]), name
+    numbers = jrm.join({1: {10: 0.5}}, {"1": {"10": 3.0}})
+    assert numbers.query_ids.to_list() == ["1"] and numbers.retrieved[0]
+    assert numbers.labels.dtype == np.float32
+    same = jrm.join({1: {10: 1}}, {1: {10: 3.0}})
+    assert same.query_ids.to_list() == [1] and same.doc_ids.to_list() == [10]
+
+
+REFUSED = {
+    "2 queries are ('q2', 'q3') not in run": (QRELS, {"q1": RUN["q1"]}, {}),
+    "1 query is ('new') not in qrels": (QRELS, {"new": {"a": 1.0}}, {}),
+    "no query in common": (QRELS, {"new": {"a": 1.0}}, {"missing": "skip", "unjudged": "skip"}),
+    "score is nan": ({"q": {"a": 1}}, {"q": {"a": np.nan}}, {}),
+    "beyond float32": ({"q": {"a": 1e300}}, {"q": {"a": 1.0}}, {}),
+    "run is empty": (QRELS, {}, {}),
+    "several kinds": ({"q": {"a": 1}, 1: {"a": 1}}, RUN, {}),
+    "ties is 'best'": (QRELS, RUN, {"ties": "best"}),
+    "depth is 0": (QRELS, RUN, {"depth": 0}),
+    "there twice": (
+        pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]}),
+        RUN, {},
+    ),
+    "no column 'relevance'": (pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", list(REFUSED))
+def test_join_refuses(why):
+    qrels, run, options = REFUSED[why]
+    with pytest.raises(ValueError, match=re.escape(why)):
+        jrm.join(qrels, run, **options)
+
+
+def test_join_refuses_other_types():
+    with pytest.raises(TypeError, match="qrels: got"):
+        jrm.join([1], RUN)
+    with pytest.raises(TypeError, match="query 'q' holds"):
+        jrm.join({"q": 1}, RUN)
+
+
+def test_arguments_go_on():
+    """The same from `evaluate` and `rank`; a query that is skipped does not count."""
+    metrics = ("judged", "mrr")
+    zero = jrm.join(QRELS, RUN, missing="zero")
+    skip = jrm.join(QRELS, RUN, missing="skip")
+    assert {*zero.arguments(metrics)["columns"]} == {"judged"}
+    ranking = jrm.rank(**zero.arguments())
+    values = jrm.measure(metrics, ranking)
+    np.testing.assert_allclose(values["mrr"].values, [1 / 2, 0, 0])
+    np.testing.assert_allclose(values["judged"].values[0], 1 / 3)
+    for joined, lists in ((zero, 3), (skip, 2)):
+        state = jrm.evaluate(metrics, **joined.arguments(metrics))["mrr"]
+        assert int(state.lists) == lists
+        assert float(state) == pytest.approx(0.5 / lists)
+
+
+@pytest.mark.long
+def test_nothing_is_imported_before_it_is_needed():
+    optional = "{'polars', 'rich', 'typer', 'tabulate'}"
+    code = f"import sys, jax_rank_metrics; assert not {optional} & {{*sys.modules}}"
+    subprocess.run([sys.executable, "-c", code], check=True)
