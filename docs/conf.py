@@ -3,9 +3,12 @@
 sphinx-build -W --keep-going -n -b html docs build/site
 """
 
+import os
 import re
 import shutil
 from pathlib import Path
+
+os.environ.setdefault("KERAS_BACKEND", "jax")  # its adapter is imported to be shown
 
 from jax_rank_metrics import __version__
 

@@ -20,7 +20,7 @@ def write(
     Args:
         writer: A `SummaryWriter` of tensorboardX, of PyTorch, or anything with its
             `add_scalar`. tensorboardX writes an @ of a name as _.
-        states: What `evaluate` gives, or a dict of `PerList`s.
+        states: What `evaluate` gives, or a `PerList` for each name.
         step: The step of training.
         prefix: What stands before every name, such as "eval/".
         std_errors: Write the standard errors too, under names that end in "/std_error".
