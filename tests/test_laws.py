@@ -28,6 +28,8 @@ EVERY = (*KS, None)
 ALWAYS = pytest.param(KS, None, True, id="top-k")
 # Metrics without a cutoff.
 UNCUT = pytest.param((None,), None, True, id="uncut")
+# The same where a law compiles programs of its own.
+UNCUT_ANEW = pytest.param(*UNCUT.values, id="uncut", marks=pytest.mark.long)
 # The same with weights per list; with ties broken by a key; sorted, and broken by labels
 # and weights.
 OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
@@ -115,7 +117,7 @@ def test_jit_equals_eager(ks, ties, data):
     same(jitted, eager)
 
 
-@law(UNCUT, RANDOM)
+@law(UNCUT_ANEW, RANDOM)
 def test_vmap_equals_batch(ks, ties, data):
     """A list's values do not depend on its batch; one key per list under vmap."""
     if ties == "random":
@@ -159,7 +161,7 @@ def test_more_padding_is_no_matter(ks, ties, data):
     same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
 
 
-@law(UNCUT, *OTHERS)
+@law(UNCUT_ANEW, *OTHERS)
 def test_masks_are_one(ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
     labels, scores, mask, weights = data
@@ -203,6 +205,7 @@ def test_only_the_order_of_scores_matters(ks, ties, data):
     )
 
 
+@pytest.mark.long
 def test_cutoffs_at_once_equal_one_at_a_time(data):
     """k=(a, b) gives what k=a and k=b give, by top-k as by a full sort."""
     whole, cut = lists_of(EVERY, None, data), lists_of(KS, None, data)
@@ -293,7 +296,7 @@ def test_lists_that_do_not_count(ks, ties, data):
         assert (values[~defined] == 0).all()
 
 
-@law(UNCUT, *OTHERS)
+@law(UNCUT_ANEW, *OTHERS)
 def test_list_weights(ks, ties, data):
     """They replace the weight of the list and touch no value."""
     labels, _, mask, weights = data
