@@ -1,6 +1,6 @@
 """How the site is built.
 
-sphinx-build -W --keep-going -n -b html docs build/site
+sphinx-build -W --keep-going -b html docs build/site
 """
 
 import os
@@ -31,7 +31,6 @@ napoleon_custom_sections = [("Shapes", "params_style")]
 # `code` in a docstring is a link where it names something, and code where it does not.
 default_role = "py:obj"
 exclude_patterns = ["demo"]
-nitpick_ignore_regex = [("py:.*", "(?s).*")]
 
 
 def copy_what_lies_outside():

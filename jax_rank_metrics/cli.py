@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import jax
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _report
+from jax_rank_metrics._command import report, request
 from jax_rank_metrics._files.join import Missing, Unjudged
 from jax_rank_metrics._files.read import Duplicates, QrelsFormat, format_of
 from jax_rank_metrics._results.numbers import needed
@@ -45,8 +45,8 @@ def _measured(
     run_columns: str | None,
     duplicates: Duplicates,
     joining: dict[str, Any],
-    metrics: list[_report.Metric],
-) -> dict[str, _report.Run]:
+    metrics: list[request.Metric],
+) -> dict[str, report.Run]:
     """Reads and measures every run, behind a bar where there is a terminal."""
     from rich.console import Console
     from rich.progress import track
@@ -79,7 +79,7 @@ def _measured(
             joined = jrm.join(judged, run, **joining)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-        found[name] = _report.measured(metrics, joined)
+        found[name] = report.measured(metrics, joined)
     return found
 
 
@@ -180,7 +180,11 @@ def app() -> Any:
                 raise ValueError(
                     f"--complete and --missing {missing}; pass one of them"
                 )
-            paths = dict(zip(_report.run_names(runs), runs, strict=True))
+            if plot is not None:
+                needed("matplotlib", "--plot", "plots")
+                if not plot.parent.is_dir():
+                    raise ValueError(f"--plot {plot}: there is no folder {plot.parent}")
+            paths = dict(zip(request.run_names(runs), runs, strict=True))
             first = baseline or next(iter(paths))
             if first not in paths:
                 raise ValueError(f"--baseline {first} is none of {', '.join(paths)}")
@@ -193,7 +197,7 @@ def app() -> Any:
                 "depth": depth,
                 "ties": "trec" if trec else "expected",
             }
-            metrics = _report.metrics_of(metric or (), trec, level)
+            metrics = request.metrics_of(metric or (), trec, level)
             found = _measured(
                 qrels,
                 paths,
@@ -205,21 +209,21 @@ def app() -> Any:
                 metrics,
             )
             tested = (
-                _report.compared(found, first, compare, confidence) if compare else {}
+                report.compared(found, first, compare, confidence) if compare else {}
             )
             if format == "trec":
                 official = not metric or "official" in metric
-                text = _report.as_trec(found, metrics, per_query, official)
+                text = report.as_trec(found, metrics, per_query, official)
             elif format in ("csv", "json"):
-                write = _report.as_csv if format == "csv" else _report.as_json
+                write = report.as_csv if format == "csv" else report.as_json
                 text = write(found, tested, per_query, confidence)
             else:
-                text = _report.as_text(
+                text = report.as_text(
                     found, tested, per_query, confidence, format, first
                 )
             sys.stdout.write(text)
             if plot is not None:
-                _report.drawn(found, first, plot, confidence)
+                report.drawn(found, first, plot, confidence)
 
     @commands.command()
     def demo(
@@ -255,10 +259,7 @@ def _need(what: str, extra: str, *libraries: str) -> None:
         try:
             needed(library, what, extra)
         except ModuleNotFoundError as missing:
-            sys.exit(
-                f"{missing.name} is not installed, which {what} needs; "
-                f'pip install "jax-rank-metrics[{extra}]"'
-            )
+            sys.exit(str(missing))
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics.adapters import tensorboard
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,12 @@ def test_what_is_missing_is_named(monkeypatch, adapter, library):
         ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[frameworks\]"
     ):
         importlib.import_module(name)
+
+
+def test_several_runs_are_no_states():
+    """To be written as scalars, they would need names of their own."""
+    with pytest.raises(TypeError, match="several runs"):
+        tensorboard.write(None, {"one": {}, "two": {}}, 0)
 
 
 def test_what_a_library_lacks_is_not_the_library(monkeypatch, tmp_path):

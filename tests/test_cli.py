@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _report, cli
+from jax_rank_metrics import cli
+from jax_rank_metrics._command import request
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
 RUNS = {
@@ -87,7 +88,7 @@ def test_plot(folder):
 
 def test_what_a_metric_is_under_the_options():
     def names(*typed, trec=True, level=None):
-        return [metric.name for metric in _report.metrics_of(typed, trec, level)]
+        return [metric.name for metric in request.metrics_of(typed, trec, level)]
 
     assert names("ndcg", "ndcg@5", "ndcg_cut_5", "ndcg(gain_fn=linear_gain)") == [
         *("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5", "ndcg_cut_5"),
@@ -100,19 +101,22 @@ def test_what_a_metric_is_under_the_options():
         *("map(rel=2)", "mrr(rel=3)@5", "ndcg"),
     ]
     assert names("p@5", level=2) == ['p(denominator="k", rel=2)@5']
-    assert names() == names("official") and len(names()) == len(_report.OFFICIAL)
-    assert names(trec=False) == [*_report.DEFAULT]
+    assert names() == names("official") and len(names()) == len(request.OFFICIAL)
+    assert names(trec=False) == [*request.DEFAULT]
+    (exact,) = names("map", level=0.1234567890123)
+    assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
     # What is written is what can be read.
     jrm.empty(tuple(names(level=0.5)))
 
 
 def test_names_of_runs(tmp_path):
     def names(*paths):
-        return _report.run_names([tmp_path / path for path in paths])
+        return request.run_names([tmp_path / path for path in paths])
 
     assert names("x/bm25.run.gz", "y/mine.csv") == ["bm25", "mine"]
     assert names("x/bm25.run", "y/bm25.run") == ["x/bm25", "y/bm25"]
     assert names("x/bm25.run", "x/bm25.csv") == ["bm25.run", "bm25.csv"]
+    assert names("x/k1=0.9", "x/k1=1.2.txt") == ["k1=0.9", "k1=1.2"]
     with pytest.raises(ValueError, match="is given twice"):
         names("x/a", "x/a")
 
@@ -138,6 +142,14 @@ ERRORS = {
     ),
     "pass one of them": ("qrels.txt", "good.txt", "-c", "--missing", "skip"),
     "--baseline x is none of good": ("qrels.txt", "good.txt", "--baseline", "x"),
+    "--level is nan": ("qrels.txt", "good.txt", "-l", "nan"),
+    "'recall@1,2' and 'recall@2' both hold 'recall@2'; leave one of them out": (
+        *("qrels.txt", "good.txt", "-m", "recall@1,2", "-m", "recall@2"),
+    ),
+    "add -m map": (
+        *("qrels.txt", "good.txt", "bad.txt", "-m", "gm_map", "--compare", "t"),
+    ),
+    "there is no folder": ("qrels.txt", "good.txt", "--plot", "none/plot.png"),
     "needs two runs": ("qrels.txt", "good.txt", "--compare", "t"),
     "good.txt is given twice": ("qrels.txt", "good.txt", "good.txt"),
     "part.txt: qrels: 1 query is ('q2') not in run": ("qrels.txt", "part.txt"),
@@ -184,5 +196,5 @@ def test_a_missing_library(monkeypatch):
     monkeypatch.setitem(cli.sys.modules, "typer", None)
     for words, extra in ((["demo"], "demo"), (["evaluate"], "trec")):
         monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", *words])
-        with pytest.raises(SystemExit, match=rf"typer is not .*\[{extra}\]"):
+        with pytest.raises(SystemExit, match=rf"typer, which is not .*\[{extra}\]"):
             cli.main()

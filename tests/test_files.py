@@ -24,7 +24,7 @@ NAMES = ("query_id", "doc_id", "score")
 
 # Blanks of C separate the fields of TREC; a NUL ends strings there, and no file has it.
 plain_ids = st.text(
-    st.characters(exclude_characters=" \t\r\n\v\f\0", exclude_categories=["Cs"]),
+    st.characters(exclude_characters="# \t\r\n\v\f\0", exclude_categories=["Cs"]),
     min_size=1,
     max_size=5,
 ).filter(lambda text: not text.startswith("\ufeff"))
@@ -189,6 +189,13 @@ def test_duplicates_and_kinds_of_ids(tmp_path):
     assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
 
 
+def test_what_trec_eval_passes_over(tmp_path):
+    """Comments, and what stands behind the tag of a run."""
+    path = tmp_path / "run.txt"
+    path.write_text("# of today\nq #0 a 1 0.5 my tag\n")
+    assert jrm.read_run(path).rows() == [("q", "a", 0.5)]
+
+
 def test_svmlight_and_its_scores(tmp_path):
     qrels, run = tmp_path / "test.svm", tmp_path / "scores.txt"
     qrels.write_text("# LETOR\n2 qid:7 1:0.5 2:0.1 # doc 3\n0 qid:7\n1 qid:3 1:1\n")
@@ -279,6 +286,8 @@ def test_join_takes_frames_and_kinds_of_ids():
     numbers = jrm.join({1: {10: 0.5}}, {"1": {"10": 3.0}})
     assert numbers.query_ids.to_list() == ["1"] and numbers.retrieved[0]
     assert numbers.labels.dtype == np.float32
+    of_ints = jrm.join({"q": {"a": 1, "b": 0.5}}, {"q": {"a": 1, "b": 0.5}})
+    assert sorted(of_ints.labels[of_ints.mask]) == [0.5, 1]
     same = jrm.join({1: {10: 1}}, {1: {10: 3.0}})
     assert same.query_ids.to_list() == [1] and same.doc_ids.to_list() == [10]
 

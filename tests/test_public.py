@@ -48,7 +48,7 @@ LAYERS = [
     "__init__",
     "adapters",
     "demo",
-    "_report",
+    "_command",
     "cli",
     "__main__",
 ]

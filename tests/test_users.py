@@ -1,5 +1,7 @@
 """A recommender for all its users: as one plain call on all of them, however cut."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -268,6 +270,17 @@ MATRIX = np.zeros((2, 3), np.float32)
             "relevant of user 1 holds the item 3",
             {"relevant": [[0], [1, 3]]},
         ),
+        (
+            ValueError,
+            "relevant of user 1 holds the id 18446744073709551615",
+            {"relevant": [[0], np.array([2**64 - 1], np.uint64)]},
+        ),
+        (
+            ValueError,
+            "'popularity@2' is among metrics",
+            {"metrics": {"popularity@2": partial(jrm.recall, k=2)}, "seen": [[], []]},
+        ),
+        (ValueError, "queries of shape", {"model": [MATRIX, MATRIX[:, :2]]}),
         (ValueError, "relevant holds -1", {"relevant": sparse(MATRIX - 1)}),
         (ValueError, "seen has 1 users, but users go up to 1", {"seen": [[0]]}),
         (ValueError, "seen of user 0 holds the item 9", {"seen": {0: [9]}}),

@@ -52,7 +52,11 @@ def _ids(pl: Any, ids: "pl.Series", fail: Fail) -> "pl.Series":
     elif ids.dtype.is_integer() or ids.dtype == pl.Null:
         missing = ids.is_null()
     else:
-        fail(0, f"{ids.name} is {ids.dtype}; pass ids that are strings or integers")
+        row = first(ids != ids.round()) if ids.dtype.is_float() else None
+        fail(
+            row or 0,
+            f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
+        )
     row = first(missing)
     if row is not None:
         fail(row, f"{ids.name} is missing")
@@ -127,6 +131,7 @@ def _made(pl: Any, name: str, given: Any, value: Value) -> "pl.DataFrame":
         given = given.collect()
     if isinstance(given, Mapping):
         columns = dict(zip((*IDS, value), _columns(name, given), strict=True))
+        columns[value] = _numbers_of(columns[value])  # of ints beside floats too
     elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
         wanted = (*IDS, value) if name == "qrels" else ("doc_id", value)
         lacking = [one for one in wanted if one not in given.columns]
@@ -138,7 +143,7 @@ def _made(pl: Any, name: str, given: Any, value: Value) -> "pl.DataFrame":
         both = [one for one in (*IDS, value) if one in given.columns]
         if isinstance(given, pl.DataFrame):
             return given.select(both)
-        columns = {one: _of_pandas(given[one]) for one in both}
+        columns = {one: _numbers_of(given[one]) for one in both}
     else:
         raise TypeError(
             f"{name}: got {kind_of(given)}; pass a frame with the columns query_id, "
@@ -161,9 +166,9 @@ def _columns(name: str, given: Mapping[Any, Any]) -> tuple[Any, list[Any], list[
     return [*queries], [*chain.from_iterable(given.values())], [*chain(*numbers)]
 
 
-def _of_pandas(column: Any) -> Any:
+def _numbers_of(column: Any) -> Any:
     values = np.asarray(column)
-    # Its strings are objects, which polars reads from a list.
+    # Strings of pandas are objects, which polars reads from a list.
     return values if values.dtype.kind in "biuf" else values.tolist()
 
 

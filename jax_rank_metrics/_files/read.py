@@ -49,9 +49,11 @@ def read_qrels(
       then features and comments that are not read. The id of a document is the number of
       its item in the file, from 0.
 
-    Text is UTF-8, plain or gzip. Lines that are wholly blank are skipped, wherever they
-    are; so is a byte order mark. Ids are strings as they are written, "007" is not "7";
-    JSON and Parquet have integers too, which stay int64, and so are those of svmlight.
+    Text is UTF-8, plain or gzip. Lines that are wholly blank are skipped (but above the
+    names of a table); so are, in other files than tables, those that begin with "#", and a
+    byte order mark. Ids are strings as they are written, "007" is not "7"; JSON and Parquet
+    have integers too, which stay int64, and so are those of svmlight. If a column of JSON
+    holds ids of several kinds, all become strings.
 
     Args:
         path: The file.

@@ -52,12 +52,12 @@ def separated(path: Path, data: bytes, separator: str, columns: Sequence[str]) -
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()
     if blank.any():  # though a line of separators is not, as all is missing there
-        blank &= ~_numbers(rows).is_in(lines_of(path, data)["number"].implode())
+        blank &= ~_line_numbers(rows).is_in(lines_of(path, data)["number"].implode())
     kept = (~blank).arg_true()[1:]
     body = rows[kept]
 
     def where(row: int) -> str:
-        return told(_numbers(rows)[kept[row]], data)
+        return told(_line_numbers(rows)[kept[row]], data)
 
     row = first(body[names[-1]].is_not_null())
     if row is not None:
@@ -65,7 +65,7 @@ def separated(path: Path, data: bytes, separator: str, columns: Sequence[str]) -
     return Found(body.select(pl.nth(places)), where)
 
 
-def _numbers(rows: "pl.DataFrame") -> "pl.Series":
+def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     """The number of the line where each row begins: a quoted field may hold line ends."""
     pl = polars("reading files")
     breaks = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
@@ -81,7 +81,9 @@ def _misquoted(path: Path, data: bytes, separator: str) -> ValueError:
         collections.deque(rows, maxlen=0)
     except csv.Error as error:
         return ValueError(f"{path}, {told(rows.line_num, data)}: {error}")
-    return ValueError(f"{path}: not a table of fields between {separator!r}")
+    odd = [n for n, one in enumerate(data.split(b"\n"), 1) if one.count(b'"') % 2]
+    where = f", {told(odd[0], data)}" if odd else ""
+    return ValueError(f"{path}{where}: not a table of fields between {separator!r}")
 
 
 def json_lines(path: Path, data: bytes, columns: Sequence[str]) -> Found:

@@ -40,12 +40,12 @@ class Form(NamedTuple):
     @classmethod
     def of(cls, told: str, **columns: str) -> "Form":
         """A form of fields, by their names; those without a column are left out."""
-        fields = [_FIELD if name in columns else _OTHER for name in told.split()]
-        return cls(
-            f"^{_BLANK}*{f'{_BLANK}+'.join(fields)}{_BLANK}*$", (), told
-        )._replace(
-            columns=tuple(columns[name] for name in told.split() if name in columns)
-        )
+        names = told.split()
+        fields = [_FIELD if name in columns else _OTHER for name in names]
+        # After its tag, a run may say more.
+        end = f"(?:{_BLANK}.*)?" if names[-1] == "tag" else f"{_BLANK}*"
+        pattern = f"^{_BLANK}*{f'{_BLANK}+'.join(fields)}{end}$"
+        return cls(pattern, tuple(columns[x] for x in names if x in columns), told)
 
 
 QRELS = Form.of(
@@ -108,11 +108,10 @@ def lines_of(path: str | PathLike[str], data: bytes) -> "pl.DataFrame":
 
 
 def fields(path: str | PathLike[str], data: bytes, form: Form) -> Found:
-    """The fields of all lines, as strings."""
+    """The fields of all lines that are no comments, as strings."""
     pl = polars("reading files")
     lines = lines_of(path, data)
-    if form is SVMLIGHT:  # where a line may be a comment
-        lines = lines.filter(~pl.col("text").str.contains(rf"^{_BLANK}*#"))
+    lines = lines.filter(~pl.col("text").str.starts_with("#"))
 
     def where(row: int) -> str:
         return told(lines["number"][row], data)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
@@ -82,11 +83,11 @@ def rows_of(name: str, given: Any, users: np.ndarray) -> Any:
             )
         rows.eliminate_zeros()
         return rows
+    if isinstance(given, jax.Array):
+        given = np.asarray(given)
     lists = [_ids(name, user, given) for user in users.tolist()]
     starts = np.cumsum([0, *(one.size for one in lists)])
     ids = np.concatenate([*lists, np.zeros(0, np.int64)]).astype(np.int64)
-    if ids.max(initial=0) >= _inputs.MOST:
-        raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
     shape = (users.size, int(ids.max(initial=0)) + 1)
     rows = scipy.sparse.csr_array((np.ones(ids.shape, np.float32), ids, starts), shape)
     rows.sum_duplicates()
@@ -102,6 +103,10 @@ def _ids(name: str, user: int, given: Any) -> np.ndarray:
         return np.zeros(0, np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise TypeError(f"{name} of user {user}: got {_inputs.kind_of(ids)}; {_FIX}")
+    if ids.max() >= _inputs.MOST:
+        raise ValueError(
+            f"{name} of user {user} holds the id {ids.max()}; pass ids that fit int32"
+        )
     return ids[ids >= 0]
 
 
@@ -139,6 +144,7 @@ def _resized(rows: Any, columns: int) -> Any:
 
 def item_counts(name: str, given: Any, num_items: int) -> np.ndarray:
     """How many of all users there are have each item."""
-    every = rows_of(name, given, everyone(name, given))
-    ids = every.indices[every.indices < num_items]
-    return np.bincount(ids, minlength=num_items).astype(np.int32)
+    users = everyone(name, given)
+    every = rows_of(name, given, users)
+    in_catalog(name, every, users, num_items)
+    return np.bincount(every.indices, minlength=num_items).astype(np.int32)

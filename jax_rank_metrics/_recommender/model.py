@@ -14,6 +14,8 @@ def read_model(model: Any, users: np.ndarray) -> tuple[Callable[..., Any], Any]:
     """What gives the rows of a batch of users, embeddings or scores; and the items."""
     if callable(model):
         return lambda users: _scores(model(users), users.size), None
+    if isinstance(model, list) and [np.ndim(one) for one in model] == [2, 2]:
+        model = tuple(model)
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model has {len(model)} parts; pass (queries, items)")

@@ -72,13 +72,14 @@ def evaluate_users(
             array of NumPy or JAX; or a function that takes users, `[batch]` int32 of
             NumPy, and gives their scores `[batch, items]`, of JAX or NumPy. It is called
             as it is: jit it yourself, and it may as well run anything else. The last
-            batch is filled up with its last user.
+            batch is filled up with its last user. All become float32 unless x64 is on:
+            scores that float32 does not tell apart tie.
         relevant: What is to be found, such as what was held out: a list of ids for each
             user, a dict from users to such lists, or a scipy sparse matrix
             `[users, items]` whose values are labels. Lists may repeat an id, and ids
             below 0 are padding. A user that a dict lacks has none.
         seen: The same kinds, of what is not to be recommended, such as what was trained
-            on; values other than 0 are seen. None leaves nothing out.
+            on; values above 0 are seen. None leaves nothing out.
         users: `[users]` integers, whom to evaluate: rows of the model, of `relevant` and
             of `seen`. None is all that `relevant` has.
         k: How many items to recommend to each user. None is the deepest cutoff of
@@ -161,6 +162,13 @@ def evaluate_users(
         counts = jnp.asarray(interactions.item_counts("seen", seen, num_items))
         catalog = catalog._replace(counts=counts)
 
+    own_names = step.names(plan, catalog)
+    if len({*own_names}) < len(own_names):
+        twice = next(name for name in own_names if own_names.count(name) > 1)
+        raise ValueError(
+            f"{twice!r} is among metrics, and a name of what is added; name it differently"
+        )
+
     def measured() -> Iterator[tuple[np.ndarray, Any]]:
         for number, (part, rows) in enumerate(itertools.chain([first], given)):
             seen_ids = None
@@ -180,7 +188,7 @@ def evaluate_users(
         for rows, found in _behind(measured(), AHEAD):
             result.put(rows, found)
             report(result.done, whom.size)
-    lists = dict(zip(step.names(plan, catalog), result.lists, strict=True))
+    lists = dict(zip(own_names, result.lists, strict=True))
     kinds = tuple(one.state for one in bounds)
     kinds += (Mean,) * (len(lists) - len(kinds))
     states = means(lists, undefined, kinds)

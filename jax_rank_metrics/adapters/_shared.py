@@ -1,5 +1,6 @@
 """What the adapters share: their framework, and the states of a batch given by name."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,14 +16,18 @@ ARRAYS = ("labels", "scores", "mask", "weights", "key", "list_weights")
 ARRAYS += ("segment_ids", "retrieved", "columns")
 
 
-def framework(library: str) -> Any:
+def framework(library: str, adapter: str) -> Any:
     """The module of a framework, or an error that names the extra."""
-    name = library.split(".")[0]
-    return needed(library, f"jax_rank_metrics.adapters.{name}", "frameworks")
+    return needed(library, adapter, "frameworks")
 
 
-def checked(metrics: Metrics) -> Any:
-    """The same metrics as a hashable value, which `evaluate` and `empty` take too."""
+def checked(metrics: Metrics, options: Mapping[str, Any]) -> Any:
+    """The same metrics as a hashable value, which `evaluate` and `empty` take too.
+
+    Raises:
+        TypeError: if `evaluate` has no such option.
+    """
+    inspect.signature(evaluate).bind_partial(metrics, **options)
     return bind_all(metrics)
 
 

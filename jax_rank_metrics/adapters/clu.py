@@ -8,8 +8,8 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge, reduce
 from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
 
-_clu = framework("clu.metrics")
-_values, _struct = framework("clu.values"), framework("flax.struct")
+_clu = framework("clu.metrics", __name__)
+_values, _struct = framework("clu.values", __name__), framework("flax.struct", __name__)
 
 
 def metric(metrics: Metrics, **options: Any) -> type[Any]:
@@ -32,6 +32,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
 
     Raises:
         ValueError: if a name is unknown.
+        TypeError: if `evaluate` has no such option.
 
     >>> import jax.numpy as jnp
     >>> from clu.metrics import Average, Collection
@@ -45,7 +46,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
     >>> found.merge(found).rank.states["mrr"]
     Mean(0.750 ± 0.144, 4 lists, 0 undefined)
     """
-    bounds = checked(metrics)
+    bounds = checked(metrics, options)
 
     @_struct.dataclass
     class RankingMetrics(_clu.Metric):

@@ -14,7 +14,7 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
 from jax_rank_metrics.adapters._shared import checked, framework
 
-_keras = framework("keras")
+_keras = framework("keras", __name__)
 
 
 @_keras.saving.register_keras_serializable("jax_rank_metrics")
@@ -57,6 +57,7 @@ class RankingMetrics(_keras.metrics.Metric):
 
         Raises:
             ValueError: if a metric is unknown.
+            TypeError: if `evaluate` has no such option.
             RuntimeError: if Keras runs on another backend than JAX.
         """
         if _keras.backend.backend() != "jax":
@@ -66,7 +67,7 @@ class RankingMetrics(_keras.metrics.Metric):
             )
         # Before Keras takes over attributes, and would wrap what they hold.
         self._metrics_given, self._options = metrics, options
-        self._bounds = checked(metrics)
+        self._bounds = checked(metrics, options)
         super().__init__(name=name, dtype=dtype)
         for place, leaf in enumerate(jax.tree.leaves(empty(self._bounds))):
             self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{place}")

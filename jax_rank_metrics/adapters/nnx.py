@@ -8,7 +8,7 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
 from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
 
-_nnx = framework("flax.nnx")
+_nnx = framework("flax.nnx", __name__)
 
 
 class RankingMetrics(_nnx.Metric):
@@ -38,9 +38,10 @@ class RankingMetrics(_nnx.Metric):
 
         Raises:
             ValueError: if a name is unknown.
+            TypeError: if `evaluate` has no such option.
         """
         # Plain hashable values, by which nnx tells programs apart.
-        self._bounds = checked(metrics)
+        self._bounds = checked(metrics, options)
         self._options = tuple(sorted(options.items()))
         self._sums = _nnx.metrics.MetricState(empty(self._bounds))
 

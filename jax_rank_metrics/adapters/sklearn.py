@@ -1,6 +1,6 @@
 """A scorer for scikit-learn's `cross_val_score`, `GridSearchCV` and their kin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics.adapters._shared import checked, framework
 
-_sklearn = framework("sklearn.metrics")
+_sklearn = framework("sklearn.metrics", __name__)
 
 
 def score(
@@ -41,7 +41,7 @@ def score(
     >>> score([0, 1, 1, 0], [0.9, 0.1, 0.8, 0.3], query_ids=[7, 7, 9, 9], metric="mrr")
     0.75
     """
-    one = _one(metric)
+    one = _one(metric, options)
     if query_ids is not None:
         packed = pack(query_ids)
         options |= {
@@ -50,6 +50,10 @@ def score(
         }
     weights = None if sample_weight is None else np.asarray(sample_weight)
     labels, scores = np.asarray(y_true), np.asarray(y_score)
+    if scores.dtype == np.float64 and options.get("relax") is None:
+        # Their order, so that doubles which float32 does not tell apart do not tie.
+        places = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
+        scores = np.where(np.isnan(scores), -1, places).astype(np.int32)
     return float(evaluate(one, labels, scores, weights=weights, **options)[metric])
 
 
@@ -78,6 +82,7 @@ def scorer(
 
     Raises:
         ValueError: if the metric is unknown or has several cutoffs.
+        TypeError: if `evaluate` has no such option.
 
     >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
@@ -85,7 +90,7 @@ def scorer(
     >>> scorer("ndcg@2", response_method="predict")(LinearRegression().fit(X, y), X, y)
     1.0
     """
-    _one(metric)
+    _one(metric, options)
     return _sklearn.make_scorer(
         score,
         response_method=response_method,
@@ -95,9 +100,9 @@ def scorer(
     )
 
 
-def _one(metric: str) -> Any:
+def _one(metric: str, options: Mapping[str, Any]) -> Any:
     """A metric that is one number."""
-    bounds = checked(metric)
+    bounds = checked(metric, options)
     if not isinstance(metric, str) or bounds[0].several is not None:
         raise ValueError(
             f"metric is {metric!r}, which is more than one number; pass one name with at "

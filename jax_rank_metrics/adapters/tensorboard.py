@@ -41,6 +41,8 @@ def write(
     eval/recall@1 0.5 20
     eval/recall@2 1.0 20
     """
+    if any(isinstance(one, Mapping) for one in states.values()):
+        raise TypeError("states holds several runs; write one after the other")
     (found,) = estimates(states, 0.95).values()
     for name, one in found.items():
         writer.add_scalar(f"{prefix}{name}", float(one.mean), step)

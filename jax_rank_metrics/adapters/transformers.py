@@ -10,7 +10,7 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, merge
 from jax_rank_metrics.adapters._shared import checked, framework
 
-_trainer = framework("transformers.trainer_pt_utils")
+framework("transformers", __name__)
 
 
 class compute_metrics:
@@ -45,8 +45,9 @@ class compute_metrics:
 
         Raises:
             ValueError: if a name is unknown.
+            TypeError: if `evaluate` has no such option.
         """
-        self._bounds, self._options = checked(metrics), options
+        self._bounds, self._options = checked(metrics, options), options
         self.states = self._so_far = empty(self._bounds)
 
     def __call__(
@@ -70,4 +71,7 @@ class compute_metrics:
 
 def _array(values: Any) -> np.ndarray:
     """Batches are tensors, on any device; whole evaluations are arrays already."""
-    return values if isinstance(values, np.ndarray) else _trainer.nested_numpify(values)
+    if isinstance(values, np.ndarray):
+        return values
+    values = values.detach().cpu()  # NumPy has no bfloat16
+    return (values.float() if values.is_floating_point() else values).numpy()

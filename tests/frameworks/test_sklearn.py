@@ -50,6 +50,21 @@ def test_multilabel(samples):
     assert (several["test_first"] < 0).all()
 
 
+def test_doubles_do_not_tie():
+    """Probabilities near 1 differ in float64 alone, as scikit-learn has them."""
+    rng = np.random.default_rng(1)
+    labels, far = rng.integers(0, 3, (6, 8)), rng.normal(size=(6, 8))
+    near = 1 - 1e-9 * rng.permuted(np.tile(np.arange(8), (6, 1)), axis=1)
+    for scores in (near, far):
+        found = score(labels, scores, metric="ndcg(gain_fn=linear_gain)@5")
+        expected = sklearn.metrics.ndcg_score(labels, scores, k=5)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    near[0, 3] = np.nan
+    assert np.isfinite(score(labels, near, metric="mrr"))
+    with pytest.raises(TypeError, match="tie"):
+        scorer("ndcg@3", tie="stable")
+
+
 def test_grid_search(samples):
     """The best is what ranks best, and not what knows only how frequent classes are."""
     X, y = samples

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import math
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,32 +13,11 @@ import numpy as np
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._results.numbers import estimates, needed
 from jax_rank_metrics._states.merging import cutoffs
 from jax_rank_metrics._types import Number
-
-DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
-# What trec_eval prints by itself, but for the number of queries.
-OFFICIAL = (
-    *("num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    *("recip_rank", "iprec", "P@5,10,15,20,30,100,200,500,1000"),
-)
-COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
-
-# Options that trec_eval's rules set, unless a name says otherwise.
-_OF_TREC = {
-    "ndcg": ("gain_fn", "linear_gain"),
-    "precision": ("denominator", '"k"'),
-}
-
-
-class Metric(NamedTuple):
-    """A metric as it was asked for, and as it is measured."""
-
-    typed: str
-    name: str
-    counts: bool  # whether trec_eval adds it up over queries
 
 
 class Run(NamedTuple):
@@ -55,39 +32,11 @@ Runs = Mapping[str, Run]
 Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and metric
 
 
-def metrics_of(typed: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
-    """The metrics under what the whole call asks of them."""
-    names = [*typed] or ["official" if trec else "default"]
-    sets = {"official": OFFICIAL, "default": DEFAULT}
-    flat = [one for name in names for one in sets.get(name, (name,))]
-    return [_metric(name, trec, level) for name in dict.fromkeys(flat)]
-
-
-def _metric(typed: str, trec: bool, level: float | None) -> Metric:
-    bound, options = parse(typed), []
-    name = bound.spec.name
-    if trec and name in _OF_TREC and (name == "ndcg" or bound.k is not None):
-        option, value = _OF_TREC[name]
-        default = dict(bound.own)[option] == bound.spec.options[option]
-        if default and option not in typed:
-            options.append(f"{option}={value}")
-    if level is not None and "relevance_threshold" in bound.spec.options:
-        if not re.search(r"\b(rel|relevance_threshold)\s*=", typed):
-            options.append(f"rel={level:g}")
-    head, *ks = typed.split("@")
-    head = head.rstrip()
-    if options and head.endswith(")"):
-        head, options = head[:-1], ["", *options]
-        head += f"{', '.join(options)})"
-    elif options:
-        head += f"({', '.join(options)})"
-    return Metric(typed, "@".join((head, *ks)), name in COUNTS)
-
-
 def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
     """Every metric of every list, from one ranking."""
     names = {metric.typed: metric.name for metric in metrics}
-    lists = jrm.measure((*names.values(),), jrm.rank(**joined.arguments()))
+    distinct = tuple(dict.fromkeys(names.values()))
+    lists = jrm.measure(distinct, jrm.rank(**joined.arguments()))
     lists = {typed: lists[name] for typed, name in names.items()}
     kinds = {metric.typed: parse(metric.name).state for metric in metrics}
     states = {
@@ -103,19 +52,6 @@ def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
     )
 
 
-def run_names(paths: Sequence[Path]) -> list[str]:
-    """Files without extensions, with as many folders as tell them apart."""
-    stems = [
-        path.with_name(path.name.removesuffix(".gz")).with_suffix("") for path in paths
-    ]
-    for files in (stems, paths):
-        for depth in range(1, max(len(path.parts) for path in files) + 1):
-            names = ["/".join(path.parts[-depth:]) for path in files]
-            if len({*names}) == len(names):
-                return names
-    raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")
-
-
 def compared(runs: Runs, baseline: str, test: Any, level: Number) -> Tests:
     """Each run against the baseline, at every cutoff."""
     weights = [next(iter(run.lists.values())).weights for run in runs.values()]
@@ -129,12 +65,18 @@ def compared(runs: Runs, baseline: str, test: Any, level: Number) -> Tests:
         for name, run in runs.items()
     }
     a = of.pop(baseline)
+    if not a:
+        raise ValueError(
+            "--compare: a geometric mean has no values of queries; add -m map"
+        )
     return jrm.compare(a, of, test=test, level=level)
 
 
 def _flat(run: Run) -> Iterator[tuple[str, Any]]:
-    """Every cutoff, with its values of all lists."""
+    """Every cutoff, with its values of all lists; of means that are of these."""
     for name, of, place in cutoffs(run.states):
+        if isinstance(run.states[of], jrm.GeometricMean):
+            continue
         values, weights, defined = jax.tree.leaves(run.lists[of])
         yield name, jrm.PerList(values[place], weights, defined)
 
@@ -242,18 +184,28 @@ def as_trec(
         shown = value if isinstance(value, str) else f"{value:6.4f}"
         lines.append(f"{_trec_name(name):<22}\t{query}\t{shown}\n")
 
+    def decimal(value: float) -> float:
+        # What the float32 stands for: trec_eval adds up doubles, and rounds at the end.
+        return float(f"{value:.7g}")
+
     for run_name, run in runs.items():
         queries = dict(_queries(run))
+        if len(runs) > 1:
+            line("runid", "all", run_name)
         for query in sorted(queries, key=str) if per_query else ():
             for name, value in queries[query].items():
-                if name != "gm_map":  # the mean of logarithms is of all queries
-                    line(name, query, f"{value:.0f}" if name in counts else value)
+                line(name, query, f"{value:.0f}" if name in counts else decimal(value))
         if official:
-            line("runid", "all", run_name)
+            if len(runs) == 1:
+                line("runid", "all", run_name)
             line("num_q", "all", str(len(queries)))
         for name, value in jrm.compute(run.states, flat=True, host=True).items():
-            of_all = sum(values[name] for values in queries.values())
-            line(name, "all", f"{of_all:.0f}" if name in counts else value)
+            found = [decimal(of[name]) for of in queries.values() if name in of]
+            if name in counts:
+                value = f"{sum(found):.0f}"
+            elif found:
+                value = sum(found) / len(found)
+            line(name, "all", value)
     return "".join(lines)
 
 
@@ -268,7 +220,12 @@ def _trec_name(name: str) -> str:
 def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     """Writes a figure of the first metric: its distribution, differences and cutoffs."""
     library = needed("matplotlib.figure", "--plot", "plots")
-    metric, lists = next(iter(_flat(runs[baseline])))
+    found = next(_flat(runs[baseline]), None)
+    if found is None:
+        raise ValueError(
+            "--plot: a geometric mean has no values of queries; add -m map"
+        )
+    metric, lists = found
     first = {name: dict(_flat(run))[metric] for name, run in runs.items()}
     head, at, _ = metric.rpartition("@")
     cut = at and sum(name.startswith(f"{head}@") for name, _ in _flat(runs[baseline]))
