@@ -164,6 +164,13 @@ MUTANTS = [
         "tests/test_files.py::test_join",
     ),
     Mutant(
+        "padding of a batch of users is an item",
+        "_recommender/batches.py",
+        "np.full(there.shape, -1, np.int32)",
+        "np.full(there.shape, 0, np.int32)",
+        "tests/test_users.py::test_as_one_plain_call",
+    ),
+    Mutant(
         "a line off",
         "_files/text.py",
         "row_index_offset=1",
