@@ -397,6 +397,7 @@ RUN = {
 AP = np.array([5 / 6, 1 / 4, 0, 1])
 
 
+@pytest.mark.long
 def test_gm_map_by_name():
     """A geometric mean beside the means of a call; the values of lists are those of map."""
     metrics = ("gm_map", "map", "gm_map(rel=2)", "gm_map@1,4")

@@ -117,9 +117,8 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(
-    "k, packed", [(2**31, True), pytest.param(2**70, False, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("k, packed", [(2**31, True), (2**70, False)])
+@pytest.mark.long
 def test_a_cutoff_beyond_every_list(k, packed):
     """It is the whole list, however large the number."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}
@@ -192,6 +191,7 @@ def test_thresholds_are_compared_in_the_dtype_of_values():
         assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 0
 
 
+@pytest.mark.long
 def test_gains_may_be_constant():
     """A function that gives one number gives it to every label."""
 

@@ -162,6 +162,7 @@ def test_items_of_catalogues(rng):
 # Judged, but not retrieved.
 
 
+@pytest.mark.long
 def test_not_retrieved(rng):
     """In the pool without a rank, as `rank_retrieved` takes them; their scores unread."""
     labels, scores, mask = draw(rng, tied=False)

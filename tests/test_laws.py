@@ -109,7 +109,7 @@ def same(found, expected, exactly=False):
                 )
 
 
-@law(UNCUT)
+@law(UNCUT_ANEW)
 def test_jit_equals_eager(ks, ties, data):
     """The caller's own jit changes nothing."""
     eager = lists_of(ks, ties, data)

@@ -138,6 +138,7 @@ def test_every_metric_of_one_order(problem):
         )
 
 
+@pytest.mark.long
 def test_the_first_ten(problem):
     """By a top-k: a metric at k as of dense labels, and the order of a policy."""
     check_same(
@@ -170,6 +171,7 @@ def test_random_ties_as_of_dense_labels(problem):
         np.testing.assert_allclose(found[row], 1 / hits[0] if hits else 0, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_a_mask_for_every_list(problem):
     """`item_mask` may be of the items or of each list."""
     wide = np.tile(problem.own["item_mask"], (LISTS, 1))

@@ -184,6 +184,7 @@ def test_packed_lists(rng):
     check_same(found, expected)
 
 
+@pytest.mark.long
 def test_retrieved_lists(rng):
     """Of which some were judged and not returned."""
     labels, scores, mask, subtopics = draw(rng)
@@ -202,6 +203,7 @@ def test_retrieved_lists(rng):
     check_same(jrm.measure(METRICS, listed), expected)
 
 
+@pytest.mark.long
 def test_under_jit_and_vmap(rng):
     """One list at a time: loops end when all lists have come to their end."""
     labels, scores, mask, subtopics = draw(rng)

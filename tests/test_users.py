@@ -117,6 +117,7 @@ def test_as_one_plain_call(data, plain, rng):
         found.by(["a", "b", "a", None] + ["a"] * (USERS - 4))
 
 
+@pytest.mark.long
 def test_scores_of_any_kind(data, plain):
     """A matrix, functions of NumPy and of JAX; ragged lists, dicts, sets; some users."""
     queries, items, labels, seen = data
