@@ -94,15 +94,15 @@ def _numbers(pl: Any, given: "pl.Series", value: Value, fail: Fail) -> "pl.Serie
     return numbers
 
 
-def repeats(frame: "pl.DataFrame") -> bool:
-    """Whether a pair of ids is there more than once."""
+def first_repeat(frame: "pl.DataFrame") -> int | None:
+    """The first row whose pair of ids is in one before."""
     pl = polars("a frame")
     # Equal pairs have equal hashes, so that distinct ones settle it, in a fifth of the
     # time.
     hashes = pl.col("query_id").hash(1) * 3 + pl.col("doc_id").hash(2)
     if frame.select(hashes.n_unique()).item() == frame.height:
-        return False
-    return bool(frame.select(pl.struct(*IDS).is_duplicated().any()).item())
+        return None
+    return first(~frame.select(IDS).to_struct().is_first_distinct())
 
 
 def frame_of(name: str, given: Any, value: Value) -> "pl.DataFrame":
@@ -116,12 +116,10 @@ def frame_of(name: str, given: Any, value: Value) -> "pl.DataFrame":
     if frame.height == 0:
         raise ValueError(f"{name} is empty; pass at least one document of one query")
     frame = cleaned(frame, value, fail)
-    if "query_id" in frame.columns and repeats(frame):
-        # No frame that was read holds repeats, unless it was put together since.
-        pairs = frame.select(IDS)
-        row = first(~pairs.select(pl.struct(*IDS).is_first_distinct()).to_series())
-        assert row is not None
-        query, doc = pairs.row(row)
+    # No frame that was read holds repeats, unless it was put together since.
+    row = first_repeat(frame) if "query_id" in frame.columns else None
+    if row is not None:
+        query, doc = frame.select(IDS).row(row)
         fail(row, f"document {doc!r} of query {query!r} is there twice; pass it once")
     return frame
 

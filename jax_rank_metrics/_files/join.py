@@ -233,7 +233,7 @@ def _packed(items: "pl.DataFrame", queries: "pl.Series", weights: np.ndarray) ->
     return Joined(
         labels=padded(labels, np.int32 if whole else np.float32),
         scores=padded(items["key"].fill_null(0), np.int32),
-        mask=padded(pl.repeat(True, number, eager=True), bool, False),
+        mask=np.arange(number + fill) < number,
         retrieved=padded(items["key"].is_not_null(), bool, False),
         columns={
             "judged": padded((relevance >= 0).fill_null(False), bool, False),

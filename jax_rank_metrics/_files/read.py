@@ -10,9 +10,8 @@ from jax_rank_metrics._files.frames import (
     IDS,
     Value,
     cleaned,
-    first,
+    first_repeat,
     polars,
-    repeats,
 )
 
 if TYPE_CHECKING:
@@ -160,13 +159,11 @@ def _read(
         raise ValueError(f"{path}, {found.where(row)}: {why}")
 
     frame = cleaned(found.frame, value, fail)
-    if "query_id" not in frame.columns or not repeats(frame):
+    row = first_repeat(frame) if "query_id" in frame.columns else None
+    if row is None:
         return frame
     if duplicates != "error":
         return frame.unique(IDS, keep=duplicates, maintain_order=True)
-    again = ~frame.select(IDS).to_struct().is_first_distinct()
-    row = first(again)
-    assert row is not None
     query, doc, _ = frame.row(row)
     fail(
         row,

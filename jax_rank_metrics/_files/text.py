@@ -19,8 +19,7 @@ SHOWN = 80  # characters of a bad line that a message shows
 
 # What separates fields, for the C library and so for trec_eval; others are part of an id.
 _BLANKS = " \t\r\v\f"
-_BLANK, _FIELD = r"[ \t\r\x0b\x0c]", r"([^ \t\r\x0b\x0c]+)"
-_OTHER = _FIELD.replace("(", "").replace(")", "")
+_BLANK, _FIELD = f"[{_BLANKS}]", f"[^{_BLANKS}]+"
 
 
 class Found(NamedTuple):
@@ -41,7 +40,7 @@ class Form(NamedTuple):
     def of(cls, told: str, **columns: str) -> "Form":
         """A form of fields, by their names; those without a column are left out."""
         names = told.split()
-        fields = [_FIELD if name in columns else _OTHER for name in names]
+        fields = [f"({_FIELD})" if name in columns else _FIELD for name in names]
         # After its tag, a run may say more.
         end = f"(?:{_BLANK}.*)?" if names[-1] == "tag" else f"{_BLANK}*"
         pattern = f"^{_BLANK}*{f'{_BLANK}+'.join(fields)}{end}$"
@@ -59,7 +58,7 @@ RUN = Form.of(
 SCORES = Form.of("score", score="score")
 # What follows the id of the query, the features, is of no interest here.
 SVMLIGHT = Form(
-    rf"^{_BLANK}*{_FIELD}{_BLANK}+qid:(\d+)(?:[ \t\r\x0b\x0c#].*)?$",
+    rf"^{_BLANK}*({_FIELD}){_BLANK}+qid:(\d+)(?:[{_BLANKS}#].*)?$",
     ("relevance", "query_id"),
     "relevance qid:query",
 )
