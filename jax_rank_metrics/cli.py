@@ -3,7 +3,8 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ import jax
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._command import report, request
-from jax_rank_metrics._files.join import Missing, Unjudged
+from jax_rank_metrics._files.join import Joined, Missing, Unjudged
 from jax_rank_metrics._files.read import Duplicates, QrelsFormat, format_of
 from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._types import ComparisonTest
@@ -38,45 +39,24 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 
 def _measured(
-    qrels: Path,
     runs: dict[str, Path],
-    input_format: QrelsFormat | None,
-    qrels_columns: str | None,
-    run_columns: str | None,
-    duplicates: Duplicates,
-    joining: dict[str, Any],
+    read: Callable[[Path], Any],
+    join: Callable[[Any], Joined],
     metrics: list[request.Metric],
 ) -> dict[str, report.Run]:
-    """Reads and measures every run, behind a bar where there is a terminal."""
+    """Reads, joins and measures every run, behind a bar where there is a terminal."""
     from rich.console import Console
     from rich.progress import track
 
     terminal = Console(stderr=True)
-    judged = jrm.read_qrels(
-        qrels,
-        format=input_format,
-        columns=_names(qrels_columns),
-        duplicates=duplicates,
-    )
-    format: Any = input_format
-    # Beside items in a file of svmlight stand plain scores.
-    if (input_format or format_of(qrels)) == "svmlight":
-        format = "scores"
+    hidden = not terminal.is_terminal
     found = {}
-    steps = track(
-        runs.items(),
-        "measuring",
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    )
-    for name, path in steps:
-        told = None if format == "scores" and format_of(path) else format
-        run = jrm.read_run(
-            path, format=told, columns=_names(run_columns), duplicates=duplicates
-        )
+    for name, path in track(
+        runs.items(), "measuring", console=terminal, transient=True, disable=hidden
+    ):
+        run = read(path)
         try:
-            joined = jrm.join(judged, run, **joining)
+            joined = join(run)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         found[name] = report.measured(metrics, joined)
@@ -191,23 +171,36 @@ def app() -> Any:
             if compare and len(paths) < 2:
                 raise ValueError("--compare needs two runs or more")
             otherwise = "skip" if trec else "error"
-            joining = {
-                "missing": "zero" if complete else missing or otherwise,
-                "unjudged": unjudged or otherwise,
-                "depth": depth,
-                "ties": "trec" if trec else "expected",
-            }
             metrics = request.metrics_of(metric or (), trec, level)
-            found = _measured(
+            judged = jrm.read_qrels(
                 qrels,
-                paths,
-                input_format,
-                qrels_columns,
-                run_columns,
-                duplicates,
-                joining,
-                metrics,
+                format=input_format,
+                columns=_names(qrels_columns),
+                duplicates=duplicates,
             )
+            # Beside items in a file of svmlight stand plain scores.
+            scores = (input_format or format_of(qrels)) == "svmlight"
+
+            def read(path: Path) -> Any:
+                told: Any = input_format
+                if scores:
+                    told = None if format_of(path) else "scores"
+                return jrm.read_run(
+                    path,
+                    format=told,
+                    columns=_names(run_columns),
+                    duplicates=duplicates,
+                )
+
+            join = partial(
+                jrm.join,
+                judged,
+                missing="zero" if complete else missing or otherwise,
+                unjudged=unjudged or otherwise,
+                depth=depth,
+                ties="trec" if trec else "expected",
+            )
+            found = _measured(paths, read, join, metrics)
             tested = (
                 report.compared(found, first, compare, confidence) if compare else {}
             )

@@ -188,4 +188,4 @@ def _measure_lists(
     values = read_lists(lists, _depth(bounds), partial(read, bounds))
     if undefined is None:
         return values
-    return means_of(values, undefined, [bound.state for bound in bounds])
+    return means_of(tuple(values), undefined, tuple(bound.state for bound in bounds))

@@ -1,5 +1,5 @@
 """The command `jax-rank-metrics evaluate`: what it is asked for, and what it writes.
 
-request.py   metrics under the options of the whole call, and the names of runs
-report.py    what is measured and compared, as text, CSV, JSON, lines of trec_eval, plots
+request.py  metrics under the options of the whole call, and the names of runs
+report.py   what is measured and compared, as text, CSV, JSON, lines of trec_eval, plots
 """

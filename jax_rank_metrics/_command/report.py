@@ -1,9 +1,7 @@
 """What the command `jax-rank-metrics evaluate` measures, and how it writes it down."""
 
-import csv
-import io
+import dataclasses
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +13,10 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
-from jax_rank_metrics._results.numbers import estimates, needed
+from jax_rank_metrics._results.numbers import estimates, for_json, needed
+from jax_rank_metrics._results.table import csv_of
 from jax_rank_metrics._states.merging import cutoffs
+from jax_rank_metrics._states.per_list import means_of
 from jax_rank_metrics._types import Number
 
 
@@ -37,17 +37,13 @@ def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
     names = {metric.typed: metric.name for metric in metrics}
     distinct = tuple(dict.fromkeys(names.values()))
     lists = jrm.measure(distinct, jrm.rank(**joined.arguments()))
-    lists = {typed: lists[name] for typed, name in names.items()}
-    kinds = {metric.typed: parse(metric.name).state for metric in metrics}
-    states = {
-        typed: one.geometric_mean() if kinds[typed] is jrm.GeometricMean else one.mean()
-        for typed, one in lists.items()
-    }
-    lists, states = jax.device_get((lists, states))
-    # In the order that was typed; a dict that went through JAX is in that of the names.
+    of_metrics = tuple(lists[name] for name in names.values())
+    kinds = tuple(parse(name).state for name in names.values())
+    states = means_of(of_metrics, "zero", kinds)
+    of_metrics, states = jax.device_get((of_metrics, states))
     return Run(
-        {name: lists[name] for name in names},
-        {name: states[name] for name in names},
+        dict(zip(names, of_metrics, strict=True)),
+        dict(zip(names, states, strict=True)),
         joined.query_ids.to_list(),
     )
 
@@ -72,13 +68,17 @@ def compared(runs: Runs, baseline: str, test: Any, level: Number) -> Tests:
     return jrm.compare(a, of, test=test, level=level)
 
 
+def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
+    return {name: run.states for name, run in runs.items()}
+
+
 def _flat(run: Run) -> Iterator[tuple[str, Any]]:
     """Every cutoff, with its values of all lists; of means that are of these."""
     for name, of, place in cutoffs(run.states):
         if isinstance(run.states[of], jrm.GeometricMean):
             continue
-        values, weights, defined = jax.tree.leaves(run.lists[of])
-        yield name, jrm.PerList(values[place], weights, defined)
+        lists = run.lists[of]
+        yield name, dataclasses.replace(lists, values=lists.values[place])
 
 
 def _queries(run: Run) -> Iterator[tuple[Any, dict[str, float]]]:
@@ -92,14 +92,6 @@ def _queries(run: Run) -> Iterator[tuple[Any, dict[str, float]]]:
         )
 
 
-def _csv(head: Sequence[str], rows: Iterator[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     """One table: of queries, of comparisons, or of means."""
     if per_query:
@@ -109,35 +101,29 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
             for query, values in _queries(run)
             for metric, value in values.items()
         )
-        return _csv(("run", "query", "metric", "value"), rows)
+        return csv_of(("run", "query", "metric", "value"), rows)
     if tests:
         found = [
             {"run": name, "metric": metric, **one.to_dict()}
             for name, of_run in tests.items()
             for metric, one in of_run.items()
         ]
-        return _csv([*found[0]], (list(one.values()) for one in found))
-    states = {name: run.states for name, run in runs.items()}
-    return jrm.table(states, format="csv", level=level)
+        return csv_of([*found[0]], (list(one.values()) for one in found))
+    return jrm.table(_states(runs), format="csv", level=level)
 
 
 def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     """All there is, with null for what is not finite."""
-
-    def number(x: Any) -> Any:
-        return None if isinstance(x, float) and not math.isfinite(x) else x
-
-    states = {name: run.states for name, run in runs.items()}
     found: dict[str, Any] = {
         "runs": {
             run: {
                 name: {
-                    what: number(np.asarray(x).item())
+                    what: for_json(np.asarray(x).item())
                     for what, x in one._asdict().items()
                 }
                 for name, one in metrics.items()
             }
-            for run, metrics in estimates(states, level).items()
+            for run, metrics in estimates(_states(runs), level).items()
         }
     }
     if tests:
@@ -163,9 +149,8 @@ def as_text(
         head = [name, *(metric for metric, _ in _flat(run))]
         tabulate = needed("tabulate", "--per-query", "trec").tabulate
         parts.append(tabulate(body, head, floatfmt=".4f", disable_numparse=[0]))
-    states = {name: run.states for name, run in runs.items()}
     rows = "metrics" if len(runs) < 4 else "runs"
-    parts.append(str(jrm.table(states, format=format, level=level, rows=rows)))
+    parts.append(str(jrm.table(_states(runs), format=format, level=level, rows=rows)))
     for name, of_run in tests.items():
         width = max(map(len, of_run))
         lines = [f"{metric:{width}} {one}" for metric, one in of_run.items()]
@@ -238,6 +223,5 @@ def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
         names = (baseline, name)
         jrm.plots.differences(lists, first[name], names=names, ax=next(axes))
     if cut and cut > 1:
-        states = {name: run.states for name, run in runs.items()}
-        jrm.plots.at_cutoffs(states, head, level=level, ax=next(axes))
+        jrm.plots.at_cutoffs(_states(runs), head, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

@@ -1,8 +1,6 @@
 """What `evaluate_users` gives, and how it comes together on the host."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import jax
@@ -59,18 +57,18 @@ class UserEvaluation:
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{self.users.size} users"
             )
-        found = {}
+        found, kinds = {}, tuple(type(state) for state in self.states.values())
         for number, group in enumerate(packed.ids.tolist()):
             there = packed.segment_ids == number
             # Of one shape for all groups, and so one program: others weigh nothing.
-            lists = {
-                name: dataclasses.replace(
+            lists = tuple(
+                dataclasses.replace(
                     one, weights=one.weights * there, defined=one.defined & there
                 )
-                for name, one in self.lists.items()
-            }
-            kinds = tuple(type(state) for state in self.states.values())
-            found[group] = means(lists, self.undefined, kinds)
+                for one in self.lists.values()
+            )
+            states = means_of(lists, self.undefined, kinds)
+            found[group] = dict(zip(self.lists, states, strict=True))
         return found
 
     def __repr__(self) -> str:
@@ -104,18 +102,3 @@ class Collected:
             into[rows] = one[: rows.size]
         self.items[rows, : ids.shape[-1]] = ids[: rows.size]
         self.done += rows.size
-
-
-def means(
-    lists: Mapping[str, PerList], undefined: str, kinds: Sequence[type[Mean]]
-) -> dict[str, Mean]:
-    """The state, of its kind, of each metric; one program for any lists of a shape."""
-    found = _means(tuple(lists.values()), undefined, tuple(kinds))
-    return dict(zip(lists, found, strict=True))
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _means(
-    lists: tuple[PerList, ...], undefined: str, kinds: tuple[type[Mean], ...]
-) -> list[Mean]:
-    return means_of(lists, undefined, kinds)

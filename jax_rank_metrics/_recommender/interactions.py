@@ -142,9 +142,20 @@ def _resized(rows: Any, columns: int) -> Any:
     return rows
 
 
-def item_counts(name: str, given: Any, num_items: int) -> np.ndarray:
-    """How many of all users there are have each item."""
-    users = everyone(name, given)
-    every = rows_of(name, given, users)
-    in_catalog(name, every, users, num_items)
-    return np.bincount(every.indices, minlength=num_items).astype(np.int32)
+def item_counts(
+    name: str, given: Any, rows: Any, users: np.ndarray, num_items: int
+) -> np.ndarray:
+    """How many of all users there are have each item.
+
+    Args:
+        name: What messages call it.
+        given: What all users have.
+        rows: Those of `users`, as `rows_of` gives them.
+        users: Of whom the rows are.
+        num_items: How many items the model has.
+    """
+    every = everyone(name, given)
+    if not np.array_equal(every, users):
+        rows = rows_of(name, given, every)
+    in_catalog(name, rows, every, num_items)
+    return np.bincount(rows.indices, minlength=num_items).astype(np.int32)

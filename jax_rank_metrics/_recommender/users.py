@@ -19,10 +19,11 @@ from jax_rank_metrics._formulas.recommended import exposure
 from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._recommender import interactions, step
 from jax_rank_metrics._recommender.batches import Batch, batches, padded
-from jax_rank_metrics._recommender.found import Collected, UserEvaluation, means
+from jax_rank_metrics._recommender.found import Collected, UserEvaluation
 from jax_rank_metrics._recommender.model import read_catalog, read_model
 from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import means_of
 
 T = TypeVar("T")
 
@@ -158,9 +159,8 @@ def evaluate_users(
     catalog = read_catalog(num_items, items, item_mask, embeddings)
     interactions.in_catalog("relevant", to_find, whom, num_items)
     if hidden is not None:
-        interactions.in_catalog("seen", hidden, whom, num_items)
-        counts = jnp.asarray(interactions.item_counts("seen", seen, num_items))
-        catalog = catalog._replace(counts=counts)
+        counts = interactions.item_counts("seen", seen, hidden, whom, num_items)
+        catalog = catalog._replace(counts=jnp.asarray(counts))
 
     own_names = step.names(plan, catalog)
     if len({*own_names}) < len(own_names):
@@ -188,12 +188,17 @@ def evaluate_users(
         for rows, found in _behind(measured(), AHEAD):
             result.put(rows, found)
             report(result.done, whom.size)
-    lists = dict(zip(own_names, result.lists, strict=True))
     kinds = tuple(one.state for one in bounds)
-    kinds += (Mean,) * (len(lists) - len(kinds))
-    states = means(lists, undefined, kinds)
-    shown = exposure(result.items, num_items)
-    return UserEvaluation(states, lists, result.items, shown, whom, undefined)
+    kinds += (Mean,) * (len(own_names) - len(kinds))
+    states = means_of(tuple(result.lists), undefined, kinds)
+    return UserEvaluation(
+        dict(zip(own_names, states, strict=True)),
+        dict(zip(own_names, result.lists, strict=True)),
+        result.items,
+        exposure(result.items, num_items),
+        whom,
+        undefined,
+    )
 
 
 def _behind(found: Iterator[T], number: int) -> Iterator[T]:

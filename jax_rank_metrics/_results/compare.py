@@ -1,7 +1,6 @@
 """Two systems or more: how large a difference is, and whether it may be chance."""
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import chance, pairing
+from jax_rank_metrics._results.numbers import for_json
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
 
@@ -52,10 +52,7 @@ class Comparison:
     def to_dict(self) -> dict[str, float | int | str | None]:
         """The attributes by name, fit for json: None stands for what is not finite."""
         return {
-            name: None
-            if isinstance(value, float) and not math.isfinite(value)
-            else value
-            for name, value in dataclasses.asdict(self).items()
+            name: for_json(value) for name, value in dataclasses.asdict(self).items()
         }
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """The numbers of several runs, on this host."""
 
 import importlib
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -95,6 +96,11 @@ def _states(run: str, metrics: Any) -> dict[str, Mean]:
 def _read(state: Mean, level: Number, method: IntervalMethod) -> tuple[jax.Array, ...]:
     interval = state.confidence_interval(level, method)
     return state.compute(), *interval, state.std_error(), state.counts
+
+
+def for_json(number: Any) -> Any:
+    """The number, or None if it is not finite, for which JSON has no word."""
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def needed(library: str, what: str, extra: str) -> Any:

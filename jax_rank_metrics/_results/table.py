@@ -5,8 +5,8 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.numbers import Estimate, Results, estimates, needed
@@ -171,14 +171,21 @@ def _note(runs: dict[str, dict[str, Estimate]], level: Number, best: str) -> str
 
 
 def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
+    columns = ("mean", "std_error", "low", "high", "lists", "undefined")
+    rows = (
+        [run, metric, *(str(getattr(found, column)) for column in columns)]
+        for run, metrics in runs.items()
+        for metric, found in metrics.items()
+    )
+    return csv_of(["run", "metric", *columns], rows)
+
+
+def csv_of(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The text of a table, of names and rows below."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = ("mean", "std_error", "low", "high", "lists", "undefined")
-    writer.writerow(["run", "metric", *columns])
-    for run, metrics in runs.items():
-        for metric, found in metrics.items():
-            numbers = [str(getattr(found, column)) for column in columns]
-            writer.writerow([run, metric, *numbers])
+    writer.writerow(head)
+    writer.writerows(rows)
     return text.getvalue()
 
 

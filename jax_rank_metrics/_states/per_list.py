@@ -92,7 +92,7 @@ class PerList:
         ['0.50', '0.83', '0.75']
         """
         _inputs.option("undefined", undefined, Undefined)
-        return _mean_of(canonical(self), undefined)
+        return means_of((canonical(self),), undefined, (Mean,))[0]
 
     def geometric_mean(
         self, floor: Number = FLOOR, undefined: Undefined = "zero"
@@ -179,8 +179,9 @@ class PerList:
         return _by(canonical(self), groups, num_groups, undefined)
 
 
+@partial(jax.jit, static_argnums=(1, 2))
 def means_of(
-    lists: Sequence[PerList], undefined: str, kinds: Sequence[type[Mean]]
+    lists: tuple[PerList, ...], undefined: str, kinds: tuple[type[Mean], ...]
 ) -> list[Mean]:
     """The mean, of some kind each, of several metrics of the same lists."""
     return _mean.means_of([entering(one, undefined) for one in lists], kinds)
@@ -193,11 +194,6 @@ def entering(lists: PerList, undefined: str) -> ValuesOfLists:
         values = jnp.where(widen(defined, values), values, jnp.ones_like(values))
     counts = defined if undefined == "skip" else None
     return ValuesOfLists(values, lists.weights, defined, counts)
-
-
-@partial(jax.jit, static_argnums=1)
-def _mean_of(lists: PerList, undefined: str) -> Mean:
-    return means_of([lists], undefined, [Mean])[0]
 
 
 @partial(jax.jit, static_argnums=(1, 2))
