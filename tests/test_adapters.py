@@ -20,6 +20,9 @@ def test_what_is_missing_is_named(monkeypatch, adapter, library):
     """With the extra that has it."""
     name = f"jax_rank_metrics.adapters.{adapter}"
     monkeypatch.delitem(sys.modules, name, raising=False)
+    # Another test may have imported what is inside it.
+    for inside in [one for one in sys.modules if one.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, inside)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(
         ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[frameworks\]"

@@ -242,6 +242,7 @@ def test_over_devices(rng, kind, weights):
         np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
 
 
+@pytest.mark.long
 @both
 @pytest.mark.parametrize("axes", ["Auto", "Explicit"])
 def test_of_sharded_values(rng, kind, axes):

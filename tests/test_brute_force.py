@@ -65,9 +65,10 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
         compare(found[case_name], case, data, "expected", ks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, ks",
-    [("top_k", (2,)), pytest.param("sort", KS, marks=pytest.mark.long)],
+    [("top_k", (2,)), ("sort", KS)],
     ids=["cut", "whole"],
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):

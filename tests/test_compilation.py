@@ -48,6 +48,7 @@ def full_sorts(lines):
     ]
 
 
+@pytest.mark.long
 def test_one_ranking_and_one_ideal_for_all():
     """At most two ops that order, however many metrics and cutoffs."""
     names = ("ndcg@10", "map", "mrr", "recall@1,5,10")
@@ -102,6 +103,7 @@ def test_nothing_is_of_the_size_of_items_squared():
     assert max(sizes) < labels.size * 16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, ties, arrays",
     [

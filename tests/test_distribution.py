@@ -98,12 +98,10 @@ def test_scan(devices, size, data, expected):
     check_same(numbers(run(put(mesh, arrays), None)), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("devices", "kind", "size"),
-    [
-        (8, AxisType.Explicit, LISTS),
-        pytest.param(8, AxisType.Auto, 4096, marks=pytest.mark.long),
-    ],
+    [(8, AxisType.Explicit, LISTS), (8, AxisType.Auto, 4096)],
     ids=str,
 )
 def test_jit(devices, kind, size, data, expected):
@@ -225,10 +223,8 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(
-    "way",
-    [w if w == "shard_map" else pytest.param(w, marks=pytest.mark.long) for w in WAYS],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("way", list(WAYS))
 def test_random_ties(way, expected_ties):
     """Independent across devices, and on one device from list to list."""
     kind, make = WAYS[way]

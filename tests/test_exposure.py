@@ -179,6 +179,7 @@ def test_lists_are_those_of_loops(rng):
             )
 
 
+@pytest.mark.long
 def test_eager_mapped_and_sharded_are_the_same(rng):
     """And so are lists with axes before them, and rankings by their items."""
     ids, vectors = lists_of_ids(rng)

@@ -136,6 +136,7 @@ def made_wide():
     return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
 
 
+@pytest.mark.long
 def test_what_was_made_with_x64_on():
     """Arrays and rankings stay good after it is off, outside of jit and inside."""
     with jax.enable_x64(True):

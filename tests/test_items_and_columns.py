@@ -246,6 +246,7 @@ def loop(order, topics, judged, pool, k):
     return np.array(found)
 
 
+@pytest.mark.long
 def test_columns_on_every_layout(rng, interest):
     """One metric of two columns, one of them with an axis of its own."""
     labels, scores, mask = draw(rng, tied=False)

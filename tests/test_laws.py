@@ -161,6 +161,7 @@ def test_more_padding_is_no_matter(ks, ties, data):
     same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
 
 
+@pytest.mark.long
 @law(UNCUT_ANEW, *OTHERS)
 def test_masks_are_one(ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
@@ -296,6 +297,7 @@ def test_lists_that_do_not_count(ks, ties, data):
         assert (values[~defined] == 0).all()
 
 
+@pytest.mark.long
 @law(UNCUT_ANEW, *OTHERS)
 def test_list_weights(ks, ties, data):
     """They replace the weight of the list and touch no value."""

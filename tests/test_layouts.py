@@ -278,13 +278,13 @@ def test_items_that_the_compiler_divides(problem):
     check_same(found, padded(problem, then, k=KS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "source, ties",
     [
-        ("packed", None),
-        pytest.param("catalog", None, marks=pytest.mark.long),
-        pytest.param("catalog-sharded", None, marks=pytest.mark.long),
-        *(pytest.param("packed", t, marks=pytest.mark.long) for t in POLICIES[1:]),
+        ("catalog", None),
+        ("catalog-sharded", None),
+        *(("packed", ties) for ties in POLICIES),
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
@@ -353,6 +353,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
         assert (difference <= margin).all(), name
 
 
+@pytest.mark.long
 def test_what_was_retrieved(rng):
     """The same lists handed over in rank order."""
     problem = draw(rng, tied=False)

@@ -133,14 +133,15 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
     assert max(size for _, size in found) <= 8 * state, (state, found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "call, ties",
     [
         ("explicit", None),
-        pytest.param("explicit", "random", marks=pytest.mark.long),
+        ("explicit", "random"),
         ("shard_map", None),
-        pytest.param("shard_map", "random", marks=pytest.mark.long),
-        pytest.param("auto", None, marks=pytest.mark.long),
+        ("shard_map", "random"),
+        ("auto", None),
     ],
 )
 def test_scores_stay_where_they_are(call, ties, rng):
@@ -200,12 +201,9 @@ def test_items_axis_by_a_tuple_of_axes(data):
     check_equal(jrm.evaluate(("ndcg@10", "ap@5"), *arrays), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "kind, axes",
-    [
-        (AxisType.Explicit, "data"),
-        pytest.param(AxisType.Auto, ("a", "b"), marks=pytest.mark.long),
-    ],
+    "kind, axes", [(AxisType.Explicit, "data"), (AxisType.Auto, ("a", "b"))]
 )
 def test_shard_map(kind, axes, data):
     """Local evaluation and one all-reduce; out_specs=P() under default check_vma."""

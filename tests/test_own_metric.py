@@ -303,6 +303,7 @@ def test_the_shared_arguments_agree():
             assert parameters[one].annotation == shared[one].annotation, (name, one)
 
 
+@pytest.mark.long
 def test_the_laws_of_a_metric(names):
     """They hold for one that looks at its own lists, and find one that looks at others."""
 

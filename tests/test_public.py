@@ -181,6 +181,7 @@ def test_a_metric_is_documented(name):
         assert not re.search(rf"^    {shared}: ", doc, re.M), f"{shared} is shared"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(METRICS))
 def test_the_example_of_a_metric(name):
     """doctest does not find them by itself: they are made by a decorator."""

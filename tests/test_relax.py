@@ -175,6 +175,7 @@ def test_scores_that_are_not_finite():
     assert slope[:, [0, 4, 7]].all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["bfloat16", "int32"])
 def test_scores_of_other_dtypes_are_widened(rng, dtype):
     labels = rng.choice(np.float32([0, 1, 2]), (2, 8))
@@ -277,6 +278,7 @@ def per_list(labels, scores):
     return jrm.ndcg.per_list(labels, scores, relax=SOFT).values
 
 
+@pytest.mark.long
 def test_under_vmap_and_without_lists_or_items(rng):
     """A list by itself, under `jax.vmap`, has the value and the gradient it has in rows."""
     labels, scores = rng.choice(np.float32([0, 1, 2]), (2, 8)), rng.normal(size=(2, 8))
@@ -291,9 +293,8 @@ def test_under_vmap_and_without_lists_or_items(rng):
         assert not np.asarray(per_list(empty, empty)).any()
 
 
-@pytest.mark.parametrize(
-    "kind", [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
 def test_lists_over_devices(rng, kind):
     """Sharded lists have the gradients they have on one device; sharded items raise."""
     labels = rng.choice(np.float32([0, 1, 2]), (16, 8))

@@ -119,6 +119,7 @@ def test_eager_and_mapped_are_the_same(rng):
     chex.assert_trees_all_close(deep, found, atol=1e-6)
 
 
+@pytest.mark.long
 def test_sharded_lists(rng):
     """Inside shard_map, and by the plain call where the types of arrays are sharded."""
     first, second = lists_of_ids(rng)
