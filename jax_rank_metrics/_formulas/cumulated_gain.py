@@ -110,12 +110,12 @@ def ndcg(
         trec_eval `ndcg_cut`.
     """
     ks, gains = ranking.cutoffs(k), scaled(_gains(gain_fn))
+    gained = weighed(gains)
     monotone = gain_fn in MONOTONE_GAINS and not ranking.weighs_items
-    found = ranking.expected_sum(weighed(gains), positions(discount_fn), ks)
-    ideal, most = (
-        ranking.ideal_sum(weighed(gains), position_fn, ks, monotone=monotone)
-        for position_fn in (discount_fn, jnp.ones_like)
-    )
+    found = ranking.expected_sum(gained, positions(discount_fn), ks)
+    ideal = ranking.ideal_sum(gained, discount_fn, ks, monotone=monotone)
+    # Whatever a rank is worth, something must be gained.
+    most = ranking.ideal_sum(gained, jnp.ones_like, (1,), monotone=monotone)
     # The mean item weight divides both, so it cancels.
     return ranking.per_list(ratio(found, ideal), most[..., 0] > 0, k, gains)
 

@@ -65,14 +65,9 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
+        values, axis = self._best(None if monotone else item_fn, _inputs.deepest(ks))
         if monotone:
-            labels, axis = self._best_labels(_inputs.deepest(ks))
-            values = worth(item_fn, ItemArrays(labels, labels > 0), self.dtype)
-        else:
-            pool = self.whole_pool()
-            items = pool.items.read()
-            values = worth(item_fn, items, self.dtype)
-            values, axis = pool.axis.largest(values, items.exists, _inputs.deepest(ks))
+            values = worth(item_fn, ItemArrays(values, values > 0), self.dtype)
         rank = (axis.above(values) + 1).astype(self.dtype)
         found = []
         for k in ks:
@@ -94,7 +89,7 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
-        labels, axis = self._best_labels(_inputs.deepest(ks))
+        labels, axis = self._best(None, _inputs.deepest(ks))
         exists = labels > 0
         stop = worth(stop_fn, ItemArrays(labels, exists), self.dtype)
         return first.by_chance(stop, exists, None, position_fn, ks, axis)[0]
@@ -119,19 +114,24 @@ class Totals(Parts):
         weighed = jnp.minimum(items.weights * times, MOST)
         return _arithmetic.ratio(axis.sum(weighed), axis.sum(times))
 
-    def _best_labels(self, depth: int | None) -> tuple[jax.Array, RankedLayout]:
-        """Labels of the pool in falling order, so many of them."""
+    def _best(
+        self, item_fn: ItemFn | None, depth: int | None
+    ) -> tuple[jax.Array, RankedLayout]:
+        """So many of what the pool is worth, in falling order; None is its labels."""
 
         def make() -> tuple[int | None, jax.Array, RankedLayout]:
             pool = self.whole_pool()
             items = pool.items.read()
-            return depth, *pool.axis.largest(items.labels, items.exists, depth)
+            values = items.labels
+            if item_fn is not None:
+                values = worth(item_fn, items, self.dtype)
+            return depth, *pool.axis.largest(values, items.exists, depth)
 
         if self.memo is None:
             return make()[1:]
-        _, labels, axis = self.memo.better(
-            "labels",
+        _, values, axis = self.memo.better(
+            ("best", item_fn),
             lambda known: known[0] is None or (depth is not None and depth <= known[0]),
             make,
         )
-        return labels if isinstance(axis, Packed) else labels[..., :depth], axis
+        return values if isinstance(axis, Packed) else values[..., :depth], axis
