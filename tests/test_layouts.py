@@ -219,7 +219,7 @@ CATALOGS = {
     "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
 }
 SOURCES = WEIGHABLE | CATALOGS
-POLICIES = (None, "stable", "worst")  # "best" is "worst" with a sign turned
+POLICIES = (None, "stable", "best", "worst")
 
 
 def check_same(found, expected):

@@ -95,7 +95,7 @@ def test_random_ties_of_global_arrays(kind, data):
     """The shallow cut, where Explicit meshes take the top-k of each device's lists."""
     key = jax.random.key(3)
     sharded = put(make_mesh(kind), P("data", None), data)
-    names = ("ndcg@10", "mrr@1,5")
+    names = ("ndcg@10", "ap@10", "mrr@1,5")
     expected = jrm.evaluate(names, *data, key=key)
     found = jrm.evaluate(names, *sharded, key=key)
     for name, state in expected.items():  # every device draws for its own lists
