@@ -159,7 +159,7 @@ def _read(
         raise ValueError(f"{path}, {found.where(row)}: {why}")
 
     frame = cleaned(found.frame, value, fail)
-    row = first_repeat(frame) if "query_id" in frame.columns else None
+    row = first_repeat(frame)
     if row is None:
         return frame
     if duplicates != "error":
