@@ -14,7 +14,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._command import report, request
 from jax_rank_metrics._files.join import Joined, Missing, Unjudged
 from jax_rank_metrics._files.read import Duplicates, QrelsFormat, format_of
-from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._types import ComparisonTest
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
@@ -161,7 +161,7 @@ def app() -> Any:
                     f"--complete and --missing {missing}; pass one of them"
                 )
             if plot is not None:
-                needed("matplotlib", "--plot", "plots")
+                import_optional("matplotlib", "--plot", "plots")
                 if not plot.parent.is_dir():
                     raise ValueError(f"--plot {plot}: there is no folder {plot.parent}")
             paths = dict(zip(request.run_names(runs), runs, strict=True))
@@ -250,7 +250,7 @@ def _need(what: str, extra: str, *libraries: str) -> None:
     """Leaves with one line where a library is missing."""
     for library in libraries:
         try:
-            needed(library, what, extra)
+            import_optional(library, what, extra)
         except ModuleNotFoundError as missing:
             sys.exit(str(missing))
 

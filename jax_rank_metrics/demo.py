@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, PartitionSpec
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics._optional import import_optional
 
 TRAIN_METRICS = ("ndcg@10", "mrr")
 METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
@@ -255,7 +255,7 @@ def train_with_progress(
 
 def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
     """A figure of recall at cutoffs, and of the difference that training makes."""
-    library = needed("matplotlib.figure", "demo --save", "plots")
+    library = import_optional("matplotlib.figure", "demo --save", "plots")
     figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     jrm.plots.at_cutoffs(states, "recall", ax=left)

@@ -23,7 +23,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import drawing
-from jax_rank_metrics._results.numbers import Results
+from jax_rank_metrics._results.estimates import Results
 from jax_rank_metrics._results.paired import paired
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics.adapters import tensorboard
 
 
@@ -41,4 +41,4 @@ def test_what_a_library_lacks_is_not_the_library(monkeypatch, tmp_path):
     (tmp_path / "half_installed.py").write_text("import what_it_lacks")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="^No module named 'what_it_lacks'"):
-        needed("half_installed", "this", "extra")
+        import_optional("half_installed", "this", "extra")

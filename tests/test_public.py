@@ -24,6 +24,7 @@ METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
 # Each may import those before it, and no other: first what serves every step, then the
 # steps in the order of the data. Packages are held to their own order by their imports.
 LAYERS = [
+    "_optional",
     "_types",
     "_mesh",
     "_arithmetic",

@@ -13,8 +13,9 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
-from jax_rank_metrics._results.numbers import estimates, for_json, needed
-from jax_rank_metrics._results.table import csv_of
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.estimates import estimates
+from jax_rank_metrics._results.export import csv_of, json_number
 from jax_rank_metrics._states.merging import cutoffs
 from jax_rank_metrics._states.per_list import means_of
 from jax_rank_metrics._types import Number
@@ -118,7 +119,7 @@ def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
         "runs": {
             run: {
                 name: {
-                    what: for_json(np.asarray(x).item())
+                    what: json_number(np.asarray(x).item())
                     for what, x in one._asdict().items()
                 }
                 for name, one in metrics.items()
@@ -147,7 +148,7 @@ def as_text(
     for name, run in runs.items() if per_query else ():
         body = [[query, *values.values()] for query, values in _queries(run)]
         head = [name, *(metric for metric, _ in _flat(run))]
-        tabulate = needed("tabulate", "--per-query", "trec").tabulate
+        tabulate = import_optional("tabulate", "--per-query", "trec").tabulate
         parts.append(tabulate(body, head, floatfmt=".4f", disable_numparse=[0]))
     rows = "metrics" if len(runs) < 4 else "runs"
     parts.append(str(jrm.table(_states(runs), format=format, level=level, rows=rows)))
@@ -204,7 +205,7 @@ def _trec_name(name: str) -> str:
 
 def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     """Writes a figure of the first metric: its distribution, differences and cutoffs."""
-    library = needed("matplotlib.figure", "--plot", "plots")
+    library = import_optional("matplotlib.figure", "--plot", "plots")
     found = next(_flat(runs[baseline]), None)
     if found is None:
         raise ValueError(

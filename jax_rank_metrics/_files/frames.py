@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics._optional import import_optional
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,7 @@ IDS = ("query_id", "doc_id")
 
 def polars(what: str) -> Any:
     """The library, or an error that names what asked for it."""
-    return needed("polars", what, "trec")
+    return import_optional("polars", what, "trec")
 
 
 def first(rows: "pl.Series") -> int | None:

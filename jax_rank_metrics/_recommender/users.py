@@ -17,11 +17,11 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._formulas.recommended import exposure
 from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._recommender import interactions, step
 from jax_rank_metrics._recommender.batches import Batch, batches, padded
 from jax_rank_metrics._recommender.found import Collected, UserEvaluation
 from jax_rank_metrics._recommender.model import read_catalog, read_model
-from jax_rank_metrics._results.numbers import needed
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import means_of
 
@@ -215,7 +215,7 @@ def _behind(found: Iterator[T], number: int) -> Iterator[T]:
 def _reporting(progress: Any) -> Iterator[Callable[[int, int], Any]]:
     """What is told how many users are done, and of how many."""
     if progress is True:
-        bars = needed("rich.progress", "progress=True", "demo")
+        bars = import_optional("rich.progress", "progress=True", "demo")
         with bars.Progress(*bars.Progress.get_default_columns()) as bar:
             task = bar.add_task("users")
             yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,7 +8,7 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import chance, pairing
-from jax_rank_metrics._results.numbers import for_json
+from jax_rank_metrics._results.export import json_number
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
 
@@ -52,7 +52,7 @@ class Comparison:
     def to_dict(self) -> dict[str, float | int | str | None]:
         """The attributes by name, fit for json: None stands for what is not finite."""
         return {
-            name: for_json(value) for name, value in dataclasses.asdict(self).items()
+            name: json_number(value) for name, value in dataclasses.asdict(self).items()
         }
 
     def __repr__(self) -> str:

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.numbers import Estimate, Results, estimates, needed
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.estimates import Estimate, Results, estimates
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number
 
@@ -23,7 +24,7 @@ DASHES = ("-", "--", "-.", ":")
 
 def axes(ax: "Axes | None") -> "Axes":
     """The one given, or the current one."""
-    pyplot = needed("matplotlib.pyplot", "jrm.plots", "plots")
+    pyplot = import_optional("matplotlib.pyplot", "jrm.plots", "plots")
     return pyplot.gca() if ax is None else ax
 
 

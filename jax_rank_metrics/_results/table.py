@@ -1,15 +1,15 @@
 """Tables of several runs and metrics."""
 
-import csv
 import html
-import io
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.numbers import Estimate, Results, estimates, needed
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.estimates import Estimate, Results, estimates
+from jax_rank_metrics._results.export import csv_of
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv"]
@@ -116,7 +116,7 @@ def table(
             [name(one), *(cell(*((one, x) if by_run else (x, one))) for x in across)]
             for one in down
         ]
-        made = needed("tabulate", "jrm.table", "tables").tabulate(
+        made = import_optional("tabulate", "jrm.table", "tables").tabulate(
             body,
             headers=[
                 "run" if by_run else "metric",
@@ -178,15 +178,6 @@ def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
         for metric, found in metrics.items()
     )
     return csv_of(["run", "metric", *columns], rows)
-
-
-def csv_of(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The text of a table, of names and rows below."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 class _Style(NamedTuple):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._results.numbers import needed
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean
 
 # The arguments of `evaluate` that come with a batch. All others are options.
@@ -18,7 +18,7 @@ ARRAYS += ("segment_ids", "retrieved", "columns")
 
 def framework(library: str, adapter: str) -> Any:
     """The module of a framework, or an error that names the extra."""
-    return needed(library, adapter, "frameworks")
+    return import_optional(library, adapter, "frameworks")
 
 
 def checked(metrics: Metrics, options: Mapping[str, Any]) -> Any:

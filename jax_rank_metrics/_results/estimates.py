@@ -1,7 +1,5 @@
 """The numbers of several runs, on this host."""
 
-import importlib
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -96,23 +94,3 @@ def _states(run: str, metrics: Any) -> dict[str, Mean]:
 def _read(state: Mean, level: Number, method: IntervalMethod) -> tuple[jax.Array, ...]:
     interval = state.confidence_interval(level, method)
     return state.compute(), *interval, state.std_error(), state.counts
-
-
-def for_json(number: Any) -> Any:
-    """The number, or None if it is not finite, for which JSON has no word."""
-    return None if isinstance(number, float) and not math.isfinite(number) else number
-
-
-def needed(library: str, what: str, extra: str) -> Any:
-    """A library that the package does without, until something is asked of it."""
-    try:
-        return importlib.import_module(library)
-    except ModuleNotFoundError as error:
-        root = library.split(".")[0]
-        if str(error.name).split(".")[0] != root:
-            raise  # it is there, and lacks something itself
-        raise ModuleNotFoundError(
-            f"{what} needs {root}, which is not installed; "
-            f'pip install "jax-rank-metrics[{extra}]"',
-            name=error.name,
-        ) from error

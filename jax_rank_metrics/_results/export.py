@@ -1,0 +1,21 @@
+"""Results in the formats that other programs read: lines of CSV, and numbers of JSON."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Returns the header and the rows as CSV, one line each, quoted where necessary."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def json_number(value: Any) -> Any:
+    """Returns the value, or None if it is a float that is not finite: JSON has no NaN."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
