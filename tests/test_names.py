@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import names
 
 LABELS = jnp.array([[3, 0, 1, 2], [0, 0, 1, 0]])
 SCORES = jnp.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]])
@@ -77,6 +78,41 @@ def test_names_mean_their_metrics():
 def test_one_name_is_enough():
     """A single name need not be in a tuple."""
     assert list(jrm.evaluate("ndcg@2", LABELS, SCORES)) == ["ndcg@2"]
+
+
+DIRECTIONS = {
+    True: (
+        *("arp", "mean_rank", "average_relevance_position", "coverage_error", "arp[0]"),
+        *("label_ranking_loss", "fall_out", "FALLOUT@5", "fall-out@1,5"),
+        *("fall_out(rel=2)@10", "popularity", "popularity@10"),
+    ),
+    None: ("num_ret", "num_retrieved@5", "num_rel(rel=2)", "num_rel_ret@1,5"),
+    False: (
+        *("ndcg@10", "recall@1", "recall@1,5", "gm_map", "map_cut_5", "P_5"),
+        *("iprec_at_recall_0.10", "no_metric", "arp(typo=1)", "arp(b @ 8", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("lower", DIRECTIONS, ids=str)
+def test_direction(lower):
+    """Every name of a result says whether lower values are better; unknown ones do not."""
+    for name in DIRECTIONS[lower]:
+        assert names.lower_is_better(name) is lower, name
+
+
+def test_direction_of_a_metric_of_a_user(monkeypatch):
+    """It is the one that its author registered."""
+    known = dict(names.NAMES)
+    monkeypatch.setattr(names, "NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._calls.metric.NAMES", known)
+
+    @jrm.metric(names=("toll",), lower_is_better=True)
+    def cost(ranking, *, k=None):
+        return jrm.cg.of(ranking, k=k)
+
+    assert names.lower_is_better("toll@1,5") is True
+    assert names.lower_is_better("cost[1]") is True
 
 
 def test_flat_names_every_cutoff():

@@ -105,6 +105,7 @@ def metric(
     optional_columns: Sequence[str] = (),
     order_free: bool = False,
     at: str = "k",
+    lower_is_better: bool | None = False,
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Makes a metric of a formula, and registers its names.
 
@@ -129,6 +130,9 @@ def metric(
             which counts: then nothing is sorted for it.
         at: The option that a name sets after its @; a tuple of them gives the values a
             last axis.
+        lower_is_better: True for errors and costs; None where neither direction is
+            better, as for counts. Tables, comparisons and plots read it to say which
+            system is the better one.
 
     Raises:
         ValueError: if another metric has one of the names.
@@ -150,7 +154,9 @@ def metric(
         options = {parameter.name: parameter.default for parameter in own}
         name = formula.__name__
         read = (tuple(columns), tuple(optional_columns))
-        spec = Spec(name, formula, options, ties, *read, order_free, at)
+        spec = Spec(
+            name, formula, options, ties, *read, order_free, at, lower_is_better
+        )
 
         def lists_of(
             args: tuple[Any, ...], given: dict[str, Any]

@@ -34,6 +34,9 @@ FUNCTIONS: dict[str, Any] = {
 # Names that say what is kept of the metric, where that is not the `Mean`.
 STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
 
+# Functions that are no metrics of labels, but after which results are named.
+_LOWER_IS_BETTER = {"popularity": True}
+
 # What Python's parser raises for text that it cannot read, or that is too deep for it.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -87,6 +90,27 @@ def parse(text: Any) -> Bound:
                 cure = "it after @"
             raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
     return bound._replace(name=text, state=STATES.get(name, Mean))
+
+
+def lower_is_better(name: str) -> bool | None:
+    """Whether lower values of the metric of this name are better.
+
+    Takes the names of results: as typed, and as `compute(…, flat=True)` writes them.
+
+    >>> lower_is_better("fall_out(rel=2)@10"), lower_is_better("ndcg@10")
+    (True, False)
+
+    Returns:
+        None for a metric of which neither high nor low values are better; False for a
+        name that is not the name of a metric.
+    """
+    metric = name.partition("@")[0].strip().lower()
+    if metric in _LOWER_IS_BETTER:
+        return _LOWER_IS_BETTER[metric]
+    try:
+        return parse(re.sub(r"\[\d+\]$", "", name)).spec.lower_is_better
+    except (TypeError, ValueError):
+        return False
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:

@@ -35,6 +35,7 @@ class Spec:
     optional_columns: tuple[str, ...]
     order_free: bool
     at: str  # the option that @ sets in a name, and whose tuples give a last axis
+    lower_is_better: bool | None  # None where neither is, as of a count
 
     def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> "Bound":
         """The metric with options, checked and made static."""

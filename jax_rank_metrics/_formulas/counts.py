@@ -21,7 +21,7 @@ def _exists(items: Items) -> jax.Array:
     return items.exists
 
 
-@metric(names=("fallout",))
+@metric(names=("fallout",), lower_is_better=True)
 def fall_out(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -79,7 +79,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return plain(ranking, ratio(found, depth), ranking.counts, k)
 
 
-@metric(names=("num_rel_ret",))
+@metric(names=("num_rel_ret",), lower_is_better=None)
 def num_relevant_retrieved(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -106,7 +106,7 @@ def num_relevant_retrieved(
     return ranking.per_list(values, ranking.counts, k, scaled(hit))
 
 
-@metric(names=("num_ret",))
+@metric(names=("num_ret",), lower_is_better=None)
 def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """How many items ranks 1..k hold.
 
@@ -128,7 +128,7 @@ def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return plain(ranking, ranking.depth(ranking.cutoffs(k)), ranking.counts, k)
 
 
-@metric(names=("num_rel",), order_free=True)
+@metric(names=("num_rel",), order_free=True, lower_is_better=None)
 def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """How many relevant items the pool holds.
 

@@ -13,7 +13,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Number
 
 
-@metric(ties="own")
+@metric(ties="own", lower_is_better=True)
 def label_ranking_loss(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -80,7 +80,7 @@ def label_ranking_average_precision(
     return binary(ranking, ratio(sums, total), relevance_threshold, None)
 
 
-@metric(ties="own")
+@metric(ties="own", lower_is_better=True)
 def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """How far down the list its last relevant item is: items that score as high.
 

@@ -165,7 +165,7 @@ def _mean_rank(place: Place, k: Cut) -> jax.Array:
     return place.above + (place.tied + 1) / 2
 
 
-@metric(names=("arp", "mean_rank"))
+@metric(names=("arp", "mean_rank"), lower_is_better=True)
 def average_relevance_position(
     ranking: Ranking, *, gain_fn: Gain = linear_gain
 ) -> PerList:
