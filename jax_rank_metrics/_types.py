@@ -39,6 +39,8 @@ Cutoffs = int | Sequence[int | None] | None
 
 # Choices. Checks read them back, so that each is written down once.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
+# How a metric reads tied items: see `metric`.
+TieReading = Literal["expected", "order", "own"]
 Undefined = Literal["zero", "one", "skip"]
 IntervalMethod = Literal["normal", "t", "wilson"]
 ComparisonTest = Literal["permutation", "bootstrap", "t"]

@@ -85,7 +85,7 @@ def check_metric(
 
     same("padding", of(lists.map(spoiled).ranked()))
     bound = spec.bind((), options)
-    if bound.ties != "order":
+    if bound.tie_reading != "order":
         shuffled = rng.permutation(_ITEMS)
         same("order of the items", of(lists.map(lambda x: x[:, shuffled]).ranked()))
     flat = lists.map(lambda x: x.reshape(-1, *x.shape[2:]))

@@ -96,9 +96,9 @@ def part(metric: Any, pattern: str) -> str:
 def ties(metric: Any) -> str:
     """What equal scores mean where no policy says otherwise."""
     spec = metric.spec
-    if not callable(spec.ties):
-        return TIES[spec.ties]
-    return TIES[spec.ties(spec.options)] + ", but for an option"
+    if not callable(spec.tie_reading):
+        return TIES[spec.tie_reading]
+    return TIES[spec.tie_reading(spec.options)] + ", but for an option"
 
 
 def agrees(metric: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, cast, runtime_checkabl
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import run
-from jax_rank_metrics._calls.run import SHARED, ReadsTies, Spec
+from jax_rank_metrics._calls.run import SHARED, Spec
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
@@ -100,7 +100,8 @@ def _signature(protocol: Any, own: Sequence[inspect.Parameter]) -> inspect.Signa
 def metric(
     *,
     names: Sequence[str] = (),
-    ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies] = "expected",
+    ties: _types.TieReading
+    | Callable[[dict[str, Any]], _types.TieReading] = "expected",
     columns: Sequence[str] = (),
     optional_columns: Sequence[str] = (),
     order_free: bool = False,

@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,8 +16,7 @@ from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList, means_of
-
-ReadsTies = Literal["expected", "order", "own"]
+from jax_rank_metrics._types import TieReading
 
 # The arguments that all metrics share: those of `rank`, but for k, and of the mean.
 SHARED = (*inspect.signature(checked).parameters, "undefined")
@@ -30,7 +29,7 @@ class Spec:
     name: str
     formula: Callable[..., PerList]
     options: dict[str, Any]  # with their defaults
-    ties: ReadsTies | Callable[[dict[str, Any]], ReadsTies]
+    tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
     order_free: bool
@@ -96,14 +95,14 @@ class Bound(NamedTuple):
         return len(along) if isinstance(along, tuple) else None
 
     @property
-    def ties(self) -> ReadsTies:
-        """What the formula is given where scores tie; see `metric`."""
-        ties = self.spec.ties
-        return ties(dict(self.own)) if callable(ties) else ties
+    def tie_reading(self) -> TieReading:
+        """How the formula reads tied items; see `metric`."""
+        reading = self.spec.tie_reading
+        return reading(dict(self.own)) if callable(reading) else reading
 
     def of(self, ranking: Ranking) -> PerList:
         """Applies the formula."""
-        return self.spec.formula(ranking.of_policy(self.ties), **dict(self.own))
+        return self.spec.formula(ranking.of_policy(self.tie_reading), **dict(self.own))
 
 
 def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
@@ -124,7 +123,7 @@ def _depth(bounds: Sequence[Bound]) -> Depth:
     """How much of an order the metrics need."""
     reading = [bound for bound in bounds if not bound.spec.order_free]
     ks = [k for bound in reading for k in _inputs.cutoffs(bound.k)]
-    in_groups = all(bound.ties != "order" for bound in bounds)
+    in_groups = all(bound.tie_reading != "order" for bound in bounds)
     return Depth(_inputs.deepest(ks) if ks else None, bool(reading), in_groups)
 
 

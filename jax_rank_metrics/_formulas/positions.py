@@ -1,6 +1,6 @@
 """Where the relevant items stand."""
 
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,14 +25,15 @@ from jax_rank_metrics._types import (
     Cutoffs,
     Gain,
     Number,
+    TieReading,
 )
 
 
-def _reads_ties(options: dict[str, Any]) -> Literal["expected", "order"]:
+def _tie_reading(options: dict[str, Any]) -> TieReading:
     return "order" if options["denominator"] == "hits" else "expected"
 
 
-@metric(names=("ap", "map", "gm_map"), ties=_reads_ties)
+@metric(names=("ap", "map", "gm_map"), ties=_tie_reading)
 def average_precision(
     ranking: Ranking,
     *,
