@@ -47,17 +47,17 @@ def count(x: jax.Array) -> jax.Array:
     return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
 
 
-def running_count(x: jax.Array) -> jax.Array:
+def cumulative_count(x: jax.Array) -> jax.Array:
     """How many of each item and those before it, along the last axis, int32.
 
     By products with a triangle of ones, which take a fifth of the time of a scan.
     """
     if x.shape[-1] >= 2**24:
         return jnp.cumsum(x, axis=-1, dtype=jnp.int32)
-    return running_total(x.astype(jnp.float32)).astype(jnp.int32)
+    return cumulative_sum(x.astype(jnp.float32)).astype(jnp.int32)
 
 
-def running_total(x: jax.Array) -> jax.Array:
+def cumulative_sum(x: jax.Array) -> jax.Array:
     """The sum of floats of each item and those before it, along the last axis."""
     size = x.shape[-1]
     if size <= 64:
@@ -69,9 +69,9 @@ def running_total(x: jax.Array) -> jax.Array:
     if more:
         padding = [*[(0, 0, 0)] * (x.ndim - 1), (0, more, 0)]
         x = lax.pad(x, jnp.zeros((), x.dtype), padding)
-    inside = running_total(x.reshape((*x.shape[:-1], rows, width)))
+    inside = cumulative_sum(x.reshape((*x.shape[:-1], rows, width)))
     totals = inside[..., -1]
-    before = running_total(totals) - totals
+    before = cumulative_sum(totals) - totals
     flat = (inside + before[..., None]).reshape((*x.shape[:-1], rows * width))
     return flat[..., :size]
 

@@ -30,7 +30,7 @@ class ItemArrays(NamedTuple):
     columns: Mapping[str, jax.Array] = {}
 
     def read(self) -> "ItemArrays":
-        """Itself; see `GivenItems`."""
+        """Itself; see `RawItems`."""
         return self
 
     def retrieved_items(self) -> "ItemArrays":
@@ -77,7 +77,7 @@ export.register_namedtuple_serialization(
 
 
 @pytree("dtype")
-class GivenItems:
+class RawItems:
     """Items of lists as they were passed, `[*lists, items]`.
 
     What they stand for is worked out where it is read: for the few items that are
@@ -115,6 +115,6 @@ class GivenItems:
         items = self.read()
         return items if self.retrieved is None else items.only(self.retrieved)
 
-    def at(self, places: jax.Array) -> "GivenItems":
+    def at(self, places: jax.Array) -> "RawItems":
         """Some of the items, by their places along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, places), self)

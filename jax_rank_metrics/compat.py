@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import gains_of
-from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._types import Gain, Labels, Mask, Weights
 
 
@@ -49,7 +49,7 @@ def keras_rs_list_weights(
             f"labels has shape {labels.shape}; pass one batch, shape [lists, items]"
         )
     dtype = _inputs.float_dtype(labels, weights).name
-    items = GivenItems(labels, dtype, mask, weights).read()
+    items = RawItems(labels, dtype, mask, weights).read()
     assert items.weights is not None
     if gain_fn is None:
         relevance = (items.labels >= 1).astype(items.labels.dtype)

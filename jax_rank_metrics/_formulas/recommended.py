@@ -193,7 +193,7 @@ def _read(
     def local(tree: tuple[jax.Array, jax.Array]) -> PerList:
         ids, table = tree
         exists = (ids >= 0) & (ids < table.shape[0])
-        rank = _arithmetic.running_count(exists)
+        rank = _arithmetic.cumulative_count(exists)
         within = [exists if k is None else exists & (rank <= k) for k in ks]
         found = table[jnp.where(exists, ids, 0).astype(jnp.int32)].astype(dtype)
         found = jnp.where(_arithmetic.widen(exists, found), found, 0)

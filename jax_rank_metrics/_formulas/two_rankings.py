@@ -230,7 +230,7 @@ def _rank_biased(
         scattered(deeper - 1, jnp.ones_like(deeper), found.common & here, size) > 0
         for here in (of_first, ~of_first)
     ]
-    counts = [_arithmetic.running_count(x) for x in new]
+    counts = [_arithmetic.cumulative_count(x) for x in new]
     common = (counts[0] + counts[1]).astype(dtype)
     every = common[..., -1]
     of_short = _within(found, short)

@@ -24,7 +24,7 @@ class PoolLayout(Protocol):
         """
         ...
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
+    def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""
         ...
 
@@ -39,19 +39,19 @@ class PoolLayout(Protocol):
 class RankedLayout(PoolLayout, Protocol):
     """How items in rank order lie: those of a list are neighbours."""
 
-    def above(self, x: jax.Array) -> jax.Array:
+    def offset_in_list(self, x: jax.Array) -> jax.Array:
         """How many places of its list come before each, int32; broadcasts with `x`."""
         ...
 
-    def running_count(self, x: jax.Array) -> jax.Array:
+    def cumulative_count(self, x: jax.Array) -> jax.Array:
         """How many bools hold of each item and those before it in its list, int32."""
         ...
 
-    def running_total(self, x: jax.Array) -> jax.Array:
+    def cumulative_sum(self, x: jax.Array) -> jax.Array:
         """The sum of floats of each item and those before it in its list."""
         ...
 
-    def joined(self, same: jax.Array) -> jax.Array:
+    def continues_run(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them, and in the same list.
 
         `same` begins with the second place; the result with the first.

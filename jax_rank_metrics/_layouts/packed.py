@@ -66,7 +66,11 @@ class Packed:
         first = jnp.concatenate([jnp.zeros((1,), jnp.int32), parts])
         number = self.ids.shape[0] // _PART + self.number
         some = self.ids < self.number
-        part = jnp.where(some, self.spread(first[:-1]) + self.above(x) // _PART, number)
+        part = jnp.where(
+            some,
+            self.broadcast_to_items(first[:-1]) + self.offset_in_list(x) // _PART,
+            number,
+        )
         sums = self._add(x, part, number)
         ids = jnp.searchsorted(parts, jnp.arange(number, dtype=jnp.int32), side="right")
         return self._by_list(self._add(sums, ids.astype(jnp.int32), self.number))
@@ -78,7 +82,7 @@ class Packed:
         most = start.at[self.ids].max(x, indices_are_sorted=self.in_order, mode="drop")
         return self._by_list(most)
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
+    def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """The number of its list for every item."""
         # An item of no list reads some list's number; it does not exist, so none is right.
         return jnp.take(per_list.reshape(-1), self.ids, axis=0, mode="clip")
@@ -94,27 +98,27 @@ class Packed:
         ids = jnp.searchsorted(self.starts[1:], self._place(), side="right")
         return values, self.sorted(ids.astype(jnp.int32))
 
-    def above(self, x: jax.Array) -> jax.Array:
+    def offset_in_list(self, x: jax.Array) -> jax.Array:
         """How many places of its list come before each."""
         return self._place() - self._start()
 
-    def running_count(self, x: jax.Array) -> jax.Array:
+    def cumulative_count(self, x: jax.Array) -> jax.Array:
         """How many bools hold of each item and those before it in its list."""
         # Totals may wrap around; their differences are right all the same.
         running = jnp.cumsum(x, dtype=jnp.int32)
         before = running - x.astype(jnp.int32)
         return running - jnp.take(before, self._start(), mode="clip")
 
-    def running_total(self, x: jax.Array) -> jax.Array:
+    def cumulative_sum(self, x: jax.Array) -> jax.Array:
         """The sum of floats of each item and those before it in its list."""
 
         def both(left: tuple[jax.Array, ...], right: tuple[jax.Array, ...]):
             (begun, before), (begins, here) = left, right
             return begun | begins, jnp.where(begins, here, before + here)
 
-        return lax.associative_scan(both, (self.above(x) == 0, x))[1]
+        return lax.associative_scan(both, (self.offset_in_list(x) == 0, x))[1]
 
-    def joined(self, same: jax.Array) -> jax.Array:
+    def continues_run(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them, and in the same list."""
         same = same & (self.ids[1:] == self.ids[:-1])
         return lax.pad(same, False, [(1, 0, 0)])

@@ -31,7 +31,7 @@ class Sharded:
         """The largest item of every list."""
         return lax.pmax(Rows().max(x), self.axis_name)
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
+    def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""
         return per_list[..., None]
 
@@ -68,7 +68,7 @@ class Weighted:
         """The largest item of every list."""
         return Rows().max(jnp.where(self.counts > 0, x, 0))
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
+    def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""
         return per_list[..., None]
 

@@ -28,7 +28,7 @@ class Rows:
         """The largest item of every list."""
         return jnp.max(x, axis=-1, initial=_arithmetic.below_all(x.dtype))
 
-    def spread(self, per_list: jax.Array) -> jax.Array:
+    def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""
         return per_list[..., None]
 
@@ -39,19 +39,19 @@ class Rows:
         depth = x.shape[-1] if depth is None else min(depth, x.shape[-1])
         return ideal.largest(x, exists, depth), self
 
-    def above(self, x: jax.Array) -> jax.Array:
+    def offset_in_list(self, x: jax.Array) -> jax.Array:
         """How many places come before each."""
         return _arithmetic.iota(x)
 
-    def running_count(self, x: jax.Array) -> jax.Array:
+    def cumulative_count(self, x: jax.Array) -> jax.Array:
         """How many bools hold of each item and those before it."""
-        return _arithmetic.running_count(x)
+        return _arithmetic.cumulative_count(x)
 
-    def running_total(self, x: jax.Array) -> jax.Array:
+    def cumulative_sum(self, x: jax.Array) -> jax.Array:
         """The sum of floats of each item and those before it."""
-        return _arithmetic.running_total(x)
+        return _arithmetic.cumulative_sum(x)
 
-    def joined(self, same: jax.Array) -> jax.Array:
+    def continues_run(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them."""
         padding = [*[(0, 0, 0)] * (same.ndim - 1), (1, 0, 0)]
         return lax.pad(same, False, padding)

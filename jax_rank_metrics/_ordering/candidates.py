@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering import keys as _keys
 
 
@@ -69,10 +69,10 @@ class Candidates(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Items as they were passed, read where they are used; see `GivenItems`."""
+    """Items as they were passed, read where they are used; see `RawItems`."""
 
     scores: jax.Array
-    items: GivenItems | ItemArrays
+    items: RawItems | ItemArrays
     first: jax.Array | int = 0  # the index of the first item
     seeds: jax.Array | None = None
     ids: jax.Array | None = None  # of every item, where they do not count from first

@@ -43,13 +43,13 @@ def match(first: jax.Array, second: jax.Array) -> Matched:
     second_before = _arithmetic.shifted(places, 1) >= firsts
     head = jnp.where(second_here, begins | ~second_before, begins) & (ranked >= 0)
     # A number for every id, under which the second list leaves where it has it.
-    number = _arithmetic.running_count(begins) - 1
+    number = _arithmetic.cumulative_count(begins) - 1
     where = scattered(number, places - firsts, head & second_here, ids.shape[-1])
     found = jnp.where(head, _arithmetic.take(where, number), -2)
     found = scattered(places, found, jnp.ones_like(head), ids.shape[-1])
     head, found = found > -2, found[..., :firsts]
     first_ranks, second_ranks = (
-        jnp.where(own, _arithmetic.running_count(own), 0)
+        jnp.where(own, _arithmetic.cumulative_count(own), 0)
         for own in (head[..., :firsts], head[..., firsts:])
     )
     others = _arithmetic.take(second_ranks, jnp.maximum(found, 0))

@@ -32,7 +32,7 @@ def around(
     keys: jax.Array, exists: jax.Array, stop: jax.Array, key: jax.Array, axis: Any
 ) -> First:
     """The tie group of a key `[*lists]`."""
-    key = axis.spread(key)
+    key = axis.broadcast_to_items(key)
     tied = exists & (keys == key)
     counted = (exists & (keys > key), tied, tied & stop)
     return First(*map(axis.sum, counted))
@@ -157,13 +157,15 @@ def by_chance(
     # The chance to pass all so far, by logarithms; that of a sure stop: e^-200 is 0.
     logs = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
     logs = jnp.where(stop < 1, logs, -200)
-    passed = axis.running_total(logs)
+    passed = axis.cumulative_sum(logs)
     here = jnp.exp(passed - logs) * stop
     passed = jnp.exp(passed)
-    rank = (axis.above(exists) if above is None else above).astype(stop.dtype) + 1
+    rank = (axis.offset_in_list(exists) if above is None else above).astype(
+        stop.dtype
+    ) + 1
     found, missed = [], []
     for k in ks:
-        k = axis.spread(k) if isinstance(k, jax.Array) else k
+        k = axis.broadcast_to_items(k) if isinstance(k, jax.Array) else k
         found.append(axis.sum(here * at_ranks(position_fn, rank, k)))
         within = exists & (at_ranks(jnp.ones_like, rank, k) > 0)
         missed.append(1 - axis.max(jnp.where(within, 1 - passed, 0)))

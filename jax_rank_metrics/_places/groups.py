@@ -73,7 +73,7 @@ class Runs(NamedTuple):
 
 def counted(layout: Any, holds: jax.Array) -> Counted:
     """What holds along the items of a layout."""
-    until = layout.running_count(holds)
+    until = layout.cumulative_count(holds)
     return Counted(until - holds.astype(jnp.int32), until)
 
 
@@ -83,7 +83,7 @@ def runs(layout: Any, exists: jax.Array, keys: jax.Array) -> Runs:
     By pointers that jump until nothing moves; where no run is longer than two, which is
     what random floats give, nothing has to.
     """
-    same = layout.joined((keys[..., 1:] == keys[..., :-1]) & exists[..., 1:])
+    same = layout.continues_run((keys[..., 1:] == keys[..., :-1]) & exists[..., 1:])
     # One too many where there are no items.
     same = same[..., : keys.shape[-1]]
     after = _arithmetic.shifted(same, -1)
@@ -101,7 +101,7 @@ def runs(layout: Any, exists: jax.Array, keys: jax.Array) -> Runs:
 
 def definite(line: Line, above: jax.Array | None) -> Place:
     """Every item alone; `above` int32, None where items follow each other."""
-    place = line.layout.above(line.exists) if above is None else above
+    place = line.layout.offset_in_list(line.exists) if above is None else above
     counted_above = tuple(before for before, _ in line.running)
     counted_tied = tuple(holds.astype(jnp.int32) for holds in line.counting)
     group = Group(place, jnp.ones_like(place), counted_above, counted_tied)
@@ -152,7 +152,7 @@ def of_few(line: Line, keys: jax.Array) -> Group:
 def of_many(line: Line, runs: Runs) -> Group:
     """The groups of many items in order, whatever their size."""
     start, end = runs.start, runs.end
-    above = line.layout.above(line.exists) - (_arithmetic.iota(start) - start)
+    above = line.layout.offset_in_list(line.exists) - (_arithmetic.iota(start) - start)
     counted_above = [_arithmetic.take(before, start) for before, _ in line.running]
     counted_tied = [
         _arithmetic.take(until, end) - above
@@ -174,7 +174,7 @@ def is_few(items: int) -> bool:
 def _short_runs(line: Line, runs: Runs) -> Place:
     """Places where no group is larger than two."""
     second, first = runs.same.astype(jnp.int32), runs.after.astype(jnp.int32)
-    here = line.layout.above(line.exists)
+    here = line.layout.offset_in_list(line.exists)
     counted_above, counted_tied = [], []
     for holds, (before, _) in zip(line.counting, line.running, strict=True):
         holds = holds.astype(jnp.int32)

@@ -29,9 +29,9 @@ def by_value(layout: Any, values: jax.Array, exists: jax.Array) -> ByValue:
     exists = _arithmetic.take(exists, places)
     same, _, start, end = groups.runs(layout, exists, keys)
     found = ByValue(
-        layout.above(exists) - (_arithmetic.iota(start) - start),
+        layout.offset_in_list(exists) - (_arithmetic.iota(start) - start),
         end - start + 1,
-        jnp.where(exists, layout.running_count(exists & ~same), 0),
+        jnp.where(exists, layout.cumulative_count(exists & ~same), 0),
     )
 
     def back(x: jax.Array) -> jax.Array:
@@ -58,7 +58,7 @@ def smaller(level: jax.Array, *places: jax.Array) -> tuple[jax.Array, ...]:
     def step(state: Any) -> Any:
         bit, moved, counts, places = state
         without = ((moved >> bit) & 1) == 0
-        running = _arithmetic.running_count(without)
+        running = _arithmetic.cumulative_count(without)
         number = running[..., -1:]
         # How many items before a place have not the bit.
         before = [

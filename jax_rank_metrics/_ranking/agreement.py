@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._places import pairs as _pairs
-from jax_rank_metrics._ranking.items import ItemFn, worth
+from jax_rank_metrics._ranking.items import ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Held, Parts
 from jax_rank_metrics._ranking.sums import check_unlisted
 
@@ -30,7 +30,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
     held, values, by_value = _valued(ranking, value_fn)
     axis = held.axis
     start, end = _ends(ranking, held)
-    first = _arithmetic.iota(start) - axis.above(start)
+    first = _arithmetic.iota(start) - axis.offset_in_list(start)
     first = jnp.broadcast_to(first, start.shape)
     above, until = _pairs.smaller(by_value.level, first, start, end + 1)
     tied = until - above
@@ -39,7 +39,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
         over, beside = _places(ranking, held)
         above = above + over - (start - first)
         tied = tied + beside - (end - start + 1)
-    total = axis.spread(length) - by_value.above - by_value.tied
+    total = axis.broadcast_to_items(length) - by_value.above - by_value.tied
 
     def add(x: jax.Array) -> jax.Array:
         return axis.sum(jnp.where(values > 0, x, 0).astype(ranking.dtype))
@@ -63,7 +63,7 @@ def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
     check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
     held, _, by_value = _valued(ranking, value_fn)
     axis, dtype, exists = held.axis, ranking.dtype, held.items.exists
-    middle = axis.spread((length.astype(dtype) + 1) / 2)
+    middle = axis.broadcast_to_items((length.astype(dtype) + 1) / 2)
 
     def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
         rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
@@ -83,7 +83,7 @@ def _valued(ranking: Parts, value_fn: ItemFn) -> tuple[Held, jax.Array, _pairs.B
         )
     held = ranking.reaching((None,))
     check_unlisted(ranking, value_fn)
-    values = worth(value_fn, held.items, ranking.dtype)
+    values = item_values(value_fn, held.items, ranking.dtype)
     make = lambda: _pairs.by_value(held.axis, values, held.items.exists)  # noqa: E731
     return held, values, ranking.once(("by value", value_fn), make)
 
@@ -103,5 +103,5 @@ def _places(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
     if ranking.grouped and held.group is not None:
         return held.group
     start, end = _ends(ranking, held)
-    here = held.axis.above(start) if held.above is None else held.above
+    here = held.axis.offset_in_list(start) if held.above is None else held.above
     return here - (_arithmetic.iota(start) - start), end - start + 1

@@ -11,7 +11,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.items import ItemFn, holds
+from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import PositionFn
 
@@ -54,8 +54,8 @@ def ideal_sum(
             "whole lists by rank, rank_retrieved or rank_ids"
         )
     items = pool.items.read()
-    has, place = holds(topics_fn, items), _arithmetic.iota(items.exists)
-    spread_topics = jax.vmap(axis.spread, in_axes=-1, out_axes=-1)
+    has, place = item_predicate(topics_fn, items), _arithmetic.iota(items.exists)
+    spread_topics = jax.vmap(axis.broadcast_to_items, in_axes=-1, out_axes=-1)
     depth, most_items = _inputs.deepest(ks), ranking.most_items
     assert most_items is not None
     depth = most_items if depth is None else min(depth, most_items)
@@ -65,9 +65,9 @@ def ideal_sum(
         worth = spread_topics(jnp.asarray(kept, dtype) ** seen)
         gain = jnp.sum(jnp.where(has & left[..., None], worth, 0), axis=-1)
         most = axis.max(gain)
-        best = (gain > 0) & (gain >= axis.spread(most) * (1 - _EQUAL))
+        best = (gain > 0) & (gain >= axis.broadcast_to_items(most) * (1 - _EQUAL))
         lowest = axis.max(jnp.where(best, -place, jnp.iinfo(place.dtype).min))
-        chosen = best & (-place == axis.spread(lowest))
+        chosen = best & (-place == axis.broadcast_to_items(lowest))
         seen = seen + axis.sum(has & chosen[..., None], 1).astype(dtype)
         terms = [most * at_ranks(position_fn, rank, k) for k in ks]
         sums = sums + jnp.stack(terms, axis=-1)

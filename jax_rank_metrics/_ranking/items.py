@@ -51,7 +51,7 @@ MOST = 2.0**107
 ItemFn = Callable[[Items], jax.Array]
 
 
-def worth(
+def item_values(
     item_fn: ItemFn, arrays: ItemArrays, dtype: jnp.dtype, keep_bools: bool = False
 ) -> jax.Array:
     """`item_fn` as floats, 0 where no item exists, whatever it gives there."""
@@ -63,7 +63,7 @@ def worth(
     return jnp.where(widen(arrays.exists, values), values, jnp.zeros_like(values))
 
 
-def holds(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
+def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
     """`item_fn` as bools, False where no item exists."""
     found = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
     return found & widen(arrays.exists, found)

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.pools import Sharded, Weighted
 from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
 from jax_rank_metrics._places import first, groups
 from jax_rank_metrics._places.soft import Soft
-from jax_rank_metrics._ranking.items import ItemFn, Items, holds, worth
+from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._types import Cut, pytree
 
@@ -54,7 +54,7 @@ class Held:
 class Pool:
     """Every item that is judged, in any order, and how they lie."""
 
-    items: ItemArrays | GivenItems
+    items: ItemArrays | RawItems
     axis: Any
 
 
@@ -95,22 +95,23 @@ class Scored:
             grouped: Whether tied items count as such, or stand in a definite order.
         """
         every, axis = self.read(pool), pool.axis
-        stop = holds(stop_fn, every.items)
+        stop = item_predicate(stop_fn, every.items)
         found = first.by_keys(every.keys, every.items.exists, stop, axis)
         if grouped:
             return found
         # Of the items that tie with it, those that its own break puts before it.
         exists = every.items.exists
         open_ = exists & (
-            every.keys == axis.spread(first.best_key(every.keys, stop, axis))
+            every.keys
+            == axis.broadcast_to_items(first.best_key(every.keys, stop, axis))
         )
         earlier = jnp.zeros_like(found.above)
         for level in every.breaks(self.policy):
-            own = axis.spread(first.best_key(level, open_ & stop, axis))
+            own = axis.broadcast_to_items(first.best_key(level, open_ & stop, axis))
             earlier = earlier + axis.sum(open_ & (level > own))
             open_ = open_ & (level == own)
         index = -every.ids
-        own = axis.spread(first.best_key(index, open_ & stop, axis))
+        own = axis.broadcast_to_items(first.best_key(index, open_ & stop, axis))
         earlier = earlier + axis.sum(open_ & (index > own))
         return first.alone(found.above + earlier, found.stops > 0)
 
@@ -156,7 +157,7 @@ class Straddle:
             items = items.only(tied)
             totals = []
             for item_fn in item_fns:
-                value = worth(item_fn, items, dtype, keep_bools=True)
+                value = item_values(item_fn, items, dtype, keep_bools=True)
                 totals.append(axis.sum(value, value.ndim - items.exists.ndim))
             return axis.sum(tied), totals
 
@@ -165,7 +166,7 @@ class Straddle:
                 lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(here)
             )
             plain = pool.items
-            if isinstance(plain, GivenItems):
+            if isinstance(plain, RawItems):
                 plain = dataclasses.replace(plain, columns={})
             scores = None if scored is None else scored.scores
             return _mesh.match_varying(zeros, (last_key, plain, scores, self.tied))
@@ -192,7 +193,7 @@ class Parts:
         if self.held is not None:
             return self.held.items.labels.dtype
         items = self.whole_pool().items
-        if isinstance(items, GivenItems):
+        if isinstance(items, RawItems):
             return jnp.dtype(items.dtype)
         return items.labels.dtype
 

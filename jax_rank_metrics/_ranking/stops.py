@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._places import first
-from jax_rank_metrics._ranking.items import ItemFn, holds, worth
+from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.sums import check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn
@@ -35,11 +35,15 @@ def _first(ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]) -> first.First:
         assert scored is not None
         return scored.first(ranking.whole_pool(), stop_fn, ranking.grouped)
     held = ranking.reaching(ks)
-    stop, axis, exists = holds(stop_fn, held.items), held.axis, held.items.exists
+    stop, axis, exists = (
+        item_predicate(stop_fn, held.items),
+        held.axis,
+        held.items.exists,
+    )
     if ranking.grouped and held.group is not None:
         return first.by_places(*held.group, stop)
     if not ranking.grouped or held.keys is None:
-        above = axis.above(stop) if held.above is None else held.above
+        above = axis.offset_in_list(stop) if held.above is None else held.above
         above = -axis.max(jnp.where(stop, -above, -(2**31) + 1))
         return first.alone(above, axis.max(stop.astype(ranking.dtype)) > 0)
     if ranking.straddle is None:
@@ -67,7 +71,7 @@ def _cascade(
         )
     held = ranking.reaching(ks)
     check_unlisted(ranking, stop_fn)
-    stop = worth(stop_fn, held.items, ranking.dtype)
+    stop = item_values(stop_fn, held.items, ranking.dtype)
     return first.by_chance(
         stop, held.items.exists, held.above, position_fn, ks, held.axis
     )

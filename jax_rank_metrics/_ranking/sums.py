@@ -14,7 +14,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._places import groups
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking.items import ItemFn, holds, worth
+from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
 from jax_rank_metrics._ranking.parts import Held, Parts
 from jax_rank_metrics._types import Cut
 
@@ -33,10 +33,10 @@ def expected(
     check_unlisted(ranking, item_fn)
     unlisted = [bool(_of_unlisted(ranking, fn)) for fn in counting]
     axis, exists = held.axis, held.items.exists
-    cuts = [axis.spread(k) if isinstance(k, jax.Array) else k for k in ks]
-    spread = [axis.spread(x) for x in per_list]
-    value = worth(item_fn, held.items, dtype)
-    counted = [holds(fn, held.items) for fn in counting]
+    cuts = [axis.broadcast_to_items(k) if isinstance(k, jax.Array) else k for k in ks]
+    spread = [axis.broadcast_to_items(x) for x in per_list]
+    value = item_values(item_fn, held.items, dtype)
+    counted = [item_predicate(fn, held.items) for fn in counting]
     for i, other in enumerate(unlisted):
         if other:
             counted[i] = _arithmetic.widen(exists, counted[i]) & ~counted[i]
@@ -180,5 +180,7 @@ def _of_unlisted(ranking: Parts, item_fn: ItemFn) -> float:
     }
     with jax.ensure_compile_time_eval():
         labels, exists = jnp.zeros((1,), ranking.dtype), jnp.ones((1,), bool)
-        value = worth(item_fn, ItemArrays(labels, exists, None, columns), ranking.dtype)
+        value = item_values(
+            item_fn, ItemArrays(labels, exists, None, columns), ranking.dtype
+        )
         return 0.0 if isinstance(value, Tracer) else float(jnp.max(jnp.abs(value)))

@@ -11,7 +11,7 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._places import first
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.items import MOST, ItemFn, worth
+from jax_rank_metrics._ranking.items import MOST, ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Number, PositionFn
 
@@ -25,13 +25,13 @@ class Totals(Parts):
         """`Σ item_fn(items)` over the pool, `[*lists]` floats; bools are counted."""
         pool = self.whole_pool()
         items = pool.items.read()
-        values = worth(item_fn, items, self.dtype)
+        values = item_values(item_fn, items, self.dtype)
         return pool.axis.sum(values, values.ndim - items.exists.ndim)
 
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
         """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self.whole_pool()
-        return pool.axis.max(worth(item_fn, pool.items.read(), self.dtype))
+        return pool.axis.max(item_values(item_fn, pool.items.read(), self.dtype))
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Relevant items of the pool, `[*lists]` floats."""
@@ -67,8 +67,8 @@ class Totals(Parts):
         """
         values, axis = self._best(None if monotone else item_fn, _inputs.deepest(ks))
         if monotone:
-            values = worth(item_fn, ItemArrays(values, values > 0), self.dtype)
-        rank = (axis.above(values) + 1).astype(self.dtype)
+            values = item_values(item_fn, ItemArrays(values, values > 0), self.dtype)
+        rank = (axis.offset_in_list(values) + 1).astype(self.dtype)
         found = []
         for k in ks:
             terms = values * at_ranks(position_fn, rank, k)
@@ -91,7 +91,7 @@ class Totals(Parts):
         """
         labels, axis = self._best(None, _inputs.deepest(ks))
         exists = labels > 0
-        stop = worth(stop_fn, ItemArrays(labels, exists), self.dtype)
+        stop = item_values(stop_fn, ItemArrays(labels, exists), self.dtype)
         return first.by_chance(stop, exists, None, position_fn, ks, axis)[0]
 
     @property
@@ -108,8 +108,8 @@ class Totals(Parts):
             return None
         items, axis = self.whole_pool().items.read(), self.whole_pool().axis
         assert items.weights is not None
-        times = worth(item_fn, items, self.dtype)
-        some = axis.spread(axis.max(times) > 0)
+        times = item_values(item_fn, items, self.dtype)
+        some = axis.broadcast_to_items(axis.max(times) > 0)
         times = jnp.where(some, times, items.exists.astype(self.dtype))
         weighed = jnp.minimum(items.weights * times, MOST)
         return _arithmetic.ratio(axis.sum(weighed), axis.sum(times))
@@ -124,7 +124,7 @@ class Totals(Parts):
             items = pool.items.read()
             values = items.labels
             if item_fn is not None:
-                values = worth(item_fn, items, self.dtype)
+                values = item_values(item_fn, items, self.dtype)
             return depth, *pool.axis.largest(values, items.exists, depth)
 
         if self.memo is None:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
-from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._types import pytree
@@ -20,7 +20,7 @@ GROUPED = (None, "expected")
 class ScoredLists:
     """Arguments of `rank`, checked; those that hold no arrays are static."""
 
-    given: GivenItems
+    given: RawItems
     scores: jax.Array
     list_weights: jax.Array | None  # a scalar is for every list
     key: jax.Array | None
@@ -85,7 +85,7 @@ def checked(
                 "over it"
             )
     dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
-    given = GivenItems(labels, dtype, mask, weights, retrieved, columns)
+    given = RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (given, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, ties, num_segments, items_axis, relax)
 
@@ -118,7 +118,7 @@ class Relevant(NamedTuple):
         """The items, in the dtype of values that the dtypes of all arrays ask for."""
         dtype = _inputs.float_dtype(self.labels, *others).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
-        given = GivenItems(labels, dtype, self.ids >= 0, columns=self.columns)
+        given = RawItems(labels, dtype, self.ids >= 0, columns=self.columns)
         return given.read()
 
     def among(self, ids: jax.Array, items: ItemArrays) -> tuple[ItemArrays, jax.Array]:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _mesh, _types
-from jax_rank_metrics._items import GivenItems, ItemArrays
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import Held, Pool, Ranking
 from jax_rank_metrics._sources.lists import Relevant, clean_weights
@@ -104,17 +104,15 @@ def rank_retrieved(
             )
         arrays = (labels, weights, list_weights, pool_labels, pool_weights)
         dtype = _inputs.float_dtype(*arrays).name
-        pool = GivenItems(
-            pool_labels, dtype, pool_mask, pool_weights, None, pool_columns
-        )
-    ranked = GivenItems(labels, dtype, mask, weights, None, columns)
+        pool = RawItems(pool_labels, dtype, pool_mask, pool_weights, None, pool_columns)
+    ranked = RawItems(labels, dtype, mask, weights, None, columns)
     return _rank_retrieved(ranked, pool, num_relevant, list_weights)
 
 
 @jax.jit
 def _rank_retrieved(
-    given: GivenItems,
-    pool: GivenItems | None,
+    given: RawItems,
+    pool: RawItems | None,
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
 ) -> Ranking:
@@ -201,7 +199,7 @@ def whole(
     """
     exists = ranked.exists
     length = Rows().sum(exists)
-    above = Rows().running_count(exists) - exists.astype(jnp.int32)
+    above = Rows().cumulative_count(exists) - exists.astype(jnp.int32)
     if num_relevant is None:
         pool = ranked if pool is None else pool
         judged = Rows().sum(pool.exists)
@@ -228,7 +226,7 @@ def _moved_up(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Arra
     """Which item is at each rank, −1 where none is: later ones move up into gaps."""
     index, exists, above = arrays
     if index is None:
-        index = jnp.broadcast_to(Rows().above(exists), exists.shape)
+        index = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
     none = jnp.full(exists.shape, -1, jnp.int32)
     rank = jnp.where(exists, above, exists.shape[-1])
     return jnp.put_along_axis(none, rank, index, axis=-1, inplace=False, mode="drop")

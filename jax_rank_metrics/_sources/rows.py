@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._items import GivenItems
+from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Given
@@ -18,7 +18,7 @@ from jax_rank_metrics._sources.lists import GROUPED, Depth
 
 
 def rank_rows(
-    given: GivenItems,
+    given: RawItems,
     scores: jax.Array,
     list_weights: jax.Array | None,
     seeds: jax.Array | None,
@@ -71,7 +71,7 @@ def rank_rows(
 
 
 def rank_softly(
-    given: GivenItems,
+    given: RawItems,
     scores: jax.Array,
     list_weights: jax.Array | None,
     relax: sigmoid_ranks,
