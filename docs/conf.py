@@ -1,4 +1,4 @@
-"""How the site is built.
+"""Configures the site, which this command builds.
 
 sphinx-build -W --keep-going -b html docs build/site
 """
@@ -8,11 +8,12 @@ import re
 import shutil
 from pathlib import Path
 
-os.environ.setdefault("KERAS_BACKEND", "jax")  # its adapter is imported to be shown
+os.environ.setdefault("KERAS_BACKEND", "jax")  # autodoc imports the Keras adapter
 
 from jax_rank_metrics import __version__
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
 COPIES = DOCS / "copies"
 
 project = "jax_rank_metrics"
@@ -20,42 +21,65 @@ copyright = "the jax_rank_metrics authors"
 release = version = __version__
 html_title = f"{project} {version}"
 html_theme = "furo"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # notebooks show what they keep; CI runs them by itself
+nb_execution_mode = "off"  # notebooks show their stored outputs; CI executes them
 
 # Docstrings name shapes in words; annotations would hide the names of the arguments.
 autodoc_typehints = "none"
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Shapes", "params_style")]
-# `code` in a docstring is a link where it names something, and code where it does not.
+# `code` in a docstring is a link where it names an object, and code elsewhere.
 default_role = "py:obj"
 exclude_patterns = ["demo"]
 
 
-def copy_what_lies_outside():
-    """Pages of the repository that the site shows too, where Sphinx looks for them."""
+def copy_pages_of_the_repository():
+    """Copies pages from outside docs/ to a folder where Sphinx finds them."""
     shutil.rmtree(COPIES, ignore_errors=True)
     COPIES.mkdir()
-    names = ("BENCHMARKS.md", "CHANGELOG.md", "CONTRIBUTING.md", "notebooks/*.ipynb")
-    for name in names:
-        for page in DOCS.parent.glob(name):
+    for pattern in (
+        "BENCHMARKS.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "notebooks/*.ipynb",
+    ):
+        for page in ROOT.glob(pattern):
             shutil.copy(page, COPIES)
 
 
-def link_to_copies(app, name, source):
-    """What a page links to beside docs/ on a code host is a copy here."""
-    source[0] = source[0].replace("](../docs/", "](/")
-    source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/copies/", source[0])
+def home_page():
+    """Returns the part of the README that the home page shares, with links from docs/."""
+    readme = (ROOT / "README.md").read_text()
+    _, start, text = readme.partition("<!-- home page from here -->\n")
+    text, end, _ = text.partition("<!-- home page to here -->\n")
+    assert start and end, "README.md lacks a marker of the home page"
+    return re.sub(r"\]\((?!docs/|https?:)", "](../", text).replace("](docs/", "](")
 
 
-def name_functions(app, what, name, one, options, signature, returns):
-    """A default that is a function goes by its name."""
+def prepare_source(app, name, source):
+    """Fills in the home page, and points links between pages at the copies."""
+    text = source[0].replace("<!-- home page -->", home_page())
+    text = text.replace("](../docs/", "](/")
+    source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/copies/", text)
+
+
+def name_functions(app, what, name, target, options, signature, returns):
+    """Shows a default that is a function by its name."""
     return re.sub(r"<function (\w+)>", r"\1", signature or "") or None, returns
 
 
 def setup(app):
-    """Tells Sphinx of the above."""
-    copy_what_lies_outside()
-    app.connect("source-read", link_to_copies)
+    """Registers the functions above."""
+    copy_pages_of_the_repository()
+    app.connect("source-read", prepare_source)
     app.connect("autodoc-process-signature", name_functions)
