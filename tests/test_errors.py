@@ -281,7 +281,7 @@ def test_good_calls_of_every_kind():
     assert jrm.mean({"a": [jrm.ndcg.per_list(Y, S)]})["a"][0].lists == 2
     jrm.check(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3), bool), np.ones(2))
     assert jrm.reciprocal_rank(Y, S, key=KEY, ties="best").undefined == 2
-    assert jrm.rank_retrieved(Y, num_relevant=[3.0, 1.0]).known_relevant is not None
+    assert jrm.rank_retrieved(Y, num_relevant=[3.0, 1.0])._known_relevant is not None
 
 
 def test_check_does_not_read_what_is_masked():

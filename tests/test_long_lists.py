@@ -72,8 +72,12 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
         with lowering("sort"):
             expected = jrm.rank(labels, scores, mask, k=12, **own)
         for one, other in zip(
-            (found.held.items.labels, found.held.items.exists, found.length),
-            (expected.held.items.labels, expected.held.items.exists, expected.length),
+            (found._held.items.labels, found._held.items.exists, found._length),
+            (
+                expected._held.items.labels,
+                expected._held.items.exists,
+                expected._length,
+            ),
             strict=True,
         ):
             np.testing.assert_array_equal(one, other, str(ties))

@@ -1,5 +1,6 @@
 """A metric of one's own, as a user writes it, on every layout; and what metrics are."""
 
+import dataclasses
 import functools
 import inspect
 import itertools
@@ -170,7 +171,7 @@ def top_label(ranking, *, k=1):
     values = ranking.expected_sum(
         lambda x: x.labels, jrm.positions(), ranking.cutoffs(k)
     )
-    return ranking.per_list(values, ranking.counts, k, lambda x: x.labels)
+    return ranking.per_list(values, True, k, lambda x: x.labels)
 
 
 def group_size(ranking, *, k=None):
@@ -178,7 +179,7 @@ def group_size(ranking, *, k=None):
     values = ranking.expected_sum(
         lambda x: x.exists, lambda place, k: place.tied, ranking.cutoffs(k)
     )
-    return ranking.per_list(values, ranking.counts, k, lambda x: x.exists)
+    return ranking.per_list(values, True, k, lambda x: x.exists)
 
 
 def test_ties_as_a_metric_reads_them(names):
@@ -219,7 +220,7 @@ def test_ties_own_across_a_cut(names):
     @jrm.metric(ties="own")
     def largest(ranking, *, k=None):
         values = ranking.expected_max(graded, jrm.positions(), ranking.cutoffs(k))
-        return ranking.per_list(values, ranking.counts, k, graded)
+        return ranking.per_list(values, True, k, graded)
 
     def graded(items):
         return items.labels
@@ -314,11 +315,11 @@ def test_the_laws_of_a_metric(names):
             return items.labels / jnp.maximum(items.labels.sum(), 1)
 
         values = ranking.expected_sum(share, jrm.positions(), ks)
-        return ranking.per_list(values, ranking.counts, k, relevant)
+        return ranking.per_list(values, True, k, relevant)
 
     def of_the_list(ranking, *, k=None):
         values = ranking.expected_sum(seen, jrm.positions(), ranking.cutoffs(k))
-        return ranking.per_list(values, ranking.counts, k, relevant)
+        return ranking.per_list(values, True, k, relevant)
 
     def seen(items):
         return items.columns["seen"]
@@ -326,3 +327,14 @@ def test_the_laws_of_a_metric(names):
     jrm.testing.check_metric(jrm.metric(columns=("seen",))(of_the_list), k=(2, None))
     with pytest.raises(AssertionError, match=r"of_the_batch: jax.vmap"):
         jrm.testing.check_metric(jrm.metric()(of_the_batch), k=2)
+
+
+def test_a_ranking_shows_what_metrics_may_read():
+    """Completion lists the extension interface; every other attribute is private."""
+    verbs = "expected_sum expected_first expected_max pairs"
+    totals = "pool_sum pool_max num_relevant depth ideal_sum ideal_first"
+    rest = "cutoffs per_list items segment_ids"
+    shown = {name for name in dir(jrm.Ranking) if not name.startswith("_")}
+    assert shown == {*verbs.split(), *totals.split(), *rest.split()}
+    fields = dataclasses.fields(jrm.Ranking)
+    assert all(field.name.startswith("_") for field in fields)

@@ -57,7 +57,7 @@ def compare(elsewhere, ties, labels, scores, mask=None, cut=None, **options):
     def of():
         ranking = jrm.rank(labels, scores, mask, key=key, k=cut, ties=ties, **options)
         found = {name: x.values for name, x in jrm.measure(table, ranking).items()}
-        return ranking.held.items.labels, found
+        return ranking._held.items.labels, found
 
     labels_here, here = of()
     with elsewhere():

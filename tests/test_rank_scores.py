@@ -188,8 +188,8 @@ def test_a_mask_for_every_list(problem):
         item_mask=problem.mask,
         list_weights=problem.own["list_weights"],
     )
-    np.testing.assert_array_equal(every.length, of_items.length)
-    np.testing.assert_array_equal(every.held.group, of_items.held.group)
+    np.testing.assert_array_equal(every._length, of_items._length)
+    np.testing.assert_array_equal(every._held.group, of_items._held.group)
 
 
 @pytest.mark.long

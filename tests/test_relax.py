@@ -254,7 +254,7 @@ ERRORS = {
     "hit_rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(X, X, relax=SOFT)),
     "chances": (ValueError, "first item that stops", lambda: jrm.rank(X, X, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,))),
     "order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(X, X, denominator="hits", relax=SOFT)),
-    "own ties": (ValueError, "or the ties of items", lambda: jrm.rank(X, X, relax=SOFT).of_policy("own")),
+    "own ties": (ValueError, "or the ties of items", lambda: jrm.rank(X, X, relax=SOFT)._with_tie_reading("own")),
     "items": (ValueError, "soft places have no order; rank without relax", lambda: jrm.rank(X, X, relax=SOFT).items),
     "ties": (ValueError, "relax and ties are both given", _with(ties="stable")),
     "segments": (ValueError, "relax and segment_ids are both given", _with(segment_ids=np.zeros((2, 3), int), num_segments=1)),

@@ -105,9 +105,9 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
             labels = rungs.astype(np.float32)
             for depth in (len(scores) // 2, len(scores)):
                 ranking = jrm.rank(labels, scores, mask, ties=ties, k=depth)
-                found = np.asarray(ranking.held.items.labels)[:depth]
+                found = np.asarray(ranking._held.items.labels)[:depth]
                 expected = np.sort(rungs[mask])[:depth]
-                exists = np.asarray(ranking.held.items.exists)[:depth]
+                exists = np.asarray(ranking._held.items.exists)[:depth]
                 assert exists.sum() == len(expected)
                 np.testing.assert_array_equal(found[exists], expected)
 

@@ -144,7 +144,7 @@ def metric(
     ... def top_label(ranking, *, k=1):
     ...     ks, label = ranking.cutoffs(k), lambda items: items.labels
     ...     values = ranking.expected_sum(label, jrm.positions(), ks)
-    ...     return ranking.per_list(values, ranking.counts, k, label)
+    ...     return ranking.per_list(values, True, k, label)
     >>> state = jrm.evaluate("top@1", jnp.array([2, 3]), jnp.array([0.9, 0.9]))["top@1"]
     >>> f"{state.compute():.1f}"  # either may be first
     '2.5'

@@ -102,12 +102,14 @@ class Bound(NamedTuple):
 
     def of(self, ranking: Ranking) -> PerList:
         """Applies the formula."""
-        return self.spec.formula(ranking.of_policy(self.tie_reading), **dict(self.own))
+        return self.spec.formula(
+            ranking._with_tie_reading(self.tie_reading), **dict(self.own)
+        )
 
 
 def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
     """Applies every formula to one ranking."""
-    ranking = ranking.remembering()
+    ranking = ranking._with_memo()
 
     def depth(i: int) -> float:
         k = _inputs.deepest(_inputs.cutoffs(bounds[i].k))
@@ -149,7 +151,7 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, Pe
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
-    _check_columns(bounds, ranking.columns, unread=False)
+    _check_columns(bounds, ranking._column_names, unread=False)
     names = [bound.name for bound in bounds]
     if not _inputs.is_wide(ranking):
         return dict(zip(names, _measure_ranking(bounds, ranking), strict=True))
@@ -165,11 +167,11 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, Pe
 @partial(jax.jit, static_argnums=0)
 def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerList]:
     run: Callable[[Ranking], list[PerList]] = partial(read, bounds)
-    pool = ranking.pool
+    pool = ranking._pool
     if pool is not None and isinstance(pool.axis, Packed):
         for _ in range(pool.axis.ids.ndim - 1):  # packed lists that went through vmap
             run = jax.vmap(run)
-    return _mesh.where_it_lies(run, ranking, ranking.counts)
+    return _mesh.where_it_lies(run, ranking, ranking._list_exists)
 
 
 def measure_lists(

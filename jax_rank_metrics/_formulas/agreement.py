@@ -159,6 +159,6 @@ def rho(ranking: Ranking) -> PerList:
         Spearman, The proof and measurement of association between two things, American
         Journal of Psychology 15(1), 1904. The same as SciPy's `spearmanr`.
     """
-    products = ranking.rank_products(_label)
+    products = ranking._rank_products(_label)
     below = jnp.sqrt(products.by_score) * jnp.sqrt(products.by_value)
     return plain(ranking, ratio(products.both, below)[..., None], below > 0)

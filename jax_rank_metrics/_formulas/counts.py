@@ -74,9 +74,9 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """
     ks = ranking.cutoffs(k)
     depth = found = ranking.depth(ks)
-    if "judged" in ranking.columns:
+    if "judged" in ranking._column_names:
         found = ranking.expected_sum(is_judged, positions(), ks)
-    return plain(ranking, ratio(found, depth), ranking.counts, k)
+    return plain(ranking, ratio(found, depth), True, k)
 
 
 @metric(names=("num_rel_ret",), lower_is_better=None)
@@ -103,7 +103,7 @@ def num_relevant_retrieved(
     """
     hit = relevant(relevance_threshold)
     values = ranking.expected_sum(hit, positions(), ranking.cutoffs(k))
-    return ranking.per_list(values, ranking.counts, k, scaled(hit))
+    return ranking.per_list(values, True, k, scaled(hit))
 
 
 @metric(names=("num_ret",), lower_is_better=None)
@@ -125,7 +125,7 @@ def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     References:
         trec_eval `num_ret`.
     """
-    return plain(ranking, ranking.depth(ranking.cutoffs(k)), ranking.counts, k)
+    return plain(ranking, ranking.depth(ranking.cutoffs(k)), True, k)
 
 
 @metric(names=("num_rel",), order_free=True, lower_is_better=None)
@@ -149,4 +149,4 @@ def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerL
     """
     values = jnp.expand_dims(ranking.num_relevant(relevance_threshold), -1)
     hit = relevant(relevance_threshold)
-    return ranking.per_list(values, ranking.counts, None, scaled(hit))
+    return ranking.per_list(values, True, None, scaled(hit))

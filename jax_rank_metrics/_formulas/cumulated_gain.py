@@ -111,7 +111,7 @@ def ndcg(
     """
     ks, gains = ranking.cutoffs(k), scaled(_gains(gain_fn))
     gained = weighed(gains)
-    monotone = gain_fn in MONOTONE_GAINS and not ranking.weighs_items
+    monotone = gain_fn in MONOTONE_GAINS and not ranking._has_item_weights
     found = ranking.expected_sum(gained, positions(discount_fn), ks)
     ideal = ranking.ideal_sum(gained, discount_fn, ks, monotone=monotone)
     # Whatever a rank is worth, something must be gained.
@@ -125,7 +125,7 @@ def _gained(
 ) -> PerList:
     gains = _gains(gain_fn)
     values = weighed_sum(ranking, gains, place_fn, ranking.cutoffs(k))
-    return ranking.per_list(values, ranking.counts, k, scaled(gains))
+    return ranking.per_list(values, True, k, scaled(gains))
 
 
 def _gains(gain_fn: Gain) -> ItemFn:

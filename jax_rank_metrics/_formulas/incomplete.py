@@ -105,7 +105,7 @@ def _at_recall(ranking: Ranking, levels: RecallLevels, threshold: Number) -> jax
 
 def _needed(ranking: Ranking, level: float, number: jax.Array) -> jax.Array:
     """How many relevant items are so much of all, as C rounds a double."""
-    most = ranking.most_items or _MANY
+    most = ranking._max_items or _MANY
     rounded = np.floor(np.float64(level) * np.arange(most + 1) + 0.5)
     table = jnp.asarray(rounded.astype(number.dtype))
     found = table[jnp.minimum(number, most).astype(jnp.int32)]

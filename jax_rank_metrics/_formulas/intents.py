@@ -125,7 +125,7 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     ks, number = ranking.cutoffs(k), number_of_topics(ranking)
     values = ratio(novelty(ranking, reciprocal_discount, alpha, ks), number[..., None])
     depth = ranking.depth(ks, nominal=True).astype(jnp.int32)
-    ranks = max(ranking.most_items or 0 if one is None else one for one in ks)
+    ranks = max(ranking._max_items or 0 if one is None else one for one in ks)
     most = sum_of_many(jnp.zeros_like(depth), depth, ranks, values.dtype)
     whole = most(_always(_inputs.fraction("alpha", alpha)), None)
     return plain(ranking, ratio(values, whole), number > 0, k)

@@ -153,7 +153,7 @@ def reciprocal_rank(
     """
     hit = relevant(relevance_threshold)
     ks = ranking.cutoffs(k)
-    if ranking.is_soft:
+    if ranking._is_soft:
         sums = ranking.expected_sum(hit, positions(reciprocal_discount), ks)
         values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
     else:

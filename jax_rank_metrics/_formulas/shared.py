@@ -84,7 +84,7 @@ def binary(
 
 
 def plain(
-    ranking: Ranking, values: jax.Array, defined: jax.Array, k: Cutoffs = None
+    ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
 ) -> PerList:
     """Values of a metric without a threshold of its own, `[*lists, len(ks)]`.
 
@@ -101,11 +101,11 @@ def weighed_sum(
     **counting: Any,
 ) -> jax.Array:
     """`expected_sum` of `item_fn·w/w̄`, where w̄ is the mean item weight of the list."""
-    if not ranking.weighs_items:
+    if not ranking._has_item_weights:
         return ranking.expected_sum(item_fn, place_fn, ks, **counting)
     small = scaled(item_fn)
     sums = ranking.expected_sum(weighed(small), place_fn, ks, **counting)
-    weight = ranking.item_weight(small)
+    weight = ranking._mean_item_weight(small)
     assert weight is not None
     return ratio(sums, weight[..., None]) / SCALE
 
@@ -125,14 +125,14 @@ def ranked_ids(
     """
     dtype = _inputs.float_dtype()
     if isinstance(given, Ranking):
-        if given.held is not None and isinstance(given.held.axis, Packed):
+        if given._held is not None and isinstance(given._held.axis, Packed):
             raise ValueError(
                 f"{name} is a ranking of packed lists; pass one of lists in rows, or their "
                 "ids padded with -1"
             )
-        if given.held is not None:
-            given.reaching(ks)
-        dtype, given = given.dtype, given.items
+        if given._held is not None:
+            given._held_to(ks)
+        dtype, given = given._dtype, given.items
     ids = _inputs.ids(name, given)
     if _mesh.spec_of(ids)[-1]:
         raise ValueError(

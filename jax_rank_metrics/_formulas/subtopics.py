@@ -185,7 +185,7 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 def number_of_topics(ranking: Ranking) -> jax.Array:
     """How many subtopics the items of the pool have, `[*lists]` floats."""
-    return (ranking.pool_sum(topics) > 0).sum(-1).astype(ranking.dtype)
+    return (ranking.pool_sum(topics) > 0).sum(-1).astype(ranking._dtype)
 
 
 def novelty(

@@ -11,6 +11,9 @@ from jax_rank_metrics import _arithmetic
 # Policies under which index order is the last word on ties.
 INDEX_ORDER = ("stable", "expected")
 
+# Policies under which formulas are given tie groups, and no definite order.
+GROUPED = (None, "expected")
+
 # How many bits a break has. With two more for the kind they are exact in a float32 digit.
 BREAK_BITS = 22
 

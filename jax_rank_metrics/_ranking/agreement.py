@@ -34,7 +34,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
     first = jnp.broadcast_to(first, start.shape)
     above, until = _pairs.smaller(by_value.level, first, start, end + 1)
     tied = until - above
-    if ranking.holds_relevant_alone:
+    if ranking._holds_only_relevant:
         # All items beside those held are worth nothing.
         over, beside = _places(ranking, held)
         above = above + over - (start - first)
@@ -42,7 +42,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
     total = axis.broadcast_to_items(length) - by_value.above - by_value.tied
 
     def add(x: jax.Array) -> jax.Array:
-        return axis.sum(jnp.where(values > 0, x, 0).astype(ranking.dtype))
+        return axis.sum(jnp.where(values > 0, x, 0).astype(ranking._dtype))
 
     return Pairs(add(total - above - tied), add(tied), add(total), add(above))
 
@@ -62,7 +62,7 @@ def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
     """See `Ranking.rank_products`."""
     check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
     held, _, by_value = _valued(ranking, value_fn)
-    axis, dtype, exists = held.axis, ranking.dtype, held.items.exists
+    axis, dtype, exists = held.axis, ranking._dtype, held.items.exists
     middle = axis.broadcast_to_items((length.astype(dtype) + 1) / 2)
 
     def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
@@ -76,23 +76,23 @@ def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
 
 def _valued(ranking: Parts, value_fn: ItemFn) -> tuple[Held, jax.Array, _pairs.ByValue]:
     """The items held, what each is worth, and their places by that."""
-    if ranking.is_soft:
+    if ranking._is_soft:
         raise ValueError(
             "this metric compares pairs of items, which soft places do not tell; leave "
             "relax out"
         )
-    held = ranking.reaching((None,))
+    held = ranking._held_to((None,))
     check_unlisted(ranking, value_fn)
-    values = item_values(value_fn, held.items, ranking.dtype)
+    values = item_values(value_fn, held.items, ranking._dtype)
     make = lambda: _pairs.by_value(held.axis, values, held.items.exists)  # noqa: E731
-    return held, values, ranking.once(("by value", value_fn), make)
+    return held, values, ranking._once(("by value", value_fn), make)
 
 
 def _ends(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
     """Where the tie group of each item starts and ends among those held, int32."""
     exists = held.items.exists
-    if ranking.grouped and (held.keys is not None or held.group is not None):
-        runs = ranking.runs(held)
+    if ranking._grouped and (held.keys is not None or held.group is not None):
+        runs = ranking._tie_runs(held)
         return runs.start, runs.end
     place = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
     return place, place
@@ -100,7 +100,7 @@ def _ends(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
 
 def _places(ranking: Parts, held: Held) -> tuple[jax.Array, jax.Array]:
     """Above and tied of each item, int32."""
-    if ranking.grouped and held.group is not None:
+    if ranking._grouped and held.group is not None:
         return held.group
     start, end = _ends(ranking, held)
     here = held.axis.offset_in_list(start) if held.above is None else held.above

@@ -45,7 +45,7 @@ def ideal_sum(
     Raises:
         ValueError: if items are cut over devices, or not all of them are held.
     """
-    pool, dtype = ranking.whole_pool(), ranking.dtype
+    pool, dtype = ranking._judged_pool(), ranking._dtype
     axis: Any = pool.axis
     if not isinstance(axis, (Rows, Packed)):
         raise ValueError(
@@ -56,7 +56,7 @@ def ideal_sum(
     items = pool.items.read()
     has, place = item_predicate(topics_fn, items), _arithmetic.iota(items.exists)
     spread_topics = jax.vmap(axis.broadcast_to_items, in_axes=-1, out_axes=-1)
-    depth, most_items = _inputs.deepest(ks), ranking.most_items
+    depth, most_items = _inputs.deepest(ks), ranking._max_items
     assert most_items is not None
     depth = most_items if depth is None else min(depth, most_items)
 
@@ -73,7 +73,7 @@ def ideal_sum(
         sums = sums + jnp.stack(terms, axis=-1)
         return rank + 1, _mesh.unvmap_any(most > 0), left & ~chosen, seen, sums
 
-    lists = ranking.counts.shape
+    lists = ranking._list_exists.shape
     zeros = [jnp.zeros((*lists, n), dtype) for n in (has.shape[-1], len(ks))]
     start = _mesh.match_varying((items.exists, *zeros), (has, items.exists))
     return lax.while_loop(

@@ -179,118 +179,120 @@ class Straddle:
 class Parts:
     """What every `Ranking` consists of, and how much of it there is."""
 
-    held: Held | None
-    pool: Pool | None
-    scored: Scored | None
-    straddle: Straddle | None
-    counts: jax.Array
-    cut: int | None
-    grouped: bool
+    _held: Held | None
+    _pool: Pool | None
+    _scored: Scored | None
+    _straddle: Straddle | None
+    _list_exists: jax.Array
+    _cut: int | None
+    _grouped: bool
 
     @property
-    def dtype(self) -> jnp.dtype:
+    def _dtype(self) -> jnp.dtype:
         """The float dtype of values."""
-        if self.held is not None:
-            return self.held.items.labels.dtype
-        items = self.whole_pool().items
+        if self._held is not None:
+            return self._held.items.labels.dtype
+        items = self._judged_pool().items
         if isinstance(items, RawItems):
             return jnp.dtype(items.dtype)
         return items.labels.dtype
 
     @property
-    def columns(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         """The names of the columns that its items have."""
-        part = self.held or self.pool
+        part = self._held or self._pool
         return [] if part is None else list(part.items.columns)
 
     @property
-    def holds_relevant_alone(self) -> bool:
+    def _holds_only_relevant(self) -> bool:
         """Whether items that are not listed rank, and nobody holds their places."""
-        axis = None if self.pool is None else self.pool.axis
+        axis = None if self._pool is None else self._pool.axis
         return isinstance(axis, Weighted) and axis.ranks is None
 
     @property
-    def most_items(self) -> int | None:
+    def _max_items(self) -> int | None:
         """As many items as a list can have, static; None where that is not known."""
-        if self.pool is None:
+        if self._pool is None:
             return None
-        held = 0 if self.held is None else self.held.ranks
-        return max(held, self.pool.items.labels.shape[-1])
+        held = 0 if self._held is None else self._held.ranks
+        return max(held, self._pool.items.labels.shape[-1])
 
-    def whole_pool(self) -> Pool:
+    def _judged_pool(self) -> Pool:
         """The pool, where labels of every judged item are known."""
-        if self.pool is None:
+        if self._pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
                 "item; pass pool_labels"
             )
-        return self.pool
+        return self._pool
 
-    def some_items(self) -> Items:
+    def _sample_items(self) -> Items:
         """Items as formulas are given them, to see what they make of them."""
-        held = self.whole_pool().items.read() if self.held is None else self.held.items
+        held = (
+            self._judged_pool().items.read() if self._held is None else self._held.items
+        )
         return Items.of(held)
 
     @property
-    def is_soft(self) -> bool:
+    def _is_soft(self) -> bool:
         """Whether places are soft, of `relax`: one real rank for each item."""
-        return self.held is not None and self.held.soft is not None
+        return self._held is not None and self._held.soft is not None
 
-    def missing(self, ks: Sequence[Cut]) -> list[Cut]:
+    def _unreached(self, ks: Sequence[Cut]) -> list[Cut]:
         """The cutoffs that the ranks held do not reach."""
-        if self.cut is None:
+        if self._cut is None:
             return []
-        return [k for k in ks if not isinstance(k, int) or k > self.cut]
+        return [k for k in ks if not isinstance(k, int) or k > self._cut]
 
-    def reaching(self, ks: Sequence[Cut]) -> Held:
+    def _held_to(self, ks: Sequence[Cut]) -> Held:
         """The ranks held, if they reach every cutoff."""
-        for k in self.missing(ks):
+        for k in self._unreached(ks):
             k = k if isinstance(k, int) else None
             raise ValueError(
-                f"k is {k}, but the ranking was cut at k={self.cut}; rank with "
+                f"k is {k}, but the ranking was cut at k={self._cut}; rank with "
                 f"k={k} or deeper"
             )
-        if self.held is None:
+        if self._held is None:
             raise ValueError(
                 "this metric reads ranks, but it was made with order_free=True, so that "
                 "nothing was ordered; leave order_free out"
             )
-        return self.held
+        return self._held
 
-    def tied_with_last(
+    def _straddling_group(
         self, item_fns: Sequence[ItemFn]
     ) -> tuple[jax.Array, dict[ItemFn, jax.Array]]:
         """See `Straddle.look`; once for all metrics that ask the same."""
         item_fns = tuple(dict.fromkeys(item_fns))
-        assert self.straddle is not None
-        assert self.held is not None and self.held.keys is not None
+        assert self._straddle is not None
+        assert self._held is not None and self._held.keys is not None
         look = functools.partial(
-            self.straddle.look,
-            self.held.keys[..., -1],
-            self.whole_pool(),
-            self.scored,
+            self._straddle.look,
+            self._held.keys[..., -1],
+            self._judged_pool(),
+            self._scored,
             item_fns,
-            self.dtype,
+            self._dtype,
         )
-        return self.once(("tied", item_fns), look)
+        return self._once(("tied", item_fns), look)
 
-    def runs(self, held: Held) -> groups.Runs:
+    def _tie_runs(self, held: Held) -> groups.Runs:
         """Which items held tie; once for all metrics."""
         keys, axis = held.keys if held.group is None else held.group[0], held.axis
         assert keys is not None
-        return self.once("runs", lambda: groups.runs(axis, held.items.exists, keys))
+        return self._once("runs", lambda: groups.runs(axis, held.items.exists, keys))
 
     @property
-    def memo(self) -> Memo | None:
+    def _memo(self) -> Memo | None:
         """What was worked out for other metrics that are traced together."""
-        return getattr(self, "_memo", None)
+        return getattr(self, "_shared_memo", None)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
         """`make()`, or what it gave for another metric."""
-        if self.memo is None:
+        if self._memo is None:
             return make()
         try:
             hash(key)
         except TypeError:  # a cutoff may be an array
             return make()
-        return self.memo.once(key, make)
+        return self._memo.once(key, make)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._ordering.keys import GROUPED
 from jax_rank_metrics._ranking import agreement, stops, sums
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
@@ -20,7 +21,7 @@ from jax_rank_metrics._types import Cut, Cutoffs, PositionFn, pytree
 T = TypeVar("T")
 
 
-@pytree("cut", "ties", "grouped")
+@pytree("_cut", "_ties", "_grouped")
 class Ranking(Totals):
     """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
@@ -28,30 +29,60 @@ class Ranking(Totals):
     pool; see `jax_rank_metrics.metric`. Everything else is private.
 
     Attributes:
-        held: The items that hold ranks; None where nothing was ordered.
-        pool: Every judged item; None where only the number of relevant ones is known.
-        scored: The scores of the pool; None where they are not at hand, or no use.
-        straddle: The tie across the cut; None where no rank is missing.
-        length: `[*lists]` int32, how many items have a rank.
-        known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
-        counts: `[*lists]` bool, lists that exist.
-        list_weights: `[*lists]`, or None where items weigh the list.
-        cut: How many ranks were asked for; None if all.
-        ties: The policy by name; "none" where there were no scores.
-        grouped: Whether formulas are given tie groups instead of one definite order.
+        _held: The items that hold ranks; None where nothing was ordered.
+        _pool: Every judged item; None where only the number of relevant ones is known.
+        _scored: The scores of the pool; None where they are not at hand, or no use.
+        _straddle: The tie across the cut; None where no rank is missing.
+        _length: `[*lists]` int32, how many items have a rank.
+        _known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
+        _list_exists: `[*lists]` bool, lists in which any item was judged.
+        _list_weights: `[*lists]`, or None where items weigh the list.
+        _cut: How many ranks were asked for; None if all.
+        _ties: The policy by name; "none" where there were no scores.
+        _grouped: Whether formulas are given tie groups instead of one definite order.
     """
 
-    held: Held | None
-    pool: Pool | None
-    scored: Scored | None
-    straddle: Straddle | None
-    length: jax.Array
-    known_relevant: jax.Array | None
-    counts: jax.Array
-    list_weights: jax.Array | None
-    cut: int | None
-    ties: str | None
-    grouped: bool
+    _held: Held | None
+    _pool: Pool | None
+    _scored: Scored | None
+    _straddle: Straddle | None
+    _length: jax.Array
+    _known_relevant: jax.Array | None
+    _list_exists: jax.Array
+    _list_weights: jax.Array | None
+    _cut: int | None
+    _ties: str | None
+    _grouped: bool
+
+    @classmethod
+    def _of(
+        cls,
+        *,
+        held: Held | None,
+        pool: Pool | None,
+        length: jax.Array,
+        list_exists: jax.Array,
+        list_weights: jax.Array | None,
+        ties: str | None,
+        scored: Scored | None = None,
+        straddle: Straddle | None = None,
+        known_relevant: jax.Array | None = None,
+        cut: int | None = None,
+    ) -> "Ranking":
+        """Makes a ranking of what a source found out; see the attributes."""
+        return cls(
+            held,
+            pool,
+            scored,
+            straddle,
+            length,
+            known_relevant,
+            list_exists,
+            list_weights,
+            cut,
+            ties,
+            ties in GROUPED,
+        )
 
     # What a formula sees
 
@@ -66,13 +97,13 @@ class Ranking(Totals):
         Raises:
             ValueError: if items were counted instead of ordered, or have soft places.
         """
-        if self.is_soft:
+        if self._is_soft:
             raise ValueError("items: soft places have no order; rank without relax")
-        if self.held is None or self.held.index is None:
+        if self._held is None or self._held.index is None:
             raise ValueError(
                 "items: this ranking counted places and has no order; rank with a k"
             )
-        return self.held.index
+        return self._held.index
 
     @property
     def segment_ids(self) -> jax.Array:
@@ -83,9 +114,9 @@ class Ranking(Totals):
         Raises:
             ValueError: if lists are not packed.
         """
-        if self.held is None or not isinstance(self.held.axis, Packed):
+        if self._held is None or not isinstance(self._held.axis, Packed):
             raise ValueError("segment_ids: these lists are not packed")
-        return self.held.axis.ids
+        return self._held.axis.ids
 
     def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:
         """The cutoffs of `k`, checked, as `ks` for the verbs."""
@@ -128,8 +159,8 @@ class Ranking(Totals):
         """
         ks = _inputs.cuts(ks)
         asked = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
-        return self.once(
-            ("sum", *asked, self.grouped), lambda: sums.expected(self, *asked)
+        return self._once(
+            ("sum", *asked, self._grouped), lambda: sums.expected(self, *asked)
         )
 
     def expected_max(
@@ -180,8 +211,8 @@ class Ranking(Totals):
                 hand, chances are asked of tied items, or places are soft.
         """
         ks = _inputs.cuts(ks)
-        return self.once(
-            ("first", stop_fn, position_fn, tuple(ks), self.grouped),
+        return self._once(
+            ("first", stop_fn, position_fn, tuple(ks), self._grouped),
             lambda: stops.expected(self, stop_fn, position_fn, ks),
         )
 
@@ -202,10 +233,10 @@ class Ranking(Totals):
             ValueError: if the ranking was cut, or holds relevant items alone and
                 `value_fn` of the label 0 is not 0.
         """
-        make = lambda: agreement.pairs(self, self.length, value_fn)  # noqa: E731
-        return self.once(("pairs", value_fn, self.grouped), make)
+        make = lambda: agreement.pairs(self, self._length, value_fn)  # noqa: E731
+        return self._once(("pairs", value_fn, self._grouped), make)
 
-    def rank_products(self, value_fn: ItemFn) -> agreement.Products:
+    def _rank_products(self, value_fn: ItemFn) -> agreement.Products:
         """How mean ranks by score and by value go together, summed over the items.
 
         Args:
@@ -218,14 +249,14 @@ class Ranking(Totals):
         Raises:
             ValueError: if the ranking was cut, or holds relevant items alone.
         """
-        return agreement.products(self, self.length, value_fn)
+        return agreement.products(self, self._length, value_fn)
 
     def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
         """How many items the ranks up to k hold, `[*lists, len(ks)]` floats.
 
         With `nominal`, the cutoff itself, and all items where it is None.
         """
-        length = self.length.astype(self.dtype)
+        length = self._length.astype(self._dtype)
         depths = [
             length
             if k is None
@@ -237,55 +268,60 @@ class Ranking(Totals):
         return jnp.stack(depths, axis=-1)
 
     def per_list(
-        self, values: jax.Array, defined: jax.Array, k: Cutoffs, item_fn: ItemFn
+        self,
+        values: jax.Array,
+        defined: jax.Array | bool,
+        k: Cutoffs,
+        item_fn: ItemFn,
     ) -> PerList:
         """Values with the weights of their lists.
 
         Args:
             values: `[*lists, len(ks)]`.
-            defined: `[*lists]` bool, where the metric has a value.
+            defined: `[*lists]` bool, where the metric has a value; True where it has one
+                for every list that exists.
             k: As the metric was given it: the last axis stays where it is a tuple.
             item_fn: The relevance by which items' weights imply that of their list.
         """
-        weights = self.list_weights
+        weights = self._list_weights
         if weights is None:
-            weights = self.item_weight(item_fn)
+            weights = self._mean_item_weight(item_fn)
         if weights is None:
-            weights = jnp.ones(self.counts.shape, self.dtype)
-        counts = self.counts & (weights > 0)
+            weights = jnp.ones(self._list_exists.shape, self._dtype)
+        counts = self._list_exists & (weights > 0)
         defined = defined & counts
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if not isinstance(k, (tuple, list)):
-            values = jnp.squeeze(values, axis=self.counts.ndim)
-        weights = jnp.where(counts, weights, 0).astype(self.dtype)
+            values = jnp.squeeze(values, axis=self._list_exists.ndim)
+        weights = jnp.where(counts, weights, 0).astype(self._dtype)
         return PerList(values, weights, defined)
 
     # Inside
 
-    def remembering(self) -> "Ranking":
+    def _with_memo(self) -> "Ranking":
         """The same for several metrics that are traced together."""
-        return self._with(self.grouped, Memo())
+        return self._with(self._grouped, Memo())
 
-    def of_policy(self, ties: str) -> "Ranking":
+    def _with_tie_reading(self, ties: str) -> "Ranking":
         """The same for a metric that reads ties as `metric` says of `ties`."""
-        if self.is_soft and ties != "expected":
+        if self._is_soft and ties != "expected":
             raise ValueError(
                 "this metric needs an order or the ties of items, and soft places have "
                 "neither; leave relax out"
             )
         if ties == "own":
-            return self._with(True, self.memo)
-        if ties == "expected" or not self.grouped:
+            return self._with(True, self._memo)
+        if ties == "expected" or not self._grouped:
             return self
-        if self.ties == "expected":
+        if self._ties == "expected":
             raise ValueError(
                 "ties is 'expected', but this metric has no closed form over the orders "
                 "of tied items; pass ties=None or another policy"
             )
-        return self._with(False, self.memo)
+        return self._with(False, self._memo)
 
     def _with(self, grouped: bool, memo: Memo | None) -> "Ranking":
         # No field, since it must not outlive the trace.
-        copy = dataclasses.replace(self, grouped=grouped)
-        object.__setattr__(copy, "_memo", memo)
+        copy = dataclasses.replace(self, _grouped=grouped)
+        object.__setattr__(copy, "_shared_memo", memo)
         return copy

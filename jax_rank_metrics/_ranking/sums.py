@@ -29,7 +29,7 @@ def expected(
     most: bool = False,
 ) -> jax.Array:
     """See `Ranking.expected_sum`, and with `most` `Ranking.expected_max`."""
-    held, dtype = ranking.reaching(ks), ranking.dtype
+    held, dtype = ranking._held_to(ks), ranking._dtype
     check_unlisted(ranking, item_fn)
     unlisted = [bool(_of_unlisted(ranking, fn)) for fn in counting]
     axis, exists = held.axis, held.items.exists
@@ -41,27 +41,27 @@ def expected(
         if other:
             counted[i] = _arithmetic.widen(exists, counted[i]) & ~counted[i]
 
-    alone = not ranking.grouped or (held.keys is None and held.group is None)
+    alone = not ranking._grouped or (held.keys is None and held.group is None)
     is_few = held.group is not None or (
         held.keys is not None
         and groups.is_few(held.keys.shape[-1])
         and not isinstance(axis, Packed)
     )
-    runs = None if alone or is_few else ranking.runs(held)
+    runs = None if alone or is_few else ranking._tie_runs(held)
     running, tied = [], None
     if held.soft is None and (alone or not is_few):
         running = [
-            ranking.once(("running", fn), partial(_running, held, x))
+            ranking._once(("running", fn), partial(_running, held, x))
             for fn, x in zip(counting, counted, strict=True)
         ]
-    if not alone and ranking.straddle is not None:
+    if not alone and ranking._straddle is not None:
         if most:
             raise ValueError(
                 "expected_max of tied items needs them all, but this ranking is cut and "
                 "may lack some of those that tie at its end; pass k=None to the call that "
                 "made it"
             )
-        number, totals = ranking.tied_with_last((item_fn, *counting))
+        number, totals = ranking._straddling_group((item_fn, *counting))
         tied = number, totals[item_fn], [totals[fn] for fn in counting]
 
     def core(value: jax.Array, counted: Any, running: Any, tied: Any) -> jax.Array:
@@ -74,12 +74,12 @@ def expected(
                 at = _arithmetic.widen(place_fn(place, k, *spread), value)
                 terms = value * at.astype(value.dtype)
                 sums.append(axis.max(terms) if most else axis.sum(terms, trailing))
-            return jnp.stack(sums, axis=ranking.counts.ndim)
+            return jnp.stack(sums, axis=ranking._list_exists.ndim)
 
         line = groups.Line(axis, exists, tuple(counted), running, dtype)
         if held.soft is not None:
             soft = held.soft
-            return total(ranking.once(("soft", counting), lambda: soft.place(line)))
+            return total(ranking._once(("soft", counting), lambda: soft.place(line)))
         if alone:
             return total(groups.definite(line, held.above))
         if held.group is not None:
@@ -97,7 +97,7 @@ def expected(
         return total(group.place_of_many(dtype, held.ranks), value)
 
     # Whatever has axes of its own at the end is seen one by one; keys and runs are shared.
-    run, items, lists = core, exists.ndim, ranking.counts.ndim
+    run, items, lists = core, exists.ndim, ranking._list_exists.ndim
     for own in range(max((x.ndim - items for x in counted), default=0), 0, -1):
         axes = (*_axes((value, counted, running), items, own), _axes(tied, lists, own))
         run = jax.vmap(run, in_axes=axes, out_axes=lists + 1)
@@ -131,12 +131,12 @@ def _with_straddling(
     The last item then stands for all of its group: how many they are, what they are
     worth, and how many of them hold each predicate.
     """
-    assert ranking.straddle is not None and held.keys is not None
-    here = ranking.straddle.lists[..., None]
+    assert ranking._straddle is not None and held.keys is not None
+    here = ranking._straddle.lists[..., None]
     across = here & held.items.exists & (held.keys == held.keys[..., -1:])
     last = here & (_arithmetic.iota(held.keys) == held.keys.shape[-1] - 1)
     value = jnp.where(_arithmetic.widen(across, value), 0, value)
-    of_group = jnp.expand_dims(of_group.astype(value.dtype), ranking.counts.ndim)
+    of_group = jnp.expand_dims(of_group.astype(value.dtype), ranking._list_exists.ndim)
     value = jnp.where(_arithmetic.widen(last, value), of_group, value)
     return groups.with_last(group, last, tied, counted), value
 
@@ -171,16 +171,16 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
 
 def _of_unlisted(ranking: Parts, item_fn: ItemFn) -> float:
     """What `item_fn` gives for items that have no place here; 0 where all have one."""
-    if not ranking.holds_relevant_alone:
+    if not ranking._holds_only_relevant:
         return 0.0
-    assert ranking.held is not None
+    assert ranking._held is not None
     columns: dict[str, Any] = {
-        name: jnp.zeros((1, *x.shape[ranking.counts.ndim + 1 :]), x.dtype)
-        for name, x in ranking.held.items.columns.items()
+        name: jnp.zeros((1, *x.shape[ranking._list_exists.ndim + 1 :]), x.dtype)
+        for name, x in ranking._held.items.columns.items()
     }
     with jax.ensure_compile_time_eval():
-        labels, exists = jnp.zeros((1,), ranking.dtype), jnp.ones((1,), bool)
+        labels, exists = jnp.zeros((1,), ranking._dtype), jnp.ones((1,), bool)
         value = item_values(
-            item_fn, ItemArrays(labels, exists, None, columns), ranking.dtype
+            item_fn, ItemArrays(labels, exists, None, columns), ranking._dtype
         )
         return 0.0 if isinstance(value, Tracer) else float(jnp.max(jnp.abs(value)))

@@ -19,31 +19,31 @@ from jax_rank_metrics._types import Number, PositionFn
 class Totals(Parts):
     """What a formula may know of every judged item."""
 
-    known_relevant: jax.Array | None
+    _known_relevant: jax.Array | None
 
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
         """`Σ item_fn(items)` over the pool, `[*lists]` floats; bools are counted."""
-        pool = self.whole_pool()
+        pool = self._judged_pool()
         items = pool.items.read()
-        values = item_values(item_fn, items, self.dtype)
+        values = item_values(item_fn, items, self._dtype)
         return pool.axis.sum(values, values.ndim - items.exists.ndim)
 
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
         """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
-        pool = self.whole_pool()
-        return pool.axis.max(item_values(item_fn, pool.items.read(), self.dtype))
+        pool = self._judged_pool()
+        return pool.axis.max(item_values(item_fn, pool.items.read(), self._dtype))
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Relevant items of the pool, `[*lists]` floats."""
-        if self.known_relevant is not None:
-            return self.known_relevant.astype(self.dtype)
-        pool = self.whole_pool()
+        if self._known_relevant is not None:
+            return self._known_relevant.astype(self._dtype)
+        pool = self._judged_pool()
 
         def count() -> jax.Array:
             relevant = pool.items.read().relevant(relevance_threshold)
-            return pool.axis.sum(relevant).astype(self.dtype)
+            return pool.axis.sum(relevant).astype(self._dtype)
 
-        return self.once(("relevant", relevance_threshold), count)
+        return self._once(("relevant", relevance_threshold), count)
 
     def ideal_sum(
         self,
@@ -67,8 +67,8 @@ class Totals(Parts):
         """
         values, axis = self._best(None if monotone else item_fn, _inputs.deepest(ks))
         if monotone:
-            values = item_values(item_fn, ItemArrays(values, values > 0), self.dtype)
-        rank = (axis.offset_in_list(values) + 1).astype(self.dtype)
+            values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
+        rank = (axis.offset_in_list(values) + 1).astype(self._dtype)
         found = []
         for k in ks:
             terms = values * at_ranks(position_fn, rank, k)
@@ -91,26 +91,26 @@ class Totals(Parts):
         """
         labels, axis = self._best(None, _inputs.deepest(ks))
         exists = labels > 0
-        stop = item_values(stop_fn, ItemArrays(labels, exists), self.dtype)
+        stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)
         return first.by_chance(stop, exists, None, position_fn, ks, axis)[0]
 
     @property
-    def weighs_items(self) -> bool:
+    def _has_item_weights(self) -> bool:
         """Whether items have weights."""
-        return self.pool is not None and self.pool.items.weights is not None
+        return self._pool is not None and self._pool.items.weights is not None
 
-    def item_weight(self, item_fn: ItemFn) -> jax.Array | None:
+    def _mean_item_weight(self, item_fn: ItemFn) -> jax.Array | None:
         """w̄: the mean item weight of every list, each item counted `item_fn` times.
 
         Where that is zero for every item, the plain mean. None without item weights.
         """
-        if not self.weighs_items:
+        if not self._has_item_weights:
             return None
-        items, axis = self.whole_pool().items.read(), self.whole_pool().axis
+        items, axis = self._judged_pool().items.read(), self._judged_pool().axis
         assert items.weights is not None
-        times = item_values(item_fn, items, self.dtype)
+        times = item_values(item_fn, items, self._dtype)
         some = axis.broadcast_to_items(axis.max(times) > 0)
-        times = jnp.where(some, times, items.exists.astype(self.dtype))
+        times = jnp.where(some, times, items.exists.astype(self._dtype))
         weighed = jnp.minimum(items.weights * times, MOST)
         return _arithmetic.ratio(axis.sum(weighed), axis.sum(times))
 
@@ -120,16 +120,16 @@ class Totals(Parts):
         """So many of what the pool is worth, in falling order; None is its labels."""
 
         def make() -> tuple[int | None, jax.Array, RankedLayout]:
-            pool = self.whole_pool()
+            pool = self._judged_pool()
             items = pool.items.read()
             values = items.labels
             if item_fn is not None:
-                values = item_values(item_fn, items, self.dtype)
+                values = item_values(item_fn, items, self._dtype)
             return depth, *pool.axis.largest(values, items.exists, depth)
 
-        if self.memo is None:
+        if self._memo is None:
             return make()[1:]
-        _, values, axis = self.memo.better(
+        _, values, axis = self._memo.better(
             ("best", item_fn),
             lambda known: known[0] is None or (depth is not None and depth <= known[0]),
             make,

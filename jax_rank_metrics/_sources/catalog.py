@@ -12,7 +12,7 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._sources.blocks import Catalog, products
-from jax_rank_metrics._sources.lists import GROUPED, Relevant, clean_weights, seeds
+from jax_rank_metrics._sources.lists import Relevant, clean_weights, seeds
 from jax_rank_metrics._sources.streams import Stream, with_others
 
 
@@ -264,16 +264,13 @@ def _rank_blocks(catalog: Catalog) -> Ranking:
     exists = judged.exists & seen.exists
     exists, axis = with_others(exists, seen.length, None if counts else total)
     pool = judged.only(seen.exists).padded(1)._replace(exists=exists)
-    return Ranking(
+    return Ranking._of(
         held=held,
         pool=Pool(pool, axis),
-        scored=None,
         straddle=straddle,
         length=seen.length,
-        known_relevant=None,
-        counts=seen.length > 0,
+        list_exists=seen.length > 0,
         list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),
         cut=None if counts or catalog.depth >= total else catalog.depth,
         ties=catalog.ties,
-        grouped=catalog.ties in GROUPED,
     )

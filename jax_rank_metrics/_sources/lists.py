@@ -12,9 +12,6 @@ from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._types import pytree
 
-# Policies under which formulas are given tie groups, and no definite order.
-GROUPED = (None, "expected")
-
 
 @pytree("ties", "num_segments", "items_axis", "relax")
 class ScoredLists:

@@ -12,7 +12,6 @@ from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.packed import order_packed
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
 from jax_rank_metrics._sources.lists import (
-    GROUPED,
     Depth,
     ScoredLists,
     clean_weights,
@@ -53,16 +52,12 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         held = Held(ranked, axis, index, best.keys, None, None, scores.shape[0])
         items = ranked if given.retrieved is None else flat.at(places).read()
         pool = Pool(items, axis)
-    return Ranking(
+    return Ranking._of(
         held=held,
         pool=pool,
         scored=scored,
-        straddle=None,
         length=axis.sum(ranked.exists),
-        known_relevant=None,
-        counts=axis.sum(pool.items.read().exists) > 0,
+        list_exists=axis.sum(pool.items.read().exists) > 0,
         list_weights=clean_weights(lists.list_weights, shape, given.dtype),
-        cut=None,
         ties=ties,
-        grouped=ties in GROUPED,
     )

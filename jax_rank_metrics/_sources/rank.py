@@ -58,11 +58,11 @@ def _ranked(lists: ScoredLists, depth: Depth) -> tuple[Ranking, jax.Array | None
     """
 
     def without(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
-        if ranking.pool is None or ranking.scored is None:  # packed lists were sorted
+        if ranking._pool is None or ranking._scored is None:  # packed lists were sorted
             return ranking, None
-        parts = {"pool": ranking.pool, "scored": ranking.scored}
+        parts = {"_pool": ranking._pool, "_scored": ranking._scored}
         parts = jax.tree.map(lambda _: None, parts)
-        return dataclasses.replace(ranking, **parts), ranking.scored.seeds
+        return dataclasses.replace(ranking, **parts), ranking._scored.seeds
 
     return read_lists(lists, depth, without)
 
@@ -197,11 +197,11 @@ def rank(
         relax=relax,
     )
     ranking, seed = _ranked(lists, depth)
-    if ranking.pool is None or ranking.scored is None:
+    if ranking._pool is None or ranking._scored is None:
         return ranking
     given = _mesh.lying_like(lists.given, lists.scores)
     return dataclasses.replace(
         ranking,
-        pool=dataclasses.replace(ranking.pool, items=given),
-        scored=dataclasses.replace(ranking.scored, scores=lists.scores, seeds=seed),
+        _pool=dataclasses.replace(ranking._pool, items=given),
+        _scored=dataclasses.replace(ranking._scored, scores=lists.scores, seeds=seed),
     )

@@ -207,18 +207,14 @@ def whole(
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
         judged = length + num_relevant
     index = _mesh.where_it_lies(_moved_up, (index, exists, above), judged)
-    return Ranking(
+    return Ranking._of(
         held=Held(ranked, Rows(), index, None, above, None, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
-        scored=None,
-        straddle=None,
         length=length,
         known_relevant=num_relevant,
-        counts=judged > 0,
+        list_exists=judged > 0,
         list_weights=clean_weights(list_weights, length.shape, ranked.labels.dtype),
-        cut=None,
         ties="none",
-        grouped=False,
     )
 
 

@@ -14,7 +14,7 @@ from jax_rank_metrics._ordering.candidates import Given
 from jax_rank_metrics._ordering.order import order
 from jax_rank_metrics._places.soft import Soft, sigmoid_ranks
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
-from jax_rank_metrics._sources.lists import GROUPED, Depth
+from jax_rank_metrics._sources.lists import Depth
 
 
 def rank_rows(
@@ -55,18 +55,16 @@ def rank_rows(
         number = axis.sum(given.read().exists)
         length = number if length is None else length
     assert number is not None
-    return Ranking(
+    return Ranking._of(
         held=held,
         pool=Pool(given, axis),
         scored=Scored(scores, seeds, ties, items_axis),
         straddle=straddle,
         length=length,
-        known_relevant=None,
-        counts=number > 0,
+        list_exists=number > 0,
         list_weights=list_weights,
         cut=cut,
         ties=ties,
-        grouped=ties in GROUPED,
     )
 
 
@@ -85,16 +83,11 @@ def rank_softly(
         )
     axis, every, items = Rows(), given.read(), given.retrieved_items()
     soft = Soft.of(scores, items.exists, items.labels.dtype, relax)
-    return Ranking(
+    return Ranking._of(
         held=Held(items, axis, None, None, None, None, scores.shape[-1], soft),
         pool=Pool(every, axis),
-        scored=None,
-        straddle=None,
         length=_arithmetic.count(items.exists),
-        known_relevant=None,
-        counts=_arithmetic.count(every.exists) > 0,
+        list_exists=_arithmetic.count(every.exists) > 0,
         list_weights=list_weights,
-        cut=None,
         ties="none",
-        grouped=False,
     )
