@@ -126,6 +126,18 @@ BAD = {
         "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n',
         2, "relevance is missing",
     ),
+    "bare carriage returns": ("trec", b"q 0 a 1\rq 0 b 1\r", 1, "a carriage return"),
+    "one in a table": ("csv", b"query_id,doc_id,relevance\ra,b,1\r", 1, "a carriage return"),
+    "one in JSON": (
+        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n{}\r{}',
+        3, "a carriage return",
+    ),
+    "a lost newline in svmlight": (
+        "svmlight", b"1 qid:3 1:1 # qid:4\n1 qid:3 1:1 2 qid:3 1:1\n", 2, "two lines in one",
+    ),
+    "documents judged for subtopics": (
+        "trec", b"1 1 b 1\n1 1 a 1\n1 2 a 1\n", 3, "judgements of subtopics, which",
+    ),
     "svmlight without qid": ("svmlight", b"# a comment\n1 qid:3 1:0.5\n1 1:2\n", 3, "qid"),
 }  # fmt: skip
 
@@ -138,6 +150,38 @@ def test_the_first_bad_line_is_named(tmp_path, name):
     with pytest.raises(ValueError, match=why) as raised:
         jrm.read_qrels(path, format=format)
     assert str(raised.value).startswith(f"{path}, line {line}")
+
+
+@pytest.mark.parametrize("middle", ["t", "t ", " "])
+def test_a_lost_newline_is_no_comment(tmp_path, middle):
+    """A line of a run that holds the next one too is refused; a long tag is not."""
+    path = tmp_path / "run"
+    path.write_text(f"q1 Q0 a 1 0.9 {middle}q1 Q0 b 2 -1e-3 t\n")
+    with pytest.raises(ValueError, match=r"line 1 .* two lines in one"):
+        jrm.read_run(path)
+    path.write_text("q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n")
+    assert jrm.read_run(path).rows() == [("q1", "a", 0.9)]
+
+
+def test_the_cure_fits_the_file(tmp_path):
+    """Tables without names, names with blanks around them, and other compressions."""
+    path = tmp_path / "qrels.tsv"
+    path.write_text("1185869\t0\t0\t1\n")
+    with pytest.raises(ValueError, match="pass format='trec', as the first line"):
+        jrm.read_qrels(path)
+    assert jrm.read_qrels(path, format="trec").rows() == [("1185869", "0", 1)]
+    path.write_text("query_id\t doc_id\trelevance\n")
+    with pytest.raises(ValueError, match="not among query_id, ' doc_id', relevance;"):
+        jrm.read_qrels(path)
+    for kind, magic in (
+        ("zstd", b"\x28\xb5\x2f\xfd"),
+        ("xz", b"\xfd7zXZ\x00"),
+        ("bzip2", b"BZh91AY&SY"),
+        ("zip", b"PK\x03\x04"),
+    ):
+        path.write_bytes(magic + b"\x00\xff" * 20)
+        with pytest.raises(ValueError, match=rf"qrels\.tsv: is compressed by {kind}"):
+            jrm.read_qrels(path)
 
 
 def test_other_refusals(tmp_path):
@@ -272,6 +316,33 @@ class Pandas:
     def __getitem__(self, name):
         """A column."""
         return self.frame[name].to_numpy()
+
+
+class Arrow:
+    """A table of pyarrow, whose `columns` are its data."""
+
+    def __init__(self, frame):
+        """A frame of polars, by columns."""
+        self.frame, self.columns = frame, frame.get_columns()
+        self.column_names = frame.columns
+
+    def __getitem__(self, name):
+        """A column."""
+        return self.frame[name]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The data as a stream of Arrow."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+def test_join_takes_tables_of_arrow():
+    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
+    joined = jrm.join(Arrow(frame), {"q": {"secret": 0.5}})
+    assert items_of(joined, "q") == {"secret": (1, True, True, True)}
+    with pytest.raises(
+        ValueError, match="no column 'relevance', only query_id, doc_id;"
+    ):
+        jrm.join(Arrow(frame.drop("relevance")), {"q": {"secret": 0.5}})
 
 
 def test_join_takes_frames_and_kinds_of_ids():

@@ -1,6 +1,7 @@
 """Columns of ids and numbers: what they may hold, and frames made of other things."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -29,6 +30,14 @@ def first(rows: "pl.Series") -> int | None:
     """The first row that is True."""
     place = rows.fill_null(False).arg_max()
     return None if place is None or not rows[place] else int(place)
+
+
+def named(names: Iterable[Any]) -> str:
+    """Names as messages list them, in quotes where blanks or commas would not show."""
+    return ", ".join(
+        name if re.fullmatch(r"\S(?:[^,]*\S)?", name) else repr(name)
+        for name in map(str, names)
+    )
 
 
 def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
@@ -129,6 +138,8 @@ def frame_of(name: str, given: Any, value: Value) -> "pl.DataFrame":
 def _made(pl: Any, name: str, given: Any, value: Value) -> "pl.DataFrame":
     if isinstance(given, pl.LazyFrame):
         given = given.collect()
+    if hasattr(given, "column_names") and hasattr(given, "__arrow_c_stream__"):
+        given = pl.DataFrame(given)  # a table of pyarrow, whose `columns` are data
     if isinstance(given, Mapping):
         columns = dict(zip((*IDS, value), _columns(name, given), strict=True))
         columns[value] = _numbers_of(columns[value])  # of ints beside floats too
@@ -138,7 +149,7 @@ def _made(pl: Any, name: str, given: Any, value: Value) -> "pl.DataFrame":
         if lacking:
             raise ValueError(
                 f"{name} has no column {lacking[0]!r}, only "
-                f"{', '.join(map(str, given.columns))}; rename it"
+                f"{named(given.columns)}; rename it"
             )
         both = [one for one in (*IDS, value) if one in given.columns]
         if isinstance(given, pl.DataFrame):

@@ -83,7 +83,7 @@ def read_qrels(
     [('q1', 'doc7', 2), ('q1', 'doc9', 0)]
     >>> folder.cleanup()
     """
-    return _read(path, format, columns, duplicates, "relevance")
+    return read(text.Source.of(path), format, columns, duplicates, "relevance")
 
 
 def read_run(
@@ -126,22 +126,23 @@ def read_run(
     [('3', '17', 4.5)]
     >>> folder.cleanup()
     """
-    return _read(path, format, columns, duplicates, "score")
+    return read(text.Source.of(path), format, columns, duplicates, "score")
 
 
-def format_of(path: str | PathLike[str]) -> str | None:
+def format_of(path: Any) -> str | None:
     """The format that the extension says; None where it says nothing."""
     name = str(path).lower().removesuffix(".gz")
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
-def _read(
-    path: str | PathLike[str],
+def read(
+    path: text.Source,
     format: Any,
     columns: Sequence[str] | None,
     duplicates: Any,
     value: Value,
 ) -> "pl.DataFrame":
+    """The frame of `read_qrels` or of `read_run`."""
     of = QrelsFormat if value == "relevance" else RunFormat
     kind = format_of(path) or "trec" if format is None else format
     if format is None and kind not in get_args(of):
@@ -165,11 +166,16 @@ def _read(
     if duplicates != "error":
         return frame.unique(IDS, keep=duplicates, maintain_order=True)
     query, doc, _ = frame.row(row)
-    fail(
-        row,
-        f"document {doc!r} of query {query!r} is there already; pass duplicates='first' "
-        "or 'last' to keep one",
-    )
+    cure = "pass duplicates='first' or duplicates='last' to keep one"
+    if kind == "trec" and value == "relevance" and found.line is not None:
+        pairs = (frame["query_id"] == query) & (frame["doc_id"] == doc)
+        iterations = {found.line(int(x)).split()[1] for x in pairs.arg_true()}
+        if len(iterations) > 1:
+            cure = (
+                "as the second field differs, these may be judgements of subtopics, which "
+                "are not read; pass them to jrm.rank as columns={'subtopics': …}"
+            )
+    fail(row, f"document {doc!r} of query {query!r} is there already; {cure}")
 
 
 def _names(columns: Any, kind: str, value: Value) -> tuple[str, ...]:
@@ -188,7 +194,7 @@ def _names(columns: Any, kind: str, value: Value) -> tuple[str, ...]:
 
 
 def _found(
-    path: str | PathLike[str], kind: str, names: tuple[str, ...], value: Value
+    path: text.Source, kind: str, names: tuple[str, ...], value: Value
 ) -> text.Found:
     if kind == "parquet":
         found = tables.parquet(path, names)

@@ -5,31 +5,43 @@ import collections
 import csv
 import io
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING
 
-from jax_rank_metrics._files.frames import first, polars
-from jax_rank_metrics._files.text import Found, check_utf8, lines_of, told
+from jax_rank_metrics._files import text as lines
+from jax_rank_metrics._files.frames import first, named, polars
+from jax_rank_metrics._files.text import (
+    Found,
+    Source,
+    check_line_ends,
+    check_utf8,
+    lines_of,
+    told,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-Path = str | PathLike[str]
 
-
-def _places(path: Path, given: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The places of the columns that are wanted."""
+def _places(
+    path: Source, given: Sequence[str], wanted: Sequence[str], line: str = ""
+) -> list[int]:
+    """The places of the columns that are wanted; `line` is what should name them."""
     for name in wanted:
         if list(given).count(name) != 1:
             found = "twice" if name in given else "not"
+            cure = "columns=, the names of query, document and number"
+            if lines.QRELS.matches_numbers(line) or lines.RUN.matches_numbers(line):
+                cure = "format='trec', as the first line is one of that form, without names"
             raise ValueError(
-                f"{path}: the column {name!r} is {found} among {', '.join(given)[:200]}; "
-                "pass columns=, the names of query, document and number"
+                f"{path}: the column {name!r} is {found} among {named(given)[:200]}; "
+                f"pass {cure}"
             )
     return [list(given).index(name) for name in wanted]
 
 
-def separated(path: Path, data: bytes, separator: str, columns: Sequence[str]) -> Found:
+def separated(
+    path: Source, data: bytes, separator: str, columns: Sequence[str]
+) -> Found:
     """The columns of CSV or TSV, as strings."""
     pl = polars("reading files")
     try:
@@ -47,7 +59,7 @@ def separated(path: Path, data: bytes, separator: str, columns: Sequence[str]) -
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         check_utf8(path, data)
         raise _misquoted(path, data, separator) from error
-    places = _places(path, head, columns)
+    places = _places(path, head, columns, data.partition(b"\n")[0].decode())
     blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()
@@ -73,20 +85,22 @@ def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     return rows.select(before + pl.int_range(1, pl.len() + 1)).to_series()
 
 
-def _misquoted(path: Path, data: bytes, separator: str) -> ValueError:
+def _misquoted(path: Source, data: bytes, separator: str) -> ValueError:
     """What is wrong with the quotes, and where."""
     text = io.StringIO(data.decode(), newline="\n")
     rows = csv.reader(text, delimiter=separator, strict=True)
     try:
         collections.deque(rows, maxlen=0)
     except csv.Error as error:
+        if "new-line character" in str(error):
+            check_line_ends(path, data)
         return ValueError(f"{path}, {told(rows.line_num, data)}: {error}")
     odd = [n for n, one in enumerate(data.split(b"\n"), 1) if one.count(b'"') % 2]
     where = f", {told(odd[0], data)}" if odd else ""
     return ValueError(f"{path}{where}: not a table of fields between {separator!r}")
 
 
-def json_lines(path: Path, data: bytes, columns: Sequence[str]) -> Found:
+def json_lines(path: Source, data: bytes, columns: Sequence[str]) -> Found:
     """The columns of an object in each line."""
     pl = polars("reading files")
 
@@ -100,6 +114,7 @@ def json_lines(path: Path, data: bytes, columns: Sequence[str]) -> Found:
         frame = read(data)
     except pl.exceptions.PolarsError as error:
         check_utf8(path, data)
+        check_line_ends(path, data)
         texts = lines_of(path, data)["text"].to_list()
 
         def fails(lines: int) -> bool:
@@ -116,10 +131,10 @@ def json_lines(path: Path, data: bytes, columns: Sequence[str]) -> Found:
     return Found(frame.select(pl.nth(_places(path, frame.columns, columns))), where)
 
 
-def parquet(path: Path, columns: Sequence[str]) -> Found:
+def parquet(path: Source, columns: Sequence[str]) -> Found:
     """The columns of a Parquet file."""
     pl = polars("reading files")
-    with open(path, "rb") as file:
+    with path.open() as file:
         try:
             given = pl.read_parquet_schema(file)
             file.seek(0)
