@@ -7,27 +7,64 @@ axis of an input, one entry per candidate of a list.
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, dataclass_transform
 
 import jax
+import numpy as np
 from jax import export
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
-Labels = Shaped[ArrayLike, "*lists items"]
-Scores = Shaped[ArrayLike, "*lists items"]
-Mask = Shaped[ArrayLike, "*lists items"]
-Weights = Shaped[ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
-Pool = Shaped[ArrayLike, "*lists pool"]
-PerListInput = Shaped[ArrayLike, "*lists"]
-ListIds = Shaped[ArrayLike, "*lists"]
-RetrievedIds = Shaped[ArrayLike, "*lists retrieved"]
-RelevantIds = Shaped[ArrayLike, "*lists relevant"]
-RankedIds = Shaped[ArrayLike, "*lists ranks"]
-PerItem = Shaped[ArrayLike, "num_items"]
-Embeddings = Shaped[ArrayLike, "num_items features"]
-ListWeights = Shaped[ArrayLike, "..."]  # [*lists], or [*lists, num_segments]
-Columns = Mapping[str, ArrayLike]  # each [*lists, items, …]
+if TYPE_CHECKING:
+
+    class _SupportsArray(Protocol):
+        """What NumPy can read: tensors of other libraries, columns of data frames."""
+
+        def __array__(self) -> np.ndarray[Any, Any]: ...
+
+    class _SupportsJaxArray(Protocol):
+        """What JAX can read: variables of models."""
+
+        def __jax_array__(self) -> jax.Array: ...
+
+    _Arrays = jax.Array | np.ndarray | _SupportsArray | _SupportsJaxArray
+    # Anything of at least one axis that holds numbers: no scalars.
+    _Numbers = (
+        _Arrays
+        | Sequence[float | _Arrays]
+        | Sequence[Sequence[float | _Arrays]]
+        | Sequence[Sequence[Sequence[float | _Arrays]]]
+    )
+    _Bools = (
+        _Arrays
+        | Sequence[bool | _Arrays]
+        | Sequence[Sequence[bool | _Arrays]]
+        | Sequence[Sequence[Sequence[bool | _Arrays]]]
+    )
+else:
+    # What is checked while programs run, by those who switch that on: the shapes of
+    # arrays. A protocol beside these would let every array pass.
+    _Numbers = _Bools = jax.Array | np.ndarray
+
+Labels = Shaped[_Numbers, "*lists items"]
+Scores = Shaped[_Numbers, "*lists items"]
+Mask = Shaped[_Bools, "*lists items"]
+SegmentIds = Shaped[_Numbers, "*lists items"]
+Weights = Shaped[_Numbers | ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
+Pool = Shaped[_Numbers, "*lists pool"]
+PoolMask = Shaped[_Bools, "*lists pool"]
+PerListInput = Shaped[_Numbers | ArrayLike, "*lists"]
+ListIds = Shaped[_Numbers, "*lists"]
+RetrievedIds = Shaped[_Numbers, "*lists retrieved"]
+RelevantIds = Shaped[_Numbers, "*lists relevant"]
+ExcludedIds = Shaped[_Numbers, "*lists excluded"]
+RankedIds = Shaped[_Numbers, "*lists ranks"]
+PerItem = Shaped[_Numbers, "num_items"]
+ItemMask = Shaped[_Bools, "items"]
+ListsItemMask = Shaped[_Bools, "..."]  # [items] or [*lists, items]
+Embeddings = Shaped[_Numbers, "num_items features"]
+ListWeights = Shaped[_Numbers | ArrayLike, "..."]  # [*lists], [*lists, num_segments]
+Columns = Mapping[str, _Numbers]  # each [*lists, items, …]
 AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 

@@ -219,22 +219,45 @@ def test_signatures():
 GOOD = """
 import functools
 import jax
+import numpy as np
 import jax_rank_metrics as jrm
 x = jax.numpy.zeros((2, 3))
 a: jrm.Mean = jrm.ndcg(x, x, None, None, jax.random.key(0), k=10)
 b: jrm.PerList = jrm.recall.per_list(x, x, k=(1, 5), denominator="attainable")
 c: jrm.PerList = jrm.average_precision.of(jrm.rank(x, x, ties="best", k=3), k=3)
+d: jrm.Mean = jrm.ndcg([1, 0, 1], [0.1, 0.2, 0.3], [True, True, False], 2.0)
+e: jrm.Mean = jrm.recall([[1, 0]], [[0.5, 0.1]], [[True, True]], [1.0], k=1)
+n: np.ndarray = np.ones((2, 3))
+f: jrm.Mean = jrm.precision(n, n.tolist(), n > 0, [n, n], columns={"judged": n > 0})
+g: dict[str, jrm.Mean] = jrm.evaluate("ndcg@1", [1, 0], n[0, :2])
+h: jrm.Ranking = jrm.rank([1, 0, 1, 1], [0.1, 0.2, 3, 4], segment_ids=[0, 0, 1, 1], num_segments=2)
+i: jrm.Ranking = jrm.rank_ids([[3, 1]], [[1, -1]], list_weights=[2.0])
+i = jrm.rank_retrieved([1, 0], num_relevant=3)
+i = jrm.rank_scores(n, [[1], [2]], item_mask=[True, True, False])
+k: list[str] = jrm.check([[1, 0]], [[0.5, 0.1]])
+class Tensor:
+    def __array__(self, dtype: object = None) -> np.ndarray: ...
+class Variable:
+    def __jax_array__(self) -> jax.Array: ...
+l: jrm.Mean = jrm.ndcg(Tensor(), Variable())
 """
 BAD = {
     "jrm.ndcg(x, x, topn=10)": "topn",
     "jrm.recall.of(jrm.rank(x, x), k='all')": "k",
     "jrm.ndcg(x, x, ties='first')": "ties",
+    "jrm.ndcg(x, x, 10)": "mask",
+    "jrm.ndcg(x, x, mask=[0, 1])": "mask",
+    "jrm.ndcg(3, x)": "labels",
+    "jrm.ndcg('relevant', x)": "labels",
+    "jrm.ndcg(['relevant'], x)": "labels",
+    "jrm.evaluate('map', x, x, mask=10)": "mask",
+    "jrm.rank(x, x, segment_ids=2, num_segments=2)": "segment_ids",
 }
 
 
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="needs pyright")
 def test_types(tmp_path):
-    """Three good calls pass the type checker, three bad ones do not."""
+    """Good calls pass the type checker, bad ones do not: lists and tensors are arrays."""
     lines = GOOD.splitlines()
     (tmp_path / "calls.py").write_text("\n".join([*lines, *BAD]) + "\n")
     command = ["pyright", "--pythonpath", sys.executable, "--outputjson"]

@@ -25,7 +25,7 @@ def evaluate(
     ties: _types.Ties | None = None,
     list_weights: _types.ListWeights | None = None,
     undefined: _types.Undefined = "zero",
-    segment_ids: _types.Scores | None = None,
+    segment_ids: _types.SegmentIds | None = None,
     num_segments: int | None = None,
     items_axis: _types.AxisNames | None = None,
     retrieved: _types.Mask | None = None,

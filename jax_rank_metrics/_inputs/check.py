@@ -1,13 +1,12 @@
 """`jrm.check`: values that are legal, and probably not meant, which no call may tell."""
 
 from jax.core import Tracer
-from jax.typing import ArrayLike
-from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import exponential_gain
 from jax_rank_metrics._inputs.values import of_ids, of_labels
 from jax_rank_metrics._types import (
+    ExcludedIds,
     Gain,
     Labels,
     Mask,
@@ -15,6 +14,7 @@ from jax_rank_metrics._types import (
     RelevantIds,
     RetrievedIds,
     Scores,
+    SegmentIds,
     Weights,
 )
 
@@ -27,12 +27,12 @@ def check(
     *,
     gain_fn: Gain = exponential_gain,
     relevance_threshold: Number = 1,
-    segment_ids: Scores | None = None,
+    segment_ids: SegmentIds | None = None,
     num_segments: int | None = None,
     retrieved_ids: RetrievedIds | None = None,
     relevant_ids: RelevantIds | None = None,
     relevant_labels: RelevantIds | None = None,
-    exclude_ids: Shaped[ArrayLike, "*lists excluded"] | None = None,
+    exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
 ) -> list[str]:
     """Raises on values that cannot be meant, and returns remarks on what looks odd.

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
-from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
@@ -40,7 +38,7 @@ def evaluate_users(
     users: Any = None,
     k: int | None = None,
     batch_size: int = 1024,
-    item_mask: Shaped[ArrayLike, " items"] | None = None,
+    item_mask: _types.ItemMask | None = None,
     embeddings: _types.Embeddings | None = None,
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,

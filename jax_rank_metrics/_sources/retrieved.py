@@ -16,7 +16,7 @@ def rank_retrieved(
     weights: _types.Weights | None = None,
     *,
     pool_labels: _types.Pool | None = None,
-    pool_mask: _types.Pool | None = None,
+    pool_mask: _types.PoolMask | None = None,
     pool_weights: _types.Pool | None = None,
     num_relevant: _types.PerListInput | None = None,
     list_weights: _types.PerListInput | None = None,
