@@ -79,7 +79,7 @@ Ties = Literal["expected", "random", "stable", "best", "worst"]
 # How a metric reads tied items: see `metric`.
 TieReading = Literal["expected", "order", "own"]
 Undefined = Literal["zero", "one", "skip"]
-IntervalMethod = Literal["normal", "t", "wilson"]
+IntervalMethod = Literal["auto", "t", "normal", "wilson"]
 ComparisonTest = Literal["permutation", "bootstrap", "t"]
 PrecisionDenominator = Literal["retrieved", "k"]
 RecallDenominator = Literal["relevant", "attainable"]

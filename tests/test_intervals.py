@@ -17,17 +17,33 @@ def state_of(values, weights=None):
     return jrm.PerList(values, weights.astype(jnp.float32), defined).mean()
 
 
+def quantiles(level, freedom):
+    """The quantiles of Student's t as intervals read them, in JAX's default floats."""
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    return jax.jit(intervals.t_quantile)(
+        jnp.asarray(freedom, dtype),
+        jnp.asarray(intervals.normal_quantile(level), dtype),
+        jnp.asarray(intervals.t_coefficients(level), dtype),
+    )
+
+
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
 def test_quantiles_of_t(level):
-    """For every number of lists, those of scipy; the table and the series meet."""
+    """They are those of scipy for every number of equal lists."""
     stdtrit = pytest.importorskip("scipy.special").stdtrit
     n = np.concatenate([np.arange(2, 200), np.geomspace(200, 1e6, 40).astype(int)])
-    found = jax.jit(intervals.t_quantile)(
-        jnp.asarray(n - 1, jnp.float32),
-        jnp.float32(intervals.normal_quantile(level)),
-        jnp.asarray(intervals.t_quantiles(level), jnp.float32),
-    )
+    found = quantiles(level, n - 1)
     np.testing.assert_allclose(found, stdtrit(n - 1.0, (1 + level) / 2), rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+def test_quantiles_of_t_for_real_degrees_of_freedom(level):
+    """They are those of scipy below 1 and between integers, and infinite near 0."""
+    student = pytest.importorskip("scipy.stats").t
+    freedom = np.concatenate([np.geomspace(0.1, 1, 50), np.linspace(1, 60, 500)])
+    expected = student.ppf((1 + level) / 2, freedom)
+    np.testing.assert_allclose(quantiles(level, freedom), expected, rtol=2e-5)
+    assert np.isinf(quantiles(level, [0.0, 1e-6, 0.03])).all()
 
 
 def test_t_of_a_few_lists():
@@ -75,19 +91,81 @@ def wilson(state):
         ([0.0, 1.0, 0.5], [1, 1, 1]),
         ([0.0, 1.0, 0.99], [1, 1, 1]),
         ([0.0, 2.0, 1.0], [1, 1, 1]),
-        ([0.0, 1.0, 1.0], [1, 1, 1.1]),
+        ([0.5, 0.5, 0.5, 1.5], [1, 1, 1, 1]),  # as Σ v and Σ v² of three hits of four
+        ([0.0, 1.0, 1 - 1e-5], [1, 1, 1]),
         ([0.5] + [1.0] * 9999, [1] * 10_000),
     ],
     ids=str,
 )
 def test_wilson_is_for_hits(values, weights):
-    """Of other values or unequal weights it raises, and is NaN where it cannot."""
+    """For other values it raises, and is NaN where it cannot raise."""
     state = state_of(values, weights)
     with pytest.raises(ValueError, match="not all 0 or 1.*pass 't'"):
         state.confidence_interval(method="wilson")
     assert np.isnan(wilson(state)).all()
-    with pytest.raises(ValueError, match="pass one of normal, t, wilson"):
+    with pytest.raises(ValueError, match="pass one of auto, t, normal, wilson"):
         state.confidence_interval(method="z")
+
+
+def test_unequal_weights():
+    """By hand: the weights 2, 1 and 1 make 16/6 lists, for every method."""
+    values, weights = np.array([0.2, 0.9, 0.4]), np.array([2.0, 1.0, 1.0])
+    state, size = state_of(values, weights), 16 / 6
+    np.testing.assert_allclose(state.n_eff, size, rtol=1e-6)
+    mean = 1.7 / 4
+    squares = (weights**2 * (values - mean) ** 2).sum()
+    error = np.sqrt(size / (size - 1) * squares) / 4
+    np.testing.assert_allclose(state.std_error(), error, rtol=1e-5)
+    student = pytest.importorskip("scipy.stats").t
+    margin = student.ppf(0.975, size - 1) * error
+    for method in ("auto", "t"):
+        found = state.confidence_interval(method=method)
+        np.testing.assert_allclose(found, (mean - margin, mean + margin), rtol=1e-4)
+    hits = state_of([1.0, 1.0, 1.0], weights)
+    z2 = 1.959964**2
+    for method in ("auto", "wilson"):
+        found = hits.confidence_interval(method=method)
+        np.testing.assert_allclose(found, (size / (size + z2), 1), rtol=1e-5)
+    assert ", n_eff 2.67," in repr(hits) and "n_eff" not in repr(state_of(values))
+
+
+def test_one_list_with_nearly_all_weight():
+    """Its mean is one value, and nothing is known about its error."""
+    for rest, known in ((0.1, True), (1e-3, False), (1e-9, False)):
+        state = state_of([0.3, 0.4], [1.0, rest])
+        low, high = state.confidence_interval(method="t")
+        assert np.isfinite(low) == np.isfinite(high) == known
+        assert not np.isnan(state.std_error()) and state.std_error() > 0
+
+
+def test_auto_decides_for_each_cutoff():
+    """Wilson where values are hits, t beside it; also where merged, jitted and stacked."""
+    values = jnp.asarray([[1.0, 1.0], [0.0, 0.5], [1.0, 1.0]])
+    state = jrm.Mean.of(values, jnp.ones(3), jnp.ones(3, bool))
+    for one in (state, state.merge(state), jax.jit(lambda s: s.merge(s))(state)):
+        auto, t = one.confidence_interval(), one.confidence_interval(method="t")
+        for i, (bounds, students) in enumerate(zip(auto, t, strict=True)):
+            own = jrm.Mean(jax.tree.map(lambda x: x[:, :1], one.sums), one.counts)
+            wilson = own.confidence_interval(method="wilson")[i]
+            np.testing.assert_allclose(bounds, (wilson[0], students[1]), rtol=1e-6)
+        jitted = jax.jit(lambda s: s.confidence_interval())(one)
+        np.testing.assert_allclose(jitted, auto, rtol=1e-6)
+    stacked = jax.tree.map(lambda x: jnp.stack([x, x]), state)
+    low, high = stacked.confidence_interval()
+    np.testing.assert_allclose(low[0], state.confidence_interval()[0], rtol=1e-6)
+    assert (0 < low[:, 0]).all() and (high[:, 1] > 1).all()
+    assert jrm.Mean.empty().confidence_interval() == (-np.inf, np.inf)
+
+
+def test_a_geometric_mean_takes_t():
+    """Its sums are of logarithms, of which 0 and 1 are no hits."""
+    lists = jrm.PerList(jnp.asarray([1.0, jnp.e, 1.0]), jnp.ones(3), jnp.ones(3, bool))
+    state = lists.geometric_mean()
+    assert state.sum_w_fractional.round() == 0
+    for bounds in zip(
+        state.confidence_interval(), state.confidence_interval(method="t"), strict=True
+    ):
+        assert bounds[0] == bounds[1]
 
 
 def coverage(draw, mean, lists, methods):

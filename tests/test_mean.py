@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
+SUMS = ("sum_wv", "sum_w", "sum_w2", "sum_w2v", "sum_w2v2", "sum_w_fractional")
 FLOAT = jax.dtypes.canonicalize_dtype(float)
 
 
@@ -34,7 +35,8 @@ def exact(values, weights):
     """Mean and standard error in float64."""
     values, weights = (np.asarray(x, np.float64) for x in (values, weights))
     entered = weights > 0
-    values, weights, n = values[entered], weights[entered], entered.sum()
+    values, weights = values[entered], weights[entered]
+    n = weights.sum() ** 2 / (weights**2).sum()
     mean = (weights * values).sum() / weights.sum()
     spread = (weights**2 * (values - mean) ** 2).sum() * n / (n - 1)
     return mean, np.sqrt(spread) / weights.sum()
@@ -58,7 +60,7 @@ def test_merge_laws(batches):
     same_bits(a.merge(b), b.merge(a))
     same_bits(jrm.Mean.empty().merge(a), a)
     left, right = a.merge(b).merge(c), a.merge(b.merge(c))
-    for name in ("sum_wv", "sum_w", "sum_w2", "sum_w2v", "sum_w2v2"):
+    for name in SUMS:
         one, two = (
             np.float64(getattr(s, name).high) + np.float64(getattr(s, name).low)
             for s in (left, right)

@@ -48,7 +48,7 @@ class GeometricMean(Mean):
         return _std_error(canonical(self))
 
     def confidence_interval(
-        self, level: Number = 0.95, method: IntervalMethod = "normal"
+        self, level: Number = 0.95, method: IntervalMethod = "auto"
     ) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of an interval, each `[*k]`: exp of that of the logarithms.
 
@@ -56,7 +56,7 @@ class GeometricMean(Mean):
 
         Args:
             level: The probability that the interval should cover, in (0, 1).
-            method: "normal" or "t"; see `Mean.confidence_interval`.
+            method: "auto" is "t"; or "normal". See `Mean.confidence_interval`.
 
         Raises:
             TypeError: if the level is no number, or is known only inside `jax.jit`.
@@ -67,6 +67,7 @@ class GeometricMean(Mean):
                 "method is 'wilson', which is for shares and not for a geometric mean; "
                 "pass 't'"
             )
+        method = "t" if method == "auto" else method
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)
 

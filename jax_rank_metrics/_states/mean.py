@@ -6,8 +6,8 @@ from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, widen
@@ -35,20 +35,20 @@ class Mean(State):
     have its axes before these.
 
     Shapes:
-        sums: `[5, *k]`, in the order of `Moments`; weights repeat for each cutoff.
+        sums: `[6, *k]`, in the order of `Moments`; weights repeat for each cutoff.
         counts: `[2]` int32, `lists` and `undefined`.
 
     Range, for 32-bit floats: weights from 1e-12 to 1e12, and values up to 1e18 as long as
     Σ weight²·value² stays below 3e38. Beyond it, where a square is too small or a sum too
-    large for a float, the standard error is inf, and so is the mean where Σ weight is, as
-    with lists of infinite weight. Errors hold within 1 % where the spread of values is at
-    least 1e-4 of their mean. NaN comes of values that are NaN, or infinite of
-    either sign, alone.
+    large for a float, `n_eff` is 0 and the standard error is inf, and so is the mean where
+    Σ weight is, as with lists of infinite weight. Errors hold within 1 % where the spread
+    of values is at least 1e-4 of their mean. A NaN comes only from values that are NaN, or
+    that are infinite with both signs.
 
     >>> state = Mean.of(jnp.array([0.0, 1.0, 1.0]), jnp.ones(3), jnp.ones(3, bool))
     >>> low, high = state.confidence_interval(0.95)
     >>> f"{state.compute():.3f} ± {state.std_error():.3f}, {low:.2f} to {high:.2f}"
-    '0.667 ± 0.333, 0.01 to 1.32'
+    '0.667 ± 0.333, 0.21 to 0.94'
     >>> state.merge(state)
     Mean(0.667 ± 0.211, 6 lists, 0 undefined)
     >>> float(state.merge(state)) > 0.66, f"{state:.2f}"
@@ -62,6 +62,10 @@ class Mean(State):
 
     def _shown(self) -> tuple[jax.Array, ...]:
         return self.compute(), self.std_error()
+
+    @property
+    def _sample_size(self) -> jax.Array:
+        return self.n_eff
 
     @property
     def sum_wv(self) -> Pair:
@@ -87,6 +91,34 @@ class Mean(State):
     def sum_w2v2(self) -> Pair:
         """Σ weight²·value², `[*k]`."""
         return self._moments().w2v2
+
+    @property
+    def sum_w_fractional(self) -> Pair:
+        """Σ weight of the values further than 1e-6 from 0 and from 1, `[*k]`.
+
+        It is 0 if and only if all values were hits and misses.
+        """
+        return self._moments().fractional
+
+    @property
+    def n_eff(self) -> jax.Array:
+        """Effective number of lists, `[]`: (Σ weight)² / Σ weight².
+
+        The number of lists where all weights are equal, and less the more they differ:
+        lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of one
+        weight. 0 where nothing counted.
+
+        References:
+            Kish, Survey Sampling, 1965.
+
+        >>> weights = jnp.array([8.0, 1.0, 1.0])
+        >>> state = Mean.of(jnp.array([0.2, 0.4, 0.6]), weights, jnp.ones(3, bool))
+        >>> f"{state.n_eff:.2f}", state
+        ('1.52', Mean(0.260 ± 0.104, 3 lists, n_eff 1.52, 0 undefined))
+        """
+        size = _freedom(canonical(self))[1]
+        several = jnp.ndim(size) > jnp.ndim(self.counts) - 1
+        return size[..., 0] if several else size
 
     def _moments(self) -> moments.Moments:
         stacked = (slice(None),) * (jnp.ndim(self.counts) - 1)
@@ -140,36 +172,43 @@ class Mean(State):
     def std_error(self) -> jax.Array:
         """Standard error of the mean, `[*k]`; inf for fewer than two lists.
 
-        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `lists`.
+        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. Also inf
+        where one list holds all but a millionth of the weight, so that n is 1 to float
+        precision.
 
         References:
             Cochran, Sampling Techniques, 1977, section 6 (the ratio estimator).
+            Kish, Survey Sampling, 1965 (the effective sample size).
         """
         return _std_error(canonical(self))
 
     def confidence_interval(
-        self, level: Number = 0.95, method: IntervalMethod = "normal"
+        self, level: Number = 0.95, method: IntervalMethod = "auto"
     ) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of an interval for the mean, each `[*k]`.
 
-        "normal" and "t" are mean ± quantile · `std_error`, not clipped to [0, 1]. For
-        many lists all are alike. Below about 200, "t" is the better of these two, and
-        for values that are 0 or 1 "wilson" is: 12 hits of 12 give [0.76, 1] there, and
-        [1, 1] by the others. No method makes up for values that were not seen: of ten
-        lists whose values are mostly 0, no interval covers the mean as often as it says.
+        "t" and "normal" are mean ± quantile · `std_error`, not clipped to [0, 1]. For
+        values that are all 0 or 1, "wilson" is better than both: 12 hits of 12 give
+        [0.76, 1] there, and [1, 1] by the others. No method makes up for values that
+        were not seen: of ten lists whose values are mostly 0, no interval covers the
+        mean as often as it says.
 
         Args:
             level: The probability that the interval should cover, in (0, 1).
-            method: "normal"; "t", by Student's t with `lists` − 1 degrees of freedom; or
-                "wilson", the score interval of a share, for values that are 0 or 1 in
-                every list and lists of one weight: `hit_rate` without ties, `precision`
-                at 1, `recall` of one relevant item per list.
+            method: "auto" is "wilson" where all values were 0 or 1 (`sum_w_fractional` is
+                0), and "t" elsewhere, for each cutoff by itself and inside `jax.jit` too.
+                "t" is Student's t with `n_eff` − 1 degrees of freedom, a real number: the
+                interval is −inf to inf for fewer than 1/32. "normal" takes the normal
+                quantile instead, and covers too rarely for few lists. "wilson" is the
+                score interval of a proportion in `n_eff` lists, for values that are all 0
+                or 1: `hit_rate` without ties, `precision` at 1, `recall` of one relevant
+                item per list.
 
         Raises:
             TypeError: if the level is no number, or is known only inside `jax.jit`.
             ValueError: if the level is not between 0 and 1; if the method is none of
-                these; if "wilson" is asked of other values, or of lists whose weights
-                differ. Inside `jax.jit` that gives NaN.
+                these; if "wilson" is asked of other values than 0 and 1. Inside `jax.jit`
+                that gives NaN.
 
         References:
             Student, The probable error of a mean, Biometrika 1908.
@@ -179,23 +218,22 @@ class Mean(State):
 
         >>> hits = Mean.of(jnp.ones(12), jnp.ones(12), jnp.ones(12, bool))
         >>> ["{:.2f} to {:.2f}".format(*hits.confidence_interval(method=method))
-        ...  for method in ("t", "wilson")]
-        ['1.00 to 1.00', '0.76 to 1.00']
+        ...  for method in ("auto", "wilson", "t")]
+        ['0.76 to 1.00', '0.76 to 1.00', '1.00 to 1.00']
         """
         _inputs.option("method", method, IntervalMethod)
         level = intervals.checked_level(level)
-        state, z = canonical(self), intervals.normal_quantile(level)
-        if method == "normal":
-            return _normal_interval(state, z)
-        if method == "t":
-            return _t_interval(state, z, intervals.t_quantiles(level))
-        low, high, valid = _wilson_interval(state, z)
+        coefficients = None
+        if method in ("auto", "t"):
+            coefficients = intervals.t_coefficients(level)
+        z = intervals.normal_quantile(level)
+        low, high, valid = _interval(canonical(self), method, z, coefficients)
         if isinstance(valid, Tracer):
             return jnp.where(valid, low, jnp.nan), jnp.where(valid, high, jnp.nan)
         if not valid.all():
             raise ValueError(
-                "method is 'wilson', but the values are not all 0 or 1 in lists of one "
-                "weight; pass 't'"
+                "method is 'wilson', but the values are not all 0 or 1; pass 't', or "
+                "'auto', which decides for each cutoff"
             )
         return low, high
 
@@ -226,6 +264,28 @@ def _compute(state: Mean) -> jax.Array:
 
 
 @jax.jit
+def _freedom(state: Mean) -> tuple[jax.Array, jax.Array]:
+    """The degrees of freedom n − 1 of the sample size n = (Σ w)²/Σ w², and n, `[*k]`.
+
+    Both are 0 where nothing counted, or where the sums are beyond the range of floats.
+    The difference n − 1 is taken in pairs, since it may be far smaller than n.
+    """
+    sums = state._moments()
+    weight, squares = sums.w.round(), sums.w2.round()
+    # Squares of weights of which some may have been too small for a float say nothing.
+    lists = _lists_like(state, weight)
+    known = squares > lists * (jnp.finfo(weight.dtype).tiny * 2.0**20)
+    known = known & jnp.isfinite(weight) & jnp.isfinite(squares)
+    w, w2 = jax.tree.map(lambda x: jnp.where(known, x, 0), (sums.w, sums.w2))
+    # The quotient Σ w/Σ w², rounded, and what the rounding has left over.
+    quotient = ratio(w.round(), w2.round())
+    residual = ratio((w + w2.times(-quotient)).round(), w2.round())
+    size = w.times(quotient) + w.times(residual)
+    less = (size + Pair.of(-jnp.ones_like(quotient))).round()
+    return jnp.maximum(less, 0), size.round()
+
+
+@jax.jit
 def _std_error(state: Mean) -> jax.Array:
     mean, sums = _compute(state), state._moments()
     weight, w2, dtype = sums.w.round(), sums.w2.round(), mean.dtype
@@ -235,48 +295,42 @@ def _std_error(state: Mean) -> jax.Array:
     squares = (sums.w2v2 + (sums.w2v + of_one).times(-mean)).round()
     off = ratio((sums.wv + sums.w.times(-mean)).round(), weight)
     squares = squares - off * (2 * of_one.round() - off * w2)
-    n = _lists_like(state, mean)
-    correction = n / jnp.where(n > 1, n - 1, 1)
+    freedom, _ = _freedom(state)
+    correction = 1 + ratio(jnp.ones_like(freedom), freedom)  # n/(n − 1)
     error = ratio(jnp.sqrt(jnp.maximum(correction * squares, 0)), weight)
-    # Squares of which some may have been too small for a float tell nothing.
-    least = n * (jnp.finfo(dtype).tiny * 2.0**20)
-    seen = (sums.w2v2.high > least) | (sums.wv.high == 0)
-    seen = seen & (w2 > least) & jnp.isfinite(squares) & jnp.isfinite(weight)
-    return jnp.where((n > 1) & seen, error, jnp.inf)
+    # Squares of which some may have been too small for a float say nothing.
+    lists = _lists_like(state, mean)
+    least = lists * (jnp.finfo(dtype).tiny * 2.0**20)
+    known = (sums.w2v2.high > least) | (sums.wv.high == 0)
+    known = known & (lists > 1) & (freedom > 1e-6) & jnp.isfinite(squares)
+    return jnp.where(known, error, jnp.inf)
 
 
 def _lists_like(state: Mean, mean: jax.Array) -> jax.Array:
-    n = state.lists.astype(mean.dtype)
-    return jnp.broadcast_to(widen(n, mean), mean.shape)
+    lists = state.lists.astype(mean.dtype)
+    return jnp.broadcast_to(widen(lists, mean), mean.shape)
 
 
-@jax.jit
-def _normal_interval(state: Mean, z: Number) -> tuple[jax.Array, jax.Array]:
-    error = _std_error(state)
-    return intervals.around(_compute(state), jnp.asarray(z, error.dtype) * error)
-
-
-@jax.jit
-def _t_interval(
-    state: Mean, z: Number, table: np.ndarray
-) -> tuple[jax.Array, jax.Array]:
-    mean, error = _compute(state), _std_error(state)
-    freedom = _lists_like(state, mean) - 1
-    quantile = intervals.t_quantile(
-        freedom, jnp.asarray(z, mean.dtype), jnp.asarray(table, mean.dtype)
-    )
-    return intervals.around(mean, quantile * error)
-
-
-@jax.jit
-def _wilson_interval(state: Mean, z: Number) -> tuple[jax.Array, jax.Array, jax.Array]:
-    mean, sums = _compute(state), state._moments()
-    n = _lists_like(state, mean)
-    low, high = intervals.wilson(mean, n, jnp.asarray(z, mean.dtype))
-    # Σ w²·v·(1 − v) is 0 where all values are 0 or 1, and n·Σ w² is (Σ w)² where all
-    # weights are equal.
-    w2v, weight = sums.w2v.round(), sums.w.round()
-    between = (sums.w2v + sums.w2v2.times(-jnp.ones_like(mean))).round()
-    alike = ratio(sums.w2.round(), weight) * ratio(n, weight)
-    valid = (jnp.abs(between) <= 1e-6 * w2v) & ((jnp.abs(alike - 1) < 1e-5) | (n == 0))
-    return low, high, valid
+@partial(jax.jit, static_argnums=1)
+def _interval(
+    state: Mean, method: IntervalMethod, z: Number, coefficients: ArrayLike | None
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The bounds of an interval, and whether the method is one for these values."""
+    mean, (freedom, size) = _compute(state), _freedom(state)
+    all_hits = state.sum_w_fractional.round() == 0
+    normal = jnp.asarray(z, mean.dtype)
+    hits = intervals.wilson(mean, size, normal)
+    if method == "wilson":
+        return *hits, all_hits
+    if coefficients is None:
+        quantile = jnp.broadcast_to(normal, mean.shape)
+    else:
+        coefficients = jnp.asarray(coefficients, mean.dtype)
+        quantile = intervals.t_quantile(freedom, normal, coefficients)
+    low, high = intervals.symmetric(mean, _std_error(state), quantile)
+    if method == "auto":
+        # No lists at all are no hits: their metric may have values outside of [0, 1].
+        all_hits = all_hits & (size > 0)
+        low = jnp.where(all_hits, hits[0], low)
+        high = jnp.where(all_hits, hits[1], high)
+    return low, high, jnp.ones_like(all_hits)

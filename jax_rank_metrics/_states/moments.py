@@ -20,13 +20,18 @@ class ValuesOfLists(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Σ w, Σ w², Σ w·v, Σ w²·v and Σ w²·v² of weights and values."""
+    """The sums that a `Mean` holds, of weights w and values v."""
 
-    w: Pair
-    w2: Pair
-    wv: Pair
-    w2v: Pair
-    w2v2: Pair
+    w: Pair  # Σ w
+    w2: Pair  # Σ w²
+    wv: Pair  # Σ w·v
+    w2v: Pair  # Σ w²·v
+    w2v2: Pair  # Σ w²·v²
+    fractional: Pair  # Σ w over the values further than `HIT_SLACK` from 0 and from 1
+
+
+# How far from 0 or 1 a value may lie, as a rounded quotient does, to be a hit or a miss.
+HIT_SLACK = 1e-6
 
 
 def entering(one: ValuesOfLists, dtype: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -106,7 +111,14 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
     """
     v, w, counted = _entering(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, Pair.product
+    # A NaN is near to neither.
+    is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
     terms = Moments(
-        Pair.of(w), product(w, w), Pair.of(wv), product(w, wv), product(wv, wv)
+        w=Pair.of(w),
+        w2=product(w, w),
+        wv=Pair.of(wv),
+        w2v=product(w, wv),
+        w2v2=product(wv, wv),
+        fractional=Pair.of(jnp.where(is_hit_or_miss, 0, w)),
     )
     return terms, counted

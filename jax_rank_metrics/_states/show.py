@@ -84,7 +84,8 @@ def per_list_repr(self: Any) -> str:
 
 
 def number(x: Any) -> str:
-    """Three digits after the point, or three that tell something."""
+    """Three digits after the point, or three significant ones; a zero has no sign."""
+    x = x + 0  # −0.0 becomes 0.0
     plain = x == 0 or 1e-3 <= abs(x) < 1e6
     return f"{x:.3f}" if plain else f"{x:.2e}"
 
@@ -97,9 +98,14 @@ def _fields(tree: Any) -> str:
 def _numbers(state: Any) -> tuple[list[str], str]:
     # Also inside a trace, where what is computed of constants would else be traced.
     with jax.ensure_compile_time_eval():
-        shown, (lists, undefined) = jax.device_get((state._shown(), state._tally))
-    plural = "" if lists == 1 else "s"
-    return [_text(x) for x in shown], f"{lists} list{plural}, {undefined} undefined"
+        shown, (lists, undefined), size = jax.device_get(
+            (state._shown(), state._tally, state._sample_size)
+        )
+    counts = f"{lists} list{'' if lists == 1 else 's'}"
+    # Equal weights give the number of lists but for rounding.
+    if size is not None and size < 0.995 * lists:
+        counts += f", n_eff {size:.3g}" if size < 1000 else f", n_eff {size:.0f}"
+    return [_text(x) for x in shown], f"{counts}, {undefined} undefined"
 
 
 def _text(values: Any) -> str:

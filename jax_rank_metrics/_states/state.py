@@ -83,6 +83,11 @@ class State(abc.ABC):
         """What the state is shown as: numbers, each of the shape of `compute`."""
         return (self.compute(),)
 
+    @property
+    def _sample_size(self) -> jax.Array | None:
+        """The effective number of lists, `[]`, for kinds of states that read weights."""
+        return None
+
     __repr__ = show.state_repr
     __float__ = show.state_float
     __format__ = show.state_format
