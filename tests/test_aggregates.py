@@ -75,7 +75,7 @@ def test_geometric_mean_by_definition(rng, k, undefined):
         mean = np.average(logs, axis=0, weights=used)
         state = lists.geometric_mean(floor, undefined)
         np.testing.assert_allclose(state.compute(), np.exp(mean), rtol=2e-6)
-        n = int((used > 0).sum())
+        n = used.sum() ** 2 / (used**2).sum()
         squares = np.tensordot(used**2, (logs - mean) ** 2, 1) * n / (n - 1)
         error = np.sqrt(squares) / used.sum()
         np.testing.assert_allclose(state.std_error(), np.exp(mean) * error, rtol=1e-4)
