@@ -27,6 +27,7 @@ LAYERS = [
     "_optional",
     "_types",
     "_mesh",
+    "_shards",
     "_arithmetic",
     "_gains",
     "_inputs",

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import jax
 from jax import lax
 
-from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._calls import names, run
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
@@ -135,5 +134,4 @@ def empty(metrics: names.Metrics, axis_name: Any = None) -> dict[str, Mean]:
     if axis_name is None:
         return states
     _inputs.axis_names("axis_name", axis_name)
-    zero = lax.axis_index(axis_name) * 0
-    return jax.tree.map(lambda x: x + zero.astype(x.dtype), states)
+    return _mesh.match_varying(states, lax.axis_index(axis_name))

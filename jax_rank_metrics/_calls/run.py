@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
@@ -171,7 +171,7 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
     if pool is not None and isinstance(pool.axis, Packed):
         for _ in range(pool.axis.ids.ndim - 1):  # packed lists that went through vmap
             run = jax.vmap(run)
-    return _mesh.where_it_lies(run, ranking, ranking._list_exists)
+    return _shards.map_shards(run, ranking, ranking._list_exists)
 
 
 def measure_lists(

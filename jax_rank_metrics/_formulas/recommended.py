@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.shared import per_list, ranked_ids
 from jax_rank_metrics._ranking import Ranking
@@ -200,7 +200,7 @@ def _read(
         values, least = formula(found, jnp.stack(within, -2).astype(dtype), table)
         return per_list(values, _arithmetic.count(exists) >= least, several)
 
-    return _mesh.where_it_lies(local, (ids, table), ids[..., 0])
+    return _shards.map_shards(local, (ids, table), ids[..., 0])
 
 
 def _plain(

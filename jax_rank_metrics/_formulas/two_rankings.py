@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh
+from jax_rank_metrics import _arithmetic, _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import Metric
 from jax_rank_metrics._formulas.agreement import rho, tau
@@ -201,8 +201,8 @@ def _read(
     second: jax.Array,
     numbers: tuple[jax.Array, ...],
 ) -> PerList:
-    first = _mesh.lying_like(first, second)
-    second = _mesh.lying_like(second, first)
+    first = _shards.reshard_like(first, second)
+    second = _shards.reshard_like(second, first)
     if first.dtype != second.dtype:
         first, second = first.astype(jnp.int64), second.astype(jnp.int64)
 
@@ -214,7 +214,7 @@ def _read(
         return per_list(jnp.stack(values, axis=-1), defined, several)
 
     tree = (first, second, tuple(map(jnp.asarray, numbers)))
-    return _mesh.where_it_lies(local, tree, first[..., 0])
+    return _shards.map_shards(local, tree, first[..., 0])
 
 
 def _rank_biased(

@@ -77,7 +77,7 @@ class Packed:
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list."""
-        least = _arithmetic.below_all(x.dtype)
+        least = _arithmetic.max_identity(x.dtype)
         start = jnp.full((self.number, *x.shape[1:]), least, x.dtype)
         most = start.at[self.ids].max(x, indices_are_sorted=self.in_order, mode="drop")
         return self._by_list(most)

@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import ideal
@@ -26,7 +25,7 @@ class Rows:
 
     def max(self, x: jax.Array) -> jax.Array:
         """The largest item of every list."""
-        return jnp.max(x, axis=-1, initial=_arithmetic.below_all(x.dtype))
+        return jnp.max(x, axis=-1, initial=_arithmetic.max_identity(x.dtype))
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """A number per list, of a shape that broadcasts with its items."""
@@ -53,8 +52,7 @@ class Rows:
 
     def continues_run(self, same: jax.Array) -> jax.Array:
         """Which items are the `same` as the one before them."""
-        padding = [*[(0, 0, 0)] * (same.ndim - 1), (1, 0, 0)]
-        return lax.pad(same, False, padding)
+        return _arithmetic.pad_items(same, before=1)
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The items of every list by falling integers, stable: the keys, and places."""

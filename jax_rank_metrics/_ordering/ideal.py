@@ -21,13 +21,13 @@ def largest(
     x = jnp.where(exists, x, -1)
     if items_axis is not None:
         part = _largest(x, min(depth, x.shape[-1]))
-        x = _mesh.join(part, items_axis, x.ndim - 1)
+        x = _mesh.concatenate_over(part, items_axis, x.ndim - 1)
     else:
         shards = _mesh.auto_shards(x)
         pays = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]
         if shards > 1 and pays and x.shape[-1] % shards == 0:
             parts = x.reshape((*x.shape[:-1], shards, x.shape[-1] // shards))
-            x = _mesh.flat(_largest(parts, depth))
+            x = _arithmetic.merge_last_axes(_largest(parts, depth))
     return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
 
 

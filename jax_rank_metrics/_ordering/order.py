@@ -101,7 +101,7 @@ def _marked(items: ItemArrays) -> jax.Array:
 def joined(items: Candidates, items_axis: Any) -> Candidates:
     """The candidates of all devices."""
     axis = items.keys.ndim - 1
-    return items.map(lambda x: _mesh.join(x, items_axis, axis))
+    return items.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
 
 
 # XLA gathers every score of an axis that it sorts. Where items may be cut over devices

@@ -106,7 +106,7 @@ def top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     here = lax.broadcasted_iota(jnp.int32, (*blocks.shape, _BLOCK), x.ndim)
     inside = blocks[..., None] * _BLOCK + here
     rest = lax.broadcasted_iota(jnp.int32, x[..., head:].shape, x.ndim - 1) + head
-    places = jnp.concatenate([_mesh.flat(inside), rest], axis=-1)
+    places = jnp.concatenate([_arithmetic.merge_last_axes(inside), rest], axis=-1)
     best, chosen = _plain_top_k(_arithmetic.take(x, places), depth)
     return best, _arithmetic.take(places, chosen)
 

@@ -115,8 +115,7 @@ class Soft:
         blocks = max(1, -(-items // _BLOCK))
         size = -(-items // blocks)
         more = blocks * size - items
-        padding = [*[(0, 0, 0)] * len(lists), (0, more, 0)]
-        own = lax.pad(scores, jnp.zeros((), scores.dtype), padding)
+        own = _arithmetic.pad_items(scores, after=more)
         own = jnp.moveaxis(own.reshape((*lists, blocks, size)), -2, 0)
 
         @jax.checkpoint  # compared again on the way back, not kept

@@ -75,7 +75,7 @@ def checked(
                 "segment_ids and items_axis are both given; pass one, packed lists stay "
                 "whole on a device"
             )
-        if _mesh.is_cut(scores):
+        if _mesh.is_sharded(scores):
             raise ValueError(
                 f"items_axis is {items_axis!r}, but the type of scores says already how "
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "

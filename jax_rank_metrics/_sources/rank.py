@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import jax
 
-from jax_rank_metrics import _inputs, _mesh, _types
+from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import (
@@ -47,7 +47,7 @@ def read_lists(lists: ScoredLists, depth: Depth, then: Callable[[Ranking], R]) -
         clean_weights(lists.list_weights, shape, lists.given.dtype),
         seeds(lists.ties, lists.key, shape),
     )
-    return _mesh.on_each_device(local, lists.scores, len(shape), per_item, per_list)
+    return _shards.map_item_shards(local, lists.scores, per_item, per_list)
 
 
 @partial(jax.jit, static_argnums=1)
@@ -199,7 +199,7 @@ def rank(
     ranking, seed = _ranked(lists, depth)
     if ranking._pool is None or ranking._scored is None:
         return ranking
-    given = _mesh.lying_like(lists.given, lists.scores)
+    given = _shards.reshard_like(lists.given, lists.scores)
     return dataclasses.replace(
         ranking,
         _pool=dataclasses.replace(ranking._pool, items=given),

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs, _mesh, _types
+from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import Held, Pool, Ranking
@@ -206,7 +206,7 @@ def whole(
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
         judged = length + num_relevant
-    index = _mesh.where_it_lies(_moved_up, (index, exists, above), judged)
+    index = _shards.map_shards(_moved_up, (index, exists, above), judged)
     return Ranking._of(
         held=Held(ranked, Rows(), index, None, above, None, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),

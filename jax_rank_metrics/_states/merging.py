@@ -107,7 +107,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
     if axis_name is None:
         raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
     _inputs.axis_names("axis_name", axis_name)
-    for name in _mesh.equal_over(states, axis_name):
+    for name in _mesh.replicated_axes(states, axis_name):
         raise ValueError(
             f"all_reduce over {name!r}: states are already equal on all devices of that "
             "axis; leave it out, or their lists count several times"
@@ -115,8 +115,8 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
 
     def slots(x: jax.Array) -> jax.Array:
         if is_count(x):
-            return _mesh.total(x, axis_name)[None]
-        return _mesh.stack(x, axis_name)
+            return _mesh.sum_counts_over(x, axis_name)[None]
+        return _mesh.stack_over(x, axis_name)
 
     # Folding the slots in one order gives every device the same bits.
     return in_order(states, reduce_axis(jax.tree.map(slots, states)))
