@@ -80,6 +80,34 @@ def test_arrays_of_every_kind(kind):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+NAN = np.float32("nan")
+PADDED = (  # labels, scores, mask, weights; what is masked is NaN
+    np.array([[1, 0, NAN]]),
+    np.array([[0.1, 0.2, NAN]], np.float32),
+    np.array([[True, True, False]]),
+    np.array([[1, 1, NAN]], np.float32),
+)
+CALLS = {
+    "rows": lambda y, s, m, w: jrm.ndcg(y, s, m, w, k=2),
+    "lists": lambda y, s, m, w: jrm.ndcg(y.tolist(), s.tolist(), m.tolist(), k=2),
+    "packed": lambda y, s, m, w: jrm.ndcg(
+        y[0], s[0], m[0], w[0], segment_ids=np.zeros(3, int), num_segments=1
+    ),
+    "retrieved": lambda y, s, m, w: jrm.ndcg.of(jrm.rank_retrieved(y, m, w), k=2),
+    "scores": lambda y, s, m, w: jrm.ndcg.of(jrm.rank_scores(s, [[1]], item_mask=m)),
+    "columns": lambda y, s, m, w: jrm.alpha_ndcg(
+        y, s, m, k=2, columns={"subtopics": np.stack([y, y], axis=-1)}
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_nan_that_is_masked_stops_no_debugger(kind):
+    """`jax_debug_nans` stops at NaN that a program makes, not at NumPy arrays with it."""
+    with jax.debug_nans(True):
+        CALLS[kind](*PADDED)
+
+
 WIDE = {
     "tensor": Tensor([2**32 + 5, 7]),
     "column": array.array("q", [2**32 + 5, 7]),

@@ -18,7 +18,8 @@ def array(name: str, value: Any) -> jax.Array:
     value = numpy_array(name, value)
     _must_fit(name, value)
     try:
-        return jnp.asarray(value)
+        with jax.debug_nans(False):  # masked items may be NaN
+            return jnp.asarray(value)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name}: got {value.dtype} values; pass an array of numbers"
