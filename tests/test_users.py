@@ -247,6 +247,117 @@ def test_a_warning_where_all_was_seen(capsys):
     assert "100%" in capsys.readouterr().out
 
 
+def test_a_warning_where_nothing_is_relevant():
+    """Means of undefined values alone are 0, which looks like a result."""
+    scores = np.eye(3, 6)
+    for relevant in (
+        [[], [], []],
+        sparse(np.full((3, 6), 0.5)),  # graded, below the threshold
+    ):
+        with pytest.warns(UserWarning, match="recall@2 undefined for every one of 3"):
+            found = jrm.evaluate_users("recall@2", scores, relevant)
+        assert int(found.states["recall@2"].undefined) == 3
+
+
+NAN = np.array([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]], np.float32)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        np.full((2, 3), np.nan, np.float32),
+        lambda users: np.full((2, 3), np.nan, np.float32)[users],
+        NAN,
+        (np.full((2, 3), np.nan), np.eye(3)),
+        (np.eye(2, 3), np.full((3, 3), np.nan)),
+        (np.eye(2, 3), np.diag([1, np.nan, 1])),
+    ],
+)
+def test_a_model_of_nan(model):
+    """A model that diverged has no metrics, although nan has a place in the order."""
+    with pytest.raises(ValueError, match="nan"):
+        jrm.evaluate_users("recall@2", model, [[1], [2]])
+
+
+def test_nan_where_nothing_is_recommended():
+    """Scores of items that are masked or seen are not read, nor are others' embeddings."""
+    mask = np.array([True, False, True])
+    for model in (NAN, (np.eye(2, 3), np.diag([1, np.nan, 1])[[0, 1, 2]])):
+        model = model if isinstance(model, np.ndarray) else (model[0], model[1])
+        found = jrm.evaluate_users("recall@2", model, [[1, 2], [2]], item_mask=mask)
+        assert found.states["recall@2"].compute() == 1
+    found = jrm.evaluate_users("recall@2", NAN, [[0], [2]], seen=[[1], []])
+    assert found.states["recall@2"].compute() == 1
+
+
+@pytest.mark.parametrize("name", ["relevant", "seen"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda labels: labels,
+        lambda labels: labels.tolist(),
+        lambda labels: jnp.asarray(labels),
+        lambda labels: dict(enumerate(labels)),
+        lambda labels: labels * 5,  # ratings
+        lambda labels: np.pad(labels, [(0, 0), (0, 4)]),  # of a larger catalogue
+    ],
+)
+def test_dense_integers(data, name, form):
+    """A matrix of labels would be read as lists of the ids 0 and 1."""
+    queries, items, labels, _ = data
+    given = {"relevant": sparse(labels), name: form((labels > 0).astype(np.int32))}
+    with pytest.raises(TypeError, match=rf"{name} looks like.*csr_array\({name}\)"):
+        jrm.evaluate_users("recall@2", (queries, items), **given)
+
+
+def test_lists_as_long_as_the_catalogue():
+    """Ids that name every item, padded ids, and few ids of few items remain lists."""
+    scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]], np.float32)
+    for relevant in (
+        [[2, 1, 0], [0, 1, 2]],
+        np.array([[0, 1, -1], [1, 0, -1]]),
+        np.array([[0, 1], [1, 0]]),
+        [{0, 1, 2}, {0, 1, 2}],
+    ):
+        found = jrm.evaluate_users("recall(denominator=attainable)@3", scores, relevant)
+        assert list(found.lists.values())[0].values.tolist() == [1, 1]
+
+
+def test_a_series_of_lists():
+    """As `groupby` makes it: its index holds users, in any order."""
+    pandas = pytest.importorskip("pandas")
+    relevant = pandas.Series([[2], [0]], index=[1, 0])
+    scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]], np.float32)
+    found = jrm.evaluate_users("recall@1", scores, relevant)
+    assert found.users.tolist() == [1, 0]
+    assert found.lists["recall@1"].values.tolist() == [1, 1]
+
+
+def test_what_is_sharded(data):
+    """Refused by its type, with advice that works."""
+    queries, items, labels, _ = data
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+
+    def cut(x):
+        return jax.device_put(x, jax.NamedSharding(mesh, jax.P("x")))
+
+    queries, relevant = (
+        np.resize(queries, (16, DIMS)),
+        sparse(np.resize(labels, (16, ITEMS))),
+    )
+    plain = jrm.evaluate_users("mrr@5", (queries, items), relevant).states["mrr@5"]
+    for model in ((cut(queries), items), (queries, cut(items)), cut(queries @ items.T)):
+        with pytest.raises(ValueError, match="is sharded over devices.*jax.device_get"):
+            jrm.evaluate_users("mrr@5", model, relevant)
+        moved = jax.device_get(model)
+        found = jrm.evaluate_users("mrr@5", moved, relevant).states["mrr@5"]
+        np.testing.assert_allclose(found.compute(), plain.compute(), 1e-6)
+    with pytest.raises(ValueError, match="that model gives is sharded"):
+        jrm.evaluate_users(
+            "mrr@5", lambda users: cut((queries @ items.T)[users]), relevant
+        )
+
+
 LISTS = [[0], [1]]
 MATRIX = np.zeros((2, 3), np.float32)
 
@@ -260,6 +371,20 @@ MATRIX = np.zeros((2, 3), np.float32)
         (ValueError, "queries of shape", {"model": (MATRIX, MATRIX[:, :2])}),
         (ValueError, "model gives scores", {"model": lambda users: MATRIX[:1]}),
         (ValueError, "users go up to 2, but model has 2", {"relevant": [[0]] * 3}),
+        (ValueError, "relevant has 1 rows, but model has 2", {"relevant": [[0]]}),
+        (ValueError, "seen has 3 rows, but model has 2", {"seen": [[]] * 3}),
+        (
+            ValueError,
+            "relevant has 4 columns, but the model has 3",
+            {"relevant": sparse(np.eye(2, 4))},
+        ),
+        (ValueError, "seen has 4 columns", {"seen": sparse(np.eye(2, 4, 2))}),
+        (ValueError, r"model has shape \(2, 3, 1\)", {"model": MATRIX[..., None]}),
+        (
+            ValueError,
+            r"model gives scores of shape \(2, 3, 1\)",
+            {"model": lambda users: MATRIX[users][..., None]},
+        ),
         (ValueError, "relevant has no users", {"relevant": []}),
         (ValueError, "relevant has no users", {"relevant": {}}),
         (TypeError, "relevant: got 3", {"relevant": 3}),

@@ -86,13 +86,23 @@ class UserEvaluation:
 class Collected:
     """What comes back to the host, batch by batch, in the order of users."""
 
-    def __init__(self, users: int, k: int) -> None:
-        self.done, self.lists = 0, []
-        self.items = np.full((users, k), -1, np.int32)
+    def __init__(self, users: np.ndarray, k: int) -> None:
+        self.done, self.lists, self.users = 0, [], users
+        self.items = np.full((users.size, k), -1, np.int32)
 
     def put(self, rows: np.ndarray, found: Any) -> None:
-        """Waits for a batch, and leaves out what it was filled up with."""
-        lists, ids = jax.device_get(found)
+        """Waits for a batch, and leaves out what it was filled up with.
+
+        Raises:
+            ValueError: if the scores of a user are nan.
+        """
+        lists, ids, has_nan = jax.device_get(found)
+        if has_nan[: rows.size].any():
+            user = self.users[rows[np.argmax(has_nan[: rows.size])]]
+            raise ValueError(
+                f"model gives user {user} the score nan; pass scores that are numbers, "
+                "and -inf for items that are not to be recommended"
+            )
         if not self.done:
             whole = len(self.items)
             self.lists = jax.tree.map(

@@ -18,6 +18,14 @@ def is_sparse(given: Any) -> bool:
     return scipy.sparse.issparse(given)
 
 
+def plain(given: Any) -> Any:
+    """The same interactions, with a pandas Series of lists as a dict.
+
+    The index of such a Series holds users, as `groupby` makes it, rather than positions.
+    """
+    return given.to_dict() if hasattr(given, "to_dict") else given
+
+
 def users_of(users: Any, relevant: Any) -> np.ndarray:
     """The users to evaluate, `[users]` int32: as asked, or all that have an entry."""
     if users is not None:
@@ -63,7 +71,7 @@ def _rows(name: str, given: Any) -> int:
 def rows_of(name: str, given: Any, users: np.ndarray) -> Any:
     """The rows of some users as a canonical `csr_array`, of which no entry is 0.
 
-    It has as many columns as its ids need; `in_catalog` checks them.
+    It has as many columns as its ids need; `fits_items` checks them.
     """
     import scipy.sparse
 
@@ -110,8 +118,51 @@ def _ids(name: str, user: int, given: Any) -> np.ndarray:
     return ids[ids >= 0]
 
 
-def in_catalog(name: str, rows: Any, users: np.ndarray, num_items: int) -> None:
-    """Raises where an id is not of the catalogue."""
+def fits_users(name: str, given: Any, num_users: int, chosen: bool) -> None:
+    """Raises unless interactions have a row for each user of the model.
+
+    Args:
+        name: The argument, for messages.
+        given: The interactions of all users. A dict names its users, and may lack some.
+        num_users: How many users the model has.
+        chosen: Whether the caller chose the users to evaluate. Then the rows of users
+            after the last of them may be missing.
+    """
+    if isinstance(given, Mapping):
+        return
+    rows = _rows(name, given)
+    if rows > num_users or (rows < num_users and not chosen):
+        raise ValueError(
+            f"{name} has {rows} rows, but model has {num_users} users; pass one row for "
+            "each user of the model, or a dict from users to lists of ids"
+        )
+
+
+def fits_items(
+    name: str, given: Any, rows: Any, users: np.ndarray, num_items: int
+) -> None:
+    """Raises where interactions are not those of a catalogue of `num_items` items.
+
+    Args:
+        name: The argument, for messages.
+        given: The interactions of all users, as passed by the caller.
+        rows: Those of `users`, as `rows_of` gives them.
+        users: Whose rows these are.
+        num_items: How many items the model has.
+    """
+    if is_sparse(given):
+        # An additional first column, such as an id 0 for padding, would shift all ids.
+        if given.shape[1] > num_items:
+            raise ValueError(
+                f"{name} has {given.shape[1]} columns, but the model has {num_items} "
+                "items; pass a column for each item of the model"
+            )
+    elif _looks_dense(given, users, num_items):
+        raise TypeError(
+            f"{name} looks like a matrix [users, items] of labels, but dense rows are "
+            f"read as lists of ids; pass scipy.sparse.csr_array({name}) if it is a "
+            "matrix, or lists of distinct ids without padding"
+        )
     if rows.nnz and rows.indices.max() >= num_items:
         place = int(np.argmax(rows.indices))
         user = users[np.searchsorted(rows.indptr, place, side="right") - 1]
@@ -119,6 +170,34 @@ def in_catalog(name: str, rows: Any, users: np.ndarray, num_items: int) -> None:
             f"{name} of user {user} holds the item {rows.indices[place]}, but the model "
             f"has {num_items} items; pass ids from 0"
         )
+
+
+def _looks_dense(given: Any, users: np.ndarray, num_items: int) -> bool:
+    """Whether rows of integers are labels of all items rather than lists of ids.
+
+    Rows of ids are seldom as long as the catalogue, or all zeros and ones: such a row
+    names every item, or repeats one.
+    """
+    if isinstance(given, Mapping):
+        rows = [given[user] for user in users.tolist() if user in given]
+    else:
+        is_array = isinstance(given, (np.ndarray, jax.Array))
+        rows = (
+            np.asarray(given)[users] if is_array else [given[i] for i in users.tolist()]
+        )
+    if not len(rows) or any(isinstance(row, (set, frozenset)) for row in rows):
+        return False
+    width = len(rows[0])
+    if not width or any(len(row) != width for row in rows):
+        return False
+    table = np.asarray(rows)
+    if table.min() < 0:
+        return False  # padded with -1, which no matrix of labels is
+    repeats = (np.diff(np.sort(table, axis=1), axis=1) == 0).any()
+    is_array = isinstance(rows, np.ndarray)
+    return (width == num_items and (is_array or repeats)) or (
+        width > 2 and table.max() <= 1
+    )
 
 
 def remark(relevant: Any, seen: Any, users: np.ndarray) -> str | None:
@@ -157,5 +236,5 @@ def item_counts(
     every = everyone(name, given)
     if not np.array_equal(every, users):
         rows = rows_of(name, given, every)
-    in_catalog(name, rows, every, num_items)
+    fits_items(name, given, rows, every, num_items)
     return np.bincount(rows.indices, minlength=num_items).astype(np.int32)

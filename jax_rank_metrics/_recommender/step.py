@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import Bound, measure_ranking
@@ -72,8 +73,13 @@ def names(plan: Plan, catalog: Catalog) -> list[str]:
 @partial(jax.jit, static_argnums=0)
 def measure_users(
     plan: Plan, catalog: Catalog, users: Users
-) -> tuple[list[PerList], jax.Array]:
-    """The values of all metrics for each user, and the ids of what comes first."""
+) -> tuple[list[PerList], jax.Array, jax.Array]:
+    """Measures a batch.
+
+    Returns:
+        The values of all metrics for each user; the ids of what comes first, `[users,
+        k]`; and whether a user has a score that is nan, `[users]`.
+    """
 
     def ranked(k: int | None) -> Ranking:
         shared: dict[str, Any] = {
@@ -99,4 +105,26 @@ def measure_users(
         found += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.embeddings is not None:
         found.append(intra_list_diversity(ids, catalog.embeddings))
-    return found, ids
+    return found, ids, _has_nan(catalog, users, ids)
+
+
+def _has_nan(catalog: Catalog, users: Users, ids: jax.Array) -> jax.Array:
+    """Whether the first recommended item, or a relevant one, has the score nan.
+
+    `[users]`. It reads a few scores instead of all: nan ranks below every number, so that
+    a user whose first item has it has nothing else, and an item that has it and is
+    relevant loses its rank. Items whose embeddings are nan were refused before.
+    """
+    first = ids[:, :1]
+    if catalog.items is None:
+        read = jnp.concatenate([first, users.relevant_ids], axis=1)  # [users, ids]
+        safe = jnp.maximum(read, 0)
+        scores = jnp.take_along_axis(users.rows, safe, axis=1)
+        if catalog.item_mask is not None:
+            read = jnp.where(catalog.item_mask[safe], read, -1)
+    else:
+        read = first
+        items = catalog.items[jnp.maximum(first[:, 0], 0)]  # [users, dims]
+        products = users.rows.astype(jnp.float32) * items.astype(jnp.float32)
+        scores = jnp.sum(products, axis=1, keepdims=True)
+    return jnp.any((read >= 0) & jnp.isnan(scores.astype(jnp.float32)), axis=1)

@@ -130,6 +130,7 @@ def evaluate_users(
         raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
     plan = plan._replace(k=plan.depth if k is None else _inputs.count("k", k))
 
+    relevant, seen = interactions.plain(relevant), interactions.plain(seen)
     whom = interactions.users_of(users, relevant)
     to_find = interactions.rows_of("relevant", relevant, whom)
     hidden = None if seen is None else interactions.rows_of("seen", seen, whom)
@@ -141,7 +142,11 @@ def evaluate_users(
     if hidden is not None:
         lengths[:, 0] = np.diff(hidden.indptr)
     size = min(_inputs.count("batch_size", batch_size), next_size(whom.size))
-    rows_of, items = read_model(model, whom)
+    rows_of, items, num_users = read_model(model, whom)
+    if num_users is not None:
+        interactions.fits_users("relevant", relevant, num_users, users is not None)
+        if seen is not None:
+            interactions.fits_users("seen", seen, num_users, users is not None)
     blocks = 1 if items is None else -(-len(items) // plan.block_size)
     parts = list(batches(lengths, size, blocks))
 
@@ -155,7 +160,7 @@ def evaluate_users(
     first = next(given)
     num_items = first[1].shape[-1] if items is None else len(items)
     catalog = read_catalog(num_items, items, item_mask, embeddings)
-    interactions.in_catalog("relevant", to_find, whom, num_items)
+    interactions.fits_items("relevant", relevant, to_find, whom, num_items)
     if hidden is not None:
         counts = interactions.item_counts("seen", seen, hidden, whom, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
@@ -181,11 +186,24 @@ def evaluate_users(
             )
             yield part.rows, step.measure_users(plan, catalog, batch)
 
-    result = Collected(whom.size, plan.k)
+    result = Collected(whom, plan.k)
     with _reporting(progress) as report:
         for rows, found in _behind(measured(), AHEAD):
             result.put(rows, found)
             report(result.done, whom.size)
+    never = [
+        bound.name
+        for bound, lists in zip(bounds, result.lists, strict=False)
+        if not lists.defined.any()
+    ]
+    if never:
+        most = to_find.data.max(initial=0)
+        warnings.warn(
+            f"{', '.join(never)} undefined for every one of {whom.size} users: nobody has "
+            "a relevant item that may be recommended (relevant holds "
+            f"{to_find.nnz} entries, the largest label is {most:g})",
+            stacklevel=2,
+        )
     kinds = tuple(one.state for one in bounds)
     kinds += (Mean,) * (len(own_names) - len(kinds))
     states = means_of(tuple(result.lists), undefined, kinds)
