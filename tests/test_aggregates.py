@@ -79,7 +79,7 @@ def test_geometric_mean_by_definition(rng, k, undefined):
         squares = np.tensordot(used**2, (logs - mean) ** 2, 1) * n / (n - 1)
         error = np.sqrt(squares) / used.sum()
         np.testing.assert_allclose(state.std_error(), np.exp(mean) * error, rtol=1e-4)
-        low, high = state.confidence_interval(0.95)
+        low, high = state.confidence_interval(0.95, "normal")
         z = 1.959964
         np.testing.assert_allclose(low, np.exp(mean - z * error), rtol=1e-4)
         np.testing.assert_allclose(high, np.exp(mean + z * error), rtol=1e-4)

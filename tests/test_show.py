@@ -1,5 +1,6 @@
 """States and lists as a reader sees them, indices, groups, and numbers for json."""
 
+import dataclasses
 import json
 import math
 
@@ -161,6 +162,24 @@ def test_groups_merge_over_batches_and_devices():
     found = of_all(lists, groups)
     assert (found.counts == expected.counts).all()
     np.testing.assert_allclose(found.compute(), expected.compute(), rtol=1e-6)
+
+
+def test_values_remember_what_undefined_lists_count_for():
+    """Everything that reads them takes it, unless it is told otherwise."""
+    skip = dataclasses.replace(LISTS, undefined="skip")
+    one = dataclasses.replace(LISTS, undefined="one")
+    assert skip.mean().lists == 2 and skip.mean().compute() == 0.75
+    assert one.mean().compute() == LISTS.mean("one").compute()
+    assert skip.mean("zero").compute() == 0.5 and LISTS.mean("skip").compute() == 0.75
+    assert jrm.mean({"a": skip, "b": LISTS})["a"].lists == 2
+    assert jrm.mean({"a": skip}, "zero")["a"].lists == 3
+    assert skip.geometric_mean().lists == skip.quantiles().lists == 2
+    assert skip.by(jnp.zeros(3, int), 1).lists.tolist() == [2]
+    assert repr(skip) == "PerList([3], mean 0.750, 2 lists, 1 undefined)"
+    for part in (skip[:2], skip[jnp.array([0, 2])], *skip, jax.jit(lambda x: x)(skip)):
+        assert part.undefined == "skip"
+    with pytest.raises(ValueError, match="undefined is 'none'"):
+        dataclasses.replace(LISTS, undefined="none").mean()
 
 
 def test_groups_may_be_empty_bools_narrow_or_none():

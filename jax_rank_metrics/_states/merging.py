@@ -20,7 +20,7 @@ from jax_rank_metrics._types import Undefined
 DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
 
 
-def mean(lists: Any, undefined: Undefined = "zero") -> Any:
+def mean(lists: Any, undefined: Undefined | None = None) -> Any:
     """The state of every `PerList` in a pytree; see `PerList.mean`.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
@@ -29,7 +29,8 @@ def mean(lists: Any, undefined: Undefined = "zero") -> Any:
     >>> f"{states['mrr'].compute():.2f}"
     '0.75'
     """
-    _inputs.option("undefined", undefined, Undefined)
+    if undefined is not None:
+        _inputs.option("undefined", undefined, Undefined)
     only(lists, PerList, "lists")
     means = jax.tree.map(
         lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)

@@ -22,15 +22,17 @@ from jax_rank_metrics._states.pairs import canonical
 from jax_rank_metrics._types import Number, PerListInput, Undefined, pytree
 
 
-@pytree()
+@pytree("undefined")
 class PerList:
-    """A metric of every list.
+    """The values of a metric, one per list.
 
     Shapes:
         values: `[*lists]`, or `[*lists, len(k)]` where k is a tuple; 0 where undefined.
         weights: `[*lists]`, what each list counts for in a mean; 0 for a list that does
             not count: one without items, or of a weight that is not above 0.
         defined: `[*lists]` bool, whether the metric has a value there.
+        undefined: What a list counts for where the metric is undefined, unless the reader
+            says otherwise: "zero", "one" or "skip"; static. See `mean`.
 
     Indices are of lists, never of cutoffs: an integer, a slice, an array of integers or
     of bools, or a tuple of these. What lies beyond the lists raises IndexError where it
@@ -49,6 +51,7 @@ class PerList:
     values: jax.Array
     weights: jax.Array
     defined: jax.Array
+    undefined: Undefined = "zero"
 
     __repr__ = show.per_list_repr
 
@@ -69,19 +72,21 @@ class PerList:
             np.broadcast_to(False, jnp.shape(self.weights))[index]
         several = jnp.ndim(self.values) > jnp.ndim(self.weights)
         values = self.values[(*index, slice(None)) if several else index]
-        return PerList(values, self.weights[index], self.defined[index])
+        weights, defined = self.weights[index], self.defined[index]
+        return PerList(values, weights, defined, self.undefined)
 
     def __iter__(self) -> Iterator["PerList"]:
         """Along the first axis of the lists."""
         parts = zip(self.values, self.weights, self.defined, strict=True)
-        return (PerList(*part) for part in parts)
+        return (PerList(*part, self.undefined) for part in parts)
 
-    def mean(self, undefined: Undefined = "zero") -> Mean:
+    def mean(self, undefined: Undefined | None = None) -> Mean:
         """The weighted mean over all lists, as a state that merges with others.
 
         Args:
             undefined: What a list counts for where the metric is undefined: "zero",
-                "one", or "skip", which leaves it out.
+                "one", or "skip", which leaves it out. None is what the values were made
+                with: "zero", unless a call such as `evaluate_users` was told otherwise.
 
         Raises:
             ValueError: if `undefined` is none of these.
@@ -91,11 +96,11 @@ class PerList:
         >>> [f"{lists.mean(u).compute():.2f}" for u in ("zero", "one", "skip")]
         ['0.50', '0.83', '0.75']
         """
-        _inputs.option("undefined", undefined, Undefined)
+        undefined = checked_undefined(self, undefined)
         return means_of((canonical(self),), undefined, (Mean,))[0]
 
     def geometric_mean(
-        self, floor: Number = FLOOR, undefined: Undefined = "zero"
+        self, floor: Number = FLOOR, undefined: Undefined | None = None
     ) -> GeometricMean:
         """The weighted geometric mean over all lists, as a state that merges with others.
 
@@ -115,14 +120,14 @@ class PerList:
         ('0.500', '0.198')
         """
         floor = _inputs.positive("floor", floor)
-        _inputs.option("undefined", undefined, Undefined)
+        undefined = checked_undefined(self, undefined)
         return _geometric_mean_of(canonical(self), floor, undefined)
 
     def quantiles(
         self,
         edges: Sequence[Number] | np.ndarray | None = None,
         bins: int = 100,
-        undefined: Undefined = "zero",
+        undefined: Undefined | None = None,
     ) -> Histogram:
         """How the values of lists are distributed, as a state that merges with others.
 
@@ -140,11 +145,11 @@ class PerList:
         >>> [f"{lists.quantiles().quantile(q):.2f}" for q in (0, 0.5, 1)]
         ['0.00', '0.45', '1.00']
         """
-        _inputs.option("undefined", undefined, Undefined)
+        undefined = checked_undefined(self, undefined)
         return _histogram_of(canonical(self), edges_of(edges, bins), undefined)
 
     def by(
-        self, groups: PerListInput, num_groups: int, undefined: Undefined = "zero"
+        self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
     ) -> Mean:
         """A mean for each group of lists, such as cold and warm users.
 
@@ -168,7 +173,7 @@ class PerList:
         >>> states.compute().tolist(), states.lists.tolist(), states.reduce()
         ([1.0, 0.25], [1, 2], Mean(0.500 ± 0.289, 3 lists, 0 undefined))
         """
-        _inputs.option("undefined", undefined, Undefined)
+        undefined = checked_undefined(self, undefined)
         num_groups = _inputs.count("num_groups", num_groups)
         groups = _inputs.array("groups", groups)
         if groups.dtype != jnp.bool_:
@@ -181,14 +186,34 @@ class PerList:
 
 @partial(jax.jit, static_argnums=(1, 2))
 def means_of(
-    lists: tuple[PerList, ...], undefined: str, kinds: tuple[type[Mean], ...]
+    lists: tuple[PerList, ...],
+    undefined: Undefined | None,
+    kinds: tuple[type[Mean], ...],
 ) -> list[Mean]:
-    """The mean, of some kind each, of several metrics of the same lists."""
+    """Computes the states of several metrics of the same lists in one reduction.
+
+    Args:
+        lists: The values of each metric.
+        undefined: See `PerList.mean`; for all metrics.
+        kinds: The kind of state for each metric.
+    """
     return _mean.means_of([entering(one, undefined) for one in lists], kinds)
 
 
-def entering(lists: PerList, undefined: str) -> ValuesOfLists:
-    """What counts in a mean of these lists, and for how much."""
+def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
+    """Returns the choice of the caller, or else that of the lists.
+
+    Raises:
+        ValueError: if it is none of the options.
+    """
+    choice = lists.undefined if undefined is None else undefined
+    _inputs.option("undefined", choice, Undefined)
+    return choice
+
+
+def entering(lists: PerList, undefined: Undefined | None = None) -> ValuesOfLists:
+    """Values and weights that enter a mean, with undefined values filled in."""
+    undefined = lists.undefined if undefined is None else undefined
     values, defined = lists.values, lists.defined
     if undefined == "one":
         values = jnp.where(widen(defined, values), values, jnp.ones_like(values))
@@ -197,7 +222,9 @@ def entering(lists: PerList, undefined: str) -> ValuesOfLists:
 
 
 @partial(jax.jit, static_argnums=(1, 2))
-def _geometric_mean_of(lists: PerList, floor: float, undefined: str) -> GeometricMean:
+def _geometric_mean_of(
+    lists: PerList, floor: float, undefined: Undefined
+) -> GeometricMean:
     one = entering(lists, undefined)
     logs = one._replace(values=GeometricMean._summed(one.values, floor))
     return GeometricMean(*moments.of_metrics([logs])[0])
@@ -205,13 +232,13 @@ def _geometric_mean_of(lists: PerList, floor: float, undefined: str) -> Geometri
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _histogram_of(
-    lists: PerList, edges: tuple[float, ...], undefined: str
+    lists: PerList, edges: tuple[float, ...], undefined: Undefined
 ) -> Histogram:
     return histogram_of(entering(lists, undefined), edges)
 
 
 @partial(jax.jit, static_argnums=(2, 3))
-def _by(lists: PerList, groups: jax.Array, number: int, undefined: str) -> Mean:
+def _by(lists: PerList, groups: jax.Array, number: int, undefined: Undefined) -> Mean:
     shape = lists.values.shape[groups.ndim :]
     terms, counted = moments.terms_of_metrics([entering(lists, undefined)])
     sums, counts = grouped(terms, tuple(counted[..., 0]), groups, number)
