@@ -159,7 +159,7 @@ def bootstrap(
 
 @partial(jax.jit, static_argnums=3)
 def _bootstrap(
-    lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: str
+    lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined
 ) -> list[Bootstrap]:
     dtype = jax.dtypes.canonicalize_dtype(float)
     columns, counts = [], []
