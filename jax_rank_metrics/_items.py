@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import export, lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 
 class ItemArrays(NamedTuple):

@@ -1,17 +1,14 @@
-"""Array types of the public signatures, and how the package registers its pytrees.
+"""Array types and options of the public signatures.
 
 Legend: `*lists` is any number of leading axes, one entry per list; `items` is the last
 axis of an input, one entry per candidate of a list.
 """
 
-import dataclasses
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, dataclass_transform
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import jax
 import numpy as np
-from jax import export
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
@@ -90,52 +87,3 @@ PairWeighting = Literal["list", "pairs"]
 Gain = Callable[[jax.Array], jax.Array]
 PositionFn = Callable[[jax.Array], jax.Array]  # of ranks 1, 2, …
 Discount = PositionFn
-
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True)
-def pytree(*static: str) -> Callable[[type[T]], type[T]]:
-    """Makes a class a frozen dataclass, a pytree, and exportable by `jax.export`.
-
-    The fields named in `static` are part of the tree structure; all others are leaves.
-    """
-
-    def register(cls: type[T]) -> type[T]:
-        # A repr of its own, or of a base, is kept.
-        plain = cls.__repr__ is object.__repr__
-        cls = dataclasses.dataclass(frozen=True, repr=plain)(cls)
-        names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-        dynamic = [name for name in names if name not in static]
-
-        def flatten_with_keys(tree: Any):
-            leaves = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
-            return leaves, tuple(getattr(tree, n) for n in static)
-
-        def flatten(tree: Any):
-            return [getattr(tree, n) for n in dynamic], tuple(
-                getattr(tree, n) for n in static
-            )
-
-        def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
-            # Past `__init__`: JAX unflattens with leaves that are not arrays, which
-            # run-time type checkers of the constructor would refuse.
-            tree = object.__new__(cls)
-            for name, value in zip((*dynamic, *static), (*leaves, *aux), strict=True):
-                object.__setattr__(tree, name, value)
-            return tree
-
-        jax.tree_util.register_pytree_with_keys(
-            cls, flatten_with_keys, unflatten, flatten
-        )
-        export.register_pytree_node_serialization(
-            cls,
-            serialized_name=f"jax_rank_metrics.{cls.__name__}",
-            serialize_auxdata=lambda aux: json.dumps(aux).encode(),
-            deserialize_auxdata=lambda data: tuple(
-                tuple(x) if isinstance(x, list) else x for x in json.loads(data)
-            ),
-        )
-        return cls
-
-    return register

@@ -52,9 +52,9 @@ MUTANTS = [
     ),
     Mutant(
         "low half of the sums dropped",
-        "_states/pairs.py",
-        "    return Pair(high, _unless_infinite(high, low))",
-        "    return Pair(high, low * 0)",
+        "_states/double_floats.py",
+        "    return FloatPair(high, _unless_infinite(high, low))",
+        "    return FloatPair(high, low * 0)",
         "tests/test_mean.py::test_many_merges_do_not_drift",
     ),
     Mutant(

@@ -25,6 +25,7 @@ METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
 # steps in the order of the data. Packages are held to their own order by their imports.
 LAYERS = [
     "_optional",
+    "_pytree",
     "_types",
     "_mesh",
     "_shards",

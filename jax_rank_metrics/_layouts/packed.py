@@ -9,7 +9,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import packed
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 # Floats of a list are summed in parts of this many, and then the parts.
 _PART = 32

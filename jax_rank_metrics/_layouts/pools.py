@@ -9,7 +9,7 @@ from jax import lax
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering import ideal
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 
 @pytree("axis_name")

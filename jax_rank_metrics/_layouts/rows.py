@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import ideal
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 
 @pytree()

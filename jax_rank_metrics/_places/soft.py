@@ -9,7 +9,8 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._places.groups import Line
 from jax_rank_metrics._places.place import Place, at_ranks
-from jax_rank_metrics._types import Cut, Number, PositionFn, pytree
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._types import Cut, Number, PositionFn
 
 # How many items of every list are compared with all others at a time.
 _BLOCK = 64

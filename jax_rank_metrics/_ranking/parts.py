@@ -15,9 +15,10 @@ from jax_rank_metrics._layouts.pools import Sharded, Weighted
 from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
 from jax_rank_metrics._places import first, groups
 from jax_rank_metrics._places.soft import Soft
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._types import Cut, pytree
+from jax_rank_metrics._types import Cut
 
 T = TypeVar("T")
 

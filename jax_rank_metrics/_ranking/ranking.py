@@ -10,13 +10,14 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.keys import GROUPED
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import agreement, stops, sums
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.parts import Held, Pool, Scored, Straddle
 from jax_rank_metrics._ranking.totals import Totals
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, PositionFn, pytree
+from jax_rank_metrics._types import Cut, Cutoffs, PositionFn
 
 T = TypeVar("T")
 

@@ -12,12 +12,13 @@ from jax import lax, random
 from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._ordering.keys import mix
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import intervals, moments
+from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.merging import in_order, leaves_of, only
-from jax_rank_metrics._states.pairs import Pair, canonical
 from jax_rank_metrics._states.per_list import PerList, entering
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import Key, ListIds, Number, Undefined, pytree
+from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
 # How many draws exist at once: 4 MiB of counts, as floats; and of how many resamples.
 DRAWS, RESAMPLES = 2**20, 2**10
@@ -60,7 +61,7 @@ class Bootstrap(State):
         streams, 2012.
     """
 
-    sums: Pair
+    sums: FloatPair
     counts: jax.Array
     _alike = "the same cutoffs and samples"
 
@@ -190,7 +191,7 @@ def seeds_of(key: Key | None, samples: int) -> jax.Array:
     return random.bits(key, (1 + samples,), jnp.uint32)
 
 
-def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> Pair:
+def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
     """Σ n·values over lists, `[1 + samples, columns]`, of values `[lists, columns]`."""
     (lists, columns), samples = values.shape, len(seeds) - 1
     width = min(samples, RESAMPLES)
@@ -201,16 +202,18 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> Pair:
     values = jnp.pad(values, ((0, rest), (0, 0))).reshape(blocks, size, columns)
     ids = jnp.pad(ids, (0, rest)).reshape(blocks, size)
     start = jnp.zeros((1 + width, columns), values.dtype)
-    start = _mesh.match_varying(Pair.of(start), (values, ids))
+    start = _mesh.match_varying(FloatPair.of(start), (values, ids))
 
-    def resamples(of_each: jax.Array) -> Pair:
-        def add(total: Pair, block: tuple[jax.Array, jax.Array]) -> tuple[Pair, None]:
+    def resamples(of_each: jax.Array) -> FloatPair:
+        def add(
+            total: FloatPair, block: tuple[jax.Array, jax.Array]
+        ) -> tuple[FloatPair, None]:
             values, ids = block
             n = _draws(ids, seeds[0], of_each).astype(values.dtype)
             n = jnp.concatenate([jnp.ones((size, 1), n.dtype), n], axis=-1)
             # Of few lists, so that plain sums lose nothing; blocks add in pairs.
             sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
-            return total + Pair.of(sums), None
+            return total + FloatPair.of(sums), None
 
         return lax.scan(add, start, (values, ids))[0]
 

@@ -9,8 +9,8 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
+from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.merging import in_order, only
-from jax_rank_metrics._states.pairs import canonical
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 

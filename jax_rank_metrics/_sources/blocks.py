@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._types import pytree
 
 
 class Block(NamedTuple):

@@ -10,7 +10,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import Policy
 from jax_rank_metrics._places.soft import sigmoid_ranks
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 
 @pytree("ties", "num_segments", "items_axis", "relax")

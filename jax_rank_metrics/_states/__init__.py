@@ -12,7 +12,7 @@ Merging two states adds them, so the mean does not depend on how the lists were 
 `merge(a, b)` has the bits of `merge(b, a)`. Two things could spoil such sums:
 
 - *Drift.* After ten million additions a float has lost most of its digits. Every sum is
-  therefore a `Pair` of floats, which has twice the digits of one.
+  therefore a `FloatPair` of floats, which has twice the digits of one.
 - *Cancellation.* Σ w²·(v − mean)² is a small difference of large sums of squares. So
   products of weights and values are pairs too, and are added as such.
 

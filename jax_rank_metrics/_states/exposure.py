@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._ordering.sort import sort_by
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import pytree
 
 
 @pytree("k")

@@ -3,9 +3,10 @@
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.pairs import canonical
-from jax_rank_metrics._types import IntervalMethod, Number, pytree
+from jax_rank_metrics._types import IntervalMethod, Number
 
 FLOOR = 1e-5  # trec_eval's
 

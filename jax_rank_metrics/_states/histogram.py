@@ -11,11 +11,12 @@ from jax import lax
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import moments
+from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.moments import ValuesOfLists
-from jax_rank_metrics._states.pairs import canonical
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import Number, pytree
+from jax_rank_metrics._types import Number
 
 
 @pytree("edges")

@@ -11,11 +11,12 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, widen
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import intervals, moments
+from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.moments import ValuesOfLists
-from jax_rank_metrics._states.pairs import Pair, canonical
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._types import IntervalMethod, Number, pytree
+from jax_rank_metrics._types import IntervalMethod, Number
 
 M = TypeVar("M", bound="Mean")
 
@@ -55,7 +56,7 @@ class Mean(State):
     (True, '0.67')
     """
 
-    sums: Pair
+    sums: FloatPair
     counts: jax.Array
 
     _text = "{} ± {}"
@@ -68,32 +69,32 @@ class Mean(State):
         return self.n_eff
 
     @property
-    def sum_wv(self) -> Pair:
+    def sum_wv(self) -> FloatPair:
         """Σ weight·value, `[*k]`."""
         return self._moments().wv
 
     @property
-    def sum_w(self) -> Pair:
+    def sum_w(self) -> FloatPair:
         """Σ weight, `[]`."""
         return self._of_any_cutoff(self._moments().w)
 
     @property
-    def sum_w2(self) -> Pair:
+    def sum_w2(self) -> FloatPair:
         """Σ weight², `[]`."""
         return self._of_any_cutoff(self._moments().w2)
 
     @property
-    def sum_w2v(self) -> Pair:
+    def sum_w2v(self) -> FloatPair:
         """Σ weight²·value, `[*k]`."""
         return self._moments().w2v
 
     @property
-    def sum_w2v2(self) -> Pair:
+    def sum_w2v2(self) -> FloatPair:
         """Σ weight²·value², `[*k]`."""
         return self._moments().w2v2
 
     @property
-    def sum_w_fractional(self) -> Pair:
+    def sum_w_fractional(self) -> FloatPair:
         """Σ weight of the values further than 1e-6 from 0 and from 1, `[*k]`.
 
         It is 0 if and only if all values were hits and misses.
@@ -123,12 +124,12 @@ class Mean(State):
     def _moments(self) -> moments.Moments:
         stacked = (slice(None),) * (jnp.ndim(self.counts) - 1)
 
-        def at(place: int) -> Pair:
+        def at(place: int) -> FloatPair:
             return jax.tree.map(lambda x: x[(*stacked, place)], self.sums)
 
         return moments.Moments(*map(at, range(len(moments.Moments._fields))))
 
-    def _of_any_cutoff(self, sums: Pair) -> Pair:
+    def _of_any_cutoff(self, sums: FloatPair) -> FloatPair:
         several = jnp.ndim(sums.high) > jnp.ndim(self.counts) - 1
         return jax.tree.map(lambda x: x[..., 0], sums) if several else sums
 
@@ -162,7 +163,7 @@ class Mean(State):
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
         # One buffer per leaf, since a donated state must not hold a buffer twice.
-        sums = Pair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
+        sums = FloatPair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
         return cls(sums, jnp.zeros((2,), jnp.int32))
 
     def compute(self) -> jax.Array:
@@ -281,7 +282,7 @@ def _freedom(state: Mean) -> tuple[jax.Array, jax.Array]:
     quotient = ratio(w.round(), w2.round())
     residual = ratio((w + w2.times(-quotient)).round(), w2.round())
     size = w.times(quotient) + w.times(residual)
-    less = (size + Pair.of(-jnp.ones_like(quotient))).round()
+    less = (size + FloatPair.of(-jnp.ones_like(quotient))).round()
     return jnp.maximum(less, 0), size.round()
 
 

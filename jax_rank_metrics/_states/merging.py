@@ -6,7 +6,12 @@ from typing import Any
 import jax
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._states.pairs import canonical, is_count, merge_two, reduce_axis
+from jax_rank_metrics._states.double_floats import (
+    canonical,
+    is_count,
+    merge_two,
+    reduce_axis,
+)
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import (
     State,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._states.pairs import Pair, sums
+from jax_rank_metrics._states.double_floats import FloatPair, sums
 
 
 class ValuesOfLists(NamedTuple):
@@ -22,12 +22,14 @@ class ValuesOfLists(NamedTuple):
 class Moments(NamedTuple):
     """The sums that a `Mean` holds, of weights w and values v."""
 
-    w: Pair  # Σ w
-    w2: Pair  # Σ w²
-    wv: Pair  # Σ w·v
-    w2v: Pair  # Σ w²·v
-    w2v2: Pair  # Σ w²·v²
-    fractional: Pair  # Σ w over the values further than `HIT_SLACK` from 0 and from 1
+    w: FloatPair  # Σ w
+    w2: FloatPair  # Σ w²
+    wv: FloatPair  # Σ w·v
+    w2v: FloatPair  # Σ w²·v
+    w2v2: FloatPair  # Σ w²·v²
+    fractional: (
+        FloatPair  # Σ w over the values further than `HIT_SLACK` from 0 and from 1
+    )
 
 
 # How far from 0 or 1 a value may lie, as a rounded quotient does, to be a hit or a miss.
@@ -82,7 +84,7 @@ def _entering(
     return jnp.where(entered, value, 0), weight, counts
 
 
-def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]:
+def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Array]]:
     """What a `Mean` holds, for each of several metrics of the same lists."""
     lists = metrics[0].weights.ndim
     shapes = [one.values.shape[lists:] for one in metrics]
@@ -95,7 +97,7 @@ def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[Pair, jax.Array]]
         high, low = (
             x[:, start:end].reshape(-1, *shape) for x in (added.high, added.low)
         )
-        found.append((Pair(high, low), counts[:, start]))
+        found.append((FloatPair(high, low), counts[:, start]))
         start = end
     return found
 
@@ -110,15 +112,15 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
         `[2, *lists, columns]` bool, as `entering` gives it.
     """
     v, w, counted = _entering(metrics, jax.dtypes.canonicalize_dtype(float))
-    wv, product = w * v, Pair.product
+    wv, product = w * v, FloatPair.product
     # A NaN is near to neither.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
     terms = Moments(
-        w=Pair.of(w),
+        w=FloatPair.of(w),
         w2=product(w, w),
-        wv=Pair.of(wv),
+        wv=FloatPair.of(wv),
         w2v=product(w, wv),
         w2v2=product(wv, wv),
-        fractional=Pair.of(jnp.where(is_hit_or_miss, 0, w)),
+        fractional=FloatPair.of(jnp.where(is_hit_or_miss, 0, w)),
     )
     return terms, counted

@@ -11,15 +11,16 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import mean as _mean
 from jax_rank_metrics._states import moments, show
+from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.groups import grouped
+from jax_rank_metrics._states.group_sums import grouped
 from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import ValuesOfLists
-from jax_rank_metrics._states.pairs import canonical
-from jax_rank_metrics._types import Number, PerListInput, Undefined, pytree
+from jax_rank_metrics._types import Number, PerListInput, Undefined
 
 
 @pytree("undefined")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._states import show
-from jax_rank_metrics._states.pairs import canonical, merge_two, reduce_axis
+from jax_rank_metrics._states.double_floats import canonical, merge_two, reduce_axis
 
 S = TypeVar("S", bound="State")
 
@@ -18,7 +18,7 @@ class State(abc.ABC):
 
     How a leaf merges, with that of another state, along a stacked axis and over devices,
     is told by what it is:
-        a `Pair`: sums of floats, which add without drift.
+        a `FloatPair`: sums of floats, which add without drift.
         int32: counts, at least 0, which add and stay at 2³¹ − 1 once they are there.
         other floats: the largest of each; −inf where there is none yet.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics._types import pytree
+from jax_rank_metrics._pytree import pytree
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def _product_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @pytree()
-class Pair:
+class FloatPair:
     """`high + low`: a number of any shape in twice the precision of its dtype.
 
     An unevaluated sum of two floats, known as double-double arithmetic.
@@ -70,21 +70,21 @@ class Pair:
     low: jax.Array
 
     @classmethod
-    def of(cls, x: jax.Array) -> "Pair":
+    def of(cls, x: jax.Array) -> "FloatPair":
         """A pair with the value of `x`."""
         return cls(x, jnp.zeros_like(x))
 
     @classmethod
-    def product(cls, a: jax.Array, b: jax.Array) -> "Pair":
+    def product(cls, a: jax.Array, b: jax.Array) -> "FloatPair":
         """`a·b` of two floats, to the precision of a pair (underflow apart)."""
         return cls(*_product(a, b))
 
-    def times(self, x: jax.Array) -> "Pair":
+    def times(self, x: jax.Array) -> "FloatPair":
         """`self·x`, x being a float."""
-        product = Pair.product(self.high, x)
-        return product + Pair.of(_unless_infinite(product.high, self.low * x))
+        product = FloatPair.product(self.high, x)
+        return product + FloatPair.of(_unless_infinite(product.high, self.low * x))
 
-    def __add__(self, other: "Pair") -> "Pair":
+    def __add__(self, other: "FloatPair") -> "FloatPair":
         high, low = _two_sum(self.high, other.high)
         return _normal(high, low + (self.low + other.low))
 
@@ -93,13 +93,13 @@ class Pair:
         return self.high + self.low
 
 
-def _normal(high: jax.Array, low: jax.Array) -> Pair:
+def _normal(high: jax.Array, low: jax.Array) -> FloatPair:
     """The pair in which the lower float is below the precision of the upper one."""
     high, low = _two_sum(high, _unless_infinite(high, low))
-    return Pair(high, _unless_infinite(high, low))
+    return FloatPair(high, _unless_infinite(high, low))
 
 
-def sums(pairs: Sequence[Pair], axes: tuple[int, ...]) -> Pair:
+def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     """Adds each of some pairs along `axes`; one after the other on a new first axis.
 
     All in one reduction: compilers make one loop of it, and meshes partition it.
@@ -141,22 +141,22 @@ def merge_two(a: Any, b: Any) -> Any:
     """Merges two pytrees, each leaf as its kind does; see `State`."""
 
     def add(x: Any, y: Any) -> Any:
-        if isinstance(x, Pair):
+        if isinstance(x, FloatPair):
             return x + y
         if not is_count(x):
             return jnp.maximum(x, y)
         count = x + y  # negative where int32 is too narrow for it
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
-    return jax.tree.map(add, a, b, is_leaf=lambda x: isinstance(x, Pair))
+    return jax.tree.map(add, a, b, is_leaf=lambda x: isinstance(x, FloatPair))
 
 
 @jax.jit
 def reduce_axis(tree: Any) -> Any:
     """Merges what a pytree holds along its leading axis."""
 
-    def total(x: Pair | jax.Array) -> Pair | jax.Array:
-        if isinstance(x, Pair):
+    def total(x: FloatPair | jax.Array) -> FloatPair | jax.Array:
+        if isinstance(x, FloatPair):
             return jax.tree.map(lambda x: x[0], sums([x], (0,)))
         if not is_count(x):
             return jnp.max(x, axis=0, initial=-jnp.inf)
@@ -165,7 +165,7 @@ def reduce_axis(tree: Any) -> Any:
         about = jnp.sum(x.astype(jnp.float32), axis=0)
         return jnp.where((count < 0) | (about > most), most, count)
 
-    return jax.tree.map(total, tree, is_leaf=lambda x: isinstance(x, Pair))
+    return jax.tree.map(total, tree, is_leaf=lambda x: isinstance(x, FloatPair))
 
 
 def canonical(tree: T) -> T:
@@ -175,18 +175,18 @@ def canonical(tree: T) -> T:
     """
     if jax.config.jax_enable_x64:  # pyright: ignore
         return tree
-    return jax.tree.map(_narrow, tree, is_leaf=lambda x: isinstance(x, Pair))
+    return jax.tree.map(_narrow, tree, is_leaf=lambda x: isinstance(x, FloatPair))
 
 
 def _narrow(x: Any) -> Any:
-    leaf = x.high if isinstance(x, Pair) else x
+    leaf = x.high if isinstance(x, FloatPair) else x
     if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
         return x
     with jax.enable_x64(True):
-        if not isinstance(x, Pair):
+        if not isinstance(x, FloatPair):
             return jnp.asarray(x).astype(jnp.float32)
         wide = jnp.asarray(x.high)
         high = wide.astype(jnp.float32)
         # What the upper float has lost, the lower one keeps.
         low = (wide - high.astype(wide.dtype) + x.low).astype(jnp.float32)
-        return Pair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))
+        return FloatPair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

@@ -7,17 +7,17 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._states.pairs import Pair, sums
+from jax_rank_metrics._states.double_floats import FloatPair, sums
 
 _LANES = 1024
 
 
 def grouped(
-    terms: Sequence[Pair],
+    terms: Sequence[FloatPair],
     counted: Sequence[jax.Array],
     groups: jax.Array,
     number: int,
-) -> tuple[Pair, jax.Array]:
+) -> tuple[FloatPair, jax.Array]:
     """Adds pairs and counts over the lists of each group.
 
     There is no scatter that adds pairs. So lists are dealt out to lanes, each of which
@@ -54,9 +54,11 @@ def grouped(
     every = jax.tree.map(lambda x: x.reshape(size, len(terms), columns), every)
     every = jax.tree.map(lambda x: dealt(x, 0), every)
     zero = jnp.zeros((lanes, number + 1, len(terms), columns), terms[0].high.dtype)
-    begin = _mesh.match_varying(Pair.of(zero), (groups, terms))
+    begin = _mesh.match_varying(FloatPair.of(zero), (groups, terms))
 
-    def add(held: Pair, step: tuple[jax.Array, Pair]) -> tuple[Pair, None]:
+    def add(
+        held: FloatPair, step: tuple[jax.Array, FloatPair]
+    ) -> tuple[FloatPair, None]:
         group, more = step
         at = (jnp.arange(lanes), group)
         found = jax.tree.map(lambda x: x[at], held) + more

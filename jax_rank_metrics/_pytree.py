@@ -1,0 +1,58 @@
+"""Registers the classes of the package as pytrees."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+from jax import export
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def pytree(*static: str) -> Callable[[type[T]], type[T]]:
+    """Makes a class a frozen dataclass, a pytree, and exportable by `jax.export`.
+
+    The fields named in `static` are part of the tree structure; all others are leaves.
+    """
+
+    def register(cls: type[T]) -> type[T]:
+        # A repr of its own, or of a base, is kept.
+        plain = cls.__repr__ is object.__repr__
+        cls = dataclasses.dataclass(frozen=True, repr=plain)(cls)
+        names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        dynamic = [name for name in names if name not in static]
+
+        def flatten_with_keys(tree: Any):
+            leaves = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
+            return leaves, tuple(getattr(tree, n) for n in static)
+
+        def flatten(tree: Any):
+            return [getattr(tree, n) for n in dynamic], tuple(
+                getattr(tree, n) for n in static
+            )
+
+        def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
+            # Past `__init__`: JAX unflattens with leaves that are not arrays, which
+            # run-time type checkers of the constructor would refuse.
+            tree = object.__new__(cls)
+            for name, value in zip((*dynamic, *static), (*leaves, *aux), strict=True):
+                object.__setattr__(tree, name, value)
+            return tree
+
+        jax.tree_util.register_pytree_with_keys(
+            cls, flatten_with_keys, unflatten, flatten
+        )
+        export.register_pytree_node_serialization(
+            cls,
+            serialized_name=f"jax_rank_metrics.{cls.__name__}",
+            serialize_auxdata=lambda aux: json.dumps(aux).encode(),
+            deserialize_auxdata=lambda data: tuple(
+                tuple(x) if isinstance(x, list) else x for x in json.loads(data)
+            ),
+        )
+        return cls
+
+    return register
