@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import oracle
+import pytest
 
 import jax_rank_metrics as jrm
 
@@ -332,9 +333,23 @@ FEW = {
 }
 
 
+def keep_only(chosen: dict[str, Case]) -> None:
+    """Reduces all tables in place to these cases, for `pytest --metric`."""
+    cut = {name: case for name, case in chosen.items() if case.has_k}
+    whole = {name: case for name, case in chosen.items() if not case.has_k}
+    closed = {name: case for name, case in chosen.items() if case.closed_form}
+    tables = (CASES, CLOSED, CORE, MORE, WHOLE, FEW)
+    contents = (chosen, closed, cut, {}, whole, cut)
+    for table, content in zip(tables, contents, strict=True):
+        table.clear()
+        table.update(content)
+
+
 def metrics(ks: Any, ties: str | None = None, cases: dict[str, Case] | None = None):
     """The table as `evaluate` and `measure` take it, for policies that serve all."""
     cases = CORE if cases is None else cases
     if ties == "expected":
         cases = {name: case for name, case in cases.items() if case.closed_form}
+    if not cases:
+        pytest.skip("the metric of --metric has no case here")
     return {name: case.partial(ks) for name, case in cases.items()}

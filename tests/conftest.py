@@ -1,4 +1,4 @@
-"""Strict JAX for every test, and eight virtual devices."""
+"""Strict JAX for every test, eight virtual devices, and the option `--metric`."""
 
 import contextlib
 import os
@@ -11,26 +11,61 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# Every virtual device that waits for others holds a thread, and by default there are no
-# more threads than cores or devices: steps dispatched ahead may then wait for ever.
+# A virtual device that waits for others holds a thread. By default there are only as many
+# threads as cores or devices, so steps that were dispatched ahead could deadlock.
 os.environ.setdefault("PJRT_NPROC", "32")
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-from jax_rank_metrics._ordering import top_k  # noqa: E402  (after the flags)
+import cases  # noqa: E402  (after the flags)
+
+from jax_rank_metrics._calls.metric import NAMES  # noqa: E402
+from jax_rank_metrics._ordering import top_k  # noqa: E402
+
+# Test modules that walk through the tables of tests/cases.py.
+OF_ALL_METRICS = ("test_values", "test_laws", "test_layouts", "test_brute_force")
+
+
+def pytest_addoption(parser):
+    """Adds `--metric NAME`."""
+    parser.addoption("--metric", help="run the values, laws and layouts of one metric")
+
+
+def pytest_configure(config):
+    """Reduces the tables to the cases of the chosen metric, before tests read them."""
+    name = config.getoption("--metric")
+    if name is None:
+        return
+    metric = NAMES.get(name.lower())
+    chosen = {key: case for key, case in cases.CASES.items() if case.metric is metric}
+    if not chosen:
+        known = sorted({case.metric.__name__ for case in cases.CASES.values()})
+        raise pytest.UsageError(f"--metric {name}: no cases; there are {known}")
+    cases.keep_only(chosen)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselects the tests that are not about the chosen metric."""
+    if config.getoption("--metric") is None:
+        return
+    selected = [item for item in items if item.path.stem in OF_ALL_METRICS]
+    config.hook.pytest_deselected(
+        items=[item for item in items if item.path.stem not in OF_ALL_METRICS]
+    )
+    items[:] = selected
 
 
 @pytest.fixture
 def rng(request):
-    """Random inputs, the same in every run of one test."""
+    """A generator of random inputs that are the same in every run of a test."""
     name = request.node.nodeid.encode()
     return np.random.default_rng(list(name))
 
 
 @pytest.fixture
 def compiled_with(monkeypatch):
-    """Sets what is read while programs are traced, and keeps none of them."""
+    """Sets a constant that tracing reads, and drops the programs compiled with it."""
 
     @contextlib.contextmanager
     def force(module, name, value):
@@ -47,7 +82,7 @@ def compiled_with(monkeypatch):
 
 @pytest.fixture
 def lowering(compiled_with):
-    """Forces one way to order: "top_k" for any depth, or "sort"."""
+    """Forces one way of ordering: "top_k" at any depth, or "sort"."""
 
     def force(name):
         share = {"top_k": 1.0, "sort": -1.0}[name]
@@ -56,15 +91,15 @@ def lowering(compiled_with):
     return force
 
 
-# Their tests share no programs.
-APART = ("test_meshes", "test_compilation", "test_layouts")
+# Modules whose tests share no compiled programs.
+INDEPENDENT = ("test_meshes", "test_compilation", "test_layouts")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Keeps together, under `--dist loadgroup`, tests that share compilations.
+    """Keeps tests that share compilations on one worker, under `--dist loadgroup`.
 
-    By their names: pytest 9.2 does not let the marks of pytest-xdist 3.8 name groups.
+    Groups go by test names, since pytest 9.2 rejects the group marks of pytest-xdist 3.8.
     """
     if config.getoption("dist") != "loadgroup":
         return None
@@ -75,6 +110,6 @@ def pytest_xdist_make_scheduler(config, log):
             file, _, test = nodeid.partition("::")
             if file.endswith("test_laws.py"):
                 return file + (test.partition("[")[2] or "top-k]")
-            return nodeid if Path(file).stem in APART else file
+            return nodeid if Path(file).stem in INDEPENDENT else file
 
     return Together(config, log)

@@ -89,7 +89,7 @@ def table(ties, ks=KS):
     """
     if ties is not None:
         two = ("average_precision", "reciprocal_rank")
-        return metrics(ks, ties, {name: CORE[name] for name in two})
+        return metrics(ks, ties, {n: c for n, c in CORE.items() if n in two})
     if None in ks:
         return metrics(ks, ties, CORE | MORE | WHOLE)
     return metrics(ks, ties, {n: c for n, c in (CORE | MORE).items() if c.has_k})
@@ -304,7 +304,7 @@ def test_whole_lists_on_every_source(source, ties, problem):
 def test_a_cut_beyond_the_catalogue(problem):
     """Ranks every item, also for gains of the label 0."""
     ks = (*KS, None)
-    own = {name: CASES[name] for name in ("ndcg-own-functions", "r_precision")}
+    own = {n: c for n, c in CASES.items() if n in ("ndcg-own-functions", "r_precision")}
     then = functools.partial(jrm.measure, metrics(ks, None, own))
     expected = padded(problem, then, k=ks)
     check_same(catalog(problem, then, k=10 * ITEMS), expected)
