@@ -15,18 +15,14 @@ def total(x: jax.Array) -> jax.Array:
 
     The sum is written as a product with ones. XLA:CPU fuses the computation of the
     summands into a reduction and then does not vectorise it; into a product it does not.
+    So equal summands have equal sums: a reduction may round a summand differently when it
+    fuses its last multiplication with the addition.
     """
     size = x.shape[-1]
-    if not isinstance(size, int) or size <= 64:  # or symbolic, in an export
-        return jnp.sum(x, axis=-1)
-    chunk = _chunk_length(size)
-    if size > 4096 and size % chunk == 0:
-        x = x.reshape((*x.shape[:-1], size // chunk, chunk))
-        return total(_dot_ones(x))
-    return _dot_ones(x)
-
-
-def _dot_ones(x: jax.Array) -> jax.Array:
+    if isinstance(size, int) and size > 4096:  # not symbolic, as in an export
+        chunk = _chunk_length(size)
+        if size % chunk == 0:
+            return total(total(x.reshape((*x.shape[:-1], size // chunk, chunk))))
     return dot(x, jnp.ones(x.shape[-1:], x.dtype))
 
 

@@ -186,7 +186,16 @@ def test_a_discount_may_be_one_number():
     close(discounted.compute(), (7 + 3) / 2)
 
 
-def test_retrieved_lists_in_the_best_order_have_the_ideal(rng):
-    labels = np.sort(rng.integers(0, 4, (50, 33)), axis=-1)[:, ::-1]
-    found = jrm.ndcg.of(jrm.rank_retrieved(labels.copy())).values
-    close(found, labels[:, 0] > 0)
+def test_a_perfect_ranking_is_worth_exactly_one(rng):
+    """At every cutoff, by itself and off a ranking that is deeper than the cutoff."""
+    ks = (1, 3, 7, 10)
+    labels = rng.integers(0, 5, (200, 33)).astype(np.float32)
+    labels[:, 0] = 4
+    scores = np.argsort(np.argsort(labels, axis=-1), axis=-1).astype(np.float32)
+    cut = jrm.rank(labels, scores, k=20)
+    best_first = jrm.rank_retrieved(-np.sort(-labels, axis=-1))
+    rankings = [jrm.ndcg.of(ranking, k=ks) for ranking in (cut, best_first)]
+    for lists in (*rankings, jrm.ndcg.per_list(labels, scores, k=ks)):
+        np.testing.assert_array_equal(lists.values, 1)
+    for k in (*ks, None):
+        assert jrm.ndcg(labels, scores, k=k).compute() == 1

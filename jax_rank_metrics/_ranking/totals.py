@@ -9,6 +9,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places import first
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import MOST, ItemFn, item_values
@@ -66,6 +67,11 @@ class Totals(Parts):
             `[*lists, len(ks)]`.
         """
         values, axis = self._best(None if monotone else item_fn, _inputs.deepest(ks))
+        if self._held is not None and isinstance(axis, Rows):
+            # As wide as the ranks held, so that a list in its best order adds up equal
+            # terms in an equal order, and is worth exactly as much as its ideal.
+            missing = self._held.items.exists.shape[-1] - values.shape[-1]
+            values = _arithmetic.pad_items(values, after=max(missing, 0))
         if monotone:
             values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
         rank = (axis.offset_in_list(values) + 1).astype(self._dtype)
