@@ -1,9 +1,12 @@
 """The command line: what it prints, and one line for every error."""
 
 import csv
+import gzip
 import io
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -105,6 +108,8 @@ def test_what_a_metric_is_under_the_options():
     assert names(trec=False) == [*request.DEFAULT]
     (exact,) = names("map", level=0.1234567890123)
     assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
+    assert names("rbp", "rbp(p=0.8)@5") == ["rbp(p=0.9)", "rbp(p=0.8)@5"]
+    assert names("rbp", "P", "recall", trec=False) == ["rbp", "P", "recall"]
     # What is written is what can be read.
     jrm.empty(tuple(names(level=0.5)))
 
@@ -119,6 +124,114 @@ def test_names_of_runs(tmp_path):
     assert names("x/k1=0.9", "x/k1=1.2.txt") == ["k1=0.9", "k1=1.2"]
     with pytest.raises(ValueError, match="is given twice"):
         names("x/a", "x/a")
+
+
+def test_families_and_sets_of_trec_eval():
+    def labels(*typed, trec=False):
+        metrics = request.metrics_of(typed, trec, None)
+        return [label for metric in metrics for label in metric.labels]
+
+    assert labels("P.5,10", "iprec_at_recall.0.2", "success.3") == [
+        *("P_5", "P_10", "iprec_at_recall_0.20", "success_3"),
+    ]
+    assert len(labels("ndcg_cut")) == len(labels("P", trec=True)) == 9
+    assert labels("P") == ["P"] and labels("P@5", trec=True) == ["P@5"]
+    assert labels("official")[-1] == "P_1000"
+    official = request.metrics_of(["official"], False, None)
+    assert {metric.name.partition("@")[0] for metric in official} >= {
+        "precision(denominator=k)"
+    }
+    everything = labels("all_trec")
+    assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
+    assert not {"set_map", "num_q"} & {*everything}
+    assert "set_map" in request.not_measured(["all_trec"], False)
+
+
+def test_official_measures_have_one_meaning(folder):
+    """Precision at 5 divides by 5 wherever it is called P_5; P@5 keeps its name."""
+    words = ("good.txt", "--format", "trec", "-m", "P_5")
+    lines = printed(*words, "-m", "P@5").splitlines()
+    assert [line.split() for line in lines] == [
+        *(["P_5", "all", "0.2000"], ["P@5", "all", "0.7500"]),
+    ]
+    done = invoke("qrels.txt", "good.txt", "--format", "trec", "-m", "official")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[:2] == [["runid", "all", "good"], ["num_q", "all", "2"]]
+    assert ["P_5", "all", "0.2000"] in lines and [
+        "iprec_at_recall_0.30",
+        "all",
+        "1.0000",
+    ] in lines
+    assert len({name for name, *_ in lines}) == len(lines)
+    lines = printed("good.txt", "--format", "trec", "-m", "num_q").splitlines()
+    assert lines == [f"{'num_q':22}\tall\t2"]
+
+
+def test_rank_biased_precision_of_trec_eval(folder):
+    lines = printed("good.txt", "--trec", "--format", "trec", "-m", "rbp").splitlines()
+    assert lines == [f"{'rbp':22}\tall\t0.1000"]  # 0.1·0.9⁰ in both queries
+
+
+def test_runs_over_different_queries_are_not_compared(folder):
+    """Every run says how many queries it lacks; no mean is called the best."""
+    (folder / "part.txt").write_text(RUNS["good.txt"].partition("q2")[0])
+    words = ("qrels.txt", "part.txt", "bad.txt", "--missing", "skip", *METRICS)
+    done = invoke(*words)
+    assert done.exit_code == 0 and "*" not in done.stdout
+    assert done.stdout.count("Mean and 95 % interval") == 2
+    assert "part lacks 1 of 2 judged queries" in done.stderr
+    assert "bad lacks" not in done.stderr and "cannot be compared" in done.stderr
+    done = invoke(*words, "--compare", "t")
+    assert done.exit_code == 1 and "pass --missing zero" in done.stderr
+    assert "*" in printed("part.txt", "bad.txt", "--missing", "zero", *METRICS)
+
+
+def test_stdin(folder):
+    """A dash is stdin, plain or packed, for one of the files."""
+    words = ["evaluate", "qrels.txt", "-", "bad.txt", *METRICS, "--format", "csv"]
+    for data in (RUNS["good.txt"].encode(), gzip.compress(RUNS["good.txt"].encode())):
+        done = CliRunner().invoke(cli.app(), words, input=data)
+        assert done.exit_code == 0 and "\nstdin,recall@1,0.75" in done.stdout, (
+            done.output
+        )
+    done = CliRunner().invoke(cli.app(), words, input=b"q1 Q0 a\n")
+    assert done.exit_code == 1 and "stdin, line 1" in done.stderr
+
+
+def test_formats_of_both_files(folder):
+    """Judgements and runs have a format and columns each."""
+    (folder / "qrels.tsv").write_text(QRELS.replace(" ", "\t"))
+    done = invoke("qrels.tsv", "good.txt", *METRICS)
+    assert "pass --qrels-format trec, as the first line" in done.stderr, done.stderr
+    done = invoke("qrels.tsv", "good.txt", *METRICS, "--qrels-format", "trec")
+    assert done.exit_code == 0, done.output
+    (folder / "run.csv").write_text("user,item,score\nq1,a,1\nq2,a,1\n")
+    done = invoke("qrels.txt", "run.csv")
+    assert "pass --run-columns, the names of query" in done.stderr, done.stderr
+    assert printed("run.csv", "--run-columns", "user,item,score", *METRICS)
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    words = [
+        sys.executable,
+        "-m",
+        "jax_rank_metrics",
+        "evaluate",
+        "qrels.txt",
+        "good.txt",
+    ]
+    process = subprocess.Popen(
+        [*words, *METRICS], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    with process.stderr:
+        assert not process.stderr.read() and process.wait()
+
+
+def test_version_and_completion():
+    done = CliRunner().invoke(cli.app(), ["--version"])
+    assert done.exit_code == 0 and done.stdout.split()[1] == jrm.__version__
+    assert cli._metric_names("ndcg") == ["ndcg", "ndcg_cut"]
 
 
 ERRORS = {
@@ -155,6 +268,26 @@ ERRORS = {
     "part.txt: qrels: 1 query is ('q2') not in run": ("qrels.txt", "part.txt"),
     "other.txt: run: 1 query is ('q7') not in qrels": ("qrels.txt", "other.txt"),
     "have no names": ("qrels.txt", "good.txt", "--qrels-columns", "a,b,c"),
+    "not in run; pass --missing zero to count": ("qrels.txt", "part.txt"),
+    "not in qrels; pass --unjudged skip to leave": ("qrels.txt", "other.txt"),
+    "is there already; pass --duplicates first or --duplicates last": (
+        *("qrels.txt", "twice.txt"),
+    ),
+    "judgements of subtopics, which are not read": ("subtopics.txt", "good.txt"),
+    "-m alpha_ndcg@10 reads the column 'subtopics', which files": (
+        *("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
+    ),
+    "-m set_map: this measure of trec_eval does not exist here": (
+        *("qrels.txt", "good.txt", "-m", "set_map"),
+    ),
+    "-m num_q is a line of --format trec": ("qrels.txt", "good.txt", "-m", "num_q"),
+    "--confidence is 95.0; pass a number between 0 and 1": (
+        *("qrels.txt", "good.txt", "--confidence", "95"),
+    ),
+    "- is given twice": ("-", "-"),
+    "--plot plot.xyz: figures are not written as '.xyz'": (
+        *("none.txt", "good.txt", "--plot", "plot.xyz"),
+    ),
 }
 
 
@@ -162,6 +295,8 @@ ERRORS = {
 def test_errors_are_one_line(folder, why):
     (folder / "part.txt").write_text(RUNS["good.txt"].partition("q2")[0])
     (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
+    (folder / "twice.txt").write_text(RUNS["good.txt"] + "q1 Q0 a 1 0 t\n")
+    (folder / "subtopics.txt").write_text("q1 1 a 1\nq1 2 a 1\n")
     done = invoke(*ERRORS[why])
     assert isinstance(done.exception, SystemExit) and done.exit_code == 1
     assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr

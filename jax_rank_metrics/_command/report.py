@@ -10,219 +10,243 @@ import jax
 import numpy as np
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.estimates import estimates
 from jax_rank_metrics._results.export import csv_of, json_number
-from jax_rank_metrics._states.merging import cutoffs
 from jax_rank_metrics._states.per_list import means_of
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._types import ComparisonTest, Number
 
 
 class Run(NamedTuple):
-    """The values of a run, by the names of metrics as they were typed."""
+    """The values of a run, by label: the name of a metric, or of one of its cutoffs."""
 
-    lists: dict[str, jrm.PerList]
+    lists: dict[str, jrm.PerList]  # without geometric means, which have none of queries
     states: dict[str, jrm.Mean]
     query_ids: list[Any]
+    counted: np.ndarray  # [queries], whether a query counts
+
+    @property
+    def num_skipped(self) -> int:
+        """How many judged queries do not count, since the run lacks them."""
+        return int((~self.counted).sum())
 
 
 Runs = Mapping[str, Run]
-Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and metric
+Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and label
 
 
 def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
-    """Every metric of every list, from one ranking."""
-    names = {metric.typed: metric.name for metric in metrics}
-    distinct = tuple(dict.fromkeys(names.values()))
-    lists = jrm.measure(distinct, jrm.rank(**joined.arguments()))
-    of_metrics = tuple(lists[name] for name in names.values())
-    kinds = tuple(parse(name).state for name in names.values())
-    states = means_of(of_metrics, "zero", kinds)
-    of_metrics, states = jax.device_get((of_metrics, states))
+    """Measures every metric on every query, from one ranking."""
+    names = tuple(dict.fromkeys(metric.name for metric in metrics))
+    lists = jrm.measure(names, jrm.rank(**joined.arguments())) if names else {}
+    values: dict[str, jrm.PerList] = {}
+    for metric in metrics:
+        of_metric = jax.device_get(lists[metric.name])
+        columns = (
+            of_metric.values[..., None]
+            if of_metric.values.ndim == 1
+            else of_metric.values
+        )
+        for label, column in zip(
+            metric.labels, np.moveaxis(columns, -1, 0), strict=True
+        ):
+            values[label] = dataclasses.replace(of_metric, values=column)
+    kinds = {label: metric.state for metric in metrics for label in metric.labels}
+    states = []
+    if metrics:
+        states = means_of(tuple(values.values()), "zero", tuple(kinds.values()))
     return Run(
-        dict(zip(names, of_metrics, strict=True)),
-        dict(zip(names, states, strict=True)),
+        {
+            label: lists
+            for label, lists in values.items()
+            if kinds[label] is not jrm.GeometricMean
+        },
+        dict(zip(values, jax.device_get(states), strict=True)),
         joined.query_ids.to_list(),
+        joined.list_weights > 0,
     )
 
 
-def compared(runs: Runs, baseline: str, test: Any, level: Number) -> Tests:
-    """Each run against the baseline, at every cutoff."""
-    weights = [next(iter(run.lists.values())).weights for run in runs.values()]
-    if any((one != weights[0]).any() for one in weights):
+def cover_the_same(runs: Runs) -> bool:
+    """Returns whether the same queries count in every run."""
+    first, *others = runs.values()
+    return all((run.counted == first.counted).all() for run in others)
+
+
+def _with_values(runs: Runs, option: str) -> None:
+    """Raises where there is nothing that an option could show query by query."""
+    if not next(iter(runs.values())).lists:
         raise ValueError(
-            "runs lack different queries, and cannot be compared by them; pass "
+            f"{option}: a geometric mean has no values of queries; add -m map"
+        )
+    if len(runs) > 1 and not cover_the_same(runs):
+        raise ValueError(
+            f"{option}: the runs cover different queries and cannot be compared; pass "
             "--missing zero"
         )
-    of = {
-        name: {metric: values for metric, values in _flat(run)}
-        for name, run in runs.items()
-    }
-    a = of.pop(baseline)
-    if not a:
-        raise ValueError(
-            "--compare: a geometric mean has no values of queries; add -m map"
-        )
-    return jrm.compare(a, of, test=test, level=level)
+
+
+def compared(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
+    """Compares each run with the baseline, at every cutoff."""
+    _with_values(runs, "--compare")
+    others = {name: run.lists for name, run in runs.items() if name != baseline}
+    return jrm.compare(runs[baseline].lists, others, test=test, level=level)
 
 
 def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
     return {name: run.states for name, run in runs.items()}
 
 
-def _flat(run: Run) -> Iterator[tuple[str, Any]]:
-    """Every cutoff, with its values of all lists; of means that are of these."""
-    for name, of, place in cutoffs(run.states):
-        if isinstance(run.states[of], jrm.GeometricMean):
-            continue
-        lists = run.lists[of]
-        yield name, dataclasses.replace(lists, values=lists.values[place])
-
-
 def _queries(run: Run) -> Iterator[tuple[Any, dict[str, float]]]:
-    """The queries that count, with their values."""
-    values = {name: lists.values.tolist() for name, lists in _flat(run)}
-    weights = next(iter(run.lists.values())).weights
-    for place in np.flatnonzero(weights > 0):
+    """Yields the queries that count, with their values."""
+    values = {label: lists.values.tolist() for label, lists in run.lists.items()}
+    for index in np.flatnonzero(run.counted):
         yield (
-            run.query_ids[place],
-            {name: column[place] for name, column in values.items()},
+            run.query_ids[index],
+            {label: column[index] for label, column in values.items()},
         )
 
 
 def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
-    """One table: of queries, of comparisons, or of means."""
+    """Writes one table: of queries, of comparisons, or of means."""
     if per_query:
         rows = (
-            (name, query, metric, value)
+            (name, query, label, value)
             for name, run in runs.items()
             for query, values in _queries(run)
-            for metric, value in values.items()
+            for label, value in values.items()
         )
         return csv_of(("run", "query", "metric", "value"), rows)
     if tests:
-        found = [
-            {"run": name, "metric": metric, **one.to_dict()}
-            for name, of_run in tests.items()
-            for metric, one in of_run.items()
+        records = [
+            {"run": name, "metric": label, **comparison.to_dict()}
+            for name, comparisons in tests.items()
+            for label, comparison in comparisons.items()
         ]
-        return csv_of([*found[0]], (list(one.values()) for one in found))
+        return csv_of([*records[0]], (list(record.values()) for record in records))
     return jrm.table(_states(runs), format="csv", level=level)
 
 
 def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
-    """All there is, with null for what is not finite."""
-    found: dict[str, Any] = {
+    """Writes everything, with null for what is not finite."""
+    document: dict[str, Any] = {
         "runs": {
             run: {
-                name: {
-                    what: json_number(np.asarray(x).item())
-                    for what, x in one._asdict().items()
+                label: {
+                    field: json_number(np.asarray(number).item())
+                    for field, number in estimate._asdict().items()
                 }
-                for name, one in metrics.items()
+                for label, estimate in of_run.items()
             }
-            for run, metrics in estimates(_states(runs), level).items()
+            for run, of_run in estimates(_states(runs), level).items()
         }
     }
     if tests:
-        found["comparisons"] = {
-            run: {name: one.to_dict() for name, one in metrics.items()}
-            for run, metrics in tests.items()
+        document["comparisons"] = {
+            run: {label: comparison.to_dict() for label, comparison in of_run.items()}
+            for run, of_run in tests.items()
         }
     if per_query:
-        found["queries"] = {
+        document["queries"] = {
             name: {str(query): values for query, values in _queries(run)}
             for name, run in runs.items()
         }
-    return f"{json.dumps(found, indent=1, ensure_ascii=False)}\n"
+    return f"{json.dumps(document, indent=1, ensure_ascii=False)}\n"
 
 
 def as_text(
     runs: Runs, tests: Tests, per_query: bool, level: Number, format: Any, baseline: str
 ) -> str:
-    """Tables, and comparisons below."""
+    """Writes tables, and comparisons below.
+
+    Runs over different queries get a table each, so that none is marked as the best.
+    """
     parts = []
     for name, run in runs.items() if per_query else ():
         body = [[query, *values.values()] for query, values in _queries(run)]
-        head = [name, *(metric for metric, _ in _flat(run))]
         tabulate = import_optional("tabulate", "--per-query", "trec").tabulate
+        head = [name, *run.lists]
         parts.append(tabulate(body, head, floatfmt=".4f", disable_numparse=[0]))
-    rows = "metrics" if len(runs) < 4 else "runs"
-    parts.append(str(jrm.table(_states(runs), format=format, level=level, rows=rows)))
-    for name, of_run in tests.items():
-        width = max(map(len, of_run))
-        lines = [f"{metric:{width}} {one}" for metric, one in of_run.items()]
+    states, rows = _states(runs), "metrics" if len(runs) < 4 else "runs"
+    of_tables = [states]
+    if not cover_the_same(runs):
+        of_tables = [{name: of_run} for name, of_run in states.items()]
+    for of_table in of_tables:
+        parts.append(str(jrm.table(of_table, format=format, level=level, rows=rows)))
+    for name, comparisons in tests.items():
+        width = max(map(len, comparisons))
+        lines = [f"{label:{width}} {one}" for label, one in comparisons.items()]
         parts.append("\n".join([f"{name} against {baseline}", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
 def as_trec(
-    runs: Runs, metrics: Sequence[Metric], per_query: bool, official: bool
+    runs: Runs, metrics: Sequence[Metric], per_query: bool, run_lines: Sequence[str]
 ) -> str:
-    """Lines of measure, query and value, as trec_eval prints them."""
-    counts = {metric.typed for metric in metrics if metric.counts}
+    """Writes lines of measure, query and value, as trec_eval prints them.
+
+    Args:
+        runs: The values.
+        metrics: What they are values of.
+        per_query: Whether to write the values of every query too.
+        run_lines: "runid" and "num_q", or one of them, where they were asked for.
+    """
+    counts = {label for metric in metrics if metric.is_count for label in metric.labels}
     lines: list[str] = []
 
-    def line(name: str, query: Any, value: Any) -> None:
-        shown = value if isinstance(value, str) else f"{value:6.4f}"
-        lines.append(f"{_trec_name(name):<22}\t{query}\t{shown}\n")
+    def line(label: str, query: Any, value: float | str) -> None:
+        text = value if isinstance(value, str) else f"{value:6.4f}"
+        lines.append(f"{label:<22}\t{query}\t{text}\n")
 
     def decimal(value: float) -> float:
-        # What the float32 stands for: trec_eval adds up doubles, and rounds at the end.
+        # The decimal number that the float32 was rounded from: trec_eval adds up doubles
+        # and rounds at the end.
         return float(f"{value:.7g}")
 
     for run_name, run in runs.items():
         queries = dict(_queries(run))
-        if len(runs) > 1:
+        if "runid" in run_lines or len(runs) > 1:
             line("runid", "all", run_name)
         for query in sorted(queries, key=str) if per_query else ():
-            for name, value in queries[query].items():
-                line(name, query, f"{value:.0f}" if name in counts else decimal(value))
-        if official:
-            if len(runs) == 1:
-                line("runid", "all", run_name)
+            for label, value in queries[query].items():
+                line(
+                    label, query, f"{value:.0f}" if label in counts else decimal(value)
+                )
+        if "num_q" in run_lines:
             line("num_q", "all", str(len(queries)))
-        for name, value in jrm.compute(run.states, flat=True, host=True).items():
-            found = [decimal(of[name]) for of in queries.values() if name in of]
-            if name in counts:
-                value = f"{sum(found):.0f}"
-            elif found:
-                value = sum(found) / len(found)
-            line(name, "all", value)
+        for label, state in run.states.items():
+            values = [
+                decimal(of_query[label])
+                for of_query in queries.values()
+                if label in of_query
+            ]
+            if label in counts:
+                line(label, "all", f"{sum(values):.0f}")
+            else:
+                mean = sum(values) / len(values) if values else state.compute().item()
+                line(label, "all", mean)
     return "".join(lines)
-
-
-def _trec_name(name: str) -> str:
-    """A name with a cutoff of ours, as trec_eval writes it."""
-    head, *cutoff = name.split("@")
-    if cutoff and head == "iprec":
-        return f"iprec_at_recall_{float(cutoff[0]):.2f}"
-    return f"P_{cutoff[0]}" if cutoff and head == "P" else name
 
 
 def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     """Writes a figure of the first metric: its distribution, differences and cutoffs."""
     library = import_optional("matplotlib.figure", "--plot", "plots")
-    found = next(_flat(runs[baseline]), None)
-    if found is None:
-        raise ValueError(
-            "--plot: a geometric mean has no values of queries; add -m map"
-        )
-    metric, lists = found
-    first = {name: dict(_flat(run))[metric] for name, run in runs.items()}
-    head, at, _ = metric.rpartition("@")
-    cut = at and sum(name.startswith(f"{head}@") for name, _ in _flat(runs[baseline]))
+    label, lists = next(iter(runs[baseline].lists.items()))
+    of_runs = {name: run.lists[label] for name, run in runs.items()}
+    head, at, _ = label.rpartition("@")
+    has_cutoffs = (
+        bool(at) and sum(x.startswith(f"{head}@") for x in runs[baseline].lists) > 1
+    )
     others = [name for name in runs if name != baseline]
-    panels = 1 + len(others) + bool(cut and cut > 1)
+    panels = 1 + len(others) + has_cutoffs
     figure = library.Figure(figsize=(4 * panels, 3.6), layout="constrained")
     axes = iter(figure.subplots(1, panels, squeeze=False)[0])
-    jrm.plots.distribution(first, ax=next(axes)).set_title(metric)
+    jrm.plots.distribution(of_runs, ax=next(axes)).set_title(label)
     for name in others:
         names = (baseline, name)
-        jrm.plots.differences(lists, first[name], names=names, ax=next(axes))
-    if cut and cut > 1:
+        jrm.plots.differences(lists, of_runs[name], names=names, ax=next(axes))
+    if has_cutoffs:
         jrm.plots.at_cutoffs(_states(runs), head, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

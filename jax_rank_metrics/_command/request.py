@@ -2,78 +2,155 @@
 
 import math
 import re
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
-from jax_rank_metrics._states.merging import cutoffs
+from jax_rank_metrics._command.trec_measures import (
+    AMBIGUOUS,
+    NOT_MEASURED,
+    OFFICIAL,
+    RUN_LINES,
+    SETS,
+    family_of,
+)
+from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import cutoff_names
+
+__all__ = ("DEFAULT", "OFFICIAL", "Metric", "metrics_of", "run_names")
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
-# What trec_eval prints by itself, but for the number of queries.
-OFFICIAL = (
-    *("num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    *("recip_rank", "iprec", "P@5,10,15,20,30,100,200,500,1000"),
-)
 COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
 
+# The columns that judgements and a run give; see `Joined`.
+_COLUMNS = ("judged", "pooled")
+
 # Options that trec_eval's rules set, unless a name says otherwise.
-_OF_TREC = {
+_TREC_OPTIONS = {
     "ndcg": ("gain_fn", "linear_gain"),
     "precision": ("denominator", '"k"'),
+    "rank_biased_precision": ("p", "0.9"),
 }
 
 
 class Metric(NamedTuple):
-    """A metric as it was asked for, and as it is measured."""
+    """A metric as it was asked for, as it is measured, and as its values are called."""
 
     typed: str
     name: str
-    counts: bool  # whether trec_eval adds it up over queries
+    labels: tuple[str, ...]  # one for each cutoff
+    state: type[Mean]
+    is_count: bool  # whether trec_eval adds it up over queries
+
+
+def asked(typed: Sequence[str], trec: bool) -> list[str]:
+    """Returns the names that were typed, or else those of the default."""
+    return [*typed] or ["official" if trec else "default"]
 
 
 def metrics_of(typed: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
-    """The metrics under what the whole call asks of them."""
+    """Returns the metrics under the options of the whole call.
+
+    Raises:
+        ValueError: if the level is not above 0; if a name is unknown or is of a measure
+            that files cannot give; if two metrics have values of the same name.
+        TypeError: if a metric has no such option.
+    """
     if level is not None and not 0 < level < math.inf:
         raise ValueError(f"--level is {level}; pass a number above 0")
-    names = [*typed] or ["official" if trec else "default"]
-    sets = {"official": OFFICIAL, "default": DEFAULT}
-    flat = [one for name in names for one in sets.get(name, (name,))]
-    metrics = [_metric(name, trec, level) for name in dict.fromkeys(flat)]
-    states = jrm.empty(tuple({one.name: None for one in metrics}))
-    try:
-        deque(cutoffs({one.typed: states[one.name] for one in metrics}), maxlen=0)
-    except ValueError as error:
-        twice = str(error).removeprefix("flat: ").split(";")[0]
-        raise ValueError(f"-m: {twice}; leave one of them out") from error
-    return metrics
+    metrics = dict.fromkeys(
+        _metric(name, by_trec, level) for name, by_trec in _expanded(typed, trec)
+    )
+    owners: dict[str, str] = {}
+    for metric in metrics:
+        for label in metric.labels:
+            if label in owners:
+                raise ValueError(
+                    f"-m: {owners[label]!r} and {metric.typed!r} both hold {label!r}; "
+                    "leave one of them out"
+                )
+            owners[label] = metric.typed
+    return [*metrics]
+
+
+def not_measured(typed: Sequence[str], trec: bool) -> list[str]:
+    """Returns the measures of the sets that were asked for which do not exist here."""
+    members = [name for word in asked(typed, trec) for name in SETS.get(word, ())]
+    return [name for name in dict.fromkeys(members) if name in NOT_MEASURED]
+
+
+def _expanded(typed: Sequence[str], trec: bool) -> Iterator[tuple[str, bool]]:
+    """Yields the name of every metric, and whether it is meant as trec_eval means it."""
+    for word in asked(typed, trec):
+        if word in NOT_MEASURED:
+            raise ValueError(
+                f"-m {word}: this measure of trec_eval does not exist here; leave it out"
+            )
+        if word == "default":
+            yield from ((name, trec) for name in DEFAULT)
+        for name in SETS.get(word, () if word == "default" else (word,)):
+            if name not in RUN_LINES and name not in NOT_MEASURED:
+                yield name, trec or word in SETS
 
 
 def _metric(typed: str, trec: bool, level: float | None) -> Metric:
-    bound, options = parse(typed), []
-    name = bound.spec.name
-    if trec and name in _OF_TREC and (name == "ndcg" or bound.k is not None):
-        option, value = _OF_TREC[name]
+    name, labels = typed, None
+    family = family_of(typed) if trec or typed not in AMBIGUOUS else None
+    if family is not None:
+        name, labels = family
+    if typed == "gm_bpref":
+        name = "bpref"
+    name = _with_options(name, trec, level)
+    bound = parse(name)
+    for column in bound.spec.columns:
+        if column not in _COLUMNS:
+            raise ValueError(
+                f"-m {typed} reads the column {column!r}, which files of judgements and "
+                "runs do not hold; measure it from Python"
+            )
+    if labels is None:
+        number = bound.several
+        labels = (typed,) if number is None else tuple(cutoff_names(typed, number))
+    state = GeometricMean if typed == "gm_bpref" else bound.state
+    return Metric(typed, name, labels, state, bound.spec.name in COUNTS)
+
+
+def _with_options(name: str, trec: bool, level: float | None) -> str:
+    """Returns the name with the options of the whole call, but for those that it sets."""
+    bound, options = parse(name), []
+    metric = bound.spec.name
+    if (
+        trec
+        and metric in _TREC_OPTIONS
+        and (metric != "precision" or bound.k is not None)
+    ):
+        option, value = _TREC_OPTIONS[metric]
         default = dict(bound.own)[option] == bound.spec.options[option]
-        if default and option not in typed:
+        if default and not re.search(rf"\b{option}\s*=", name):
             options.append(f"{option}={value}")
     if level is not None and "relevance_threshold" in bound.spec.options:
-        if not re.search(r"\b(rel|relevance_threshold)\s*=", typed):
+        if not re.search(r"\b(rel|relevance_threshold)\s*=", name):
             options.append(f"rel={level:.17g}")
-    head, *ks = typed.split("@")
+    head, *ks = name.split("@")
     head = head.rstrip()
     if options and head.endswith(")"):
-        head, options = head[:-1], ["", *options]
-        head += f"{', '.join(options)})"
+        head = f"{head[:-1]}, {', '.join(options)})"
     elif options:
         head += f"({', '.join(options)})"
-    return Metric(typed, "@".join((head, *ks)), name in COUNTS)
+    return "@".join((head, *ks))
 
 
 def run_names(paths: Sequence[Path]) -> list[str]:
-    """Files without extensions, with as many folders as tell them apart."""
+    """Returns a name for each run: its file without extensions.
+
+    Files of the same name also get as many folders as distinguish them.
+
+    Raises:
+        ValueError: if a path is given twice.
+    """
     stems = [
         path.with_name(re.sub(r"(\.\w*[a-z]\w*)?(\.gz)?$", "", path.name, flags=re.I))
         for path in paths

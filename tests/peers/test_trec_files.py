@@ -97,6 +97,34 @@ def test_order_matters_here(files):
     assert (abs(np.asarray(first.values - second.values)) > 1e-3).sum() > 5
 
 
+def test_families_of_the_command(files):
+    """Families under default and chosen cutoffs, and the geometric mean of bpref."""
+    with files[0].open() as judged, files[1].open() as found:
+        qrels, run = pytrec_eval.parse_qrel(judged), pytrec_eval.parse_run(found)
+    asked = [
+        "P",
+        "recall",
+        "relative_P",
+        "success",
+        "map_cut.3,7",
+        "ndcg_cut.4",
+        "gm_bpref",
+    ]
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*asked}).evaluate(run)
+    words = ["evaluate", *map(str, files), "--trec", "--format", "trec"]
+    done = CliRunner().invoke(app(), [*words, *(x for m in asked for x in ("-m", m))])
+    assert done.exit_code == 0, done.output
+    found = {line.split()[0]: line.split()[2] for line in done.stdout.splitlines()}
+    names = next(iter(theirs.values()))
+    assert {*found} == {*names} and len(names) == 3 * 9 + 2 + 1 + 3 + 1
+    for name in names:
+        values = [of_topic[name] for of_topic in theirs.values()]
+        mean = pytrec_eval.compute_aggregated_measure(name, values)
+        if name == "gm_bpref":
+            mean = np.exp(np.mean(values))
+        assert abs(float(found[name]) - mean) < 5.1e-5, name
+
+
 @pytest.mark.parametrize("level", [1, 2])
 def test_lines_of_the_command(files, level):
     """Its measures, as it prints them, topic by topic and for all."""
