@@ -1,12 +1,11 @@
 """Ways to evaluate on many devices, each short enough to paste.
 
-A batch is a tuple of arrays as `jrm.evaluate` takes them, here with a mask: labels,
-scores, mask and, if wanted, weights. Meshes have one axis, "data", over which the lists
-are divided.
+A batch is a tuple of arrays as `jrm.evaluate` takes them: labels, scores, mask and
+optionally weights. Meshes have one axis, "data", over which the lists are sharded.
 
 On virtual CPU devices, set the environment variable PJRT_NPROC to several times their
-number, or wait for every step: with too few threads for the steps under way, devices
-that wait for one another may wait for ever.
+number, or block on every step. With fewer threads than steps in flight, devices that wait
+for one another deadlock.
 """
 
 import jax
@@ -19,34 +18,34 @@ import jax_rank_metrics as jrm
 
 
 def pad(batch, lists):
-    """Adds lists until there are `lists` of them; all their items are masked."""
-    more = lists - len(batch[0])
-    return tuple(np.pad(x, [(0, more)] + [(0, 0)] * (x.ndim - 1)) for x in batch)
+    """Pads a batch to `lists` lists; all items of the added lists are masked."""
+    missing = lists - len(batch[0])
+    return tuple(np.pad(x, [(0, missing)] + [(0, 0)] * (x.ndim - 1)) for x in batch)
 
 
 def cut(arrays, size):
-    """Batches of one size, which compile once; the last one is padded."""
+    """Yields batches of one size, which compile once; the last batch is padded."""
     for start in range(0, len(arrays[0]), size):
         yield pad([x[start : start + size] for x in arrays], size)
 
 
 def by_jit(metrics, mesh, batches, key=None):
-    """The plain call on sharded arrays.
+    """Evaluates with the plain call on sharded arrays.
 
     One key serves all devices: no two lists of a call share their random ties.
     """
     states = jrm.empty(metrics)
-    for number, batch in enumerate(batches):
+    for step, batch in enumerate(batches):
         batch = jax.device_put(batch, NamedSharding(mesh, P("data")))
-        own = None if key is None else jax.random.fold_in(key, number)
-        states = jrm.merge(states, jrm.evaluate(metrics, *batch, key=own))
+        step_key = None if key is None else jax.random.fold_in(key, step)
+        states = jrm.merge(states, jrm.evaluate(metrics, *batch, key=step_key))
     return states
 
 
 def by_shard_map(metrics, mesh):
-    """A compiled step: every device measures its own lists, then states are merged.
+    """Compiles a step in which each device measures its lists before states are merged.
 
-    A key must be made each device's own, or all of them draw the same ties.
+    Each device folds its index into the key; otherwise all would draw the same ties.
     """
 
     @jax.jit
@@ -60,10 +59,10 @@ def by_shard_map(metrics, mesh):
 
 
 def by_scan(metrics, mesh, size):
-    """A compiled evaluation of everything: each device scans batches of `size` lists.
+    """Compiles a whole evaluation, in which each device scans batches of `size` lists.
 
-    The state is the carry, so the loop costs no dispatch. With a key, every batch of
-    every device has one of its own.
+    The state is the carry, so the loop costs no dispatch. A key is split such that every
+    batch on every device draws its own ties.
     """
 
     @jax.jit
@@ -75,8 +74,8 @@ def by_scan(metrics, mesh, size):
             key = jax.random.fold_in(key, jax.lax.axis_index("data"))
             keys = jax.random.split(key, len(batches[0]))
 
-        def step(states, now):
-            batch, key = now
+        def step(states, inputs):
+            batch, key = inputs
             return jrm.merge(states, jrm.evaluate(metrics, *batch, key=key)), None
 
         states, _ = jax.lax.scan(step, jrm.empty(metrics, "data"), (batches, keys))
@@ -86,7 +85,7 @@ def by_scan(metrics, mesh, size):
 
 
 def by_pmap(metrics):
-    """A compiled step over a leading axis of devices, with a key for each of them."""
+    """Compiles a step over a leading axis of devices, with one key per device."""
 
     @jax.pmap
     def step(batch, key):
@@ -96,15 +95,15 @@ def by_pmap(metrics):
 
 
 def by_process(step, mesh, arrays, size, key=None):
-    """Every process feeds the lists that it holds, `size` at a time, to `by_shard_map`.
+    """Feeds the lists that this process holds, `size` at a time, to `by_shard_map`.
 
-    All processes must take the same number of steps: those that hold fewer lists go on
-    with masked ones. They all pass the same key.
+    All processes must take the same number of steps, so those that hold fewer lists
+    continue with masked ones. All of them pass the same key.
     """
-    most = int(multihost_utils.process_allgather(np.int32(len(arrays[0]))).max())
+    list_counts = multihost_utils.process_allgather(np.int32(len(arrays[0])))
     sharding, states = NamedSharding(mesh, P("data")), []
-    for number, batch in enumerate(cut(pad(arrays, most), size)):
+    for number, batch in enumerate(cut(pad(arrays, int(list_counts.max())), size)):
         batch = [jax.make_array_from_process_local_data(sharding, x) for x in batch]
-        own = None if key is None else jax.random.fold_in(key, number)
-        states.append(step(batch, own))
+        step_key = None if key is None else jax.random.fold_in(key, number)
+        states.append(step(batch, step_key))
     return jrm.merge(*states)
