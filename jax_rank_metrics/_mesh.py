@@ -75,13 +75,13 @@ def match_varying(x: T, inputs: Any) -> T:
     return jax.tree.map(lambda leaf: jnp.where(never, leaf, leaf), x)
 
 
-def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
-    """Lists the mesh axes over whose devices the types say that `x` is equal.
+def varying_axes(x: Any) -> frozenset[str]:
+    """Returns the mesh axes over which the types of the leaves of `x` vary.
 
-    The list is empty where types do not say, as in `jax.pmap` or with `check_vma=False`.
+    There are none where types do not say, as in `jax.pmap` or with `check_vma=False`.
     """
 
-    def varying_axes(leaf: jax.Array) -> frozenset[str]:
+    def axes_of(leaf: jax.Array) -> frozenset[str]:
         kind = jax.typeof(leaf)
         # `vma` is what JAX 0.8 has in place of `manual_axis_type`.
         manual = getattr(kind, "manual_axis_type", None)
@@ -89,9 +89,14 @@ def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
             manual.varying if manual is not None else getattr(kind, "vma", frozenset())
         )
 
+    return frozenset().union(*map(axes_of, jax.tree.leaves(x)))
+
+
+def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
+    """Lists the mesh axes over whose devices the types say that `x` is equal."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     typed = [name for name in names if name in varying_axes(lax.axis_index(name))]
-    varying = frozenset().union(*map(varying_axes, jax.tree.leaves(x)))
+    varying = varying_axes(x)
     return [name for name in typed if name not in varying]
 
 

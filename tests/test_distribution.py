@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import processes
 import pytest
@@ -283,3 +284,40 @@ def test_random_ties_of_processes(of_processes, expected_ties):
     assert [device["lists"] for device in ties["alone"]] == [100] * 4
     check_ties([ties["plain"]], expected_ties)
     assert ties["plain"]["lists"] == 400
+
+
+def carried_on(step):
+    """Evaluates new lists on eight devices, given states that are equal on all of them."""
+    mesh = jax.make_mesh((8,), ("data",))
+    local = jax.shard_map(step, mesh=mesh, in_specs=(P(), P("data")), out_specs=P())
+    carried = {"mrr": jrm.Mean.of(jnp.ones(29), jnp.ones(29), jnp.ones(29, bool))}
+    labels = jnp.tile(jnp.array([[0.0, 1.0]]), (8, 1))
+    labels = jax.device_put(labels, NamedSharding(mesh, P("data")))
+    return jax.jit(local)(carried, labels)["mrr"]
+
+
+def test_carried_states_count_once():
+    """all_reduce comes before the merge; the other order would count them on each device."""
+    new = lambda labels: jrm.evaluate(("mrr",), labels, -labels)  # noqa: E731
+    state = carried_on(lambda old, y: jrm.merge(old, jrm.all_reduce(new(y), "data")))
+    assert state.lists == 37
+    np.testing.assert_allclose(state.compute(), (29 + 8 / 2) / 37, rtol=1e-6)
+    for step in (
+        lambda old, y: jrm.all_reduce(jrm.merge(old, new(y)), "data"),
+        lambda old, y: {"mrr": old["mrr"].merge(new(y)["mrr"])},
+        lambda old, y: jrm.all_reduce(jrm.merge(new(y), old), "data"),
+    ):
+        with pytest.raises(ValueError, match="all_reduce the other state before"):
+            carried_on(step)
+    with pytest.raises(
+        ValueError, match=r"already equal.*at \['old'\].*only the states"
+    ):
+        carried_on(lambda old, y: jrm.all_reduce({"old": old["mrr"], **new(y)}, "data"))
+    with pytest.raises(ValueError, match=r"begin with empty\(metrics, 'data'\)"):
+        carried_on(lambda old, y: jrm.merge(jrm.empty("mrr"), new(y)))
+    first = carried_on(
+        lambda old, y: jrm.all_reduce(
+            jrm.merge(jrm.empty("mrr", "data"), new(y)), "data"
+        )
+    )
+    assert first.lists == 8

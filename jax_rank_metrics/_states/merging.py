@@ -113,11 +113,15 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
     if axis_name is None:
         raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
     _inputs.axis_names("axis_name", axis_name)
-    for name in _mesh.replicated_axes(states, axis_name):
-        raise ValueError(
-            f"all_reduce over {name!r}: states are already equal on all devices of that "
-            "axis; leave it out, or their lists count several times"
-        )
+    for path, state in jax.tree_util.tree_leaves_with_path(states, is_leaf=_is_state):
+        for name in _mesh.replicated_axes(state, axis_name):
+            where = f" (at {jax.tree_util.keystr(path)})" if path else ""
+            raise ValueError(
+                f"all_reduce over {name!r}: states are already equal on all devices of "
+                f"that axis{where}, and their lists would count once for each device; "
+                "leave the axis out, or all_reduce only the states of this step and "
+                "merge the result with the earlier ones"
+            )
 
     def slots(x: jax.Array) -> jax.Array:
         if is_count(x):
@@ -153,9 +157,7 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     """
     only(states, State, "states")
     order: Any = states
-    values = jax.tree.map(
-        lambda state: state.compute(), states, is_leaf=lambda x: isinstance(x, State)
-    )
+    values = jax.tree.map(lambda state: state.compute(), states, is_leaf=_is_state)
     if host:
         values = jax.device_get(values)
     if flat:
@@ -192,6 +194,10 @@ def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
                 )
             whose[one] = name
             yield one, name, (..., place) if several else ...
+
+
+def _is_state(tree: Any) -> bool:
+    return isinstance(tree, State)
 
 
 def leaves_of(tree: Any) -> list[Any]:

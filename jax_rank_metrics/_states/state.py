@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._states import show
 from jax_rank_metrics._states.double_floats import canonical, merge_two, reduce_axis
 
@@ -119,6 +120,21 @@ def same_shapes(one: State, two: State) -> None:
             raise ValueError(
                 f"states differ in shape: {a} and {b}; pass states of {one._alike}"
             )
+    _same_axes(one, two)
+
+
+def _same_axes(one: State, two: State) -> None:
+    """Raises where one state is equal on all devices and the other is not.
+
+    Their sum would vary over the devices, and hold the lists of the first on each.
+    """
+    for name in _mesh.varying_axes(one) ^ _mesh.varying_axes(two):
+        raise ValueError(
+            f"merge: one state is equal on all devices of the mesh axis {name!r}, and the "
+            "other holds the lists of each device, so that the lists of the first would "
+            "count once for each device; all_reduce the other state before the merge, or "
+            f"begin with empty(metrics, {name!r})"
+        )
 
 
 def stacked_axis(state: State) -> None:
