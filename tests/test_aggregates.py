@@ -274,6 +274,28 @@ def test_states_outlive_double_precision(rng, kind):
         chex.assert_trees_all_equal_shapes_and_dtypes(one, empty())
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_infinite_values_are_values(sign):
+    """Lists whose values are all infinite are not no lists; some may be finite."""
+    state = lists_of([sign * np.inf] * 3).quantiles(bins=BINS)
+    for number in (state.min, state.max, state.compute(), state.quantile(0.9)):
+        assert number == sign * np.inf
+    assert "median inf" in repr(state) or "median -inf" in repr(state)
+    mixed = state.merge(lists_of([0.5] * 4).quantiles(bins=BINS))
+    assert np.isfinite(mixed.compute()) and sign * np.inf in (mixed.min, mixed.max)
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), state, mixed)
+    assert stacked.max.tolist() == [state.max, mixed.max]
+
+
+def test_a_floor_that_floats_round_to_0():
+    """It is refused: the logarithm of a list of value 0 would be infinite."""
+    lists = lists_of([0.0, 1.0])
+    floor = 1e-320 if jax.config.jax_enable_x64 else 1e-300
+    with pytest.raises(ValueError, match="floor is 1e-3.., which float.. arithmetic"):
+        lists.geometric_mean(floor)
+    assert lists.geometric_mean(2e-38).compute() > 0
+
+
 def test_counts_are_one_sum_over_devices():
     """Of integers, however many there are; and they saturate."""
     top = np.iinfo(np.int32).max

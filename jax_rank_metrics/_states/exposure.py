@@ -153,7 +153,8 @@ def _gini(state: Exposure) -> jax.Array:
 def _entropy(state: Exposure) -> jax.Array:
     counts = _floats(state.counts)
     shares = ratio(counts, _arithmetic.total(counts)[..., None])
-    return -_arithmetic.total(shares * jnp.log(jnp.where(shares > 0, shares, 1)))
+    total = _arithmetic.total(shares * jnp.log(jnp.where(shares > 0, shares, 1)))
+    return jnp.where(total < 0, -total, 0)  # never −0.0
 
 
 @jax.jit

@@ -11,6 +11,7 @@ from jax import lax
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.double_floats import canonical
@@ -179,10 +180,19 @@ def _along(state: Histogram) -> int:
 
 @jax.jit
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
-    low, high = jnp.moveaxis(state.extremes, _along(state), 0)
-    some = low != -jnp.inf
-    # Of a zero that is negated, the sign would show.
-    return jnp.where(some & (low != 0), -low, 0), jnp.where(some, high, 0)
+    negated, largest = jnp.moveaxis(state.extremes, _along(state), 0)
+    entered = widen(state.lists > 0, largest)
+    # A zero is not negated, since its sign would show.
+    smallest = jnp.where(negated != 0, -negated, 0)
+    return jnp.where(entered, smallest, 0), jnp.where(entered, largest, 0)
+
+
+def _between(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
+    """Interpolates linearly; exact where `low` is `high`, also of infinite values."""
+    equal = (low == high) | (share <= 0)
+    share = jnp.where(equal, 0.5, share)  # 0·inf is NaN
+    value = jnp.clip(low * (1 - share) + high * share, low, high)
+    return jnp.where(equal, low, value)
 
 
 @jax.jit
@@ -209,7 +219,7 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
         )
         held = jnp.maximum(held - earlier, 1).astype(dtype)
         share = ((place - earlier).astype(dtype) + 0.5) / held
-        value = jnp.clip(start * (1 - share) + end * share, start, end)
+        value = _between(start, end, share)
         value = jnp.where(place == 0, least, value)
         return jnp.where(place == number - 1, most, value)
 
@@ -218,7 +228,7 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
     rest = place - lower
     lower = jnp.minimum(lower.astype(jnp.int32), number)
     one, two = in_order(lower), in_order(jnp.minimum(lower + 1, number - 1))
-    value = jnp.where(rest > 0, one * (1 - rest) + two * rest, one)
+    value = _between(one, two, rest)
     value = jnp.where(number > 0, value, 0)
     value = jnp.where((q >= 0) & (q <= 1), value, jnp.nan)
     return jnp.squeeze(value, axis=-1)

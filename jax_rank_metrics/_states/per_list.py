@@ -114,13 +114,20 @@ class PerList:
 
         Raises:
             TypeError: if the floor is no Python number.
-            ValueError: if it is not above 0; if `undefined` is none of these.
+            ValueError: if it is not above 0, or so small that JAX's default floats round
+                it to 0; if `undefined` is none of these.
 
         >>> lists = PerList(jnp.array([0.25, 1.0, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> f"{lists[:2].geometric_mean():.3f}", f"{lists.geometric_mean(1 / 32):.3f}"
         ('0.500', '0.198')
         """
         floor = _inputs.positive("floor", floor)
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        if floor < jnp.finfo(dtype).tiny:
+            raise ValueError(
+                f"floor is {floor}, which {dtype.name} arithmetic rounds to 0; pass at "
+                f"least {jnp.finfo(dtype).tiny:.1e}"
+            )
         undefined = checked_undefined(self, undefined)
         return _geometric_mean_of(canonical(self), floor, undefined)
 
