@@ -45,9 +45,9 @@ MUTANTS = [
     ),
     Mutant(
         "ties ignored",
-        "_sources/rows.py",
-        "grouped=ties in GROUPED",
-        'grouped=ties in ("nothing",)',
+        "_ordering/policy.py",
+        'return self.name in (None, "expected")',
+        'return self.name == "none"',
         "tests/test_values.py::test_two_tied_documents",
     ),
     Mutant(

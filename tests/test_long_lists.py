@@ -92,7 +92,7 @@ def test_sorts_side_by_side_rank_as_one(rng, compiled_with):
     for ties in ("random", "worst"):
         own = {"ties": ties, "key": key if ties == "random" else None}
         expected = jrm.rank(labels, scores, mask, **own)
-        with compiled_with(sort_cpu, "MANY", 1):
+        with compiled_with(sort_cpu, "CHUNKED_FROM", 1):
             found = jrm.rank(labels, scores, mask, **own)
         for one, other in zip(
             jax.tree.leaves(found), jax.tree.leaves(expected), strict=True

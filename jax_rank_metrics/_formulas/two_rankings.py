@@ -221,13 +221,13 @@ def _rank_biased(
     found: Matched, ks: Any, dtype: jnp.dtype, stops: jax.Array, log_p: jax.Array
 ) -> Found:
     del ks
-    lengths = found.length, found.other_length
+    lengths = found.first_length, found.second_length
     short, long = jnp.minimum(*lengths), jnp.maximum(*lengths)
     # An item is common from the larger of its ranks on; at each there are at most two.
-    size, deeper = found.deepest, jnp.maximum(found.ranks, found.others)
-    of_first = found.ranks >= found.others
+    size, deeper = found.max_length, jnp.maximum(found.first_ranks, found.second_ranks)
+    of_first = found.first_ranks >= found.second_ranks
     new = [
-        scattered(deeper - 1, jnp.ones_like(deeper), found.common & here, size) > 0
+        scattered(deeper - 1, jnp.ones_like(deeper), found.in_both & here, size) > 0
         for here in (of_first, ~of_first)
     ]
     counts = [_arithmetic.cumulative_count(x) for x in new]
@@ -251,22 +251,22 @@ def _rank_biased(
 
 def _within(found: Matched, depth: Any) -> jax.Array:
     """How many items are in both lists to a depth, `[*lists]` int32."""
-    deeper = jnp.maximum(found.ranks, found.others)
+    deeper = jnp.maximum(found.first_ranks, found.second_ranks)
     depth = depth if isinstance(depth, int) else depth[..., None]
-    return _arithmetic.count(found.common & (deeper <= depth))
+    return _arithmetic.count(found.in_both & (deeper <= depth))
 
 
 def _overlap(found: Matched, ks: tuple[int | None, ...], dtype: jnp.dtype) -> Found:
     values = []
     for both, one, other in _sizes(found, ks, dtype):
         values.append(ratio(both, jnp.minimum(one, other)))
-    return values, (found.length > 0) & (found.other_length > 0)
+    return values, (found.first_length > 0) & (found.second_length > 0)
 
 
 def _jaccard(found: Matched, ks: tuple[int | None, ...], dtype: jnp.dtype) -> Found:
     sizes = _sizes(found, ks, dtype)
     values = [ratio(both, one + other - both) for both, one, other in sizes]
-    return values, (found.length > 0) | (found.other_length > 0)
+    return values, (found.first_length > 0) | (found.second_length > 0)
 
 
 def _sizes(
@@ -275,8 +275,10 @@ def _sizes(
     """How many ids both lists have within each cutoff, and each of them, in floats."""
     sizes = []
     for k in ks:
-        depth = found.deepest if k is None else k
-        lengths = [jnp.minimum(x, depth) for x in (found.length, found.other_length)]
+        depth = found.max_length if k is None else k
+        lengths = [
+            jnp.minimum(x, depth) for x in (found.first_length, found.second_length)
+        ]
         sizes.append(tuple(x.astype(dtype) for x in (_within(found, depth), *lengths)))
     return sizes
 
@@ -293,7 +295,7 @@ def _spearman(found: Matched, ks: Any, dtype: jnp.dtype) -> Found:
 
 def _correlation(metric: Metric[[]], found: Matched, dtype: jnp.dtype) -> Found:
     """What a metric makes of the items of both: the first order them, the second label."""
-    common = found.common
-    labels = jnp.where(common, found.deepest - found.others, 0).astype(dtype)
+    common = found.in_both
+    labels = jnp.where(common, found.max_length - found.second_ranks, 0).astype(dtype)
     lists = metric.of(whole(ItemArrays(labels, common), None, None, None))
     return [lists.values], lists.defined

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._types import Cut, Cutoffs, Ties
+from jax_rank_metrics._types import Cut, Cutoffs
 
 MOST = 2**31 - 1  # of what is counted in int32: ranks, lists
 
@@ -115,19 +115,6 @@ def axis_names(name: str, value: Any) -> Any:
             "jax.shard_map over it"
         ) from error
     return value
-
-
-def tie_policy(ties: Any, key: Any) -> tuple[str | None, jax.Array | None]:
-    """The policy by name, and the key where the policy reads it."""
-    if ties is not None:
-        option("ties", ties, Ties, also="None or ")
-    if ties == "random" and key is None:
-        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
-    if key is not None:
-        key = prng_key(key)
-        if ties is None:
-            ties = "random"
-    return ties, key if ties == "random" else None
 
 
 def prng_key(key: Any) -> jax.Array:

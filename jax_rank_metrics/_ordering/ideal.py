@@ -1,53 +1,69 @@
-"""The values of a pool in falling order."""
+"""The values of a pool in descending order, as the ideal ranking has them."""
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering import top_k
+from jax_rank_metrics._types import AxisNames
 
-# Whole numbers up to this one are counted rather than sorted.
-_FEW = 16
+# Whole numbers up to this one, which most labels are, are counted rather than sorted.
+_MOST_COUNTED = 16
 
 
 def largest(
-    x: jax.Array, exists: jax.Array, depth: int, items_axis: Any = None
+    x: jax.Array,
+    exists: jax.Array,
+    depth: int,
+    items_axis: AxisNames | None = None,
 ) -> jax.Array:
-    """The `depth` largest of non-negative floats in each list, falling, 0 where none."""
+    """Returns the `depth` largest of non-negative floats in each list.
+
+    They descend, and are 0 where a list has fewer.
+
+    Args:
+        x: `[*lists, items]`.
+        exists: The same shape, which items to look at.
+        depth: How many.
+        items_axis: Mesh axes over whose devices the items of every list are cut.
+    """
     x = jnp.where(exists, x, -1)
     if items_axis is not None:
         part = _largest(x, min(depth, x.shape[-1]))
         x = _mesh.concatenate_over(part, items_axis, x.ndim - 1)
     else:
+        # XLA gathers an axis that it sorts; see `order.py`.
         shards = _mesh.auto_shards(x)
-        pays = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]
-        if shards > 1 and pays and x.shape[-1] % shards == 0:
+        is_shallow = depth * shards <= top_k.TOP_K_SHARE * x.shape[-1]
+        if shards > 1 and is_shallow and x.shape[-1] % shards == 0:
             parts = x.reshape((*x.shape[:-1], shards, x.shape[-1] // shards))
             x = _arithmetic.merge_last_axes(_largest(parts, depth))
     return jnp.maximum(_largest(x, min(depth, x.shape[-1])), 0)
 
 
 def _largest(x: jax.Array, depth: int) -> jax.Array:
-    use_top_k = x.dtype == jnp.float32 and top_k.pays(x, depth)
+    use_top_k = x.dtype == jnp.float32 and top_k.is_faster(x, depth)
 
     def by_top_k(x: jax.Array) -> jax.Array:
         return top_k.top_k(x, depth)[0]
 
     def by_sort(x: jax.Array) -> jax.Array:
-        # One integer operand is what every backend sorts best.
-        return risen(lax.sort(falling(x), dimension=-1), x.dtype)[..., :depth]
+        # Every backend is fastest at sorting one integer operand.
+        bits = lax.sort(descending_bits(x), dimension=-1)
+        return floats_of_bits(bits, x.dtype)[..., :depth]
 
     def by_counts(x: jax.Array) -> jax.Array:
-        most = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
+        # The largest number of each list; inf where some are not whole.
+        maxima = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
         counted = functools.partial(
-            _counted, most=jnp.max(most, initial=0), depth=depth
+            _counted, maximum=jnp.max(maxima, initial=0), depth=depth
         )
-        many = _mesh.unvmap_any(most > _FEW)
-        return lax.cond(many, by_top_k if use_top_k else by_sort, counted, x)
+        too_many = _mesh.unvmap_any(maxima > _MOST_COUNTED)
+        return lax.cond(too_many, by_top_k if use_top_k else by_sort, counted, x)
 
     default = by_top_k if use_top_k else by_sort
     if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k.SHORT):
@@ -55,30 +71,36 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
     return lax.platform_dependent(x, cpu=by_counts, default=default)
 
 
-def _counted(x: jax.Array, most: jax.Array, depth: int) -> jax.Array:
-    """The `depth` largest of whole numbers up to `most`, falling, 0 for those below.
+def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
+    """Returns the `depth` largest of whole numbers from 1 to `maximum`, descending.
 
-    The number at a rank is how many of 1, 2, … are reached by at least as many items.
+    The number at a rank is how many of the thresholds 1, 2, … at least that many items
+    reach: of [3, 1, 1], three reach 1, one reaches 2 and one 3, which gives [3, 1, 1].
+    Numbers below 1 become 0.
     """
-    first = x[..., :depth]
-    rank = lax.broadcasted_iota(jnp.int32, first.shape, x.ndim - 1) + 1
+    shape = x[..., :depth].shape
+    rank = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1) + 1
 
     def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        number, sums = state
-        reached = rank <= _arithmetic.count(x >= number)[..., None]
-        return number + 1, sums + reached.astype(x.dtype)
+        threshold, sums = state
+        reached = rank <= _arithmetic.count(x >= threshold)[..., None]
+        return threshold + 1, sums + reached.astype(x.dtype)
 
-    # Zeros and one, typed as the numbers are, which may differ between devices.
-    state = (jnp.minimum(most, 0) + 1, jnp.minimum(jnp.abs(first), 0))
-    return lax.while_loop(lambda state: state[0] <= most, add, state)[1]
+    state = (jnp.ones_like(maximum), jnp.zeros(shape, x.dtype))
+    state = _mesh.match_varying(state, x)
+    return lax.while_loop(lambda state: state[0] <= maximum, add, state)[1]
 
 
-def falling(x: jax.Array) -> jax.Array:
-    """Integers that rise as non-negative floats fall; the greatest for all below 0."""
+def descending_bits(x: jax.Array) -> jax.Array:
+    """Returns integers that ascend as non-negative floats descend; -1 for all below 0.
+
+    The bits of non-negative floats ascend with them, so their complements descend, from
+    -1 for 0. A stable sort is not needed, since equal integers are the same float.
+    """
     bits = lax.bitcast_convert_type(x, _arithmetic.integer_like(x.dtype))
     return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
 
 
-def risen(bits: jax.Array, dtype: Any) -> jax.Array:
-    """The floats of `falling`."""
+def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Returns the floats of `descending_bits`."""
     return lax.bitcast_convert_type(~bits, dtype)

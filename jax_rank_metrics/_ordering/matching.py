@@ -10,21 +10,21 @@ from jax_rank_metrics._ordering.sort import sort_by
 
 
 class Matched(NamedTuple):
-    """What is in the first list and in the second, rank for rank.
+    """The ranks that ids of a first list have in it, and in a second list.
 
-    Ids below 0 and those that their list has before have no rank; later ones move up.
+    Ids below 0 and repeated ids have no rank; later ones move up.
     """
 
-    ranks: jax.Array  # [*lists, firsts] int32, of ids in the first list; from 1, 0 none
-    others: jax.Array  # [*lists, firsts] int32, of the same ids in the second; 0 none
-    length: jax.Array  # [*lists] int32, how many ranks the first list has
-    other_length: jax.Array  # [*lists] int32, how many the second has
-    deepest: int  # no list has more ranks
+    first_ranks: jax.Array  # [*lists, firsts] int32, from 1; 0 where an id has none
+    second_ranks: jax.Array  # [*lists, firsts] int32, of the same ids; 0 where absent
+    first_length: jax.Array  # [*lists] int32, how many ranks the first list has
+    second_length: jax.Array  # [*lists] int32, how many the second has
+    max_length: int  # an upper bound of both lengths, static
 
     @property
-    def common(self) -> jax.Array:
-        """Which of the first ids are in both lists."""
-        return self.others > 0
+    def in_both(self) -> jax.Array:
+        """Whether an id of the first list is in both lists, `[*lists, firsts]` bool."""
+        return self.second_ranks > 0
 
 
 def match(first: jax.Array, second: jax.Array) -> Matched:
@@ -34,46 +34,58 @@ def match(first: jax.Array, second: jax.Array) -> Matched:
         first: `[*lists, firsts]` integers, below 0 where there is none; `firsts` ≥ 1.
         second: `[*lists, seconds]` of the same dtype; `seconds` ≥ 1.
     """
+    # A worked example on the right: first = [5, 2, 3], second = [2, 5].
     firsts = first.shape[-1]
-    ids = jnp.maximum(jnp.concatenate([first, second], axis=-1), -1)
-    ranked, places = sort_by([ids])
-    # Equal ids stand together, those of the first list first, each list in rank order.
-    begins = ranked != _arithmetic.shifted(ranked, 1, -2)
-    second_here = places >= firsts
-    second_before = _arithmetic.shifted(places, 1) >= firsts
-    head = jnp.where(second_here, begins | ~second_before, begins) & (ranked >= 0)
-    # A number for every id, under which the second list leaves where it has it.
-    number = _arithmetic.cumulative_count(begins) - 1
-    where = scattered(number, places - firsts, head & second_here, ids.shape[-1])
-    found = jnp.where(head, _arithmetic.take(where, number), -2)
-    found = scattered(places, found, jnp.ones_like(head), ids.shape[-1])
-    head, found = found > -2, found[..., :firsts]
-    first_ranks, second_ranks = (
-        jnp.where(own, _arithmetic.cumulative_count(own), 0)
-        for own in (head[..., :firsts], head[..., firsts:])
+    ids = jnp.maximum(jnp.concatenate([first, second], axis=-1), -1)  #   [5 2 3 2 5]
+    size = ids.shape[-1]
+    # Equal ids become neighbours, those of the first list before those of the second.
+    sorted_ids, indices = sort_by([ids])  #                [5 5 3 2 2] and [0 4 2 1 3]
+    starts_id = sorted_ids != _arithmetic.shifted(sorted_ids, 1, -2)  #   [T F T T F]
+    is_from_second = indices >= firsts  #                                 [F T F F T]
+    previous_is_from_second = _arithmetic.shifted(indices, 1) >= firsts
+    is_first_occurrence = starts_id | (is_from_second & ~previous_is_from_second)
+    is_first_occurrence = is_first_occurrence & (sorted_ids >= 0)  #      [T T T T T]
+    # Distinct ids are numbered in sorted order; under the number of an id stands its
+    # index in the second list, -1 if it is not there.
+    id_number = _arithmetic.cumulative_count(starts_id) - 1  #            [0 0 1 2 2]
+    index_in_second = scattered(  #                                       [1 - 0 - -]
+        id_number, indices - firsts, is_first_occurrence & is_from_second, size
     )
-    others = _arithmetic.take(second_ranks, jnp.maximum(found, 0))
+    # Back to the order of the input; -2 where an id has no rank in its own list.
+    matches = _arithmetic.take(index_in_second, id_number)
+    matches = jnp.where(is_first_occurrence, matches, -2)
+    everywhere = jnp.ones_like(is_first_occurrence)
+    matches = scattered(indices, matches, everywhere, size)  #            [1 0 - 0 1]
+    has_rank = matches > -2
+    ranks_in_first, ranks_in_second = (  #                      [1 2 3] and [1 2]
+        jnp.where(exists, _arithmetic.cumulative_count(exists), 0)
+        for exists in (has_rank[..., :firsts], has_rank[..., firsts:])
+    )
+    matches = matches[..., :firsts]
+    matched_ranks = _arithmetic.take(ranks_in_second, jnp.maximum(matches, 0))
     return Matched(
-        first_ranks,
-        jnp.where(found >= 0, others, 0),
-        jnp.max(first_ranks, axis=-1),
-        jnp.max(second_ranks, axis=-1),
+        ranks_in_first,
+        jnp.where(matches >= 0, matched_ranks, 0),  #                        [2 1 0]
+        jnp.max(ranks_in_first, axis=-1),
+        jnp.max(ranks_in_second, axis=-1),
         max(firsts, second.shape[-1]),
     )
 
 
 def scattered(
-    places: jax.Array, values: jax.Array, where: jax.Array, size: int
+    indices: jax.Array, values: jax.Array, where: jax.Array, size: int
 ) -> jax.Array:
-    """`values` at their places of new lists of a size, −1 where there is none.
+    """Scatters `values` into new lists `[*lists, size]`, -1 where none is put.
 
     Args:
-        places: `[*lists, items]`, distinct in each list where `where` holds.
+        indices: `[*lists, items]`, distinct in each list where `where` holds.
         values: `[*lists, items]` int32.
-        where: `[*lists, items]` bool.
-        size: How long the new lists are.
+        where: `[*lists, items]` bool, which values to put.
+        size: The length of the new lists.
     """
-    none = jnp.full((*places.shape[:-1], size), -1, values.dtype)
-    none = _mesh.match_varying(none, (places, values, where))
-    places = jnp.where(where, places, size)
-    return jnp.put_along_axis(none, places, values, axis=-1, inplace=False, mode="drop")
+    empty = jnp.full((*indices.shape[:-1], size), -1, values.dtype)
+    empty = _mesh.match_varying(empty, (indices, values, where))
+    indices = jnp.where(where, indices, size)  # beyond the end, and so dropped
+    return jnp.put_along_axis(
+        empty, indices, values, axis=-1, inplace=False, mode="drop"
+    )

@@ -1,6 +1,6 @@
 """The order of rows, wherever their items are."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,79 +9,91 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
+from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.sort import sort_by
+from jax_rank_metrics._types import AxisNames
 
 
 class Ordered(NamedTuple):
-    """Items in rank order; what does not exist comes last.
+    """Items in rank order; missing items come last.
 
     Shapes:
-        best: `[*lists, depth]`.
+        candidates: `[*lists, depth]`.
         straddles: `[*lists]` bool, whether an item without a rank may tie with the last
-            one that has; None where every item has one.
+            item that has one; None where every item has one.
     """
 
-    best: Candidates
+    candidates: Candidates
     straddles: jax.Array | None
 
 
-def order(
-    given: Given, policy: Policy, depth: int | None, items_axis: Any = None
+def order_rows(
+    raw: RawCandidates,
+    order: ItemOrder,
+    depth: int | None,
+    items_axis: AxisNames | None = None,
 ) -> Ordered:
-    """The first `depth` ranks of every list; None is all.
+    """Orders the first `depth` ranks of every list.
 
     Args:
-        given: Items of every list; those of this device where devices have parts.
-        policy: How to compare them.
-        depth: How many ranks.
+        raw: Items of every list; the part of this device where items are cut.
+        order: How items compare.
+        depth: How many ranks to order, or None for all.
         items_axis: Mesh axes over whose devices the items of every list are cut.
     """
-    size = given.scores.shape[-1]
+    size = raw.scores.shape[-1]
     if items_axis is not None:
         assert depth is not None
-        part = best(given, policy, min(depth + 1, size)).best
-        return best(joined(part, items_axis), policy, depth)
-    shards = _shards(given.scores, depth)
+        part = order_local(raw, order, min(depth + 1, size)).candidates
+        return order_local(gather_candidates(part, items_axis), order, depth)
+    shards = _shards(raw.scores, depth)
     if shards == 1:
-        return best(given, policy, depth)
+        return order_local(raw, order, depth)
     assert depth is not None
-    parts = best(_split(given.read(), shards), policy, depth + 1).best
-    return best(_merged(parts), policy, depth)
+    parts = order_local(_split(raw.read(), shards), order, depth + 1).candidates
+    return order_local(_merge(parts), order, depth)
 
 
-def best(
-    given: Given | Candidates,
-    policy: Policy,
+def order_local(
+    raw: RawCandidates | Candidates,
+    order: ItemOrder,
     depth: int | None,
     use_top_k: bool | None = None,
 ) -> Ordered:
-    """`order` of items that are whole here; by top-k where that pays, or as asked."""
-    scores = given.scores if isinstance(given, Given) else given.keys
+    """Orders device-local items as `order_rows` does.
+
+    Args:
+        raw: The items of every list.
+        order: How items compare.
+        depth: How many ranks to order, or None for all.
+        use_top_k: Whether to order by a top-k where the scores allow it; None decides
+            by what is faster.
+    """
+    scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
     size = scores.shape[-1]
-    cut = depth is not None and depth < size
+    is_cut = depth is not None and depth < size
     if use_top_k is None:
-        use_top_k = depth is not None and top_k.pays(scores, depth)
-    if use_top_k and depth is not None and cut and _keys.has_digit(policy.dtype):
-        found = top_k.top(given, policy, depth)
-        return Ordered(given.at(found.places).read(), found.straddles)
-    every = given.read()
-    items = every.items
-    payload = [x for x in (_marked(items), items.weights) if x is not None]
-    keys, places, labels, *weights = sort_by(
-        every.levels(policy), payload, policy.hashes
+        use_top_k = depth is not None and top_k.is_faster(scores, depth)
+    if use_top_k and depth is not None and is_cut and _keys.has_digit(order.dtype):
+        top = top_k.top_ranks(raw, order, depth)
+        return Ordered(raw.at(top.indices).read(), top.straddles)
+    candidates = raw.read()
+    items = candidates.items
+    payload = [x for x in (_marked_labels(items), items.weights) if x is not None]
+    keys, indices, labels, *weights = sort_by(
+        candidates.sort_keys(order), payload, order.policy.is_hashed
     )
-    some, straddles = slice(None, depth), None
-    if depth is not None and cut:
+    straddles = None
+    if depth is not None and is_cut:
         straddles = (labels[..., depth - 1] >= 0) & (
             keys[..., depth - 1] == keys[..., depth]
         )
-    keys, places, labels, *weights = (
-        x[..., some] for x in (keys, places, labels, *weights)
+    keys, indices, labels, *weights = (
+        x[..., :depth] for x in (keys, indices, labels, *weights)
     )
     exists = labels >= 0
     columns = {
-        name: _arithmetic.take_items(x, places) for name, x in items.columns.items()
+        name: _arithmetic.take_items(x, indices) for name, x in items.columns.items()
     }
     ranked = ItemArrays(
         jnp.where(exists, labels, jnp.zeros_like(labels)),
@@ -89,51 +101,54 @@ def best(
         weights[0] if weights else None,
         columns,
     )
-    index = _arithmetic.take(every.ids, places)
-    return Ordered(Candidates(keys, index, ranked, every.seeds), straddles)
+    ids = _arithmetic.take(candidates.ids, indices)
+    return Ordered(Candidates(keys, ids, ranked, candidates.seeds), straddles)
 
 
-def _marked(items: ItemArrays) -> jax.Array:
-    """Labels, -1 where no item exists."""
+def _marked_labels(items: ItemArrays) -> jax.Array:
+    """Returns labels, -1 where items are missing: one payload of the sort for two."""
     return jnp.where(items.exists, items.labels, jnp.full_like(items.labels, -1))
 
 
-def joined(items: Candidates, items_axis: Any) -> Candidates:
-    """The candidates of all devices."""
-    axis = items.keys.ndim - 1
-    return items.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
+def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:
+    """Concatenates the candidates of all devices."""
+    axis = candidates.keys.ndim - 1
+    return candidates.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
 
 
 # XLA gathers every score of an axis that it sorts. Where items may be cut over devices
-# without their type saying so, only candidates need to meet.
+# without their type saying so, each list is split into one part per device, so that only
+# candidates need to meet.
 
 
 def _shards(x: jax.Array, depth: int | None) -> int:
-    """Into how many parts to cut lists, so that each can be sorted where it is."""
+    """Returns into how many parts to split lists, so that each is sorted where it is."""
     shards = _mesh.auto_shards(x)
     if depth is None or shards == 1 or x.shape[-1] % shards:
         return 1
     return shards if (depth + 1) * shards <= top_k.TOP_K_SHARE * x.shape[-1] else 1
 
 
-def _split(items: Candidates, shards: int) -> Candidates:
-    axis = items.keys.ndim - 1
+def _split(candidates: Candidates, shards: int) -> Candidates:
+    """Splits `[*lists, items]` into `[*lists, shards, items / shards]`."""
+    axis = candidates.keys.ndim - 1
 
-    def cut(x: jax.Array) -> jax.Array:
+    def split(x: jax.Array) -> jax.Array:
         size = x.shape[axis] // shards
         return x.reshape((*x.shape[:axis], shards, size, *x.shape[axis + 1 :]))
 
-    seeds = items.seeds
+    seeds = candidates.seeds
     seeds = None if seeds is None else seeds[..., None, :]
-    return items.map(cut)._replace(seeds=seeds)
+    return candidates.map(split)._replace(seeds=seeds)
 
 
-def _merged(items: Candidates) -> Candidates:
-    axis = items.keys.ndim - 2
+def _merge(candidates: Candidates) -> Candidates:
+    """Merges `[*lists, shards, depth]` into `[*lists, shards · depth]`."""
+    axis = candidates.keys.ndim - 2
 
     def merge(x: jax.Array) -> jax.Array:
         return x.reshape((*x.shape[:axis], -1, *x.shape[axis + 2 :]))
 
-    seeds = items.seeds
+    seeds = candidates.seeds
     seeds = None if seeds is None else seeds[..., 0, :]
-    return items.map(merge)._replace(seeds=seeds)
+    return candidates.map(merge)._replace(seeds=seeds)

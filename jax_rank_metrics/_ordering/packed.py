@@ -1,122 +1,142 @@
 """The order of flat arrays that hold lists one after the other."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
-from jax_rank_metrics._ordering.ideal import falling, risen
+from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.ideal import descending_bits, floats_of_bits
 from jax_rank_metrics._ordering.sort import sort_by
 
 
+class OrderedPacked(NamedTuple):
+    """Every item of flat arrays `[items]`, list after list, each in rank order."""
+
+    candidates: Candidates
+    indices: jax.Array  # int32, where the items stood before
+    segment_ids: jax.Array  # int32, ascending
+
+
 def order_packed(
-    given: Given, ids: jax.Array, starts: jax.Array, policy: Policy
-) -> tuple[Candidates, jax.Array, jax.Array]:
-    """Every item of flat arrays, list after list and each in rank order.
+    raw: RawCandidates, segment_ids: jax.Array, starts: jax.Array, order: ItemOrder
+) -> OrderedPacked:
+    """Orders packed lists.
 
     Args:
-        given: `[items]`.
-        ids: `[items]` int32, the list of every item; the number of lists where none.
-        starts: `[lists + 1]` int32, where each begins once ids are in order.
-        policy: How to compare the items of a list.
-
-    Returns:
-        The items, the places they came from, and the ids in their order.
+        raw: `[items]`.
+        segment_ids: `[items]` int32, the list of every item; the number of lists where
+            it is in none.
+        starts: `[lists + 1]` int32, where each list begins once segment ids ascend.
+        order: How the items of a list compare.
     """
-    every = given.read()
-    if policy.ties is None:  # a hash of where an item stands in its list
-        hashed = every._replace(ids=_place_in_list(ids)).breaks(policy)
-        breaks = list(hashed)
-    else:
-        breaks = list(every.breaks(policy))
-    levels = [every.keys, *breaks]
-    if _keys.shares_least_key(policy.dtype):
-        levels.insert(1, every.items.exists.astype(jnp.int32))
-    places = order_by(ids, levels, starts)
-    return every.at(places), places, _arithmetic.take(ids, places)
-
-
-def largest_packed(x: jax.Array, exists: jax.Array, ids: jax.Array) -> jax.Array:
-    """Non-negative floats `[items]` in falling order within each list of `ids`."""
-    bits = falling(jnp.where(exists, x, -1))
-    if bits.dtype != jnp.int32:
-        return risen(lax.sort((ids, bits), num_keys=2)[1], x.dtype)
-    ranked = lax.platform_dependent(
-        ids,
-        bits,
-        cpu=_sort_pair,
-        default=lambda ids, bits: lax.sort((ids, bits), num_keys=2)[1],
+    candidates = hashed = raw.read()
+    if order.policy.hashes_own_index:
+        hashed = candidates._replace(ids=_index_in_list(segment_ids))
+    keys = hashed.sort_keys(order)
+    indices = order_by(segment_ids, keys, starts)
+    return OrderedPacked(
+        candidates.at(indices), indices, _arithmetic.take(segment_ids, indices)
     )
-    return risen(ranked, x.dtype)
 
 
-def _sort_pair(first: jax.Array, second: jax.Array) -> jax.Array:
-    """The second of two keys, in the order of both."""
+def largest_packed(
+    x: jax.Array, exists: jax.Array, segment_ids: jax.Array
+) -> jax.Array:
+    """Sorts non-negative floats `[items]`, descending within each list."""
+    bits = descending_bits(jnp.where(exists, x, -1))
+
+    def by_two_operands(segment_ids: jax.Array, bits: jax.Array) -> jax.Array:
+        return lax.sort((segment_ids, bits), num_keys=2)[1]
+
+    if bits.dtype != jnp.int32:
+        return floats_of_bits(by_two_operands(segment_ids, bits), x.dtype)
+    ranked = lax.platform_dependent(
+        segment_ids, bits, cpu=_by_one_operand, default=by_two_operands
+    )
+    return floats_of_bits(ranked, x.dtype)
+
+
+def _by_one_operand(first: jax.Array, second: jax.Array) -> jax.Array:
+    """Returns the second of two int32 keys in the order of both, by one int64."""
     with jax.enable_x64(True):
-        wide = (first.astype(jnp.int64) << 32) | _unsigned(second)
-        return _signed(lax.sort(wide))
+        packed = (first.astype(jnp.int64) << 32) | _to_unsigned(second)
+        return _from_unsigned(lax.sort(packed))
 
 
-def order_by(ids: jax.Array, levels: list[jax.Array], starts: jax.Array) -> jax.Array:
-    """Places in rising order of ids and falling order of levels."""
+def order_by(
+    segment_ids: jax.Array, keys: list[jax.Array], starts: jax.Array
+) -> jax.Array:
+    """Returns indices in ascending order of segment ids, and descending order of keys."""
 
-    def one_by_one(ids: jax.Array, *levels: jax.Array) -> jax.Array:
-        return sort_by([~ids, *levels])[1]
+    def by_each_key(segment_ids: jax.Array, *keys: jax.Array) -> jax.Array:
+        return sort_by([~segment_ids, *keys])[1]
 
-    if len(levels) > 1 or levels[0].dtype != jnp.int32:
-        return one_by_one(ids, *levels)
-    in_order = _in_order(starts)
-    if in_order is None:
-        return one_by_one(ids, *levels)
-    return lax.platform_dependent(ids, *levels, cpu=in_order, default=one_by_one)
+    if len(keys) > 1 or keys[0].dtype != jnp.int32:
+        return by_each_key(segment_ids, *keys)
+    by_one_sort = _one_sort_on_cpu(starts)
+    if by_one_sort is None:
+        return by_each_key(segment_ids, *keys)
+    return lax.platform_dependent(
+        segment_ids, *keys, cpu=by_one_sort, default=by_each_key
+    )
 
 
-def _in_order(starts: jax.Array) -> Any:
-    """A sort on CPU by ids and one key.
+def _one_sort_on_cpu(
+    starts: jax.Array,
+) -> Callable[[jax.Array, jax.Array], jax.Array] | None:
+    """Makes a sort by segment ids and one key; None where no bits are left for indices.
 
-    Where ids are in order as they come, as they mostly are, and no list is too long, all
-    of it is one sort, and a quick one, since most of it has been done.
+    Segment ids mostly ascend as they come. Then, unless a list is too long, a segment id,
+    a key and an index in the list fit into one int64; the sort is quick, since most of
+    the order is there already.
     """
-    bits = 31 - starts.shape[0].bit_length()  # what is left for places
+    bits = 31 - starts.shape[0].bit_length()  # what is left for an index in a list
     if bits <= 0:
         return None
 
-    def together(ids: jax.Array, key: jax.Array) -> jax.Array:
-        start = jnp.take(starts, ids, mode="clip")
-        with jax.enable_x64(True):
-            place = lax.iota(jnp.int64, ids.shape[0]) - start.astype(jnp.int64)
-            wide = (ids.astype(jnp.int64) << 32) | _unsigned(~key)
-            wide = lax.sort((wide << bits) | place)
-            place = (wide & ((1 << bits) - 1)).astype(jnp.int32)
-        return start + place
+    def index_in_list(segment_ids: jax.Array) -> jax.Array:
+        iota = lax.iota(jnp.int32, segment_ids.shape[0])
+        return iota - jnp.take(starts, segment_ids, mode="clip")
 
-    def sort(ids: jax.Array, key: jax.Array) -> jax.Array:
-        place = lax.iota(jnp.int32, ids.shape[0]) - jnp.take(starts, ids, mode="clip")
-        other = (place < 0) | (place >> bits > 0)
-        other = _mesh.unvmap_any(other, ids[1:] < ids[:-1])
-        by_each = lambda ids, key: sort_by([~ids, key])[1]  # noqa: E731
-        return lax.cond(other, by_each, together, ids, key)
+    def by_one_operand(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
+        start = jnp.take(starts, segment_ids, mode="clip")
+        with jax.enable_x64(True):
+            index = index_in_list(segment_ids).astype(jnp.int64)
+            packed = (segment_ids.astype(jnp.int64) << 32) | _to_unsigned(~key)
+            packed = lax.sort((packed << bits) | index)
+            index = (packed & ((1 << bits) - 1)).astype(jnp.int32)
+        return start + index
+
+    def sort(segment_ids: jax.Array, key: jax.Array) -> jax.Array:
+        index = index_in_list(segment_ids)
+        does_not_fit = _mesh.unvmap_any(
+            (index < 0) | (index >> bits > 0), segment_ids[1:] < segment_ids[:-1]
+        )
+        by_each_key = lambda ids, key: sort_by([~ids, key])[1]  # noqa: E731
+        return lax.cond(does_not_fit, by_each_key, by_one_operand, segment_ids, key)
 
     return sort
 
 
-def _unsigned(key: jax.Array) -> jax.Array:
-    # The same order from 0 on, as 64 bits.
+def _to_unsigned(key: jax.Array) -> jax.Array:
+    """Returns int32 as int64 from 0 on, in the same order."""
     return key.astype(jnp.int64) - jnp.iinfo(jnp.int32).min
 
 
-def _signed(wide: jax.Array) -> jax.Array:
-    # The key again, from the low half.
-    return ((wide & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min).astype(jnp.int32)
+def _from_unsigned(packed: jax.Array) -> jax.Array:
+    """Returns the int32 whose `_to_unsigned` is the lower half of `packed`."""
+    return ((packed & 0xFFFFFFFF) + jnp.iinfo(jnp.int32).min).astype(jnp.int32)
 
 
-def _place_in_list(ids: jax.Array) -> jax.Array:
-    place = lax.iota(jnp.int32, ids.shape[0])
-    ids, origin = lax.sort((ids, place), num_keys=2)
-    first = jnp.concatenate([jnp.ones((1,), bool), ids[1:] != ids[:-1]])
-    start = lax.cummax(jnp.where(first, place, 0))
-    return lax.sort((origin, place - start), num_keys=1)[1]
+def _index_in_list(segment_ids: jax.Array) -> jax.Array:
+    """Returns the index of every item in its own list, in the order of the arrays."""
+    iota = lax.iota(jnp.int32, segment_ids.shape[0])
+    segment_ids, indices = lax.sort((segment_ids, iota), num_keys=2)
+    changes = segment_ids[1:] != segment_ids[:-1]
+    starts_list = jnp.concatenate([jnp.ones((1,), bool), changes])
+    start = lax.cummax(jnp.where(starts_list, iota, 0))
+    return lax.sort((indices, iota - start), num_keys=1)[1]

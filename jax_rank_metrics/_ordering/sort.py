@@ -10,37 +10,42 @@ from jax_rank_metrics._ordering import sort_cpu
 
 
 def sort_by(
-    levels: Sequence[jax.Array],
+    keys: Sequence[jax.Array],
     payload: Sequence[jax.Array] = (),
-    hashed: bool = False,
+    last_is_hash: bool = False,
 ) -> tuple[jax.Array, ...]:
-    """Sorts lists by falling keys, stable.
+    """Sorts the last axis by descending keys; the sort is stable.
 
     Args:
-        levels: Integers `[*lists, items]`, the first key first.
+        keys: Integers `[*lists, items]`, the most significant key first.
         payload: Arrays of the same shape.
-        hashed: Whether the last key is a hash that breaks ties.
+        last_is_hash: Whether the last key is a hash that breaks ties.
 
     Returns:
-        The first key in order, the place that every item came from, and the payload.
+        The first key in sorted order, the index that every item came from, and the
+        payload in sorted order.
     """
-    # Ascending in ~key is descending in key, for the least integer too.
-    keys = [~level for level in levels]
+    # The complement of a key ascends where the key descends. Unlike its negative, it
+    # does so for the least integer too.
+    ascending = [~key for key in keys]
 
-    def by_each(*operands: jax.Array) -> tuple[jax.Array, ...]:
-        keys, payload = operands[: len(levels)], operands[len(levels) :]
-        first, places = sort_cpu.order(keys, hashed)
-        return (first, places, *(_arithmetic.take(x, places) for x in payload))
+    def by_one_operand(*operands: jax.Array) -> tuple[jax.Array, ...]:
+        keys, payload = operands[: len(ascending)], operands[len(ascending) :]
+        first, indices = sort_cpu.order(keys, last_is_hash)
+        return (first, indices, *(_arithmetic.take(x, indices) for x in payload))
 
-    def together(*operands: jax.Array) -> tuple[jax.Array, ...]:
-        keys, payload = operands[: len(levels)], operands[len(levels) :]
-        places = lax.broadcasted_iota("int32", keys[0].shape, keys[0].ndim - 1)
-        operands = (*keys, places, *payload)
+    def by_all_operands(*operands: jax.Array) -> tuple[jax.Array, ...]:
+        keys, payload = operands[: len(ascending)], operands[len(ascending) :]
+        indices = lax.broadcasted_iota("int32", keys[0].shape, keys[0].ndim - 1)
+        operands = (*keys, indices, *payload)
+        # Indices are the last key, which makes an unstable sort stable.
         ranked = lax.sort(operands, num_keys=len(keys) + 1, is_stable=False)
         return (ranked[0], *ranked[len(keys) :])
 
-    if all(key.dtype == "int32" for key in keys):
-        ranked = lax.platform_dependent(*keys, *payload, cpu=by_each, default=together)
+    if all(key.dtype == "int32" for key in ascending):
+        ranked = lax.platform_dependent(
+            *ascending, *payload, cpu=by_one_operand, default=by_all_operands
+        )
     else:
-        ranked = together(*keys, *payload)
+        ranked = by_all_operands(*ascending, *payload)
     return (~ranked[0], *ranked[1:])

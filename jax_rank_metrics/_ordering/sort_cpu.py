@@ -8,57 +8,68 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering.keys import BREAK_BITS
+from jax_rank_metrics._ordering.keys import HASH_BITS
 
-# From this many items on, a sort is worth sharing between cores. It is cut into more
-# parts than there are cores, since XLA does not share them out evenly.
-MANY = 2**18
-_PARTS = 16
+# From this many items on, a sort is cut into chunks that cores share. There are more
+# chunks than cores, since XLA does not distribute them evenly.
+CHUNKED_FROM = 2**18
+_CHUNKS = 16
 
-# What 64 bits leave for a place beside a key and a hash.
-_PLACE_BITS = 32 - BREAK_BITS
+# What 64 bits leave for an index beside a key of 32 bits and a hash.
+_INDEX_BITS = 32 - HASH_BITS
 
 
 def order(
-    keys: Sequence[jax.Array], hashed: bool = False
+    keys: Sequence[jax.Array], last_is_hash: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """The order of int32 keys, rising, stable: the first key in it, and places.
+    """Sorts int32 keys `[*lists, items]`, ascending and stable.
 
-    By one key after the other, the last first: a key and a place are one integer. A key,
-    a hash and a place of a short list are one too.
+    Packs a key and an index into one int64, and sorts by one key after the other, the
+    least significant first. A key, a hash and an index of a short list fit together.
+
+    Returns:
+        The first key in sorted order, and the indices that items came from.
     """
-    places = along = lax.broadcasted_iota(jnp.int32, keys[0].shape, keys[0].ndim - 1)
+    iota = lax.broadcasted_iota(jnp.int32, keys[0].shape, keys[0].ndim - 1)
     first, size = keys[0], keys[0].shape[-1]
-    short = isinstance(size, int) and 0 < size <= 2**_PLACE_BITS
-    if hashed and len(keys) == 2 and short:
+    is_short = isinstance(size, int) and 0 < size <= 2**_INDEX_BITS
+    if last_is_hash and len(keys) == 2 and is_short:
         with jax.enable_x64(True):
-            key, broken = (x.astype(jnp.int64) for x in keys)
-            broken = broken & (2**BREAK_BITS - 1)
-            low = (broken << _PLACE_BITS) | along.astype(jnp.int64)
-            wide = in_parts((key << 32) | low, keys)
-            places = (wide & (2**_PLACE_BITS - 1)).astype(jnp.int32)
-            return (wide >> 32).astype(jnp.int32), places
+            key, hashes = (x.astype(jnp.int64) for x in keys)
+            hashes = hashes & (2**HASH_BITS - 1)  # of a complement, which is negative
+            low = (hashes << _INDEX_BITS) | iota.astype(jnp.int64)
+            packed = sort_in_chunks((key << 32) | low, keys)
+            indices = (packed & (2**_INDEX_BITS - 1)).astype(jnp.int32)
+            return (packed >> 32).astype(jnp.int32), indices
+    indices = iota
     for key in reversed(keys):
-        key = key if places is along else _arithmetic.take(key, places)
+        key = key if indices is iota else _arithmetic.take(key, indices)
         with jax.enable_x64(True):
-            wide = (key.astype(jnp.int64) << 32) | along.astype(jnp.int64)
-            wide = in_parts(wide, keys)
-            moved = wide.astype(jnp.int32)
-            first = (wide >> 32).astype(jnp.int32)
-        places = moved if places is along else _arithmetic.take(places, moved)
-    return first, places
+            packed = (key.astype(jnp.int64) << 32) | iota.astype(jnp.int64)
+            packed = sort_in_chunks(packed, keys)
+            moved = packed.astype(jnp.int32)
+            first = (packed >> 32).astype(jnp.int32)
+        indices = moved if indices is iota else _arithmetic.take(indices, moved)
+    return first, indices
 
 
-def in_parts(x: jax.Array, made_of: Sequence[jax.Array]) -> jax.Array:
-    """A sort of one operand, of some lists beside others.
+def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
+    """Sorts lists in up to 16 chunks: XLA:CPU runs one sort on one core.
 
-    XLA sorts all lists of an operand on one core.
+    Args:
+        x: `[*lists, items]`.
+        sources: The arrays from which `x` was computed, whose types say whether it is
+            device-local. Reshaping a sharded array would move it.
     """
-    known = all(isinstance(size, int) for size in x.shape)
-    if not known or x.size < MANY or not all(map(_mesh.is_device_local, made_of)):
+    is_static = all(isinstance(size, int) for size in x.shape)
+    if (
+        not is_static
+        or x.size < CHUNKED_FROM
+        or not all(map(_mesh.is_device_local, sources))
+    ):
         return lax.sort(x)
-    flat = x.reshape(-1, x.shape[-1])
-    parts = min(_PARTS, flat.shape[0])
-    ends = [flat.shape[0] * part // parts for part in range(parts + 1)]
-    ranked = [lax.sort(flat[a:b]) for a, b in itertools.pairwise(ends)]
+    rows = x.reshape(-1, x.shape[-1])
+    chunks = min(_CHUNKS, rows.shape[0])
+    ends = [rows.shape[0] * chunk // chunks for chunk in range(chunks + 1)]
+    ranked = [lax.sort(rows[start:end]) for start, end in itertools.pairwise(ends)]
     return jnp.concatenate(ranked).reshape(x.shape)

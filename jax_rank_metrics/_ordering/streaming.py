@@ -1,20 +1,20 @@
 """The best items of all that were seen so far, block after block."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
-from jax_rank_metrics._ordering.order import best as best_of
-from jax_rank_metrics._ordering.order import joined
-from jax_rank_metrics._ordering.top_k import pays
+from jax_rank_metrics._ordering import top_k
+from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.order import gather_candidates, order_local
+from jax_rank_metrics._types import AxisNames
 
 
-class Running(NamedTuple):
-    """The best so far.
+class BestSoFar(NamedTuple):
+    """The first ranks among the items of all blocks so far.
 
     Shapes:
         best: `[*lists, depth]`, in rank order.
@@ -24,47 +24,52 @@ class Running(NamedTuple):
     best: Candidates
     tied: jax.Array
 
-    def extended(self, block: Given, policy: Policy) -> "Running":
-        """With the items of a further block."""
+    def extended(self, block: RawCandidates, order: ItemOrder) -> "BestSoFar":
+        """Returns the best so far after a further block."""
         depth, items = self.best.keys.shape[-1], block.items.retrieved_items()
-        # What scores less than the last of the best will not be among them.
+        # Items that score less than the last of the best cannot be among them.
         competes = block.read().keys >= self.best.keys[..., -1:]
         block = block._replace(items=items._replace(exists=items.exists & competes))
-        use_top_k = pays(block.scores, depth)
-        chosen, straddles = best_of(block, policy, depth, use_top_k)
-        every = jax.tree.map(
+        use_top_k = top_k.is_faster(block.scores, depth)
+        chosen, straddles = order_local(block, order, depth, use_top_k)
+        both = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
             self.best._replace(seeds=None),
             chosen._replace(seeds=None),
         )
-        every = every._replace(seeds=chosen.seeds)
-        best = best_of(every, policy, depth, use_top_k).best
+        both = both._replace(seeds=chosen.seeds)
+        best = order_local(both, order, depth, use_top_k).candidates
         if straddles is None:
-            tied = _tied(chosen, best)
+            tied = _count_tied(chosen, best)
         else:
+            # Where a tie was cut off, its size is counted over the whole block.
             tied = lax.cond(
                 _mesh.unvmap_any(straddles),
-                lambda: _tied(block.read(), best),
-                lambda: _tied(chosen, best),
+                lambda: _count_tied(block.read(), best),
+                lambda: _count_tied(chosen, best),
             )
-        return Running(best, self._tied_with(best) + tied)
+        return BestSoFar(best, self._tied_with(best) + tied)
 
-    def over_devices(self, policy: Policy, items_axis: Any) -> "Running":
-        """The best of what all devices saw."""
-        best = joined(self.best, items_axis)
-        best = best_of(best, policy, self.best.keys.shape[-1]).best
-        return Running(best, lax.psum(self._tied_with(best), items_axis))
+    def over_devices(self, order: ItemOrder, items_axis: AxisNames) -> "BestSoFar":
+        """Returns the best of what all devices saw."""
+        candidates = gather_candidates(self.best, items_axis)
+        best = order_local(candidates, order, self.best.keys.shape[-1]).candidates
+        return BestSoFar(best, lax.psum(self._tied_with(best), items_axis))
 
     def _tied_with(self, best: Candidates) -> jax.Array:
-        # Dropped items had the key that was last at the time. Their count carries over
-        # only while that key is still last; no item above it was dropped.
-        same = (self.best.keys[..., -1] == best.keys[..., -1]) & (
+        """Counts the items seen so far that tie with the last item of a new best.
+
+        Items that were dropped had the key that was last at the time. Their count carries
+        over only while that key is still last, and no item above it was dropped.
+        """
+        is_still_last = (self.best.keys[..., -1] == best.keys[..., -1]) & (
             best.items.exists[..., -1] & self.best.items.exists[..., -1]
         )
-        return jnp.where(same, self.tied, _tied(self.best, best))
+        return jnp.where(is_still_last, self.tied, _count_tied(self.best, best))
 
 
-def _tied(items: Candidates, best: Candidates) -> jax.Array:
-    last = best.items.exists[..., -1:]
-    tied = (items.keys == best.keys[..., -1:]) & items.items.exists & last
-    return _arithmetic.count(tied)
+def _count_tied(candidates: Candidates, best: Candidates) -> jax.Array:
+    """Counts the candidates of each list that tie with the last of the best."""
+    last_exists = best.items.exists[..., -1:]
+    is_tied = candidates.keys == best.keys[..., -1:]
+    return _arithmetic.count(is_tied & candidates.items.exists & last_exists)

@@ -1,4 +1,4 @@
-"""The best few of every list."""
+"""The first few ranks of every list."""
 
 from typing import NamedTuple
 
@@ -8,112 +8,121 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering import keys as _keys
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
+from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.top_k_cpu import SHORT, by_maxima
+from jax_rank_metrics._ordering.top_k_cpu import SHORT, top_k_by_maxima
 
-# `lax.top_k` slows with depth; a sort is as good from this share of the list on.
+# `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
 
 # Long lists are searched by the maxima of blocks of this many items.
 _BLOCK = 32
 
 
-def pays(x: jax.Array, depth: int) -> bool:
+def is_faster(x: jax.Array, depth: int) -> bool:
     """Whether a top-k of `x` takes less time than a sort."""
     return 0 < depth <= TOP_K_SHARE * x.shape[-1] and _mesh.auto_shards(x) == 1
 
 
-class Top(NamedTuple):
-    """The first ranks of every list."""
+class TopRanks(NamedTuple):
+    """Which items hold the first ranks of every list."""
 
-    places: jax.Array  # [*lists, depth], where the items stand in the arrays
-    straddles: jax.Array  # [*lists] bool; True where a tie may go beyond the last rank
+    indices: jax.Array  # [*lists, depth], along the axis of items
+    straddles: jax.Array  # [*lists] bool, whether a tie may reach beyond the last rank
 
 
-def top(given: Given | Candidates, policy: Policy, depth: int) -> Top:
-    """The first `depth` ranks; for scores that have a digit."""
-    every = given.read()
-    digit = _keys.digit(every.keys, policy.dtype)
-    values, places = top_k(digit, min(depth + 1, digit.shape[-1]))
-    beyond, values, places = (
-        values[..., depth:],
-        values[..., :depth],
-        places[..., :depth],
-    )
+def top_ranks(
+    raw: RawCandidates | Candidates, order: ItemOrder, depth: int
+) -> TopRanks:
+    """Finds the items of the first `depth` ranks, for scores that have a digit.
 
-    last = values[..., -1:]
-    straddles = jnp.any(_same(last, beyond) & (last > -jnp.inf), axis=-1)
-    unsettled = jnp.any(values == _keys.LOWEST, axis=-1)
-    if not policy.by_index:
-        ties = _same(values[..., 1:], values[..., :-1]) & (values[..., 1:] > -jnp.inf)
+    A top-k of digits leaves ties in index order, and cannot tell −inf, NaN and missing
+    items apart. Where one of the two matters, a branch settles it.
+    """
+    candidates, policy = raw.read(), order.policy
+    digit = _keys.digit(candidates.keys, order.dtype)
+    # One rank more than asked for shows whether the last rank ties with it.
+    digits, indices = top_k(digit, min(depth + 1, digit.shape[-1]))
+    next_digit = digits[..., depth:]  # [*lists, 1], or empty at the end of the list
+    digits, indices = digits[..., :depth], indices[..., :depth]
+
+    last = digits[..., -1:]
+    straddles = jnp.any(_equal_bits(last, next_digit) & (last > -jnp.inf), axis=-1)
+    unsettled = jnp.any(digits == _keys.LOWEST_DIGIT, axis=-1)
+    if not policy.keeps_index_order:
+        ties = _equal_bits(digits[..., 1:], digits[..., :-1])
+        ties = ties & (digits[..., 1:] > -jnp.inf)
         unsettled = unsettled | straddles | jnp.any(ties, axis=-1)
 
     def settle() -> jax.Array:
-        # All of it in here, so that it costs nothing where no tie asks for it.
-        every = given.read()
-        if policy.by_index or policy.hashes:
-            return _settled(every, policy, values, places)
-        return sort_by(every.levels(policy), hashed=policy.hashes)[1][..., :depth]
+        # Reads the items anew, so that nothing of it is computed where no tie asks for it.
+        candidates = raw.read()
+        if policy.keeps_index_order or policy.is_hashed:
+            return _settled(candidates, order, digits, indices)
+        keys = candidates.sort_keys(order)
+        return sort_by(keys, last_is_hash=policy.is_hashed)[1][..., :depth]
 
-    settled = lax.cond(_mesh.unvmap_any(unsettled), settle, lambda: places)
-    return Top(settled, straddles)
+    settled = lax.cond(_mesh.unvmap_any(unsettled), settle, lambda: indices)
+    return TopRanks(settled, straddles)
 
 
 def _settled(
-    every: Candidates, policy: Policy, values: jax.Array, places: jax.Array
+    candidates: Candidates, order: ItemOrder, digits: jax.Array, indices: jax.Array
 ) -> jax.Array:
-    """Places of the top items, from those of the top digits.
+    """Returns the indices of the first ranks, from those of the largest digits.
 
-    What ties with the last of them is chosen by a top-k of the second digits.
+    Items above the last digit all have a rank. Which of the items that share the last
+    digit have one is decided by a top-k of their second digits; then the few chosen
+    items are sorted by all keys.
     """
-    depth, last = places.shape[-1], values[..., -1:]
-    digit = _keys.digit(every.keys, policy.dtype)
-    second = _keys.second_digit(every.keys, every.breaks(policy))
-    _, tied = top_k(jnp.where(_same(digit, last), second, -1), depth)
-    rank = jnp.broadcast_to(_arithmetic.iota(places), places.shape)
-    above = _arithmetic.count(~_same(values, last))[..., None]
-    moved = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
-    chosen = jnp.where(rank < above, places, moved)
-    best = every.at(chosen)
-    levels = [~level for level in best.levels(policy)]
-    return lax.sort((*levels, chosen), num_keys=len(levels) + 1)[-1]
+    depth, last = indices.shape[-1], digits[..., -1:]
+    digit = _keys.digit(candidates.keys, order.dtype)
+    second = _keys.second_digit(candidates.keys, candidates.tie_breaks(order.policy))
+    _, tied = top_k(jnp.where(_equal_bits(digit, last), second, -1), depth)
+    rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
+    above = _arithmetic.count(~_equal_bits(digits, last))[..., None]
+    from_tied = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
+    chosen = jnp.where(rank < above, indices, from_tied)
+    keys = [~key for key in candidates.at(chosen).sort_keys(order)]
+    return lax.sort((*keys, chosen), num_keys=len(keys) + 1)[-1]
 
 
-def _same(x: jax.Array, y: jax.Array) -> jax.Array:
-    # As bits: processors may flush subnormal floats before they compare them.
-    bits = [lax.bitcast_convert_type(value, jnp.int32) for value in (x, y)]
-    return bits[0] == bits[1]
+def _equal_bits(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Whether floats are equal, as bits: processors may flush subnormals in comparisons."""
+    x, y = (lax.bitcast_convert_type(value, jnp.int32) for value in (x, y))
+    return x == y
 
 
 def top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
-    """`lax.top_k` of what holds no NaN: the lowest of equal indices first."""
+    """Does what `lax.top_k` does, for float32 without NaN: lower indices first in ties."""
     if x.shape[-1] <= SHORT:
         return lax.platform_dependent(
             x,
-            cpu=lambda x: by_maxima(x, depth),
+            cpu=lambda x: top_k_by_maxima(x, depth),
             default=lambda x: _plain_top_k(x, depth),
         )
     if depth * _BLOCK * 8 > x.shape[-1]:
         return _plain_top_k(lax.optimization_barrier(x), depth)
-    # The top items lie in the `depth` blocks of the largest maxima, or in what is too
-    # short for a block: any other block has that many items before its own. With these
-    # blocks in index order, and only they are looked into, the lowest index wins here too.
-    head = x.shape[-1] // _BLOCK * _BLOCK
-    cut = x[..., :head].reshape((*x.shape[:-1], head // _BLOCK, _BLOCK))
-    _, blocks = _plain_top_k(jnp.max(cut, axis=-1), depth)
-    blocks = lax.sort(blocks, dimension=-1)
-    here = lax.broadcasted_iota(jnp.int32, (*blocks.shape, _BLOCK), x.ndim)
-    inside = blocks[..., None] * _BLOCK + here
-    rest = lax.broadcasted_iota(jnp.int32, x[..., head:].shape, x.ndim - 1) + head
-    places = jnp.concatenate([_arithmetic.merge_last_axes(inside), rest], axis=-1)
-    best, chosen = _plain_top_k(_arithmetic.take(x, places), depth)
-    return best, _arithmetic.take(places, chosen)
+    # The top items lie in the `depth` blocks with the largest maxima, or in the tail that
+    # is too short for a block: any other block has `depth` maxima before its items. These
+    # blocks are searched in index order, so that the lowest index wins ties here too.
+    blocked = x.shape[-1] // _BLOCK * _BLOCK
+    blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // _BLOCK, _BLOCK))
+    _, block_ids = _plain_top_k(jnp.max(blocks, axis=-1), depth)
+    block_ids = lax.sort(block_ids, dimension=-1)  # [*lists, depth]
+    offsets = lax.broadcasted_iota(jnp.int32, (*block_ids.shape, _BLOCK), x.ndim)
+    in_blocks = _arithmetic.merge_last_axes(block_ids[..., None] * _BLOCK + offsets)
+    tail = x[..., blocked:]
+    in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
+    indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
+    values, chosen = _plain_top_k(_arithmetic.take(x, indices), depth)
+    return values, _arithmetic.take(indices, chosen)
 
 
 def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
-    # XLA finds its top-k among sorts that are sliced. A slice of the result, moved into
-    # that slice, would hide it, and the whole list would be sorted. One barrier each:
-    # XLA's partitioner aborts where one takes both results of a top-k.
-    best, indices = lax.top_k(x, depth)
-    return lax.optimization_barrier(best), lax.optimization_barrier(indices)
+    # XLA recognises its top-k as a sort whose result is sliced. A further slice of the
+    # result would be merged into that slice and hide it, and the whole list would be
+    # sorted. There are two barriers because XLA's partitioner aborts where one barrier
+    # takes both results of a top-k.
+    values, indices = lax.top_k(x, depth)
+    return lax.optimization_barrier(values), lax.optimization_barrier(indices)

@@ -12,7 +12,8 @@ from jax import lax
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.pools import Sharded, Weighted
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
+from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places import first, groups
 from jax_rank_metrics._places.soft import Soft
 from jax_rank_metrics._pytree import pytree
@@ -77,15 +78,15 @@ class Scored:
 
     @property
     def policy(self) -> Policy:
-        """How items compare."""
-        return Policy(self.ties, self.scores.dtype)
+        """The tie policy."""
+        return Policy(self.ties)
 
     def read(self, pool: Pool) -> Candidates:
         """Those items of the pool that have a rank, ready to be compared."""
         start = 0
         if self.items_axis is not None:
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
-        return Given(self.scores, pool.items, start, self.seeds).read()
+        return RawCandidates(self.scores, pool.items, start, self.seeds).read()
 
     def first(self, pool: Pool, stop_fn: ItemFn, grouped: bool) -> first.First:
         """The first item that stops, by counting.
@@ -107,7 +108,7 @@ class Scored:
             == axis.broadcast_to_items(first.best_key(every.keys, stop, axis))
         )
         earlier = jnp.zeros_like(found.above)
-        for level in every.breaks(self.policy):
+        for level in every.tie_breaks(self.policy):
             own = axis.broadcast_to_items(first.best_key(level, open_ & stop, axis))
             earlier = earlier + axis.sum(open_ & (level > own))
             open_ = open_ & (level == own)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ordering.keys import GROUPED
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import agreement, stops, sums
 from jax_rank_metrics._ranking.items import ItemFn
@@ -82,7 +82,7 @@ class Ranking(Totals):
             list_weights,
             cut,
             ties,
-            ties in GROUPED,
+            Policy(ties).is_grouped,
         )
 
     # What a formula sees
@@ -314,7 +314,7 @@ class Ranking(Totals):
             return self._with(True, self._memo)
         if ties == "expected" or not self._grouped:
             return self
-        if self._ties == "expected":
+        if Policy(self._ties).forbids_order:
             raise ValueError(
                 "ties is 'expected', but this metric has no closed form over the orders "
                 "of tied items; pass ties=None or another policy"

@@ -16,6 +16,7 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._formulas.recommended import exposure
 from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._recommender import interactions, step
 from jax_rank_metrics._recommender.batches import Batch, batches, padded
 from jax_rank_metrics._recommender.found import Collected, UserEvaluation
@@ -124,8 +125,8 @@ def evaluate_users(
     """
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = _inputs.tie_policy(ties, key)
-    plan = step.Plan(bounds, 1, _inputs.count("block_size", block_size), policy)
+    policy, key = resolve(ties, key)
+    plan = step.Plan(bounds, 1, _inputs.count("block_size", block_size), policy.name)
     if k is None and not plan.cut:
         raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
     plan = plan._replace(k=plan.depth if k is None else _inputs.count("k", k))

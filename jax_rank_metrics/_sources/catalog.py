@@ -9,10 +9,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._ordering.candidates import Policy
+from jax_rank_metrics._ordering.candidates import ItemOrder
+from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._sources.blocks import Catalog, products
-from jax_rank_metrics._sources.lists import Relevant, clean_weights, seeds
+from jax_rank_metrics._sources.lists import Relevant, clean_weights
 from jax_rank_metrics._sources.streams import Stream, with_others
 
 
@@ -237,7 +238,7 @@ def _rank(catalog: Catalog) -> Ranking:
     if exclude_ids is not None:
         exclude_ids = _inputs.ids("exclude_ids", exclude_ids)
         _inputs.same_lists("exclude_ids", exclude_ids, "relevant_ids", relevant_ids)
-    ties, key = _inputs.tie_policy(catalog.ties, catalog.key)
+    policy, key = resolve(catalog.ties, catalog.key)
     catalog = dataclasses.replace(
         catalog,
         exclude_ids=exclude_ids,
@@ -246,7 +247,7 @@ def _rank(catalog: Catalog) -> Ranking:
         ),
         key=key,
         depth=depth,
-        ties=ties,
+        ties=policy,
         items_axis=_inputs.axis_names("items_axis", catalog.items_axis),
     )
     return _rank_blocks(catalog)
@@ -257,8 +258,8 @@ def _rank_blocks(catalog: Catalog) -> Ranking:
     lists, total = catalog.relevant.ids.shape[:-1], catalog.total
     scores = jax.eval_shape(lambda: catalog.scores(0))
     judged = catalog.relevant.read(catalog.list_weights, scores)
-    seed = seeds(catalog.ties, catalog.key, lists)
-    stream = Stream(catalog, judged, seed, Policy(catalog.ties, scores.dtype))
+    seed = catalog.ties.seeds(catalog.key, lists)
+    stream = Stream(catalog, judged, seed, ItemOrder(catalog.ties, scores.dtype))
     counts = catalog.depth is None
     held, straddle, seen = stream.counted() if counts else stream.top()
     exists = judged.exists & seen.exists
@@ -272,5 +273,5 @@ def _rank_blocks(catalog: Catalog) -> Ranking:
         list_exists=seen.length > 0,
         list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),
         cut=None if counts or catalog.depth >= total else catalog.depth,
-        ties=catalog.ties,
+        ties=catalog.ties.name,
     )

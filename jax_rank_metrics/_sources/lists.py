@@ -8,12 +8,13 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._items import ItemArrays, RawItems
-from jax_rank_metrics._ordering.candidates import Policy
+from jax_rank_metrics._ordering.candidates import ItemOrder
+from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
 
 
-@pytree("ties", "num_segments", "items_axis", "relax")
+@pytree("policy", "num_segments", "items_axis", "relax")
 class ScoredLists:
     """Arguments of `rank`, checked; those that hold no arrays are static."""
 
@@ -22,7 +23,7 @@ class ScoredLists:
     list_weights: jax.Array | None  # a scalar is for every list
     key: jax.Array | None
     segment_ids: jax.Array | None
-    ties: str | None
+    policy: Policy
     num_segments: int | None
     items_axis: Any
     relax: sigmoid_ranks | None
@@ -33,11 +34,11 @@ class Depth(NamedTuple):
 
     ranks: int | None  # how many; None is all
     ordered: bool = True  # whether any at all
-    in_groups: bool = False  # whether the order of tied items is of no interest
+    in_groups: bool = False  # whether nothing reads the order within tie groups
 
-    def policy(self, ties: str | None, dtype: jnp.dtype) -> Policy:
-        """How to compare items of such scores; ties stay where they are if they may."""
-        return Policy("expected" if self.in_groups and ties is None else ties, dtype)
+    def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
+        """Returns how items of such scores compare under a policy."""
+        return ItemOrder(policy.where_unread() if self.in_groups else policy, dtype)
 
 
 def checked(
@@ -68,7 +69,7 @@ def checked(
     columns = _inputs.columns(columns, "labels", labels.shape)
     items_axis = _inputs.axis_names("items_axis", items_axis)
     _check_relax(relax, ties=ties, segment_ids=segment_ids, items_axis=items_axis)
-    ties, key = _inputs.tie_policy(ties, key)
+    policy, key = resolve(ties, key)
     if items_axis is not None:
         if segment_ids is not None:
             raise ValueError(
@@ -84,7 +85,7 @@ def checked(
     dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
     given = RawItems(labels, dtype, mask, weights, retrieved, columns)
     arrays = (given, scores, list_weights, key, segment_ids)
-    return ScoredLists(*arrays, ties, num_segments, items_axis, relax)
+    return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
 
 def _check_relax(relax: Any, **others: Any) -> None:
@@ -145,11 +146,3 @@ def clean_weights(
         return None
     list_weights = lax.stop_gradient(list_weights).astype(dtype)
     return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
-
-
-def seeds(ties: str | None, key: jax.Array | None, lists: tuple[int, ...]) -> Any:
-    """Two numbers for every list, from which random ties are broken."""
-    if ties != "random":
-        return None
-    assert key is not None
-    return jax.random.bits(key, (*lists, 2), jnp.uint32)

@@ -8,14 +8,13 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ordering.candidates import Given
+from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_packed
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
     clean_weights,
-    seeds,
 )
 
 
@@ -37,14 +36,14 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         lambda x: x.reshape(-1, *x.shape[len(shape) :]),
         (dataclasses.replace(given, mask=mask), lists.scores, ids),
     )
-    seed, ties = seeds(lists.ties, lists.key, ()), lists.ties
+    policy, seed = lists.policy, lists.policy.seeds(lists.key, ())
     axis = Packed.of(ids, shape)
-    held, scored, pool = None, Scored(scores, seed, ties, None), Pool(flat, axis)
+    held, scored, pool = None, Scored(scores, seed, policy.name, None), Pool(flat, axis)
     ranked = flat.retrieved_items()
     if depth.ordered:
-        every = Given(scores, flat, 0, seed)
+        every = RawCandidates(scores, flat, 0, seed)
         best, places, ids = order_packed(
-            every, ids, axis.starts, depth.policy(ties, scores.dtype)
+            every, ids, axis.starts, depth.item_order(policy, scores.dtype)
         )
         axis, scored, ranked = axis.sorted(ids), None, best.items
         in_row = best.ids % max(lists.scores.shape[-1], 1)
@@ -59,5 +58,5 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         length=axis.sum(ranked.exists),
         list_exists=axis.sum(pool.items.read().exists) > 0,
         list_weights=clean_weights(lists.list_weights, shape, given.dtype),
-        ties=ties,
+        ties=policy.name,
     )

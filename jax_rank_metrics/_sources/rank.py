@@ -15,7 +15,6 @@ from jax_rank_metrics._sources.lists import (
     ScoredLists,
     checked,
     clean_weights,
-    seeds,
 )
 from jax_rank_metrics._sources.packed import rank_packed
 from jax_rank_metrics._sources.rows import rank_rows, rank_softly
@@ -33,19 +32,19 @@ def read_lists(lists: ScoredLists, depth: Depth, then: Callable[[Ranking], R]) -
 
     def local(items_axis: Any, per_item: Any, per_list: Any) -> R:
         (given, scores), (list_weights, seed) = per_item, per_list
-        items_axis, ties = items_axis or lists.items_axis, lists.ties
+        items_axis, policy = items_axis or lists.items_axis, lists.policy
         if lists.relax is not None:
             return then(
                 rank_softly(given, scores, list_weights, lists.relax, items_axis)
             )
         return then(
-            rank_rows(given, scores, list_weights, seed, ties, items_axis, depth)
+            rank_rows(given, scores, list_weights, seed, policy, items_axis, depth)
         )
 
     shape, per_item = lists.scores.shape[:-1], (lists.given, lists.scores)
     per_list = (
         clean_weights(lists.list_weights, shape, lists.given.dtype),
-        seeds(lists.ties, lists.key, shape),
+        lists.policy.seeds(lists.key, shape),
     )
     return _shards.map_item_shards(local, lists.scores, per_item, per_list)
 

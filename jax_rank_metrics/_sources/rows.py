@@ -10,8 +10,9 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.pools import Sharded
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import Given
-from jax_rank_metrics._ordering.order import order
+from jax_rank_metrics._ordering.candidates import RawCandidates
+from jax_rank_metrics._ordering.order import order_rows
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._places.soft import Soft, sigmoid_ranks
 from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
 from jax_rank_metrics._sources.lists import Depth
@@ -22,7 +23,7 @@ def rank_rows(
     scores: jax.Array,
     list_weights: jax.Array | None,
     seeds: jax.Array | None,
-    ties: str | None,
+    policy: Policy,
     items_axis: Any,
     depth: Depth,
 ) -> Ranking:
@@ -39,10 +40,10 @@ def rank_rows(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
                 "that deep, or gather labels, scores, mask and weights first"
             )
-        everything = Given(scores, given, start, seeds)
+        everything = RawCandidates(scores, given, start, seeds)
         ranks = size if items_axis is not None and cut is None else cut
-        policy = depth.policy(ties, scores.dtype)
-        best, straddles = order(everything, policy, ranks, items_axis)
+        item_order = depth.item_order(policy, scores.dtype)
+        best, straddles = order_rows(everything, item_order, ranks, items_axis)
         index = jnp.where(best.items.exists, best.ids, -1)
         held = Held(best.items, Rows(), index, best.keys, None, None, size)
         if cut is not None:
@@ -58,13 +59,13 @@ def rank_rows(
     return Ranking._of(
         held=held,
         pool=Pool(given, axis),
-        scored=Scored(scores, seeds, ties, items_axis),
+        scored=Scored(scores, seeds, policy.name, items_axis),
         straddle=straddle,
         length=length,
         list_exists=number > 0,
         list_weights=list_weights,
         cut=cut,
-        ties=ties,
+        ties=policy.name,
     )
 
 

@@ -11,9 +11,9 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.pools import Weighted
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.candidates import Candidates, Given, Policy
+from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.streaming import Running
+from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._ranking import Held, Straddle
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 
@@ -32,7 +32,7 @@ class Stream(NamedTuple):
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
     seeds: jax.Array | None
-    policy: Policy
+    order: ItemOrder
 
     @property
     def ids(self) -> jax.Array:
@@ -45,15 +45,15 @@ class Stream(NamedTuple):
         depth = min(catalog.depth, catalog.total)
         lists = self.ids.shape[:-1]
 
-        def step(state: Any, block: Block, given: Given) -> Any:
+        def step(state: Any, block: Block, given: RawCandidates) -> Any:
             running, seen = state
             seen = self._look(seen, block, given)
-            return running.extended(given, self.policy), seen
+            return running.extended(given, self.order), seen
 
-        running = Running(self._nothing((*lists, depth)), jnp.zeros(lists, jnp.int32))
+        running = BestSoFar(self._nothing((*lists, depth)), jnp.zeros(lists, jnp.int32))
         running, seen = self._through(step, (running, self._nothing_seen()))
         if catalog.items_axis is not None:
-            running = running.over_devices(self.policy, catalog.items_axis)
+            running = running.over_devices(self.order, catalog.items_axis)
         seen = self._agreed(seen)
         best, straddle = running.best, None
         exists, last = best.items.exists, best.keys[..., -1:]
@@ -76,7 +76,7 @@ class Stream(NamedTuple):
         of_all = ItemArrays(self.judged.labels, seen.exists)
         relevant = Candidates(seen.keys, self.ids.astype(jnp.int32), of_all, self.seeds)
 
-        def count(counts: Any, block: Block, given: Given) -> Any:
+        def count(counts: Any, block: Block, given: RawCandidates) -> Any:
             more = self._outranked(relevant, block, given.read())
             return tuple(map(jnp.add, counts, more))
 
@@ -94,16 +94,18 @@ class Stream(NamedTuple):
         group, total = (above, tied), self.catalog.total
         return Held(items, Rows(), None, None, rank, group, total), None, seen
 
-    def _through(self, step: Callable[[Any, Block, Given], Any], first: Any) -> Any:
+    def _through(
+        self, step: Callable[[Any, Block, RawCandidates], Any], first: Any
+    ) -> Any:
         """Folds `step(state, block, its items)` over all blocks."""
 
         def body(state: Any, number: jax.Array) -> tuple[Any, None]:
             block = self.catalog.block(number)
             labels = jnp.zeros(block.scores.shape, self.judged.labels.dtype)
-            if self.policy.ties in ("best", "worst"):
+            if self.order.policy.reads_labels:
                 labels = put(labels, block.place(self.ids), self.judged.labels)
             items = ItemArrays(labels, block.exists)
-            given = Given(block.scores, items, block.first, self.seeds)
+            given = RawCandidates(block.scores, items, block.first, self.seeds)
             return step(state, block, given), None
 
         if self.catalog.number == 1:
@@ -114,13 +116,15 @@ class Stream(NamedTuple):
     def _nothing(self, shape: tuple[int, ...]) -> Candidates:
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
-        return Given(jnp.zeros(shape, self.policy.dtype), items, 0, self.seeds).read()
+        return RawCandidates(
+            jnp.zeros(shape, self.order.dtype), items, 0, self.seeds
+        ).read()
 
     def _nothing_seen(self) -> Seen:
         none, length = self._nothing(self.ids.shape), self.ids.shape[:-1]
         return Seen(none.keys, none.items.exists, jnp.zeros(length, jnp.int32))
 
-    def _look(self, seen: Seen, block: Block, given: Given) -> Seen:
+    def _look(self, seen: Seen, block: Block, given: RawCandidates) -> Seen:
         """What was seen, with the relevant items that a block holds."""
         place = block.place(self.ids)
         here = place < self.catalog.size
@@ -164,14 +168,14 @@ class Stream(NamedTuple):
             return _arithmetic.count(above), _arithmetic.count(equal)
 
         above, equal = each(around)
-        if self.policy.ties == "expected":
+        if self.order.policy.forbids_order:
             return above, equal, jnp.zeros_like(above)
 
         def before(one: Candidates) -> jax.Array:
             open_ = exists & (every.keys == one.keys)
             ahead = jnp.zeros_like(open_)
-            levels = [*every.breaks(self.policy), -every.ids]
-            own_levels = [*one.breaks(self.policy), -one.ids]
+            levels = [*every.tie_breaks(self.order.policy), -every.ids]
+            own_levels = [*one.tie_breaks(self.order.policy), -one.ids]
             for level, own in zip(levels, own_levels, strict=True):
                 ahead = ahead | (open_ & (level > own))
                 open_ = open_ & (level == own)

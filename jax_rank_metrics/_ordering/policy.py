@@ -1,0 +1,108 @@
+"""Tie policies: what the order of items with equal scores means."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._ordering import keys as _keys
+from jax_rank_metrics._types import Key, Ties
+
+
+class Policy(NamedTuple):
+    """A tie policy, which answers every question about itself.
+
+    Nothing else compares names of policies. How a *metric* reads ties is another matter;
+    see `metric`.
+
+    Attributes:
+        name: As users pass it, after `resolve`; or "unread", where no metric of a call
+            reads the order within tie groups.
+    """
+
+    name: str | None
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether formulas are given tie groups instead of one definite order."""
+        return self.name in (None, "expected")
+
+    @property
+    def forbids_order(self) -> bool:
+        """Whether a metric that needs one definite order must raise."""
+        return self.name == "expected"
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether labels, and then weights, order tied items."""
+        return self.name in ("best", "worst")
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether a hash of item indices orders tied items."""
+        return self.name in (None, "random")
+
+    @property
+    def hashes_own_index(self) -> bool:
+        """Whether that hash must be of an item's index in its own list.
+
+        Without a key, a list must be ordered in the same way wherever it stands.
+        """
+        return self.name is None
+
+    @property
+    def keeps_index_order(self) -> bool:
+        """Whether tied items stay in index order, so that nothing breaks ties."""
+        return not self.reads_labels and not self.is_hashed
+
+    def where_unread(self) -> "Policy":
+        """Returns the cheapest policy, if formulas read tie groups under this one."""
+        return Policy("unread") if self.is_grouped else self
+
+    def seeds(self, key: jax.Array | None, lists: tuple[int, ...]) -> jax.Array | None:
+        """Draws `[*lists, 2]` uint32 that make hashes random, where the policy is."""
+        if self.name != "random":
+            return None
+        assert key is not None
+        return jax.random.bits(key, (*lists, 2), jnp.uint32)
+
+    def tie_breaks(
+        self, ids: jax.Array, items: ItemArrays, seeds: jax.Array | None
+    ) -> tuple[jax.Array, ...]:
+        """Returns integers that order items of equal keys, larger first.
+
+        There are none where index order decides. Each is `[*lists, items]`, and the most
+        significant comes first.
+
+        Args:
+            ids: `[*lists, items]` int32, the index of each item, or its id.
+            items: The items themselves.
+            seeds: What `seeds` returned.
+        """
+        if self.keeps_index_order:
+            return ()
+        if self.reads_labels:
+            values = (items.labels, items.weights)
+            keys = [_keys.float_key(x) for x in values if x is not None]
+            # The complement reverses the order of integers, the least one included.
+            return tuple(key if self.name == "best" else ~key for key in keys)
+        bits = ids.astype(jnp.uint32)
+        if seeds is not None:
+            bits = _keys.mix(bits ^ seeds[..., :1]) + seeds[..., 1:]
+        hashes = _keys.mix(bits) >> (32 - _keys.HASH_BITS)
+        return (hashes.astype(jnp.int32),)
+
+
+def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
+    """Checks `ties` and `key`; returns the policy, and the key where it is read."""
+    if ties is not None:
+        _inputs.option("ties", ties, Ties, also="None or ")
+    if ties == "random" and key is None:
+        raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
+    if key is not None:
+        key = _inputs.prng_key(key)
+        if ties is None:
+            ties = "random"
+    return Policy(ties), key if ties == "random" else None
