@@ -15,8 +15,8 @@ from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
-from jax_rank_metrics._states.merging import in_order, leaves_of, only
-from jax_rank_metrics._states.per_list import PerList, entering
+from jax_rank_metrics._states.merging import check_leaves, in_order, leaves_of
+from jax_rank_metrics._states.per_list import PerList, filled_values
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
@@ -63,7 +63,7 @@ class Bootstrap(State):
 
     sums: FloatPair
     counts: jax.Array
-    _alike = "the same cutoffs and samples"
+    _must_share = "the same cutoffs and samples"
 
     def compute(self) -> jax.Array:
         """The weighted mean of the lists as they are, `[*k]`; 0 where nothing counted."""
@@ -145,7 +145,7 @@ def bootstrap(
     ('0.75', True, (1000,))
     """
     _inputs.option("undefined", undefined, Undefined)
-    only(lists, PerList, "lists")
+    check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.count("samples", samples))
     ids = _inputs.integers("ids", ids)
     ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
@@ -165,7 +165,9 @@ def _bootstrap(
     dtype = jax.dtypes.canonicalize_dtype(float)
     columns, counts = [], []
     for one in lists:
-        value, weight, entered = moments.entering(entering(one, undefined), dtype)
+        value, weight, entered = moments.columns_of(
+            filled_values(one, undefined), dtype
+        )
         columns += [weight, weight * value]
         counts.append(jnp.sum(entered.reshape(2, -1), axis=-1, dtype=jnp.int32))
     values = lax.stop_gradient(jnp.concatenate(columns, -1))

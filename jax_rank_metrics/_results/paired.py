@@ -10,7 +10,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._states.double_floats import canonical
-from jax_rank_metrics._states.merging import in_order, only
+from jax_rank_metrics._states.merging import check_leaves, in_order
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
@@ -52,8 +52,8 @@ def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
     ([1.0, 0.0, 0.0], '+0.33')
     """
     _inputs.option("undefined", undefined, Undefined)
-    only(a, PerList, "a")
-    only(b, PerList, "b")
+    check_leaves(a, PerList, "a")
+    check_leaves(b, PerList, "b")
     structures = [jax.tree.structure(x) for x in (a, b)]
     if structures[0] != structures[1]:
         raise ValueError(

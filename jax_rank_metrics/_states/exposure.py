@@ -38,7 +38,7 @@ class Exposure(State):
     k: int
     counts: jax.Array
     tally: jax.Array
-    _alike = "one catalogue and lists of one length"
+    _must_share = "one catalogue and lists of one length"
     _text = "coverage {}, gini {}"
 
     @property

@@ -52,7 +52,7 @@ class Histogram(State):
     counts: jax.Array
     extremes: jax.Array
     tally: jax.Array
-    _alike = "the same cutoffs and edges"
+    _must_share = "the same cutoffs and edges"
     _text = "median {}, {} to {}"
 
     @property
@@ -147,7 +147,7 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
     dtype = jax.dtypes.canonicalize_dtype(float)
     axes = tuple(range(lists.weights.ndim))
     shape = lists.values.shape[len(axes) :]
-    values, _, tally = moments.entering(lists, dtype)
+    values, _, tally = moments.columns_of(lists, dtype)
     values, entered = lax.stop_gradient(values), tally[0][..., None]
     # Lists that reach each edge: comparing with all of them is one reduction, which
     # meshes partition as they do that of a mean.

@@ -36,7 +36,7 @@ def mean(lists: Any, undefined: Undefined | None = None) -> Any:
     """
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    only(lists, PerList, "lists")
+    check_leaves(lists, PerList, "lists")
     means = jax.tree.map(
         lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)
     )
@@ -64,7 +64,7 @@ def merge(*states: Any) -> Any:
             "merge it with; pass merge(a, b) or merge(*states)"
         )
     first, *others = states
-    only(first, State, "states")
+    check_leaves(first, State, "states")
     merged = canonical(first)
     for other in others:
         _same_states(first, other)
@@ -84,7 +84,7 @@ def reduce(stacked: Any) -> Any:
     >>> f"{reduce(stacked)['mrr'].compute():.2f}"
     '0.75'
     """
-    only(stacked, State, "stacked")
+    check_leaves(stacked, State, "stacked")
     for state in leaves_of(stacked):
         stacked_axis(state)
     return in_order(stacked, reduce_axis(canonical(stacked)))
@@ -109,7 +109,7 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
         ValueError: if it names no axis here; if JAX types the states as equal on all
             devices of an axis, so that its lists would be counted once for each.
     """
-    only(states, State, "states")
+    check_leaves(states, State, "states")
     if axis_name is None:
         raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
     _inputs.axis_names("axis_name", axis_name)
@@ -155,7 +155,7 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     >>> compute(states, flat=True, host=True)
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
-    only(states, State, "states")
+    check_leaves(states, State, "states")
     order: Any = states
     values = jax.tree.map(lambda state: state.compute(), states, is_leaf=_is_state)
     if host:
@@ -205,7 +205,7 @@ def leaves_of(tree: Any) -> list[Any]:
     return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (State, PerList)))
 
 
-def only(tree: Any, kind: type, name: str) -> None:
+def check_leaves(tree: Any, kind: type, name: str) -> None:
     """Raises where a pytree holds anything else."""
     for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):

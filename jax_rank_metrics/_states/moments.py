@@ -36,7 +36,9 @@ class Moments(NamedTuple):
 HIT_SLACK = 1e-6
 
 
-def entering(one: ValuesOfLists, dtype: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+def columns_of(
+    one: ValuesOfLists, dtype: Any
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """What each list brings to a mean.
 
     Returns:
@@ -46,14 +48,14 @@ def entering(one: ValuesOfLists, dtype: Any) -> tuple[jax.Array, jax.Array, jax.
         counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight but
             no value of its own.
     """
-    value, weight, counts = _entering([one], dtype)
+    value, weight, counts = _columns_of_metrics([one], dtype)
     return value, weight, counts[..., 0]
 
 
-def _entering(
+def _columns_of_metrics(
     metrics: Sequence[ValuesOfLists], dtype: Any
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """`entering` of several, `[…, columns]`: each metric's columns after the other's.
+    """`columns_of` of several, `[…, columns]`: each metric's columns after the other's.
 
     Put side by side first, and then looked at together: each step is one loop.
     """
@@ -109,9 +111,9 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
 
     Returns:
         The terms, `[*lists, columns]`: a column for each cutoff, metric after metric. And
-        `[2, *lists, columns]` bool, as `entering` gives it.
+        `[2, *lists, columns]` bool, as `columns_of` gives it.
     """
-    v, w, counted = _entering(metrics, jax.dtypes.canonicalize_dtype(float))
+    v, w, counted = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
     # A NaN is near to neither.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK

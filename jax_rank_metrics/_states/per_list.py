@@ -205,7 +205,7 @@ def means_of(
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
     """
-    return _mean.means_of([entering(one, undefined) for one in lists], kinds)
+    return _mean.means_of([filled_values(one, undefined) for one in lists], kinds)
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
@@ -219,7 +219,7 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
     return choice
 
 
-def entering(lists: PerList, undefined: Undefined | None = None) -> ValuesOfLists:
+def filled_values(lists: PerList, undefined: Undefined | None = None) -> ValuesOfLists:
     """Values and weights that enter a mean, with undefined values filled in."""
     undefined = lists.undefined if undefined is None else undefined
     values, defined = lists.values, lists.defined
@@ -233,7 +233,7 @@ def entering(lists: PerList, undefined: Undefined | None = None) -> ValuesOfList
 def _geometric_mean_of(
     lists: PerList, floor: float, undefined: Undefined
 ) -> GeometricMean:
-    one = entering(lists, undefined)
+    one = filled_values(lists, undefined)
     logs = one._replace(values=GeometricMean._summed(one.values, floor))
     return GeometricMean(*moments.of_metrics([logs])[0])
 
@@ -242,12 +242,12 @@ def _geometric_mean_of(
 def _histogram_of(
     lists: PerList, edges: tuple[float, ...], undefined: Undefined
 ) -> Histogram:
-    return histogram_of(entering(lists, undefined), edges)
+    return histogram_of(filled_values(lists, undefined), edges)
 
 
 @partial(jax.jit, static_argnums=(2, 3))
 def _by(lists: PerList, groups: jax.Array, number: int, undefined: Undefined) -> Mean:
     shape = lists.values.shape[groups.ndim :]
-    terms, counted = moments.terms_of_metrics([entering(lists, undefined)])
+    terms, counted = moments.terms_of_metrics([filled_values(lists, undefined)])
     sums, counts = grouped(terms, tuple(counted[..., 0]), groups, number)
     return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)

@@ -31,7 +31,7 @@ class State(abc.ABC):
     """
 
     counts: jax.Array
-    _alike = "the same cutoffs"  # what lets two states merge
+    _must_share = "the same cutoffs"  # what lets two states merge
     _text = "{}"  # how the numbers of `_shown` are told
 
     @property
@@ -104,7 +104,7 @@ def same_shapes(one: State, two: State) -> None:
     """Raises where states have different cutoffs, or are stacked differently."""
     if jax.tree.structure(one) != jax.tree.structure(two):
         raise ValueError(
-            f"states differ in how they were made; pass states of {one._alike}"
+            f"states differ in how they were made; pass states of {one._must_share}"
         )
     if one._stacked != two._stacked:
         raise ValueError(
@@ -118,7 +118,7 @@ def same_shapes(one: State, two: State) -> None:
             shared = os.path.commonprefix(shapes)
             a, b = (shape[len(shared) :] for shape in shapes)
             raise ValueError(
-                f"states differ in shape: {a} and {b}; pass states of {one._alike}"
+                f"states differ in shape: {a} and {b}; pass states of {one._must_share}"
             )
     _same_axes(one, two)
 
