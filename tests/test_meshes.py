@@ -260,3 +260,31 @@ def test_retrieved_lists_under_a_mesh(data):
     found = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(*sharded)))
     expected = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(labels, mask)))
     check_equal(found, expected)
+
+
+def test_random_ties_of_a_catalogue_by_keys_that_differ():
+    """A key per shard of lists breaks ties of items that are cut over another axis.
+
+    Everything ties, so the key alone orders the items: a permutation for each list, in
+    which the relevant item stands at the rank that counting gives it.
+    """
+    mesh = make_mesh(AxisType.Auto, (2, 4), ("data", "model"))
+    queries, items = np.ones((4, 3), np.float32), np.ones((16, 3), np.float32)
+    relevant_ids = np.arange(4)[:, None]
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=mesh, in_specs=(P("data"), P("model"), P("data")), out_specs=P("data")
+    )
+    def run(queries, items, relevant_ids):
+        key = jax.random.fold_in(jax.random.key(0), jax.lax.axis_index("data"))
+        own = {"items_axis": "model", "block_size": 2, "ties": "random", "key": key}
+        ordered = jrm.rank_catalog(queries, items, relevant_ids, k=16, **own)
+        counted = jrm.rank_catalog(queries, items, relevant_ids, k=None, **own)
+        return ordered.items, jrm.reciprocal_rank.of(counted).values
+
+    order, values = run(queries, items, relevant_ids)
+    np.testing.assert_array_equal(np.sort(order), [range(16)] * 4)
+    ranks = np.argmax(order == relevant_ids, axis=-1) + 1
+    np.testing.assert_allclose(values, 1 / ranks, rtol=1e-6)
+    assert len({tuple(ids) for ids in order.tolist()}) == 4

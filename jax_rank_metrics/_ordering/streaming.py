@@ -17,7 +17,8 @@ class BestSoFar(NamedTuple):
     """The first ranks among the items of all blocks so far.
 
     Shapes:
-        best: `[*lists, depth]`, in rank order.
+        best: `[*lists, depth]`, in rank order. Seeds are left out: they never change, and
+            in a scan's carry would have to vary over the same mesh axes as the rest.
         tied: `[*lists]` int32, how many items seen so far tie with the last of them.
     """
 
@@ -34,10 +35,10 @@ class BestSoFar(NamedTuple):
         chosen, straddles = order_local(block, order, depth, use_top_k)
         both = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
-            self.best._replace(seeds=None),
+            self.best,
             chosen._replace(seeds=None),
         )
-        both = both._replace(seeds=chosen.seeds)
+        both = both._replace(seeds=block.seeds)
         best = order_local(both, order, depth, use_top_k).candidates
         if straddles is None:
             tied = _count_tied(chosen, best)
@@ -48,13 +49,17 @@ class BestSoFar(NamedTuple):
                 lambda: _count_tied(block.read(), best),
                 lambda: _count_tied(chosen, best),
             )
-        return BestSoFar(best, self._tied_with(best) + tied)
+        tied = self._tied_with(best) + tied
+        return BestSoFar(best._replace(seeds=None), tied)
 
-    def over_devices(self, order: ItemOrder, items_axis: AxisNames) -> "BestSoFar":
+    def over_devices(
+        self, order: ItemOrder, items_axis: AxisNames, seeds: jax.Array | None
+    ) -> "BestSoFar":
         """Returns the best of what all devices saw."""
-        candidates = gather_candidates(self.best, items_axis)
+        candidates = gather_candidates(self.best, items_axis)._replace(seeds=seeds)
         best = order_local(candidates, order, self.best.keys.shape[-1]).candidates
-        return BestSoFar(best, lax.psum(self._tied_with(best), items_axis))
+        tied = lax.psum(self._tied_with(best), items_axis)
+        return BestSoFar(best._replace(seeds=None), tied)
 
     def _tied_with(self, best: Candidates) -> jax.Array:
         """Counts the items seen so far that tie with the last item of a new best.

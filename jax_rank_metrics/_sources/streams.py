@@ -53,7 +53,7 @@ class Stream(NamedTuple):
         running = BestSoFar(self._nothing((*lists, depth)), jnp.zeros(lists, jnp.int32))
         running, seen = self._through(step, (running, self._nothing_seen()))
         if catalog.items_axis is not None:
-            running = running.over_devices(self.order, catalog.items_axis)
+            running = running.over_devices(self.order, catalog.items_axis, self.seeds)
         seen = self._agreed(seen)
         best, straddle = running.best, None
         exists, last = best.items.exists, best.keys[..., -1:]
@@ -111,14 +111,14 @@ class Stream(NamedTuple):
         if self.catalog.number == 1:
             return body(first, jnp.zeros((), jnp.int32))[0]
         numbers = jnp.arange(self.catalog.number, dtype=jnp.int32)
-        return lax.scan(body, _mesh.match_varying(first, self.catalog), numbers)[0]
+        return lax.scan(
+            body, _mesh.match_varying(first, (self.catalog, self.seeds)), numbers
+        )[0]
 
     def _nothing(self, shape: tuple[int, ...]) -> Candidates:
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
-        return RawCandidates(
-            jnp.zeros(shape, self.order.dtype), items, 0, self.seeds
-        ).read()
+        return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
 
     def _nothing_seen(self) -> Seen:
         none, length = self._nothing(self.ids.shape), self.ids.shape[:-1]
