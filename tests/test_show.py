@@ -216,7 +216,7 @@ def test_no_groups(groups, number, error, message):
         LISTS.by(jnp.zeros(3, int), 2, "none")
 
 
-def test_numbers_json_number():
+def test_numbers_for_json():
     states = {"recall@1,5": STATES, "mrr": STATE}
     plain = jrm.compute(states, host=True)
     assert json.loads(json.dumps(plain)) == plain

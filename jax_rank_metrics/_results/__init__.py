@@ -5,8 +5,9 @@
     compare.py     jrm.compare: how large a difference is, and whether it may be chance
     pairing.py     which lists of two systems belong together, and what each brings
     chance.py      what chance would do: signs that flip, resampled lists, Student's t; Holm
-    numbers.py     what the states of several runs say
+    estimates.py   means and intervals of several runs, as numbers on the host
     table.py       jrm.table: the same as text, Markdown, LaTeX, HTML, CSV
+    export.py      lines of CSV, and numbers of JSON
     drawing.py     what the functions of jrm.plots share
 
 A difference is always b − a: above 0, b is better. `paired` and `bootstrap` are arrays and
