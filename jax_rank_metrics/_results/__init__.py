@@ -3,8 +3,10 @@
     paired.py      jrm.paired: the difference of two systems, list by list
     bootstrap.py   jrm.bootstrap: a state that holds resampled means, and merges as `Mean`
     compare.py     jrm.compare: how large a difference is, and whether it may be chance
-    pairing.py     which lists of two systems belong together, and what each brings
-    chance.py      what chance would do: signs that flip, resampled lists, Student's t; Holm
+    values.py      per-list values of this package and of others, read into NumPy
+    pairing.py     pairs the lists of two systems by their ids, and takes differences
+    direction.py   which direction of a metric is better
+    chance.py      p values and intervals: sign flips, the bootstrap, Student's t; Holm
     estimates.py   means and intervals of several runs, as numbers on the host
     table.py       jrm.table: the same as text, Markdown, LaTeX, HTML, CSV
     export.py      lines of CSV, and numbers of JSON

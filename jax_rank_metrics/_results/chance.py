@@ -1,5 +1,10 @@
-"""How large a difference is by chance alone, for many comparisons at once."""
+"""How large a difference is by chance alone, for many comparisons at once.
 
+In every function, `[lists, comparisons]` arrays are float64 on the host, and all
+comparisons share their random draws.
+"""
+
+import math
 from functools import partial
 
 import jax
@@ -7,128 +12,238 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from jax_rank_metrics._results.bootstrap import resampled, seeds_of
+from jax_rank_metrics._ordering.keys import mix
+from jax_rank_metrics._results.bootstrap import RESAMPLES, resampled, seeds_of
 
-SIGNS = 2**20  # that exist at once: 4 MiB of floats
-# What sums of single floats in another order may differ by, of the sum of sizes. Sums
-# that are equal but for that are as large as each other.
+SIGNS = 2**20  # random signs that exist at once: 4 MiB of floats
+FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
+# Sums that differ by less than this share of Σ|x| are equal: adding single floats in
+# another order may change a sum by as much.
 ROUNDING = 1e-6
 
 
-def permuted(x: np.ndarray, key: jax.Array, samples: int) -> np.ndarray:
-    """The p values of sums, by flipping the signs of what is summed.
+def sign_flip_test(
+    terms: np.ndarray, key: jax.Array, samples: int
+) -> tuple[np.ndarray, int]:
+    """P values of the sums of `terms` under random changes of their signs.
 
-    Exact where all flips are no more than `samples`, else of random ones, of which the
-    flip that is no flip is counted as one more.
+    If it made no difference which system is which, each list's term might as well have
+    had the other sign. p is the share of sign patterns under which the sum is at least as
+    far from 0 as it is.
 
     Args:
-        x: `[lists, comparisons]` float64; all comparisons share their flips.
-        key: One typed key.
-        samples: How many flips.
+        terms: `[lists, comparisons]`, the weighted difference of each list.
+        key: A typed PRNG key.
+        samples: How many sign patterns to draw. All 2ⁿ of them are used instead where
+            they are no more than this, n being the lists with a term other than 0.
+
+    Returns:
+        The p values, and the number of random patterns: 0 where all were used. The
+        pattern that changes no sign counts as one more sample, so that p is at least
+        1 / (1 + samples).
     """
-    x = x / np.maximum(np.abs(x).max(0, initial=0), np.finfo(np.float64).tiny)
-    x = x[(x != 0).any(1)]  # where there is no difference a flip makes none
-    least = np.abs(x.sum(0)) - ROUNDING * np.abs(x).sum(0)
-    if 2 ** len(x) <= samples:
-        every = np.zeros((1, x.shape[1]))
-        for row in x:
-            every = np.concatenate([every + row, every - row])
-        return np.mean(np.abs(every) >= least, axis=0)
-    size = min(1 << (len(x) - 1).bit_length(), 1024)
-    padded = np.pad(x.astype(np.float32), ((0, -len(x) % size), (0, 0)))
-    sums = _flipped_sums(padded.reshape(-1, size, x.shape[1]), key, samples)
-    count = np.sum(np.abs(np.asarray(sums, np.float64)) >= least, axis=0)
-    return (1 + count) / (1 + samples)
+    largest = np.abs(terms).max(0, initial=0)
+    terms = terms / np.maximum(largest, np.finfo(np.float64).tiny)
+    terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
+    threshold = np.abs(terms.sum(0)) - ROUNDING * np.abs(terms).sum(0)
+    lists, comparisons = terms.shape
+    if 2**lists <= samples:
+        sums = np.zeros((1, comparisons))
+        for row in terms:
+            sums = np.concatenate([sums + row, sums - row])
+        return np.mean(np.abs(sums) >= threshold, axis=0), 0
+    rows = min(1 << (lists - 1).bit_length(), 1024)
+    padded = np.pad(terms.astype(np.float32), ((0, -lists % rows), (0, 0)))
+    chunks = padded.reshape(-1, rows, comparisons)
+    counts = _count_extreme_sums(chunks, threshold.astype(np.float32), key, samples)
+    return (1 + np.asarray(counts)) / (1 + samples), samples
+
+
+@partial(jax.jit, static_argnums=3)
+def _count_extreme_sums(
+    chunks: jax.Array, threshold: jax.Array, key: jax.Array, samples: int
+) -> jax.Array:
+    """Number of sign patterns whose |sum| reaches the threshold, `[comparisons]`."""
+    patterns = _patterns_per_block(chunks.shape[1])
+
+    def add_block(counts: jax.Array, block: jax.Array) -> tuple[jax.Array, None]:
+        sums = _flipped_sums(chunks, random.fold_in(key, block))
+        # The last block is cut to the number of samples.
+        is_sample = block * patterns + jnp.arange(patterns) < samples
+        is_extreme = (jnp.abs(sums) >= threshold[None, :]) & is_sample[:, None]
+        return counts + jnp.sum(is_extreme, axis=0, dtype=jnp.int32), None
+
+    # Only counts are carried, so that memory does not grow with the samples.
+    start = jnp.zeros(chunks.shape[2], jnp.int32)
+    blocks = jnp.arange(-(-samples // patterns))
+    return lax.scan(add_block, start, blocks)[0]
+
+
+def _patterns_per_block(rows: int) -> int:
+    return 32 * max(SIGNS // rows // 32, 1)
+
+
+def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
+    """Sums over all lists under a block of random sign patterns.
+
+    Args:
+        chunks: `[chunks, rows, comparisons]` float32, the terms of all lists.
+        key: The key of the block.
+
+    Returns:
+        `[patterns, comparisons]`.
+    """
+    number, rows, comparisons = chunks.shape
+    patterns = _patterns_per_block(rows)
+    bit = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
+    sign_bit, one = (
+        lax.bitcast_convert_type(jnp.float32(x), jnp.uint32) for x in (-0.0, 1.0)
+    )
+
+    def add_chunk(
+        sums: jax.Array, chunk: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, None]:
+        index, terms = chunk
+        # Each of the 32 bits of a word is the sign of one list in another pattern:
+        # shifted to the sign bit of a float, it turns 1.0 into ±1.0.
+        shape = (patterns // 32, rows)
+        words = random.bits(random.fold_in(key, index), shape, jnp.uint32)
+        signs = (words[None] << bit) & sign_bit | one  # [32, words, rows]
+        signs = lax.bitcast_convert_type(signs, jnp.float32).reshape(patterns, rows)
+        # Random signs keep the sums small, so that plain float32 sums lose nothing.
+        return sums + jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST), None
+
+    start = jnp.zeros((patterns, comparisons), chunks.dtype)
+    indices = jnp.arange(number, dtype=jnp.uint32)
+    return lax.scan(add_chunk, start, (indices, chunks))[0]
+
+
+def studentised_bootstrap(
+    values: np.ndarray, weights: np.ndarray, key: jax.Array, samples: int, level: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """P values of weighted means, and half the widths of their intervals.
+
+    Each resample has its own standard error. Under the null hypothesis the statistic
+    t* = (mean* − mean) / error* of a resample is distributed as t = mean / error is: p is
+    the share of resamples with |t*| ≥ |t|, and the interval is mean ± q·error with q the
+    quantile of |t*|, so that it excludes 0 where p is below 1 − level. Dividing by error*
+    is what makes this hold for few lists, whose error is hardly known itself.
+
+    A resample of fewer than two different lists has no error, and its |t*| is infinite:
+    it never speaks against the null hypothesis.
+
+    Args:
+        values: `[lists, comparisons]`, not all equal in any comparison.
+        weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
+        key: A typed PRNG key.
+        samples: Number of resamples.
+        level: Coverage of the intervals.
+
+    References:
+        Efron & Tibshirani, An introduction to the bootstrap, 1993, algorithm 16.2.
+        Hall, On symmetric bootstrap confidence intervals, JRSS B 1988.
+    """
+    weights = weights / weights.max(0)
+    means = (weights * values).sum(0) / weights.sum(0)
+    # Centred and scaled, so that the squares below hardly cancel in float32.
+    residuals = np.where(weights > 0, values - means, 0)
+    scales = np.abs(residuals).max(0)
+    residuals = residuals / scales
+    w, wr = weights, weights * residuals
+    errors = scales * np.sqrt((wr * wr).sum(0)) / w.sum(0)
+    columns = np.concatenate([w, wr, w * w, w * wr, wr * wr], axis=1)
+    seeds = seeds_of(key, samples)
+    t = np.asarray(_resampled_t(columns.astype(np.float32), seeds, samples))
+    threshold = np.float32((1 - ROUNDING) * np.abs(means) / errors)
+    p = (1 + np.sum(t >= threshold, axis=0)) / (1 + samples)
+    # The order statistic above a share `level` of the others: no interpolation, which
+    # would be NaN between infinities.
+    rank = min(math.ceil(level * (samples + 1)), samples) - 1
+    return p, np.partition(t, rank, axis=0)[rank] * errors
 
 
 @partial(jax.jit, static_argnums=2)
-def _flipped_sums(x: jax.Array, key: jax.Array, samples: int) -> jax.Array:
-    """Sums under random signs, `[samples, columns]`, of `[chunks, rows, columns]`."""
-    chunks, rows, columns = x.shape
-    words = max(SIGNS // rows // 32, 1)
-    place = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
-    sign, one = (
-        lax.bitcast_convert_type(jnp.float32(v), jnp.uint32) for v in (-0.0, 1)
-    )
-
-    def block(number: jax.Array) -> jax.Array:
-        of_block = random.fold_in(key, number)
-
-        def add(total: jax.Array, chunk: tuple[jax.Array, jax.Array]):
-            number, x = chunk
-            of_chunk = random.fold_in(of_block, number)
-            # Each bit of a word is the sign of one list in another flip.
-            bits = random.bits(of_chunk, (words, rows), jnp.uint32)[None]
-            signs = lax.bitcast_convert_type((bits << place) & sign | one, jnp.float32)
-            signs = signs.reshape(32 * words, rows)
-            # Random signs keep sums small, so that plain ones lose nothing.
-            sums = jnp.matmul(signs, x, precision=lax.Precision.HIGHEST)
-            return total + sums, None
-
-        start = jnp.zeros((32 * words, columns), x.dtype)
-        return lax.scan(add, start, (jnp.arange(chunks, dtype=jnp.uint32), x))[0]
-
-    blocks = jnp.arange(-(-samples // (32 * words)), dtype=jnp.uint32)
-    return lax.map(block, blocks).reshape(-1, columns)[:samples]
-
-
-def bootstrapped(
-    values: np.ndarray, weights: np.ndarray, key: jax.Array, samples: int, level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The p values of weighted means, by the bootstrap, and its percentile intervals.
-
-    As if the null were true, resampled means are moved so that their middle is 0.
+def _resampled_t(columns: jax.Array, seeds: jax.Array, samples: int) -> jax.Array:
+    """|t*| of every resample, `[samples, comparisons]`.
 
     Args:
-        values: `[lists, comparisons]` float64; all comparisons share their draws.
-        weights: `[lists, comparisons]` float64, not all 0 in any comparison.
-        key: One typed key.
-        samples: How many resamples.
-        level: Of the intervals.
+        columns: `[lists, 5 · comparisons]`: w, w·r, w², w²·r and w²·r² of the weights and
+            the residuals.
+        seeds: As of `seeds_of`.
+        samples: Number of resamples.
     """
-    lists, comparisons = values.shape
-    weights = weights / weights.max(0)
-    most = np.maximum(np.abs(values).max(0), np.finfo(np.float64).tiny)
-    columns = np.concatenate([weights, weights * (values / most)], axis=1)
-    sums = _resampled_sums(columns.astype(np.float32), seeds_of(key, samples))
-    total, of_values = np.split(np.asarray(sums, np.float64), [comparisons], axis=1)
-    plain = of_values[:1] / total[:1]
-    means = np.where(total > 0, of_values / np.where(total > 0, total, 1), plain)[1:]
-    count = np.sum(np.abs(means - plain) >= np.abs(plain) - ROUNDING, axis=0)
-    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2), axis=0)
-    return (1 + count) / (1 + samples), low * most, high * most
+    lists = columns.shape[0]
+    ids = jnp.arange(lists, dtype=jnp.int32)
+    width = min(samples, RESAMPLES)
+    blocks = -(-samples // width)
+    padded = jnp.pad(seeds[1:], (0, blocks * width - samples)).reshape(blocks, width)
+
+    def t_of_block(seeds_of_block: jax.Array) -> jax.Array:
+        if lists <= FEW:
+            # Poisson draws, whose number varies, would leave out too many lists.
+            counts = _multinomial_counts(lists, seeds[0], seeds_of_block)
+            counts = counts.astype(columns.dtype)
+            sums = jnp.matmul(counts, columns, precision=lax.Precision.HIGHEST)
+        else:
+            block_seeds = jnp.concatenate([seeds[:1], seeds_of_block])
+            sums = resampled(columns, ids, block_seeds).round()[1:]
+        w, wr, w2, w2r, w2r2 = jnp.split(sums, 5, axis=1)
+        shift = wr / jnp.where(w > 0, w, 1)  # mean* − mean
+        squares = w2r2 - 2 * shift * w2r + shift * shift * w2
+        # Of one list alone the squares cancel but for rounding.
+        known = squares > ROUNDING * (w2r2 + shift * shift * w2)
+        error = jnp.sqrt(jnp.where(known, squares, 1)) / jnp.where(w > 0, w, 1)
+        return jnp.where(known, jnp.abs(shift) / error, jnp.inf)
+
+    return lax.map(t_of_block, padded).reshape(blocks * width, -1)[:samples]
 
 
-@jax.jit
-def _resampled_sums(columns: jax.Array, seeds: jax.Array) -> jax.Array:
-    ids = jnp.arange(columns.shape[0], dtype=jnp.int32)
-    return resampled(columns, ids, seeds).round()
+def _multinomial_counts(
+    lists: int, shared_seed: jax.Array, seeds: jax.Array
+) -> jax.Array:
+    """How often each list is drawn, `[samples, lists]`, in as many draws as lists."""
+    ids = jnp.arange(lists, dtype=jnp.uint32)
+    words = mix(mix(ids ^ shared_seed)[None, :] + seeds[:, None])  # [samples, draws]
+    drawn = words % jnp.uint32(lists)
+    return jnp.sum(drawn[:, :, None] == ids[None, None, :], axis=1, dtype=jnp.int32)
 
 
-def student(mean: float, error: float, lists: int) -> float:
-    """The p value of a mean with its standard error, by Student's t."""
-    from scipy.special import stdtr  # a quarter of a second to import
-
-    if mean == 0 or lists < 2:
-        return 1.0
-    return 2 * float(stdtr(lists - 1, -abs(mean) / error)) if error else 0.0
+def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
+    """Probability that as many draws as there are lists all give the same list."""
+    lists = np.maximum(lists, 1).astype(np.float64)
+    return lists ** (1 - lists)
 
 
-def student_margin(error: float, lists: int, level: float) -> float:
-    """Half the width of an interval of Student's t; infinite for fewer than two lists."""
+def student_p(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """P values of means with these standard errors, by Student's t.
+
+    1 for a mean of 0 and for no degrees of freedom; else 0 where the error is 0.
+    """
+    from scipy.special import stdtr  # takes a quarter of a second to import
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(freedom, -np.abs(mean) / error)
+    return np.where((mean == 0) | ~(freedom > 0), 1, p)
+
+
+def student_margin(error: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
+    """Half the width of an interval of Student's t; inf for no degrees of freedom."""
     from scipy.special import stdtrit
 
-    if lists < 2:
-        return float("inf")
-    return -float(stdtrit(lists - 1, (1 - level) / 2)) * error
+    quantile = -stdtrit(np.where(freedom > 0, freedom, 1), (1 - level) / 2)
+    # With next to no degrees of freedom, SciPy's quantile overflows.
+    known = (freedom > 0) & np.isfinite(quantile) & np.isfinite(error)
+    margin = np.where(known, quantile, 0) * np.where(known, error, 0)
+    return np.where(known, margin, np.inf)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Corrects p values `[comparisons]` for their number.
 
     The smallest is multiplied by the number of comparisons, the next by one less, and so
-    on, and none becomes smaller than one before it.
+    on; no corrected value is smaller than one before it, and none exceeds 1.
     """
-    at_least = np.sum(p[None, :] >= p[:, None], axis=1)
-    before = p[None, :] <= p[:, None]
-    return np.minimum(np.max(np.where(before, p * at_least, 0), axis=1, initial=0), 1)
+    remaining = np.sum(p[None, :] >= p[:, None], axis=1)
+    is_before = p[None, :] <= p[:, None]
+    corrected = np.max(np.where(is_before, p * remaining, 0), axis=1, initial=0)
+    return np.minimum(corrected, 1)

@@ -1,6 +1,9 @@
-"""Two systems or more: how large a difference is, and whether it may be chance."""
+"""Compares systems: how large a difference is, and whether it may be chance."""
 
 import dataclasses
+import math
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,7 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import chance, pairing
+from jax_rank_metrics._results.direction import check_lower, direction_of
 from jax_rank_metrics._results.export import json_number
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
@@ -15,25 +19,32 @@ from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
-    """A baseline a beside a system b, over lists that both have; see `compare`.
+    """The difference between a baseline a and a system b over the same lists.
 
     Attributes:
-        difference: The weighted mean of b − a: above 0, b is better.
+        difference: The weighted mean of b − a.
         low: The lower end of an interval of the difference, at `level`.
         high: The upper end.
-        p: How likely a difference of this size or more is, to either side, if it makes
-            none which system is which.
-        p_holm: The same, corrected for the number of comparisons in the call (Holm 1979):
-            calling real all that are below 0.05 is wrong about any of them in 5 % of
-            calls at most.
+        p: The probability of a difference of this size or more, to either side, if it
+            made no difference which system is which. At its least, 1 / (1 + `samples`),
+            it is an upper bound, and is printed as `p≤`.
+        p_holm: p corrected for the number of comparisons in the call (Holm 1979): if all
+            differences with a corrected p below 0.05 are called real, any of them is
+            false in 5 % of calls at most.
         effect_size: Cohen's d of paired differences: their mean over their standard
             deviation, both weighted. NaN for fewer than two lists.
-        wins: Lists in which b is better.
-        ties: Lists in which both are equal, but for rounding.
-        losses: Lists in which a is better.
-        lists: How many lists counted.
-        test: How p was computed.
-        level: The probability that the interval should cover.
+        wins: Number of lists in which b is better; None for a metric such as
+            `num_retrieved`, of which neither direction is better.
+        ties: Number of lists in which both are equal up to rounding.
+        losses: Number of lists in which a is better, or None.
+        lists: Number of lists that counted.
+        n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists`
+            where all weights are equal, and fewer otherwise.
+        test: The test that p is from.
+        samples: Number of random permutations or resamples p is estimated from; 0 where
+            all permutations were used, and for "t".
+        level: The probability with which the interval should cover the difference.
+        lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
     """
 
     difference: float
@@ -42,27 +53,54 @@ class Comparison:
     p: float
     p_holm: float
     effect_size: float
-    wins: int
+    wins: int | None
     ties: int
-    losses: int
+    losses: int | None
     lists: int
+    n_eff: float
     test: str
+    samples: int
     level: float
+    lower_is_better: bool | None
 
     def to_dict(self) -> dict[str, float | int | str | None]:
-        """The attributes by name, fit for json: None stands for what is not finite."""
+        """Returns the attributes for JSON, with None for numbers that are not finite."""
         return {
             name: json_number(value) for name, value in dataclasses.asdict(self).items()
         }
 
     def __repr__(self) -> str:
-        """The difference, its interval, p, and of how many lists."""
-        holm = "" if self.p_holm == self.p else f" (Holm {self.p_holm:.2g})"
-        return (
-            f"Comparison({self.difference:+.3g} [{self.low:.3g}, {self.high:.3g}], "
-            f"p={self.p:.2g}{holm}, {self.wins} wins {self.ties} ties "
-            f"{self.losses} losses, {self.lists} lists)"
+        """The difference, its interval, p, and the numbers of lists."""
+        sign = "≤" if _is_bound(self.p, self.samples) else "="
+        p = f"p{sign}{self.p:.2g}"
+        if self.p_holm != self.p:
+            p += f" (Holm {sign.strip('=')}{self.p_holm:.2g})"
+        counts = [_count(self.ties, "tie")]
+        if self.wins is not None and self.losses is not None:
+            wins, losses = _count(self.wins, "win"), _count(self.losses, "loss", "es")
+            counts = [f"{wins} {counts[0]} {losses}"]
+        counts.append(_count(self.lists, "list"))
+        # Equal weights give the number of lists but for rounding.
+        if self.n_eff < 0.995 * self.lists:
+            counts.append(f"n_eff {self.n_eff:.3g}")
+        if self.lower_is_better:
+            counts.append("lower is better")
+        difference, low, high = (
+            x + 0.0 for x in (self.difference, self.low, self.high)
         )
+        return (
+            f"Comparison({difference:+.3g} [{low:.3g}, {high:.3g}], {p}, "
+            f"{', '.join(counts)})"
+        )
+
+
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"
+
+
+def _is_bound(p: float, samples: int) -> bool:
+    """Whether p is the least that random samples can give."""
+    return samples > 0 and p * (1 + samples) < 1.5
 
 
 def compare(
@@ -74,57 +112,77 @@ def compare(
     samples: int = 100_000,
     level: Number = 0.95,
     key: Key | None = None,
-    undefined: Undefined = "zero",
+    undefined: Undefined | None = None,
+    lower: bool | str | Sequence[str] = (),
 ) -> Any:
-    """Whether b differs from a, list by list: by b − a, which is above 0 where b is better.
+    """Compares b with the baseline a, list by list, by the differences b − a.
 
     Two intervals that overlap are no test. Each tells how a system's mean would vary over
     other lists; but the lists are the same, and one that is hard for a is hard for b.
     Their differences vary less than either, so systems whose intervals overlap may well
-    differ beyond doubt. What counts is the interval of the difference, which is here.
+    differ beyond doubt. Look at the interval of the difference instead.
 
     "permutation" is the test to prefer (Fisher's randomisation test, on the mean): it
-    supposes nothing but that a and b might have been swapped in each list. "bootstrap"
-    supposes that the lists are a sample of many, and agrees with it above some 50 lists.
-    "t" also supposes that the mean of differences is normally distributed, and takes no
-    time. Smucker et al. find the three nearly alike on 50 lists, and the sign and the
-    Wilcoxon tests, which are not here, to say otherwise of the mean too often. Look at the
-    size of a difference before its p: of many lists, any difference is significant.
+    assumes nothing but that a and b might have been swapped in each list. "bootstrap"
+    assumes that the lists are a sample of many, and agrees with it above some 50 lists (an
+    `n_eff` of 50 where weights differ).
+    "t" also assumes that the mean of differences is normally distributed, and takes no
+    time; differences that are all equal leave it no error, and then p is 0. Smucker et
+    al. find that the three hardly differ on 50 lists, and that the sign and the Wilcoxon
+    tests, which this function does not offer, are often misleading about means. Look at
+    the size of a difference before its p: over many lists, any difference is significant.
 
-    Runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` do. 100,000
-    permutations of 10,000 lists take about a second on two cores, as many resamples for
-    "bootstrap" about seven. Both need some 10 MiB, and 4 bytes (32 for the bootstrap) for
-    each sample and comparison.
+    All tests take lists to be independent. Where they come in clusters, as the sessions of
+    a user do, compare one mean per cluster.
+
+    It runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` work.
+    100,000 permutations of 10,000 lists take about a second on two cores, as many
+    resamples for "bootstrap" about seven. Both need some 20 MiB, and "bootstrap" 12 bytes
+    more for each sample and comparison.
 
     Args:
-        a: The baseline: a `PerList`, an array `[lists]` or `[lists, cutoffs]` of values,
-            or a dict of these, as `measure` gives, or of dicts.
-        b: The same of another system; or a dict of systems, each with what a holds.
-        ids: How lists are paired: None by position, or `(ids_a, ids_b)`, an id for every
-            list, integers or strings or anything hashable, in any order. The ids of b are
-            those of all its systems.
+        a: The baseline. Values of one metric are a `PerList`, an array `[lists]` or
+            `[lists, cutoffs]`, a pandas Series, or a dict of list ids to numbers. For
+            several metrics, a dict of these, as `measure` gives it, or of such dicts; a
+            pandas DataFrame with a column for each metric; or the result of
+            `evaluate_users`.
+        b: The same for another system; or a dict of systems, each with what a holds.
+        ids: How lists are paired where values have no ids. None pairs them by position;
+            `(ids_a, ids_b)` has an id for every list, integers or strings or anything
+            hashable, in any order. The ids of b are those of all its systems. A Series and
+            a frame are always paired by their index, a dict by its keys and the result
+            of `evaluate_users` by its users.
         test: "permutation", "bootstrap" or "t".
-        samples: How many permutations or resamples. All 2ⁿ permutations are taken instead
+        samples: Number of permutations or resamples. All 2ⁿ permutations are taken instead
             where they are no more than this, n being the lists in which anything differs.
-        level: The probability that the interval should cover, in (0, 1). It is one of
-            Student's t, and of percentiles with "bootstrap".
+        level: The probability with which the interval should cover the difference, in
+            (0, 1). The interval is that of Student's t with `n_eff` − 1 degrees of freedom
+            and, where weights differ, an error that allows for heavy lists (HC3); with
+            "bootstrap", that of the resampled t statistic.
         key: A PRNG key. None is `jax.random.key(0)`, so that a p value is the same in
             every run.
-        undefined: What a value counts for where the metric is undefined: "zero", "one",
-            or "skip", which keeps the lists in which both are defined.
+        undefined: What a value counts as where the metric is undefined: "zero", "one",
+            or "skip", which keeps the lists in which both are defined. None is what values
+            were measured with, as by `evaluate_users`, or else "zero".
+        lower: Names of metrics, with or without their cutoffs, of which lower values are
+            better, or True for all; it decides who wins. The metrics of this package are
+            known by their names, and values without a name are better when higher.
 
     Returns:
-        A `Comparison` for every metric of every system, in dicts as those of b; where
+        A `Comparison` for every metric of every system, in dicts like those of b; where
         there are several cutoffs, a tuple of them. p is `#{|t*| ≥ |t|}` over all
-        permutations, or `(1 + #{|t*| ≥ |t|}) / (1 + samples)`, t being the mean difference:
-        with its sign flipped in random lists, or of resampled lists and moved by −t.
-        p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
-        above 0 do not count; where none does, the difference is 0, from −inf to inf.
+        permutations, or `(1 + #{|t*| ≥ |t|}) / (1 + samples)`. For permutations, t is the
+        mean difference, and t* the same with its sign flipped in random lists. For the
+        bootstrap, t is the mean difference over its standard error, and t* the same for
+        resampled lists, of their mean difference from the mean of all. p is 1 where
+        nothing differs, and for fewer than two lists. Lists without a weight above 0 do
+        not count; where none does, the difference is 0, from −inf to inf.
 
     Raises:
         ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
-            number without ids, or in weights; if ids repeat or are missing on one side;
-            if a value is NaN or infinite; if an option is none of those above.
+            number without ids, or in weights; if ids repeat or are missing on one side, or
+            only one side has them; if a dict holds means instead of per-list values; if a
+            value is NaN or infinite; if an option is none of those above.
         TypeError: if a or b is traced, or holds no per-list values.
 
     References:
@@ -135,82 +193,153 @@ def compare(
         Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006; Laboratory
         experiments in information retrieval, 2018 (effect sizes).
         Efron & Tibshirani, An introduction to the bootstrap, 1993, algorithm 16.2.
+        MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators
+        with improved finite sample properties, Journal of Econometrics 1985 (HC3).
+        Kish, Survey sampling, 1965 (the effective sample size).
 
     >>> a, b = [0.2, 0.5, 0.5, 0.1], [0.4, 0.6, 0.5, 0.4]
     >>> compare(a, b)
-    Comparison(+0.15 [-0.0554, 0.355], p=0.25, 3 wins 1 ties 0 losses, 4 lists)
+    Comparison(+0.15 [-0.0554, 0.355], p=0.25, 3 wins 1 tie 0 losses, 4 lists)
     >>> compare({"map": a}, {"larger": {"map": b}, "smaller": {"map": a}})["larger"]["map"]
-    Comparison(+0.15 [-0.0554, 0.355], p=0.25 (Holm 0.5), 3 wins 1 ties 0 losses, 4 lists)
+    Comparison(+0.15 [-0.0554, 0.355], p=0.25 (Holm 0.5), 3 wins 1 tie 0 losses, 4 lists)
+    >>> compare({"q1": 0.2, "q2": 0.5}, {"q2": 0.6, "q1": 0.4})
+    Comparison(+0.15 [-0.485, 0.785], p=0.5, 2 wins 0 ties 0 losses, 2 lists)
     """
     _inputs.option("test", test, ComparisonTest)
-    _inputs.option("undefined", undefined, Undefined)
+    if undefined is not None:
+        _inputs.option("undefined", undefined, Undefined)
     samples, level = _inputs.count("samples", samples), checked_level(level)
     key = random.key(0) if key is None else _inputs.prng_key(key)
-    pairs = pairing.pairs_of(a, b)
-    numbers = [side.number for side in next(iter(pairs.values()))]
-    order, names = pairing.orders(ids, *numbers)
-    found = {
-        path: pairing.differences(one, two, order, names, undefined)
+    pairs = pairing.with_ids(pairing.pairs_of(a, b), ids)
+    check_lower(lower, [key for path in pairs for key in path])
+    differences = {
+        path: pairing.differences(one, two, undefined)
         for path, (one, two) in pairs.items()
     }
-    values = np.concatenate([one.values for one in found.values()], axis=1)
-    weights = np.concatenate(
-        [
-            np.broadcast_to(one.weights[:, None], one.values.shape)
-            for one in found.values()
-        ],
-        axis=1,
-    )
-    comparisons = iter(_compared(values, weights, test, samples, level, key))
+    directions = [
+        direction_of(path, lower)
+        for path, difference in differences.items()
+        for _ in range(difference.values.shape[1])
+    ]
+    columns = _Columns.of(list(differences.values()))
+    comparisons = iter(_compared(columns, directions, test, samples, level, key))
     results: dict[pairing.Path, Any] = {}
-    for path, one in found.items():
-        each = tuple(next(comparisons) for _ in range(one.values.shape[1]))
-        results[path] = each if one.several else each[0]
+    for path, difference in differences.items():
+        cutoffs = range(difference.values.shape[1])
+        of_cutoffs = tuple(next(comparisons) for _ in cutoffs)
+        results[path] = of_cutoffs if difference.has_cutoffs else of_cutoffs[0]
     return pairing.nested(results)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Columns:
+    """The differences of all comparisons, `[lists, comparisons]` each."""
+
+    values: np.ndarray
+    weights: np.ndarray
+    noise: np.ndarray  # how far rounding may move a difference
+
+    @classmethod
+    def of(cls, differences: list[pairing.Differences]) -> "_Columns":
+        weights = [
+            np.broadcast_to(one.weights[:, None], one.values.shape)
+            for one in differences
+        ]
+        return cls(
+            np.concatenate([one.values for one in differences], axis=1),
+            np.concatenate(weights, axis=1),
+            np.concatenate([one.noise for one in differences], axis=1),
+        )
+
+
 def _compared(
-    values: np.ndarray,
-    weights: np.ndarray,
-    test: str,
+    columns: _Columns,
+    directions: list[bool | None],
+    test: ComparisonTest,
     samples: int,
     level: float,
     key: Any,
 ) -> list[Comparison]:
-    """A comparison for each column of differences and weights, `[lists, columns]`."""
+    """Makes a comparison of each column."""
+    values, weights = columns.values, columns.weights
     counts = weights > 0
     lists = counts.sum(0)
-    total = np.where(lists > 0, weights.sum(0), 1)
-    mean = (weights * values).sum(0) / total
-    # The standard error of `Mean.std_error`.
-    more = lists / np.maximum(lists - 1, 1)
-    squares = np.where(counts, values - mean, 0) ** 2
-    error = np.sqrt(more * (weights**2 * squares).sum(0)) / total
-    spread = np.sqrt(more * (weights * squares).sum(0) / total)
+    share = weights / np.where(lists > 0, weights.sum(0), 1)
+    mean = (share * values).sum(0)
+    # Residuals that may be rounding alone are none: differences all equal have no error.
+    residuals = np.where(counts, values - mean, 0)
+    residuals = np.where(np.abs(residuals) <= columns.noise, 0, residuals)
+    n_eff = 1 / np.where(lists > 0, (share**2).sum(0), np.inf)
+    # Of one list alone this is exactly 0.
+    freedom = np.where(lists > 1, np.maximum(n_eff - 1, 0), 0)
+    # HC3: a list with a share h of the weight pulls the mean towards its own difference,
+    # which makes its residual smaller by 1 − h on average. The factor (n − 1)/n makes
+    # the error that of Student's t where weights are equal.
+    leverage = np.where(share < 1, 1 - share, 1)
+    error = np.sqrt((share**2 * (residuals / leverage) ** 2).sum(0))
+    error = error * np.sqrt(freedom / np.maximum(n_eff, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt((share * residuals**2).sum(0) * n_eff / freedom)
         effect = np.where(mean == 0, 0, mean / spread)
     effect = np.where(lists > 1, effect, np.nan)
-    margin = [
-        chance.student_margin(*one, level) for one in zip(error, lists, strict=True)
-    ]
-    low, high = mean - margin, mean + margin
+    margin = chance.student_margin(error, freedom, level)
     if test == "t":
-        p = np.array([chance.student(*x) for x in zip(mean, error, lists, strict=True)])
+        p, samples = chance.student_p(mean, error, freedom), 0
     elif test == "permutation":
-        p = chance.permuted(weights * values, key, samples)
+        p, samples = chance.sign_flip_test(weights * values, key, samples)
     else:
-        p = np.ones(len(mean))
-        some = np.flatnonzero(lists > 1)
-        if some.size:
-            p[some], low[some], high[some] = chance.bootstrapped(
-                values[:, some], weights[:, some], key, samples, level
+        p = np.where(mean == 0, 1.0, chance.probability_of_one_list(lists))
+        p = np.where(lists > 1, np.maximum(p, 1 / (1 + samples)), 1)
+        # Equal differences say nothing where most resamples may be of one list alone.
+        margin = np.where((mean != 0) & (p > 1 - level), np.inf, margin)
+        varied = np.flatnonzero((lists > 1) & (error > 0))
+        if varied.size:
+            p[varied], margin[varied] = chance.studentised_bootstrap(
+                values[:, varied], weights[:, varied], key, samples, level
             )
-    columns = (mean, low, high, p, chance.holm(p), effect)
-    columns += tuple(
-        np.sum(counts & found, axis=0)
-        for found in (values > 0, values == 0, values < 0)
+    p_holm = chance.holm(p)
+    _warn_of_few_samples(p, p_holm, samples, level)
+    above, equal, below = (
+        np.sum(counts & mask, axis=0).tolist()
+        for mask in (values > 0, values == 0, values < 0)
     )
-    return [
-        Comparison(*row, test=test, level=level)
-        for row in zip(*(x.tolist() for x in (*columns, lists)), strict=True)
-    ]
+    rows = np.stack([mean, mean - margin, mean + margin, p, p_holm, effect], axis=1)
+    made = []
+    for column, (numbers, lower) in enumerate(
+        zip(rows.tolist(), directions, strict=True)
+    ):
+        wins, losses = above[column], below[column]
+        if lower is None:
+            wins = losses = None
+        elif lower:
+            wins, losses = losses, wins
+        made.append(
+            Comparison(
+                *numbers,
+                wins=wins,
+                ties=equal[column],
+                losses=losses,
+                lists=int(lists[column]),
+                n_eff=float(n_eff[column]),
+                test=test,
+                samples=samples,
+                level=level,
+                lower_is_better=lower,
+            )
+        )
+    return made
+
+
+def _warn_of_few_samples(
+    p: np.ndarray, p_holm: np.ndarray, samples: int, level: float
+) -> None:
+    """Warns where samples are too few for the correction to leave anything significant."""
+    bounds = [_is_bound(one, samples) for one in p.tolist()]
+    if np.any(bounds & (p_holm > 1 - level)):
+        enough = math.ceil(10 * len(p) / (1 - level))
+        warnings.warn(
+            f"p is at most 1 / (1 + samples) = {1 / (1 + samples):.2g} in {sum(bounds)} of "
+            f"{len(p)} comparisons, and above {1 - level:.2g} once corrected for their "
+            f"number: {samples} samples cannot tell more; pass samples={enough} or more",
+            stacklevel=4,
+        )

@@ -1,0 +1,59 @@
+"""Which direction of a metric is better, by its name in results."""
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+
+from jax_rank_metrics._calls.names import lower_is_better
+from jax_rank_metrics._results.values import is_metric_name
+
+Lower = bool | str | Sequence[str]
+
+
+def without_cutoff(name: str) -> str:
+    """The name of a metric without its cutoff, as in "recall@5" or "mine[0]".
+
+    >>> without_cutoff("recall(rel=2)@5"), without_cutoff("mine[0]")
+    ('recall(rel=2)', 'mine')
+    """
+    return re.sub(r"@[^@()]*$|\[\d+\]$", "", name)
+
+
+def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
+    """Whether lower values are better: as the metric says, or because `lower` names it.
+
+    Args:
+        name: A name in results, such as "ndcg@10".
+        lower: Names of metrics, with or without cutoffs, or True for all.
+
+    Returns:
+        None for a metric of which neither direction is better.
+    """
+    if lower is True or {name, without_cutoff(name)} & set(_names(lower)):
+        return True
+    return lower_is_better(name)
+
+
+def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
+    """The same for the keys that lead to values, of which one may name a metric."""
+    names = [key for key in reversed(path) if isinstance(key, str)]
+    for name in names:
+        if is_metric_name(name) or {name, without_cutoff(name)} & set(_names(lower)):
+            return is_lower_better(name, lower)
+    return lower is True
+
+
+def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
+    """Raises ValueError if `lower` names a metric that is not among `names`."""
+    known = {name: None for name in names if isinstance(name, str)}
+    for name in _names(lower):
+        if name not in known and name not in map(without_cutoff, known):
+            raise ValueError(
+                f"lower names {name!r}, which is no metric of results; they have "
+                f"{', '.join(known)}"
+            )
+
+
+def _names(lower: Lower) -> Sequence[str]:
+    if isinstance(lower, bool):
+        return ()
+    return (lower,) if isinstance(lower, str) else lower

@@ -1,0 +1,221 @@
+"""Per-list values as the package and other tools hold them, read into NumPy.
+
+Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
+Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
+column for each metric, and the result of `evaluate_users` hold several. A Series, a frame,
+a dict and a `UserEvaluation` say which list each value belongs to.
+"""
+
+import numbers
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._calls import trec
+from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._results.paired import ROUNDING
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import State
+from jax_rank_metrics._types import Undefined
+
+Path = tuple[Hashable, ...]  # the keys that lead to values in nested dicts
+
+_FIX = "pass a PerList, or an array with a value for every list"
+
+
+class ListValues(NamedTuple):
+    """Values of one metric for every list, in NumPy."""
+
+    name: str  # as error messages call it
+    lists: PerList  # values `[lists, cutoffs]` float64, of one column without cutoffs
+    has_cutoffs: bool
+    rounding: float  # relative error below which two values are equal
+    ids: list[Any] | None  # None where lists are known by their position alone
+    undefined: Undefined | None  # what was asked for when the values were made
+
+    @property
+    def list_count(self) -> int:
+        """Number of lists."""
+        return len(self.lists.weights)
+
+
+class _Leaf(NamedTuple):
+    values: Any
+    ids: Any = None
+    undefined: Undefined | None = None
+
+
+def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
+    """Reads all values in `tree`, under the keys that lead to them.
+
+    Raises:
+        TypeError: if values are traced, or are no numbers.
+        ValueError: if values have more than two axes; if a dict holds a single number
+            for each metric; if ids repeat or are too many or too few.
+    """
+    return {path: _read(name, path, leaf) for path, leaf in _leaves(tree, name)}
+
+
+def is_by_list(tree: Any) -> bool:
+    """Whether `tree` is a dict of list ids to numbers."""
+    return (
+        isinstance(tree, Mapping) and bool(tree) and all(map(_is_number, tree.values()))
+    )
+
+
+def is_by_user(tree: Any) -> bool:
+    """Whether `tree` is the result of `evaluate_users`, whose module imports this one."""
+    return all(hasattr(tree, field) for field in ("states", "lists", "users"))
+
+
+def is_frame(tree: Any) -> bool:
+    """Whether `tree` is a pandas DataFrame, or like one."""
+    return hasattr(tree, "columns") and hasattr(tree, "index")
+
+
+def as_per_list(values: Any, name: str) -> PerList | None:
+    """Reads a Series or a dict of list ids to numbers; None for anything else."""
+    if not (is_by_list(values) or _is_series(values)):
+        return None
+    (found,) = read_values(values, name).values()
+    values = found.lists.values
+    return (
+        found.lists
+        if found.has_cutoffs
+        else PerList(values[:, 0], found.lists.weights, found.lists.defined)
+    )
+
+
+def is_metric_name(key: Any) -> bool:
+    """Whether a key of a dict is the name of a metric, with options and cutoffs or not."""
+    if not isinstance(key, str):
+        return False
+    head = key.partition("@")[0].partition("(")[0].strip().lower().replace("-", "_")
+    return trec.meaning(head)[0] in NAMES
+
+
+def listing(names: Sequence[Any]) -> str:
+    """Writes out up to five names for an error message."""
+    ellipsis = ", …" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + ellipsis
+
+
+def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf]]:
+    if is_by_user(tree):
+        for metric, lists in tree.lists.items():
+            yield (*path, metric), _Leaf(lists, tree.users, tree.undefined)
+    elif is_frame(tree):
+        for metric in tree.columns:
+            yield (*path, metric), _Leaf(tree[metric], tree.index)
+    elif _is_series(tree):
+        yield path, _Leaf(tree, tree.index)
+    elif is_by_list(tree):
+        metrics = [key for key in tree if is_metric_name(key)]
+        if metrics:
+            raise ValueError(
+                f"{_label(name, path)} holds one number for {listing(metrics)}, the name "
+                f"of a metric: a mean no longer holds per-list values; {_FIX}, or a dict "
+                "of list ids to values"
+            )
+        yield path, _Leaf(np.array(list(tree.values()), np.float64), list(tree))
+    elif isinstance(tree, Mapping):
+        for key, subtree in tree.items():
+            yield from _leaves(subtree, name, (*path, key))
+    else:
+        yield path, _Leaf(tree)
+
+
+def _is_number(value: Any) -> bool:
+    is_scalar = isinstance(value, numbers.Real | np.generic)
+    return is_scalar or (hasattr(value, "dtype") and np.ndim(value) == 0)
+
+
+def _is_series(values: Any) -> bool:
+    # Lists and tuples have a method `index`; that of pandas is an array of labels.
+    return hasattr(values, "index") and hasattr(values, "to_numpy")
+
+
+def _label(name: str, path: Path) -> str:
+    return name + "".join(f"[{key!r}]" for key in path)
+
+
+def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
+    name, values = _label(name, path), leaf.values
+    if any(isinstance(x, Tracer) for x in jax.tree.leaves(values)):
+        raise TypeError(
+            f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
+        )
+    if isinstance(values, PerList):
+        array, weights, defined = (
+            np.asarray(x) for x in (values.values, values.weights, values.defined)
+        )
+        has_cutoffs = array.ndim > weights.ndim
+    else:
+        array, has_cutoffs = _array(name, values)
+        weights, defined = np.ones(len(array)), np.ones(len(array), bool)
+    cutoffs = array.shape[-1] if has_cutoffs else 1
+    lists = PerList(
+        array.astype(np.float64).reshape(weights.size, cutoffs),  # type: ignore[arg-type]
+        weights.astype(np.float64).ravel(),  # type: ignore[arg-type]
+        defined.ravel(),  # type: ignore[arg-type]
+    )
+    rounding = 1e-14 if array.dtype.itemsize == 8 else ROUNDING
+    ids = None if leaf.ids is None else checked_ids(name, leaf.ids, weights.size)
+    return ListValues(name, lists, has_cutoffs, rounding, ids, leaf.undefined)
+
+
+def _array(name: str, values: Any) -> tuple[np.ndarray, bool]:
+    if isinstance(values, State):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
+            f"{_FIX}"
+        )
+    try:
+        array = np.asarray(values)
+        has_cutoffs = {1: False, 2: True}.get(array.ndim)
+        array = array if array.dtype.kind in "biuf" else _from_bfloat16(array)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is no array of numbers; {_FIX}") from error
+    if has_cutoffs is None:
+        raise ValueError(
+            f"{name} has shape {array.shape}; {_FIX}, or [lists, cutoffs] of them"
+        )
+    return array, has_cutoffs
+
+
+def _from_bfloat16(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind != "V":  # the kind that NumPy sees in bfloat16
+        raise TypeError(f"got {array.dtype}")
+    return array.astype(np.float32)
+
+
+def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
+    """Returns the ids of lists in Python, of which there must be `count`, all different.
+
+    Raises:
+        TypeError: if `ids` is no sequence.
+        ValueError: if ids repeat, or are too many or too few.
+    """
+    try:
+        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        names = [tuple(x) if isinstance(x, list) else x for x in names]
+    except TypeError as error:
+        raise TypeError(
+            f"ids of {name} are {ids!r}; pass a sequence with one id for each list"
+        ) from error
+    if len(names) != count:
+        raise ValueError(
+            f"ids of {name} are {len(names)}, and {name} has {count} lists; pass one id "
+            "for each"
+        )
+    seen: set[Any] = set()
+    repeated = [x for x in names if x in seen or seen.add(x)]
+    if repeated:
+        raise ValueError(
+            f"ids of {name} hold {listing(repeated)} more than once; pass one id for "
+            "each list"
+        )
+    return names
