@@ -131,8 +131,8 @@ from jax_rank_metrics._recommender.found import UserEvaluation as UserEvaluation
 from jax_rank_metrics._recommender.users import evaluate_users as evaluate_users
 from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
 from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
-from jax_rank_metrics._results.compare import Comparison as Comparison
 from jax_rank_metrics._results.compare import compare as compare
+from jax_rank_metrics._results.comparison import Comparison as Comparison
 from jax_rank_metrics._results.paired import paired as paired
 from jax_rank_metrics._results.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog

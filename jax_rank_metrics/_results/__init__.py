@@ -4,6 +4,7 @@
     bootstrap.py   jrm.bootstrap: a state that holds resampled means, and merges as `Mean`
     compare.py     jrm.compare: how large a difference is, and whether it may be chance
     values.py      per-list values of this package and of others, read into NumPy
+    comparison.py  the result of a comparison
     pairing.py     pairs the lists of two systems by their ids, and takes differences
     direction.py   which direction of a metric is better
     chance.py      p values and intervals: sign flips, the bootstrap, Student's t; Holm

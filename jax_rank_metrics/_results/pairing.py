@@ -114,8 +114,8 @@ def with_ids(
         one, two = next(iter(pairs.values()))
         if one.list_count != two.list_count:
             raise ValueError(
-                f"a has {one.list_count} lists and b has {two.list_count}; pass ids=(ids_a, ids_b), "
-                "which say which of them belong together"
+                f"a has {one.list_count} lists and b has {two.list_count}; pass "
+                "ids=(ids_a, ids_b), which say which of them belong together"
             )
         ids_a = ids_b = list(range(one.list_count))
     return {
