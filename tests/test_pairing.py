@@ -1,5 +1,6 @@
 """How `compare` pairs values that say which list they belong to, and what it reads."""
 
+import dataclasses
 import types
 
 import jax.numpy as jnp
@@ -112,3 +113,18 @@ def test_lower_is_better():
     assert jrm.compare(bad, good, lower=True).wins == 4
     with pytest.raises(ValueError, match="lower names 'time', which is no metric"):
         jrm.compare({"arp": bad}, {"arp": good}, lower="time")
+
+
+def test_values_remember_what_is_undefined():
+    """`compare`, `paired` and `bootstrap` count such lists as values say."""
+    known = [True, False, True]
+    a = lists_of([0.5, 0, 0.25], None, known)
+    b = lists_of([0.75, 1, 0.5], None, known)
+    skipped = [dataclasses.replace(x, undefined="skip") for x in (a, b)]
+    assert jrm.compare(*skipped).lists == 2 and jrm.compare(a, b).lists == 3
+    assert jrm.paired(*skipped).mean().lists == 2
+    assert jrm.bootstrap(skipped[0], jnp.arange(3), samples=9).lists == 2
+    for call in (jrm.compare, jrm.paired):
+        with pytest.raises(ValueError, match="undefined='zero' and b with 'skip'"):
+            call(a, skipped[1])
+        call(a, skipped[1], undefined="one")

@@ -107,7 +107,7 @@ def bootstrap(
     *,
     samples: int = 1000,
     key: Key | None = None,
-    undefined: Undefined = "zero",
+    undefined: Undefined | None = None,
 ) -> Any:
     """Resampled means of per-list values, as a state that merges with others.
 
@@ -144,7 +144,8 @@ def bootstrap(
     >>> f"{state.compute():.2f}", bool(low < 0.75 < high), state.replicates().shape
     ('0.75', True, (1000,))
     """
-    _inputs.option("undefined", undefined, Undefined)
+    if undefined is not None:
+        _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.count("samples", samples))
     ids = _inputs.integers("ids", ids)
@@ -160,7 +161,7 @@ def bootstrap(
 
 @partial(jax.jit, static_argnums=3)
 def _bootstrap(
-    lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined
+    lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
     dtype = jax.dtypes.canonicalize_dtype(float)
     columns, counts = [], []

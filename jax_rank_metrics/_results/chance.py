@@ -4,7 +4,6 @@ In every function, `[lists, comparisons]` arrays are float64 on the host, and al
 comparisons share their random draws.
 """
 
-import math
 from functools import partial
 
 import jax
@@ -156,10 +155,11 @@ def studentised_bootstrap(
     t = np.asarray(_resampled_t(columns.astype(np.float32), seeds, samples))
     threshold = np.float32((1 - ROUNDING) * np.abs(means) / errors)
     p = (1 + np.sum(t >= threshold, axis=0)) / (1 + samples)
-    # The order statistic above a share `level` of the others: no interpolation, which
-    # would be NaN between infinities.
-    rank = min(math.ceil(level * (samples + 1)), samples) - 1
-    return p, np.partition(t, rank, axis=0)[rank] * errors
+    # NumPy interpolates also where it has nothing to interpolate, which would be NaN
+    # between infinities.
+    finite = np.minimum(t, np.float32(1e30))
+    quantile = np.quantile(finite, level, axis=0, method="higher")
+    return p, np.where(quantile < 1e30, quantile * errors, np.inf)
 
 
 @partial(jax.jit, static_argnums=2)

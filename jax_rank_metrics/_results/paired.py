@@ -1,5 +1,6 @@
 """The difference of two systems, list by list."""
 
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -14,33 +15,35 @@ from jax_rank_metrics._states.merging import check_leaves, in_order
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
-# By how much numbers may differ that two programs made of one: see CONTRIBUTING.
+# Relative error below which two numbers are equal: two programs may add the same single
+# floats in another order.
 ROUNDING = 1e-6
 
 
-def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
-    """The difference b − a of every list: above 0 where b is better.
+def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
+    """The difference b − a of every list: above 0 where b has the higher value.
 
     Its mean merges as that of any metric does, and is a paired test that gathers no
     lists: over batches, devices and hosts, only sums move. The interval of the difference
-    is narrower than those of a and b tell, since lists that are hard for one system are
-    hard for the other; see `compare`.
+    is narrower than the separate intervals of a and b suggest, since lists that are hard
+    for one system are hard for the other; see `compare`.
 
     Args:
         a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
         b: The same of another system, for the same lists in the same order.
-        undefined: What a value counts for where the metric is undefined: "zero", "one",
-            or "skip", which keeps the lists in which both are defined.
+        undefined: What a value counts as where the metric is undefined: "zero", "one",
+            or "skip", which keeps the lists in which both are defined. None is the
+            `undefined` of a and b, which must be the same.
 
     Returns:
         The same pytree. Values are `[*lists, …]` as those of a and b, and defined in every
-        list, since `undefined` has filled them; weights are those of a, and 0 where
+        list, since undefined ones have been filled in; weights are those of a, and 0 where
         "skip" leaves a list out.
 
     Raises:
         ValueError: if structures or shapes differ, or if `undefined` is none of these; if
             a list has another weight in a than in b. Where weights are traced by
-            `jax.jit`, or lie on other hosts, those of a are used unseen.
+            `jax.jit`, or lie on other hosts, those of a are used unchecked.
         TypeError: if a leaf is no `PerList`.
 
     >>> from jax_rank_metrics import hit_rate
@@ -51,10 +54,12 @@ def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
     >>> lists.values.tolist(), f"{lists.mean().compute():+.2f}"
     ([1.0, 0.0, 0.0], '+0.33')
     """
-    _inputs.option("undefined", undefined, Undefined)
+    if undefined is not None:
+        _inputs.option("undefined", undefined, Undefined)
     check_leaves(a, PerList, "a")
     check_leaves(b, PerList, "b")
-    structures = [jax.tree.structure(x) for x in (a, b)]
+    is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
+    structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
     if structures[0] != structures[1]:
         raise ValueError(
             f"a and b differ in structure: {structures[0]} and {structures[1]}; pass "
@@ -62,16 +67,15 @@ def paired(a: Any, b: Any, undefined: Undefined = "zero") -> Any:
         )
 
     def difference(one: PerList, two: PerList) -> PerList:
-        _same_weights(one, two)
-        return _difference(one, two, undefined)
+        _check_weights(one, two)
+        choice = undefined or common_undefined("a", one.undefined, "b", two.undefined)
+        return _difference(one, two, choice)
 
-    both = jax.tree.map(
-        difference, canonical(a), canonical(b), is_leaf=lambda x: isinstance(x, PerList)
-    )
-    return in_order(a, both)
+    differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
+    return in_order(a, differences)
 
 
-def _difference(a: PerList, b: PerList, undefined: str) -> PerList:
+def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     dtype = _inputs.float_dtype(a.values, b.values)
     values = [filled(x, undefined, jnp).astype(dtype) for x in (a, b)]
     counts = counted(a, b, undefined)
@@ -81,44 +85,61 @@ def _difference(a: PerList, b: PerList, undefined: str) -> PerList:
     return PerList(difference, weights, jnp.ones_like(counts))
 
 
-def filled(lists: PerList, undefined: str, xp: Any) -> Any:
-    """Values, with what the undefined ones count for; `xp` is NumPy or that of JAX."""
+def common_undefined(
+    name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
+) -> Undefined:
+    """What undefined lists of two systems count for, as both were measured.
+
+    Raises:
+        ValueError: if it is not the same. None agrees with everything.
+    """
+    if a and b and a != b:
+        raise ValueError(
+            f"{name_a} was measured with undefined={a!r} and {name_b} with {b!r}; pass "
+            "undefined= to count both in one way"
+        )
+    return a or b or "zero"
+
+
+def filled(lists: PerList, undefined: Undefined, xp: ModuleType) -> Any:
+    """Values, with undefined ones replaced by 0 or 1; `xp` is `numpy` or `jax.numpy`."""
     values, defined = lists.values, lists.defined
     fill = xp.ones_like if undefined == "one" else xp.zeros_like
     return xp.where(widen(defined, values), values, fill(values))
 
 
-def counted(a: PerList, b: PerList, undefined: str) -> Any:
+def counted(a: PerList, b: PerList, undefined: Undefined) -> Any:
     """Whether each list counts in a difference."""
-    weighs = a.weights > 0
-    return weighs & a.defined & b.defined if undefined == "skip" else weighs
+    has_weight = a.weights > 0
+    return has_weight & a.defined & b.defined if undefined == "skip" else has_weight
 
 
-def _same_weights(a: PerList, b: PerList) -> None:
-    for part in ("values", "weights"):
-        one, two = getattr(a, part), getattr(b, part)
-        if jnp.shape(one) != jnp.shape(two):
+def _check_weights(a: PerList, b: PerList) -> None:
+    for field in ("values", "weights"):
+        shapes = [jnp.shape(getattr(x, field)) for x in (a, b)]
+        if shapes[0] != shapes[1]:
             raise ValueError(
-                f"a and b differ in the shape of their {part}: {jnp.shape(one)} and "
-                f"{jnp.shape(two)}; pass values of the same lists and cutoffs"
+                f"a and b differ in the shape of their {field}: {shapes[0]} and "
+                f"{shapes[1]}; pass values of the same lists and cutoffs"
             )
-    weights = a.weights, b.weights
-    if any(isinstance(x, Tracer) or not _is_here(x) for x in weights):
+    if any(
+        isinstance(x, Tracer) or not _is_addressable(x) for x in (a.weights, b.weights)
+    ):
         return
-    one, two = (np.asarray(x) for x in weights)
-    for place in np.argwhere(differ(one, two))[:1].tolist():
-        at = place[0] if len(place) == 1 else tuple(place)
+    one, two = np.asarray(a.weights), np.asarray(b.weights)
+    for index in map(tuple, np.argwhere(differ(one, two))[:1].tolist()):
+        list_name = index[0] if len(index) == 1 else index
         raise ValueError(
-            f"list {at} has weight {one[tuple(place)]:g} in a and {two[tuple(place)]:g} "
-            "in b; pass the same lists with the same weights"
+            f"list {list_name} has weight {one[index]:g} in a and {two[index]:g} in b; "
+            "pass the same lists with the same weights"
         )
 
 
-def _is_here(x: Any) -> bool:
+def _is_addressable(x: Any) -> bool:
     return getattr(x, "is_fully_addressable", True)
 
 
-def differ(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    """Whether weights are different; those of lists that do not count are all alike."""
-    one, two = (np.where(x > 0, x, 0) for x in (one, two))
-    return np.minimum(one, two) < np.maximum(one, two) * (1 - ROUNDING)
+def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether weights differ by more than rounding; all that are not above 0 are equal."""
+    a, b = (np.where(x > 0, x, 0) for x in (a, b))
+    return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

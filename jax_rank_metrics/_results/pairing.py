@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._results.paired import counted, differ, filled
+from jax_rank_metrics._results.paired import common_undefined, counted, differ, filled
 from jax_rank_metrics._results.values import (
     ListValues,
     Path,
@@ -139,7 +139,7 @@ def differences(
         or a.has_cutoffs != b.has_cutoffs
     ):
         raise ValueError(f"{a.name} and {b.name} have different cutoffs")
-    undefined = undefined or _remembered(a, b)
+    undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
     ids, one, two = a.ids or [], a.lists, _in_order_of(a, b)
     for index in np.flatnonzero(differ(*(np.asarray(x.weights) for x in (one, two))))[
         :1
@@ -167,16 +167,6 @@ def differences(
     return Differences(
         difference, np.where(counts, one.weights, 0), noise, a.has_cutoffs
     )
-
-
-def _remembered(a: ListValues, b: ListValues) -> Undefined:
-    """What values remember about undefined lists; "zero" where they remember nothing."""
-    if a.undefined and b.undefined and a.undefined != b.undefined:
-        raise ValueError(
-            f"{a.name} was measured with undefined={a.undefined!r} and {b.name} with "
-            f"{b.undefined!r}; pass undefined= to count both in one way"
-        )
-    return a.undefined or b.undefined or "zero"
 
 
 def _in_order_of(a: ListValues, b: ListValues) -> PerList:

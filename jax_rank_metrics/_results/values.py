@@ -7,6 +7,7 @@ a dict and a `UserEvaluation` say which list each value belongs to.
 """
 
 import numbers
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ def is_metric_name(key: Any) -> bool:
     """Whether a key of a dict is the name of a metric, with options and cutoffs or not."""
     if not isinstance(key, str):
         return False
-    head = key.partition("@")[0].partition("(")[0].strip().lower().replace("-", "_")
+    head = re.split(r"[@(]", key)[0].strip().lower().replace("-", "_")
     return trec.meaning(head)[0] in NAMES
 
 
@@ -148,7 +149,9 @@ def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
         raise TypeError(
             f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
         )
+    undefined = leaf.undefined
     if isinstance(values, PerList):
+        undefined = undefined or values.undefined
         array, weights, defined = (
             np.asarray(x) for x in (values.values, values.weights, values.defined)
         )
@@ -164,7 +167,7 @@ def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
     )
     rounding = 1e-14 if array.dtype.itemsize == 8 else ROUNDING
     ids = None if leaf.ids is None else checked_ids(name, leaf.ids, weights.size)
-    return ListValues(name, lists, has_cutoffs, rounding, ids, leaf.undefined)
+    return ListValues(name, lists, has_cutoffs, rounding, ids, undefined)
 
 
 def _array(name: str, values: Any) -> tuple[np.ndarray, bool]:
