@@ -4,6 +4,8 @@ Sums inside a list are plain floats. Sums that must not drift over many merges a
 concern of the states.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -130,6 +132,17 @@ def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
     is_defined = y > 0
     quotient = x / jnp.where(is_defined, y, jnp.ones_like(y))
     return jnp.where(is_defined, quotient, jnp.zeros_like(quotient))
+
+
+def power(base: float, exponents: jax.Array) -> jax.Array:
+    """Returns `base**exponents`, for a static base in [0, 1] and exponents of at least 0.
+
+    The logarithm of the base is taken in double precision. A float32 near 1 holds few
+    digits of its distance from 1, and its large powers are wrong by as much.
+    """
+    if base == 0:
+        return (exponents == 0).astype(exponents.dtype)
+    return jnp.exp(exponents * math.log(base))
 
 
 def max_identity(dtype: DTypeLike) -> int:

@@ -407,6 +407,31 @@ def test_errors(metric, subtopics, error, message):
         jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
 
 
+def test_unknown_subtopics_are_none():
+    """NaN in the column of an item that exists."""
+    columns = {"subtopics": np.float32([[1, np.nan], [np.nan, np.nan]])}
+    state = jrm.subtopic_recall(np.ones(2), np.float32([2, 1]), columns=columns, k=1)
+    assert state.compute() == 1
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.0001, 0.5, 1.0])
+def test_err_ia_at_cutoffs_beyond_the_list(alpha):
+    """Against loops over all ranks up to k; the largest cutoffs take no more time."""
+    ks, most = (3, 100, 4_096, 4_097, 100_000), 2**31 - 1
+    columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
+    data = np.ones(3, np.float32), np.float32([3, 2, 1])
+    found = jrm.err_ia(*data, columns=columns, k=(*ks, most), alpha=alpha).compute()
+    gained = (1 + (1 - alpha) / 2 + 1 / 3) / 2
+    for k, value in zip(ks, found, strict=False):
+        ranks = np.arange(1, k + 1)
+        full = np.sum((1 - alpha) ** (ranks - 1.0) / ranks)
+        np.testing.assert_allclose(value, gained / full, rtol=3e-7)
+    # Of a sum over 2^31 - 1 ranks: the harmonic number, or the series of the logarithm.
+    ends = {0: np.log(most) + np.euler_gamma, 1: 1}
+    limit = ends[alpha] if alpha in ends else -np.log(alpha) / (1 - alpha)
+    np.testing.assert_allclose(found[-1], gained / limit, rtol=3e-7)
+
+
 @pytest.mark.parametrize(
     "alpha, expected", [(0, 1 + 1 / math.log2(3)), (1, 1 + 1 / math.log2(4))]
 )

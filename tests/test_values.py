@@ -186,6 +186,56 @@ def test_a_discount_may_be_one_number():
     close(discounted.compute(), (7 + 3) / 2)
 
 
+@pytest.mark.parametrize("p", [0.99, 0.998, 0.9999])
+def test_long_lists_of_patient_users(p):
+    """Powers of a chance near 1 hold seven digits however long the list is."""
+    size = 4_000
+    ranks = np.arange(1, size + 1)
+    labels, scores = np.ones(size, np.float32), -ranks.astype(np.float32)
+    columns = {"subtopics": np.ones((size, 1), np.float32)}
+    found = jrm.rank_biased_precision(labels, scores, p=p).compute()
+    close(found, 1 - p**size, rtol=3e-7)
+    found = jrm.nrbp(labels, scores, columns=columns, p=p, alpha=0.0).compute()
+    close(found, 1 - p**size, rtol=3e-7)
+    found = jrm.alpha_dcg(labels, scores, columns=columns, alpha=1 - p).compute()
+    close(found, np.sum(p ** (ranks - 1) / np.log2(1 + ranks)), rtol=3e-7)
+
+
+@pytest.mark.parametrize("max_label", [1, 4, 126, 127])
+def test_a_sure_stop_at_the_first_rank(max_label):
+    """With any largest label: 2^-127 is below the smallest normal float32."""
+    labels = jnp.array([[max_label, 0], [0, 0]])
+    scores = jnp.array([[2, 1], [2, 1]])
+    lists = jrm.expected_reciprocal_rank.per_list(labels, scores, max_label=max_label)
+    close(lists.values, [1 - 2.0**-max_label, 0])
+    assert lists.defined.tolist() == [True, False]
+
+
+def test_tiny_labels():
+    """A scale of the labels changes neither a ratio of gains nor where it is defined."""
+    labels = np.array([1, 0, 3], np.float32)
+    for scale in (1e-20, 1, 1e20):
+        own = {"gain_fn": jrm.linear_gain}
+        lists = jrm.ndcg.per_list(labels * np.float32(scale), IN_ORDER[:3], **own)
+        close(lists.values, (1 + 3 / 2) / (3 + 1 / log2(3)))
+        lists = jrm.average_relevance_position.per_list(
+            labels * np.float32(scale), IN_ORDER[:3]
+        )
+        close(lists.values, (1 * 1 + 3 * 3) / 4)
+        assert lists.defined
+
+
+def test_coverage_of_items_without_a_rank():
+    """No rank covers relevant items that were not retrieved."""
+    labels = jnp.array([[1, 0, 0], [1, 0, 1]])
+    retrieved = jnp.array([[False, True, True], [False, True, True]])
+    lists = jrm.coverage_error.per_list(
+        labels, jnp.broadcast_to(IN_ORDER[:3], (2, 3)), retrieved=retrieved
+    )
+    assert lists.values.tolist() == [0, 2]
+    assert lists.defined.tolist() == [False, True]
+
+
 def test_a_perfect_ranking_is_worth_exactly_one(rng):
     """At every cutoff, by itself and off a ranking that is deeper than the cutoff."""
     ks = (1, 3, 7, 10)
@@ -199,3 +249,20 @@ def test_a_perfect_ranking_is_worth_exactly_one(rng):
         np.testing.assert_array_equal(lists.values, 1)
     for k in (*ks, None):
         assert jrm.ndcg(labels, scores, k=k).compute() == 1
+
+
+@pytest.mark.parametrize("level", [0.7, np.float32(0.7), np.float64(0.7)])
+def test_levels_of_recall_are_decimal_numbers(level):
+    """A float32 of 0.7 needs 4 of 5 relevant items, as 0.7 does; lists are tuples."""
+    labels = np.array([1, 1, 1, 0, 1, 1], np.float32)
+    found = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=level)
+    close(found.compute(), 5 / 6)
+    found = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=[level, 0.2])
+    close(found.compute(), [5 / 6, 1])
+
+
+@pytest.mark.parametrize("metric", ["num_relevant", "recall", "iprec", "bpref"])
+@pytest.mark.parametrize("threshold", ["a", True])
+def test_thresholds_that_are_no_numbers(metric, threshold):
+    with pytest.raises(TypeError, match="relevance_threshold is .*; pass a positive"):
+        jrm.evaluate(f"{metric}(rel={threshold!r})", LABELS, IN_ORDER)

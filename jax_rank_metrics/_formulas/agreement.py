@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import plain, relevant, scaled
+from jax_rank_metrics._formulas.shared import plain, relevant
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -108,7 +108,7 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """
     shares, defined = misplaced(ranking, relevance_threshold, 0.5)
     hit = relevant(relevance_threshold)
-    return ranking.per_list(1 - shares, defined, None, scaled(hit))
+    return ranking.per_list(1 - shares, defined, None, hit)
 
 
 @metric(ties="own")

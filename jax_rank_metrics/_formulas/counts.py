@@ -9,7 +9,6 @@ from jax_rank_metrics._formulas.shared import (
     is_judged,
     plain,
     relevant,
-    scaled,
 )
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
@@ -48,10 +47,10 @@ def fall_out(
     hits = ranking.expected_sum(hit, positions(), ks)
     others = ranking.pool_sum(_exists) - ranking.num_relevant(relevance_threshold)
     values = ratio(ranking.depth(ks) - hits, others[..., None])
-    return ranking.per_list(values, others > 0, k, scaled(hit))
+    return ranking.per_list(values, others > 0, k, hit)
 
 
-@metric(optional_columns=("judged",))
+@metric(optional_columns=("judged",), lower_is_better=None)
 def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """The share of ranks 1..k that is judged.
 
@@ -103,7 +102,7 @@ def num_relevant_retrieved(
     """
     hit = relevant(relevance_threshold)
     values = ranking.expected_sum(hit, positions(), ranking.cutoffs(k))
-    return ranking.per_list(values, True, k, scaled(hit))
+    return ranking.per_list(values, True, k, hit)
 
 
 @metric(names=("num_ret",), lower_is_better=None)
@@ -147,6 +146,6 @@ def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerL
     References:
         trec_eval `num_rel`.
     """
-    values = jnp.expand_dims(ranking.num_relevant(relevance_threshold), -1)
     hit = relevant(relevance_threshold)
-    return ranking.per_list(values, True, None, scaled(hit))
+    values = jnp.expand_dims(ranking.num_relevant(relevance_threshold), -1)
+    return ranking.per_list(values, True, None, hit)

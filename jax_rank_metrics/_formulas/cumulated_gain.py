@@ -7,17 +7,15 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import scaled, weighed, weighed_sum
+from jax_rank_metrics._formulas.shared import gains, scaled, weighed, weighed_sum
 from jax_rank_metrics._gains import (
     MONOTONE_GAINS,
     exponential_gain,
-    gains_of,
     linear_gain,
     log2_discount,
 )
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
@@ -109,24 +107,20 @@ def ndcg(
         and keras_rs `NDCG`; with `linear_gain`, scikit-learn's `ndcg_score` and
         trec_eval `ndcg_cut`.
     """
-    ks, gains = ranking.cutoffs(k), scaled(_gains(gain_fn))
-    gained = weighed(gains)
+    ks, gain = ranking.cutoffs(k), gains(gain_fn)
+    gained = weighed(gain) if ranking._has_item_weights else scaled(gain)
     monotone = gain_fn in MONOTONE_GAINS and not ranking._has_item_weights
     found = ranking.expected_sum(gained, positions(discount_fn), ks)
     ideal = ranking.ideal_sum(gained, discount_fn, ks, monotone=monotone)
     # Whatever a rank is worth, something must be gained.
     most = ranking.ideal_sum(gained, jnp.ones_like, (1,), monotone=monotone)
     # The mean item weight divides both, so it cancels.
-    return ranking.per_list(ratio(found, ideal), most[..., 0] > 0, k, gains)
+    return ranking.per_list(ratio(found, ideal), most[..., 0] > 0, k, gain)
 
 
 def _gained(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> PerList:
-    gains = _gains(gain_fn)
-    values = weighed_sum(ranking, gains, place_fn, ranking.cutoffs(k))
-    return ranking.per_list(values, True, k, scaled(gains))
-
-
-def _gains(gain_fn: Gain) -> ItemFn:
-    return lambda items: gains_of(gain_fn, items.labels)
+    gain = gains(gain_fn)
+    values = weighed_sum(ranking, gain, place_fn, ranking.cutoffs(k))
+    return ranking.per_list(values, True, k, gain)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.shared import binary, is_judged, is_pooled, relevant
@@ -86,21 +87,23 @@ def eleven_point_precision(
 
 def _at_recall(ranking: Ranking, levels: RecallLevels, threshold: Number) -> jax.Array:
     levels = levels if isinstance(levels, (tuple, list)) else (levels,)
-    for level in levels:
-        if isinstance(level, bool) or not isinstance(level, (int, float)):
-            raise TypeError(f"recall_levels holds {level!r}; pass Python numbers")
-        if not 0 <= level <= 1:
-            raise ValueError(f"recall_levels holds {level!r}; pass levels from 0 to 1")
     if not levels:
         raise ValueError("recall_levels is empty; pass at least one level")
-    number, hit = ranking.num_relevant(threshold), relevant(threshold)
+    hit = relevant(threshold)
+    number = ranking.num_relevant(threshold)
 
     def precision(place: Place, needed: jax.Array) -> jax.Array:
         found = place.counted_above[0] + 1
         return jnp.where(found >= needed, found / (place.above + 1), 0)
 
-    needed = [_needed(ranking, level, number) for level in levels]
+    needed = [_needed(ranking, _level(level), number) for level in levels]
     return ranking.expected_max(hit, precision, needed, counting=(hit,))
+
+
+def _level(level: Number) -> float:
+    """A level of recall as a Python float; a float32 means the decimal it is shown as."""
+    _inputs.fraction("recall_levels", level)
+    return float(str(level))
 
 
 def _needed(ranking: Ranking, level: float, number: jax.Array) -> jax.Array:

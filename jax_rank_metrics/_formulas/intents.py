@@ -3,14 +3,14 @@
 import functools
 
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.positions import precision_at
 from jax_rank_metrics._formulas.shared import plain
 from jax_rank_metrics._formulas.subtopics import novelty, number_of_topics, topics
-from jax_rank_metrics._formulas.users import persistence
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking
@@ -21,6 +21,9 @@ from jax_rank_metrics._types import (
     PositionFn,
     PrecisionDenominator,
 )
+
+# Ranks of a sum that are added up one by one.
+_SUMMED = 4096
 
 
 @metric(columns=("subtopics",))
@@ -124,14 +127,35 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     """
     ks, number = ranking.cutoffs(k), number_of_topics(ranking)
     values = ratio(novelty(ranking, reciprocal_discount, alpha, ks), number[..., None])
-    depth = ranking.depth(ks, nominal=True).astype(jnp.int32)
-    ranks = max(ranking._max_items or 0 if one is None else one for one in ks)
-    most = sum_of_many(jnp.zeros_like(depth), depth, ranks, values.dtype)
-    whole = most(_always(_inputs.fraction("alpha", alpha)), None)
-    return plain(ranking, ratio(values, whole), number > 0, k)
+    kept = 1 - _inputs.fraction("alpha", alpha)
+    length = ranking.depth((None,))[..., 0].astype(jnp.int32)
+    sum_to_length = sum_of_many(
+        jnp.zeros_like(length), length, ranking._max_items or 0, values.dtype
+    )
+    shares = [
+        ratio(values[..., i], sum_to_length(_full_coverage(kept), None))
+        if cutoff is None
+        else values[..., i] / _full_coverage_to(kept, cutoff)
+        for i, cutoff in enumerate(ks)
+    ]
+    return plain(ranking, jnp.stack(shares, axis=-1), number > 0, k)
 
 
 @functools.lru_cache(maxsize=256)
-def _always(alpha: float) -> PositionFn:
-    """What an item with a subtopic is worth that all before it have too."""
-    return lambda ranks: persistence(1 - alpha)(ranks) / ranks
+def _full_coverage(kept: float) -> PositionFn:
+    """The value of a rank for one subtopic that all items so far have."""
+    return lambda ranks: power(kept, ranks - 1) / ranks
+
+
+def _full_coverage_to(kept: float, k: int) -> float:
+    """`Σ kept^(rank − 1) / rank` over ranks 1..k, in float64.
+
+    A cutoff may be far longer than any list, so that beyond some thousand ranks the sum
+    is an integral over the logarithm of the rank, with an error below 1e-8.
+    """
+    ranks = np.arange(1, min(k, _SUMMED) + 1)
+    value = np.sum(np.float64(kept) ** (ranks - 1) / ranks)
+    if k > _SUMMED:
+        logs = np.linspace(np.log(_SUMMED + 0.5), np.log(k + 0.5), 10_001)
+        value += np.trapezoid(np.float64(kept) ** (np.exp(logs) - 1), logs)
+    return float(value)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.agreement import misplaced
-from jax_rank_metrics._formulas.shared import binary, relevant, scaled
+from jax_rank_metrics._formulas.shared import binary, relevant
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -39,7 +39,7 @@ def label_ranking_loss(
     """
     shares, defined = misplaced(ranking, relevance_threshold, 1.0)
     hit = relevant(relevance_threshold)
-    return ranking.per_list(shares, defined, None, scaled(hit))
+    return ranking.per_list(shares, defined, None, hit)
 
 
 @metric(names=("lrap",), ties="own")
@@ -86,8 +86,7 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
 
     Those that tie with it count, under every policy of ties. Less is better.
 
-    Undefined (nothing relevant in the pool): 0. Reads whole lists, and relevant items
-    that have a rank.
+    Undefined (no relevant item has a rank): 0. Reads whole lists.
 
     Takes the arguments of `rank` too, but for its k.
 
@@ -108,5 +107,6 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
         del k
         return jnp.add(place.above, place.tied)
 
-    values = ranking.expected_max(relevant(relevance_threshold), last, (None,))
-    return binary(ranking, values, relevance_threshold, None)
+    hit = relevant(relevance_threshold)
+    values = ranking.expected_max(hit, last, (None,))
+    return ranking.per_list(values, values[..., 0] > 0, None, hit)

@@ -10,12 +10,13 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.shared import (
     binary,
+    gains,
     plain,
     relevant,
     scaled,
     weighed_sum,
 )
-from jax_rank_metrics._gains import gains_of, linear_gain, reciprocal_discount
+from jax_rank_metrics._gains import linear_gain, reciprocal_discount
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -192,7 +193,7 @@ def average_relevance_position(
         TF-Ranking `ARPMetric`, whose mean takes `Σ gain·w` as the weight of a list; pass
         that as `list_weights`.
     """
-    gains = scaled(lambda items: gains_of(gain_fn, items.labels))
-    ranks = ranking.expected_sum(gains, _mean_rank, (None,))
-    total = ranking.expected_sum(gains, positions(), (None,))
+    gain = scaled(gains(gain_fn))
+    ranks = ranking.expected_sum(gain, _mean_rank, (None,))
+    total = ranking.expected_sum(gain, positions(), (None,))
     return plain(ranking, ratio(ranks, total), total[..., 0] > 0)

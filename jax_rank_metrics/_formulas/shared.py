@@ -9,37 +9,41 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.items import MOST, ItemFn
+from jax_rank_metrics._ranking.items import MOST, WEIGHED_SCALE, ItemFn
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
 
-# Leaves room above the largest gain for a sum of many, weighed; a power of two rounds
-# nothing.
-SCALE = 2.0**-64
-
-
-def scaled(item_fn: ItemFn) -> ItemFn:
-    """`item_fn·SCALE`, finite: what overflows counts as the largest float."""
-
-    def small(items: Items) -> jax.Array:
-        worth = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
-        return jnp.minimum(worth, jnp.finfo(worth.dtype).max) * SCALE
-
-    return small
+# A sum of many gains that are each as large as a float can be stays finite when they are
+# scaled by this, and gains down to 1e-28 stay above 0. A power of two rounds nothing.
+SCALE = 2.0**-32
 
 
+@functools.lru_cache(maxsize=256)
+def scaled(item_fn: ItemFn, scale: float = SCALE) -> ItemFn:
+    """Scales `item_fn`, so that sums stay finite; inf counts as the largest float."""
+
+    def scaled_values(items: Items) -> jax.Array:
+        values = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
+        return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
+
+    return scaled_values
+
+
+@functools.lru_cache(maxsize=256)
 def weighed(item_fn: ItemFn) -> ItemFn:
-    """`item_fn·weight`, where items have weights."""
+    """Multiplies `item_fn` by the item weights, scaled by `WEIGHED_SCALE`."""
+    small = scaled(item_fn, WEIGHED_SCALE)
 
-    def worth(items: Items) -> jax.Array:
+    def weighed_values(items: Items) -> jax.Array:
         if items.weights is None:
-            return item_fn(items)
-        values = jnp.asarray(item_fn(items)).astype(items.weights.dtype)
+            return small(items)
+        values = small(items).astype(items.weights.dtype)
         return jnp.minimum(values * items.weights, MOST)
 
-    return worth
+    return weighed_values
 
 
 def relevant(threshold: Number) -> ItemFn:
@@ -51,6 +55,12 @@ def relevant(threshold: Number) -> ItemFn:
 def _at_least(threshold: float) -> ItemFn:
     # One function for all metrics of a call, which then share what it gives.
     return lambda items: items.relevant(threshold)
+
+
+@functools.lru_cache(maxsize=256)
+def gains(gain_fn: Gain) -> ItemFn:
+    """The gain of an item, by its label."""
+    return lambda items: gains_of(gain_fn, items.labels)
 
 
 def is_judged(items: Items) -> jax.Array:
@@ -80,7 +90,7 @@ def binary(
 ) -> PerList:
     """Values of a metric that is defined where something is relevant."""
     some = ranking.num_relevant(threshold) > 0
-    return ranking.per_list(values, some, k, scaled(relevant(threshold)))
+    return ranking.per_list(values, some, k, relevant(threshold))
 
 
 def plain(
@@ -90,7 +100,7 @@ def plain(
 
     Items' weights imply that of their list by what is relevant, which is a label of 1.
     """
-    return ranking.per_list(values, defined, k, scaled(relevant(1.0)))
+    return ranking.per_list(values, defined, k, relevant(1.0))
 
 
 def weighed_sum(
@@ -103,11 +113,10 @@ def weighed_sum(
     """`expected_sum` of `item_fn·w/w̄`, where w̄ is the mean item weight of the list."""
     if not ranking._has_item_weights:
         return ranking.expected_sum(item_fn, place_fn, ks, **counting)
-    small = scaled(item_fn)
-    sums = ranking.expected_sum(weighed(small), place_fn, ks, **counting)
-    weight = ranking._mean_item_weight(small)
+    sums = ranking.expected_sum(weighed(item_fn), place_fn, ks, **counting)
+    weight = ranking._mean_item_weight(item_fn)
     assert weight is not None
-    return ratio(sums, weight[..., None]) / SCALE
+    return ratio(sums, weight[..., None]) / WEIGHED_SCALE
 
 
 def ranked_ids(

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.shared import plain
 from jax_rank_metrics._formulas.users import persistence
@@ -38,7 +38,9 @@ def topics(items: Items) -> jax.Array:
             f"columns: 'subtopics' has shape {column.shape} for items of shape {lists}; "
             "pass one entry for each item and subtopic, [*lists, items, topics]"
         )
-    return column.astype(bool) & items.exists[..., None]
+    # NaN says that it is not known whether the item has the subtopic.
+    has_subtopic = (column != 0) & (column == column)
+    return has_subtopic & items.exists[..., None]
 
 
 @metric(columns=("subtopics",), ties="order")
@@ -203,7 +205,7 @@ def _left(position_fn: PositionFn, alpha: float) -> Callable[..., jax.Array]:
 
     def worth(place: Place, k: Cut) -> jax.Array:
         (before,) = place.counted_above
-        return at(place, k) * jnp.asarray(1 - alpha, before.dtype) ** before
+        return at(place, k) * power(1 - alpha, before)
 
     return worth
 

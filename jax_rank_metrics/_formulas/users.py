@@ -1,15 +1,16 @@
 """Models of a user who goes down the list, and may stop anywhere."""
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.shared import binary, plain, relevant
-from jax_rank_metrics._gains import exponential_gain, reciprocal_discount
+from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._ranking.items import ItemFn
@@ -65,7 +66,7 @@ def rank_biased_precision(
 @functools.lru_cache(maxsize=256)
 def persistence(p: float) -> PositionFn:
     """The chance of a user to come to a rank, who goes on with the chance p."""
-    return lambda ranks: jnp.asarray(p, ranks.dtype) ** (ranks - 1)
+    return lambda ranks: power(p, ranks - 1)
 
 
 @functools.lru_cache(maxsize=256)
@@ -106,16 +107,24 @@ def expected_reciprocal_rank(
         label is 4.
     """
     ks = ranking.cutoffs(k)
-    stop = _stops(_inputs.positive("max_label", max_label))
+    stop = _stop_chance(_inputs.positive("max_label", max_label))
     values, _ = ranking.expected_first(stop, reciprocal_discount, ks)
     if normalized:
         values = ratio(values, ranking.ideal_first(stop, reciprocal_discount, ks))
-    return plain(ranking, values, ranking.pool_max(stop) > 0, k)
+    return plain(ranking, values, ranking.pool_max(_label) > 0, k)
 
 
 @functools.lru_cache(maxsize=256)
-def _stops(most: float) -> ItemFn:
-    def stop(items: Items) -> jax.Array:
-        return exponential_gain(jnp.minimum(items.labels, most)) * 2.0**-most
+def _stop_chance(max_label: float) -> ItemFn:
+    def stop_chance(items: Items) -> jax.Array:
+        # (2^y − 1) / 2^m as (1 − 2^−y)·2^(y − m): neither factor leaves the range of a
+        # float, as 2^−m itself does from m = 127 on.
+        labels = jnp.minimum(items.labels, max_label)
+        share = -jnp.expm1(-math.log(2) * labels)
+        return share * jnp.exp(math.log(2) * (labels - max_label))
 
-    return stop
+    return stop_chance
+
+
+def _label(items: Items) -> jax.Array:
+    return items.labels

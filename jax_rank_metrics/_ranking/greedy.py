@@ -62,7 +62,7 @@ def ideal_sum(
 
     def step(state: Any) -> Any:
         rank, _, left, seen, sums = state
-        worth = spread_topics(jnp.asarray(kept, dtype) ** seen)
+        worth = spread_topics(_arithmetic.power(kept, seen))
         gain = jnp.sum(jnp.where(has & left[..., None], worth, 0), axis=-1)
         most = axis.max(gain)
         best = (gain > 0) & (gain >= axis.broadcast_to_items(most) * (1 - _EQUAL))

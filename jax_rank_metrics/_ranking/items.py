@@ -47,6 +47,10 @@ class Items:
 # What a weighed item is worth at most, so that a sum of many stays finite.
 MOST = 2.0**107
 
+# Gains that are to be multiplied by item weights are scaled by this power of two first,
+# so that the products stay below `MOST` where both are large.
+WEIGHED_SCALE = 2.0**-64
+
 # What an item is worth, or whether it holds: a function of each item for itself.
 ItemFn = Callable[[Items], jax.Array]
 

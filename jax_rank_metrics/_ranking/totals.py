@@ -12,7 +12,7 @@ from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places import first
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.items import MOST, ItemFn, item_values
+from jax_rank_metrics._ranking.items import MOST, WEIGHED_SCALE, ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Number, PositionFn
 
@@ -115,6 +115,8 @@ class Totals(Parts):
         items, axis = self._judged_pool().items.read(), self._judged_pool().axis
         assert items.weights is not None
         times = item_values(item_fn, items, self._dtype)
+        # Scaled by a power of two, which rounds nothing, so that sums stay finite.
+        times = jnp.minimum(times, jnp.finfo(self._dtype).max) * WEIGHED_SCALE
         some = axis.broadcast_to_items(axis.max(times) > 0)
         times = jnp.where(some, times, items.exists.astype(self._dtype))
         weighed = jnp.minimum(items.weights * times, MOST)
