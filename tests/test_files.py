@@ -111,7 +111,7 @@ def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
 BAD = {
     "too few fields": ("trec", b"q 0 a 1\nq 0 b\n", 2, "not of the form"),
     "too many fields": ("trec", b"q 0 a 1\n\nq 0 b 1 1\n", 3, "not of the form"),
-    "no number": ("trec", b"q 0 a 1\nq 0 b x\n", 2, "'x', which is no number"),
+    "no number": ("trec", b"q 0 a 1\nq 0 b x\n", 2, "'x', which is not a number"),
     "NaN": ("trec", b"q 0 a nan\n", 1, "pass a finite number"),
     "a repeated pair": ("trec", b"q 0 a 1\nr 0 a 1\nq 0 a 0\n", 3, "is there already"),
     "bytes": ("trec", b"q 0 a 1\nq 0 \xff 1\n", 2, "not UTF-8"),
@@ -121,7 +121,7 @@ BAD = {
     "a field more": ("csv", b"query_id,doc_id,relevance\na,b,1,2\n", 2, "more fields"),
     "an open quote": ("csv", b'query_id,doc_id,relevance\na,"b,1\n', 2, "unexpected end"),
     "text after a quote": ("csv", b'query_id,doc_id,relevance\na,"b"c,1\n', 2, "expected"),
-    "no JSON": ("jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n\n{"q\n', 3, "no JSON"),
+    "no JSON": ("jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n\n{"q\n', 3, "not a JSON"),
     "a key that is not there": (
         "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n',
         2, "relevance is missing",

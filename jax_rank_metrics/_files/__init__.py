@@ -1,11 +1,10 @@
-"""Judgements and runs from files, dicts and frames, as packed lists.
+"""Reads judgements and runs from files, dicts and frames, and joins them to packed lists.
 
-    read.py      `jrm.read_qrels` and `jrm.read_run`: formats, and what is done with repeats
-    text.py      lines of blank-separated fields: TREC, svmlight, plain scores
-    tables.py    named columns: CSV, TSV, JSON lines, Parquet
-    frames.py    what a column of ids, of scores or of relevance may hold
-    join.py      `jrm.join`: judgements and a run as one set of lists
+    read.py        `jrm.read_qrels` and `jrm.read_run`: formats, and repeated documents
+    text.py        lines of fields that blanks separate: TREC, svmlight, plain scores
+    columnar.py    named columns: CSV, TSV, JSON lines, Parquet
+    frames.py      checks of columns of ids, scores and relevance
+    join.py        `jrm.join`: judgements and a run as one set of lists
 
-Everything here is on the host. The files are parsed by polars, which is imported when it
-is first needed.
+All of this runs on the host. Polars parses the files; it is imported on first use.
 """

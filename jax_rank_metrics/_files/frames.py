@@ -1,8 +1,9 @@
-"""Columns of ids and numbers: what they may hold, and frames made of other things."""
+"""Checks columns of ids and numbers, and makes frames of what `join` takes."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -15,25 +16,29 @@ if TYPE_CHECKING:
 
 Value = Literal["relevance", "score"]
 
-# Raises an error that names a row of a file, counted from 0, and says what is wrong.
+# Raises an error about a row, counted from 0, for a reason.
 Fail = Callable[[int, str], NoReturn]
 
 IDS = ("query_id", "doc_id")
 
 
-def polars(what: str) -> Any:
-    """The library, or an error that names what asked for it."""
-    return import_optional("polars", what, "trec")
+def polars(purpose: str) -> ModuleType:
+    """Returns the library, or raises an error that names what it is needed for."""
+    return import_optional("polars", purpose, "trec")
 
 
-def first(rows: "pl.Series") -> int | None:
-    """The first row that is True."""
-    place = rows.fill_null(False).arg_max()
-    return None if place is None or not rows[place] else int(place)
+def first_true(rows: "pl.Series") -> int | None:
+    """Returns the index of the first row that is True, or None."""
+    index = rows.fill_null(False).arg_max()
+    return None if index is None or not rows[index] else int(index)
 
 
-def named(names: Iterable[Any]) -> str:
-    """Names as messages list them, in quotes where blanks or commas would not show."""
+def listed(names: Iterable[object]) -> str:
+    """Returns names separated by commas, quoted if they begin or end with a blank.
+
+    >>> listed(["query_id", " doc_id"])
+    "query_id, ' doc_id'"
+    """
     return ", ".join(
         name if re.fullmatch(r"\S(?:[^,]*\S)?", name) else repr(name)
         for name in map(str, names)
@@ -41,9 +46,10 @@ def named(names: Iterable[Any]) -> str:
 
 
 def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
-    """The frame with ids as strings or int64, scores as float64, relevance as either.
+    """Returns the frame with checked columns of few dtypes.
 
-    It may lack the column query_id, where items are known by their number.
+    Ids are strings or int64, scores float64, and relevance is int64 or float64. Plain
+    scores have no column query_id.
     """
     pl = polars("a frame")
     ids = [name for name in IDS if name in frame.columns]
@@ -53,7 +59,7 @@ def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
     )
 
 
-def _ids(pl: Any, ids: "pl.Series", fail: Fail) -> "pl.Series":
+def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
     if ids.dtype == pl.String:
@@ -61,73 +67,90 @@ def _ids(pl: Any, ids: "pl.Series", fail: Fail) -> "pl.Series":
     elif ids.dtype.is_integer() or ids.dtype == pl.Null:
         missing = ids.is_null()
     else:
-        row = first(ids != ids.round()) if ids.dtype.is_float() else None
+        row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
         fail(
             row or 0,
             f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
         )
-    row = first(missing)
+    row = first_true(missing)
     if row is not None:
         fail(row, f"{ids.name} is missing")
     if ids.dtype == pl.String:
         return ids
-    whole = ids.cast(pl.Int64, strict=False)
-    row = first(whole.is_null())
+    integers = ids.cast(pl.Int64, strict=False)
+    row = first_true(integers.is_null())
     if row is not None:
         fail(row, f"{ids.name} is {ids[row]}, beyond 64 bits; pass it as a string")
-    return whole
+    return integers
 
 
-def _numbers(pl: Any, given: "pl.Series", value: Value, fail: Fail) -> "pl.Series":
-    kind = given.dtype
-    if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
-        fail(0, f"{value} is {kind}; pass numbers")
-    row = first(given.is_null())
+def _numbers(
+    pl: ModuleType, column: "pl.Series", value: Value, fail: Fail
+) -> "pl.Series":
+    dtype = column.dtype
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
+        fail(0, f"{value} is {dtype}; pass numbers")
+    row = first_true(column.is_null())
     if row is not None:
         fail(row, f"{value} is missing")
-    if value == "relevance" and not kind.is_float():
-        whole = given.cast(pl.Int64, strict=False)
-        # Decimals would lose what is after the point.
-        if not whole.has_nulls() and not kind.is_decimal():
-            return whole
-    plain = given.str.strip_chars(" \t") if kind == pl.String else given
-    numbers = plain.cast(pl.Float64, strict=False)
-    row = first(numbers.is_null())
+    if value == "relevance" and not dtype.is_float():
+        integers = column.cast(pl.Int64, strict=False)
+        # A cast of decimals would drop their fractions.
+        if not integers.has_nulls() and not dtype.is_decimal():
+            return integers
+    stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
+    numbers = stripped.cast(pl.Float64, strict=False)
+    row = first_true(numbers.is_null())
     if row is not None:
-        fail(row, f"{value} is {given[row]!r}, which is no number")
-    bad = numbers.is_nan() if value == "score" else ~numbers.is_finite()
-    row = first(bad)
+        fail(row, f"{value} is {column[row]!r}, which is not a number")
+    is_bad = numbers.is_nan() if value == "score" else ~numbers.is_finite()
+    row = first_true(is_bad)
     if row is not None:
-        what = "a number" if value == "score" else "a finite number"
-        fail(row, f"{value} is {numbers[row]}; pass {what}")
+        expected = "a number" if value == "score" else "a finite number"
+        fail(row, f"{value} is {numbers[row]}; pass {expected}")
     return numbers
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:
-    """The first row whose pair of ids is in one before; None without query ids."""
+    """Returns the first row whose pair of ids an earlier row has, or None.
+
+    Plain scores, which have no query ids, do not repeat.
+    """
     if "query_id" not in frame.columns:
         return None
     pl = polars("a frame")
-    # Equal pairs have equal hashes, so that distinct ones settle it, in a fifth of the
-    # time.
+    # Equal pairs have equal hashes. So if all hashes differ, no pair repeats; this check
+    # takes a fifth of the time of comparing the pairs.
     hashes = pl.col("query_id").hash(1) * 3 + pl.col("doc_id").hash(2)
     if frame.select(hashes.n_unique()).item() == frame.height:
         return None
-    return first(~frame.select(IDS).to_struct().is_first_distinct())
+    return first_true(~frame.select(IDS).to_struct().is_first_distinct())
 
 
-def frame_of(name: str, given: Any, value: Value) -> "pl.DataFrame":
-    """A frame of polars or pandas, or a dict `{query: {doc: number}}`, as a clean frame."""
+def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
+    """Returns the clean frame of an argument of `join`.
+
+    Args:
+        name: The argument, "qrels" or "run", for messages.
+        data: A frame of polars or pandas, a table of pyarrow, or a dict
+            `{query: {document: number}}`.
+        value: The column of numbers.
+
+    Raises:
+        TypeError: if it is anything else.
+        ValueError: if it is empty or lacks a column; with the row, if an id or number is
+            missing or wrong, or a document repeats.
+    """
     pl = polars("jrm.join")
 
-    def fail(row: int, why: str) -> NoReturn:
-        raise ValueError(f"{name}, row {row}: {why}")
+    def fail(row: int, reason: str) -> NoReturn:
+        raise ValueError(f"{name}, row {row}: {reason}")
 
-    frame = _made(pl, name, given, value)
+    frame = _raw_frame(pl, name, data, value)
     if frame.height == 0:
         raise ValueError(f"{name} is empty; pass at least one document of one query")
     frame = cleaned(frame, value, fail)
-    # No frame that was read holds repeats, unless it was put together since.
+    # The readers have removed repeats, but the frame may have been put together later.
     row = first_repeat(frame)
     if row is not None:
         query, doc = frame.select(IDS).row(row)
@@ -135,55 +158,60 @@ def frame_of(name: str, given: Any, value: Value) -> "pl.DataFrame":
     return frame
 
 
-def _made(pl: Any, name: str, given: Any, value: Value) -> "pl.DataFrame":
-    if isinstance(given, pl.LazyFrame):
-        given = given.collect()
-    if hasattr(given, "column_names") and hasattr(given, "__arrow_c_stream__"):
-        given = pl.DataFrame(given)  # a table of pyarrow, whose `columns` are data
-    if isinstance(given, Mapping):
-        columns = dict(zip((*IDS, value), _columns(name, given), strict=True))
-        columns[value] = _numbers_of(columns[value])  # of ints beside floats too
-    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
-        wanted = (*IDS, value) if name == "qrels" else ("doc_id", value)
-        lacking = [one for one in wanted if one not in given.columns]
-        if lacking:
+def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFrame":
+    """Returns the columns of `data` as they are."""
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if hasattr(data, "column_names") and hasattr(data, "__arrow_c_stream__"):
+        data = pl.DataFrame(data)  # a table of pyarrow: its `columns` are arrays
+    if isinstance(data, Mapping):
+        columns = dict(zip((*IDS, value), _columns(name, data), strict=True))
+        columns[value] = _numeric(columns[value])  # one dtype for ints beside floats
+    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        required = (*IDS, value) if name == "qrels" else ("doc_id", value)
+        missing = [column for column in required if column not in data.columns]
+        if missing:
             raise ValueError(
-                f"{name} has no column {lacking[0]!r}, only "
-                f"{named(given.columns)}; rename it"
+                f"{name} has no column {missing[0]!r}, only {listed(data.columns)}; "
+                "rename it"
             )
-        both = [one for one in (*IDS, value) if one in given.columns]
-        if isinstance(given, pl.DataFrame):
-            return given.select(both)
-        columns = {one: _numbers_of(given[one]) for one in both}
+        present = [column for column in (*IDS, value) if column in data.columns]
+        if isinstance(data, pl.DataFrame):
+            return data.select(present)
+        columns = {column: _numeric(data[column]) for column in present}
     else:
         raise TypeError(
-            f"{name}: got {kind_of(given)}; pass a frame with the columns query_id, "
+            f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "
             f"doc_id and {value}, or a dict {{query: {{doc: {value}}}}}"
         )
     return pl.DataFrame(
-        [_series(pl, name, one, values) for one, values in columns.items()]
+        [_series(pl, name, column, values) for column, values in columns.items()]
     )
 
 
-def _columns(name: str, given: Mapping[Any, Any]) -> tuple[Any, list[Any], list[Any]]:
-    for query, docs in given.items():
+def _columns(name: str, data: Mapping[Any, Any]) -> tuple[list[Any], ...]:
+    """Returns the columns of a dict of dicts: queries, documents and numbers."""
+    for query, docs in data.items():
         if not isinstance(docs, Mapping):
             raise TypeError(
                 f"{name}: query {query!r} holds {kind_of(docs)}; pass a dict of documents "
                 "to numbers"
             )
-    numbers = [[*docs.values()] for docs in given.values()]
-    queries = chain.from_iterable([query] * len(docs) for query, docs in given.items())
-    return [*queries], [*chain.from_iterable(given.values())], [*chain(*numbers)]
+    queries = chain.from_iterable([query] * len(docs) for query, docs in data.items())
+    numbers = chain.from_iterable(docs.values() for docs in data.values())
+    return [*queries], [*chain.from_iterable(data.values())], [*numbers]
 
 
-def _numbers_of(column: Any) -> Any:
+def _numeric(column: Any) -> Any:
+    """Returns an array of numbers, or a list of anything else.
+
+    Strings of pandas are arrays of objects, which polars reads only as a list.
+    """
     values = np.asarray(column)
-    # Strings of pandas are objects, which polars reads from a list.
     return values if values.dtype.kind in "biuf" else values.tolist()
 
 
-def _series(pl: Any, name: str, column: str, values: Any) -> "pl.Series":
+def _series(pl: ModuleType, name: str, column: str, values: Any) -> "pl.Series":
     try:
         return pl.Series(column, values)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:

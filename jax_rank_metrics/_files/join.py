@@ -7,7 +7,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._files.frames import IDS, first, frame_of, polars
+from jax_rank_metrics._files.frames import IDS, first_true, frame_of, polars
 from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
@@ -17,29 +17,30 @@ Missing = Literal["error", "zero", "skip"]
 Unjudged = Literal["error", "skip"]
 TiesOfFiles = Literal["expected", "trec"]
 
-SHOWN = 5  # ids that a message names
+MAX_SHOWN = 5  # ids that a message names
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Joined:
-    """Judgements and a run as packed lists; see `join`.
+    """Judgements and a run as packed lists; made by `join`.
 
     There is a list for every query of the judgements, in the order of their first
-    appearance, and an item for each of its documents, judged or retrieved. Items come in no
-    order, and the last ones are padding, with the mask False.
+    appearance, with an item for each of its documents, judged or retrieved. The items of
+    a list are not sorted. The last items are padding, with the mask False.
 
     Attributes:
-        labels: `[items]` int32, or float32 where a relevance is no integer: the
-            relevance, 0 where it is below 0 or unknown.
-        scores: `[items]` int32, larger for what ranks higher; equal where scores tie.
+        labels: `[items]` int32, or float32 if a relevance is not an integer: the
+            relevance; 0 where it is below 0 or unknown.
+        scores: `[items]` int32, larger for documents that rank higher; equal where scores
+            tie.
         mask: `[items]` bool, False for padding.
-        retrieved: `[items]` bool, False for what was judged and not retrieved.
+        retrieved: `[items]` bool, False for documents that were judged but not retrieved.
         columns: "judged" and "pooled", each `[items]` bool, for the metrics that read
-            them. A document of the judgements is pooled, and judged if its relevance is
+            them. A document of the judgements is pooled; it is judged if its relevance is
             not below 0.
-        segment_ids: `[items]` int32, the place of the item's query in `query_ids`; −1 for
+        segment_ids: `[items]` int32, the index of the item's query in `query_ids`; −1 for
             padding.
-        num_segments: How many queries the judgements have.
+        num_segments: The number of queries that have judgements.
         list_weights: `[num_segments]` float32, 0 for queries that do not count, else 1.
         query_ids: `[num_segments]`, a polars series, the id of every list.
         doc_ids: `[items]`, a polars series, the id of every item; null for padding.
@@ -57,34 +58,34 @@ class Joined:
     doc_ids: "pl.Series"
 
     def arguments(self, metrics: Metrics | None = None) -> dict[str, Any]:
-        """The arguments by name, for `rank`, `evaluate` or a metric.
+        """Returns the arguments of `rank`, `evaluate` or a metric, by name.
 
         Args:
-            metrics: What is to be evaluated: `columns` holds only what these read, as
-                `evaluate` demands. None is all columns, for `rank`.
+            metrics: The metrics to evaluate: `columns` then holds only what these read, as
+                `evaluate` demands. None returns all columns, for `rank`.
         """
         columns = self.columns
         if metrics is not None:
-            bounds = bind_all(metrics)
             read = {
                 name
-                for bound in bounds
+                for bound in bind_all(metrics)
                 for name in (*bound.spec.columns, *bound.spec.optional_columns)
             }
-            columns = {name: one for name, one in columns.items() if name in read}
+            columns = {name: x for name, x in columns.items() if name in read}
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
-        return {name: getattr(self, name) for name in names} | {
+        arrays = {name: getattr(self, name) for name in names}
+        return arrays | {
             "segment_ids": self.segment_ids,
             "num_segments": self.num_segments,
             "columns": columns,
         }
 
     def __repr__(self) -> str:
-        """How many there are of each."""
-        skipped = int((self.list_weights == 0).sum())
-        told = f", {skipped} skipped" if skipped else ""
+        """Shows the numbers of queries and documents."""
+        num_skipped = int((self.list_weights == 0).sum())
+        skipped = f", {num_skipped} skipped" if num_skipped else ""
         return (
-            f"Joined({self.num_segments} queries{told}, "
+            f"Joined({self.num_segments} queries{skipped}, "
             f"{int(self.columns['judged'].sum())} judged, "
             f"{int((self.retrieved & self.mask).sum())} retrieved)"
         )
@@ -99,49 +100,49 @@ def join(
     depth: int | None = None,
     ties: TiesOfFiles = "expected",
 ) -> Joined:
-    """Judgements and a run as packed lists, which every metric and `rank` take.
+    """Joins judgements and a run to packed lists, which `rank` and every metric take.
 
-    A list is all that is known of a query: what the run retrieved, with its score and the
-    label 0 where it was not judged, and what was judged and not retrieved, which counts
-    among the relevant without having a rank.
+    A list is everything known about a query: the documents that the run retrieved, with
+    their scores, and the label 0 if they were not judged; and those that were judged but
+    not retrieved, which count among the relevant ones without having a rank.
 
-    Scores become the ranks of their float64 values, so that doubles which float32 does not
-    tell apart do not tie. All runs with the same judgements have as many lists, and items
-    are padded to the sizes of `pad_lists`: runs of about the same length share what JAX
-    compiles.
+    Scores become the ranks of their float64 values, so that doubles which float32 cannot
+    distinguish do not tie. All runs with the same judgements have the same number of
+    lists, and items are padded to the sizes of `pad_lists`, so that runs of about the same
+    length share compiled programs.
 
-    Ids that are integers on one side and strings on the other are taken as strings on
-    both: 1 and "1" are then the same, 1 and "01" are not.
+    If ids are integers on one side and strings on the other, they are strings on both: 1
+    and "1" are then equal, 1 and "01" are not.
 
     Args:
-        qrels: Judgements: a frame of polars or pandas with the columns query_id, doc_id
-            and relevance, as `read_qrels` gives it, or a dict `{query: {document:
-            relevance}}`. A query that holds no document is as if it were not there.
-        run: The same with score; a frame without query_id, as of plain scores, has an item
+        qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
+            columns query_id, doc_id and relevance, such as `read_qrels` returns, or a dict
+            `{query: {document: relevance}}`. A query without documents is ignored.
+        run: The same with score. A frame without query_id, as of plain scores, has an item
             for each of the judgements, in the same order.
-        missing: What becomes of queries that the run lacks: "error"; "zero", they are lists
-            in which nothing was retrieved, as with `trec_eval -c`; or "skip", they have the
-            weight 0, as trec_eval does without.
-        unjudged: What becomes of queries that the judgements lack: "error", or "skip", they
-            are left out.
-        depth: How many documents of each query to keep, the best by score, and of equal
-            scores those with the last ids, as with `trec_eval -M`; None is all.
-        ties: What equal scores mean: "expected", that they tie, and `rank` says what that
-            means; or "trec", that the document with the last id, by its UTF-8 bytes, comes
-            first, as in trec_eval. Its version 10 compares doubles, as here; version 9,
-            which pytrec_eval has, rounds them to float32 before: do the same to the scores
-            of the run to get its order.
+        missing: What to do with queries that the run lacks: "error"; "zero", they are lists
+            in which nothing was retrieved, as under `trec_eval -c`; or "skip", they have
+            weight 0, as trec_eval does without `-c`.
+        unjudged: What to do with queries that have no judgements: "error", or "skip" to
+            leave them out.
+        depth: How many documents of each query to keep: those with the best scores and,
+            among equal scores, the last ids, as under `trec_eval -M`. None keeps all.
+        ties: The meaning of equal scores: "expected", the documents tie, as `rank`
+            explains; or "trec", the document with the last id, by its UTF-8 bytes, ranks
+            first, as in trec_eval. Version 10 of trec_eval compares doubles, as this
+            function does. Version 9, which pytrec_eval contains, first rounds them to
+            float32; for its order, do the same to the scores of the run.
 
     Returns:
-        A `Joined`, whose `arguments(metrics)` go on to `evaluate`, and `arguments()` to
+        A `Joined`. Pass its `arguments(metrics)` to `evaluate`, or its `arguments()` to
         `rank`.
 
     Raises:
-        ValueError: for queries that are missing or unjudged, unless told otherwise; for a
-            repeated document, a missing id, a score that is NaN, a relevance beyond
-            float32, or an unknown option; if there is no query that both have, and so
-            nothing to measure, but with missing="zero".
-        TypeError: if qrels or run is no frame and no dict of dicts.
+        ValueError: if queries are missing or unjudged, unless these are skipped; if a
+            document repeats, an id is missing, a score is NaN or a relevance exceeds
+            float32; if an option is unknown; if no query is in both, so that there is
+            nothing to measure, unless missing="zero".
+        TypeError: if qrels or run is neither a frame nor a dict of dicts.
         ModuleNotFoundError: if polars is not installed.
 
     >>> import jax_rank_metrics as jrm
@@ -159,7 +160,7 @@ def join(
     >>> dict(zip(joined.query_ids, lists["recall@2"].values.tolist()))
     {'q1': 0.5, 'q2': 1.0}
 
-    What was found at each rank of the first query:
+    The documents of the first query, in rank order:
 
     >>> of_first = ranking.segment_ids == 0
     >>> joined.doc_ids[[int(i) for i in ranking.items[of_first] if i >= 0]].to_list()
@@ -171,101 +172,109 @@ def join(
     if depth is not None:
         _inputs.count("depth", depth)
     pl = polars("jrm.join")
-    judged, found = frame_of("qrels", qrels, "relevance"), frame_of("run", run, "score")
-    if "query_id" not in found.columns:
-        found = _by_position(judged, found)
-    judged, found = _same_kind(judged, found)
+    judged = frame_of("qrels", qrels, "relevance")
+    retrieved = frame_of("run", run, "score")
+    if "query_id" not in retrieved.columns:
+        retrieved = _by_position(judged, retrieved)
+    judged, retrieved = _same_kind(judged, retrieved)
     queries = judged["query_id"].unique(maintain_order=True)
-    places = pl.DataFrame([queries]).with_row_index("list")
-    judged, found = (
-        x.join(places, "query_id", "left", maintain_order="left")
-        for x in (judged, found)
+    lists = pl.DataFrame([queries]).with_row_index("list")
+    judged, retrieved = (
+        frame.join(lists, "query_id", "left", maintain_order="left")
+        for frame in (judged, retrieved)
     )
-    extra = found.filter(pl.col("list").is_null())["query_id"]
-    if len(extra) and unjudged == "error":
+    without_qrels = retrieved.filter(pl.col("list").is_null())["query_id"]
+    if len(without_qrels) and unjudged == "error":
         raise ValueError(
-            f"run: {_some(extra)} not in qrels; pass unjudged='skip' to leave them out"
+            f"run: {_shown(without_qrels)} not in qrels; pass unjudged='skip' to leave "
+            "them out"
         )
-    found = found.filter(pl.col("list").is_not_null())
-    answered = np.zeros(len(queries), bool)
-    answered[found["list"].to_numpy()] = True
-    if missing == "error" and not answered.all():
+    retrieved = retrieved.filter(pl.col("list").is_not_null())
+    is_answered = np.zeros(len(queries), bool)
+    is_answered[retrieved["list"].to_numpy()] = True
+    if missing == "error" and not is_answered.all():
         raise ValueError(
-            f"qrels: {_some(queries.filter(~answered))} not in run; pass missing='zero' "
-            "to count them as 0, or 'skip' to leave them out"
+            f"qrels: {_shown(queries.filter(~is_answered))} not in run; pass "
+            "missing='zero' to count them as 0, or missing='skip' to leave them out"
         )
-    if missing == "skip" and not answered.any():
+    if missing == "skip" and not is_answered.any():
         raise ValueError("qrels and run have no query in common; compare their ids")
-    found = _keyed(found, ties, depth)
-    items = found.join(
+    retrieved = _with_keys(retrieved, ties, depth)
+    items = retrieved.join(
         judged.select("list", "doc_id", "relevance"),
         ["list", "doc_id"],
         "full",
         coalesce=True,
-        # Where no formula for ties is known, they are broken by the places of items.
+        # Metrics without a formula for ties break them by the order of items, which must
+        # therefore not depend on the join.
         maintain_order="left_right",
     )
-    weights = answered if missing == "skip" else np.ones_like(answered)
-    return _packed(items, queries, weights.astype(np.float32))
+    counts = is_answered if missing == "skip" else np.ones_like(is_answered)
+    return _packed(items, queries, counts.astype(np.float32))
 
 
 def _packed(items: "pl.DataFrame", queries: "pl.Series", weights: np.ndarray) -> Joined:
-    """As arrays of one of few sizes."""
+    """Returns the items as arrays, padded to one of a few sizes."""
     pl = polars("jrm.join")
-    number = items.height
-    fill = next_size(number) - number
+    size = items.height
+    padding = next_size(size) - size
     relevance = items["relevance"]
 
-    def padded(values: Any, dtype: Any, filler: Any = 0) -> np.ndarray:
+    def padded(values: "pl.Series", dtype: type, filler: int = 0) -> np.ndarray:
         array = values.to_numpy().astype(dtype, copy=False)
-        return np.concatenate([array, np.full(fill, filler, dtype)])
+        return np.concatenate([array, np.full(padding, filler, dtype)])
 
-    # Labels of one kind for all runs: a judgement is never left out.
+    # The dtype of labels is the same for all runs, since no judgement is left out.
     labels = relevance.fill_null(0).clip(0, None)
-    whole = labels.dtype == pl.Int64 and not (labels >= 2**31).any()
-    most = float(np.finfo(np.float32).max)
-    row = first(labels > most)
+    is_int32 = labels.dtype == pl.Int64 and not (labels >= 2**31).any()
+    max_float32 = float(np.finfo(np.float32).max)
+    row = first_true(labels > max_float32)
     if row is not None:
         raise ValueError(
             f"qrels: document {items['doc_id'][row]!r} has the relevance {labels[row]}, "
-            f"beyond float32; pass at most {most:.3g}"
+            f"beyond float32; pass at most {max_float32:.3g}"
         )
     return Joined(
-        labels=padded(labels, np.int32 if whole else np.float32),
+        labels=padded(labels, np.int32 if is_int32 else np.float32),
         scores=padded(items["key"].fill_null(0), np.int32),
-        mask=np.arange(number + fill) < number,
-        retrieved=padded(items["key"].is_not_null(), bool, False),
+        mask=np.arange(size + padding) < size,
+        retrieved=padded(items["key"].is_not_null(), bool),
         columns={
-            "judged": padded((relevance >= 0).fill_null(False), bool, False),
-            "pooled": padded(relevance.is_not_null(), bool, False),
+            "judged": padded((relevance >= 0).fill_null(False), bool),
+            "pooled": padded(relevance.is_not_null(), bool),
         },
         segment_ids=padded(items["list"], np.int32, -1),
         num_segments=len(queries),
         list_weights=weights,
         query_ids=queries,
-        doc_ids=items["doc_id"].extend_constant(None, fill),
+        doc_ids=items["doc_id"].extend_constant(None, padding),
     )
 
 
-def _keyed(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFrame":
-    """The documents to keep, with their place in the order of scores as `key`."""
+def _with_keys(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFrame":
+    """Returns the documents to keep, with their position among the scores as `key`.
+
+    A larger score has a larger key. Equal scores share one, or with ties="trec" get
+    distinct ones in the order of document ids.
+    """
     pl = polars("jrm.join")
-    score = pl.col("score") + 0.0  # so that −0.0 is 0.0
+    score = pl.col("score") + 0.0  # −0.0 becomes 0.0, which it must tie with
     run = run.with_columns(score)
     key = pl.col("score").rank("dense")
     if ties == "trec" or depth is not None:
-        name = pl.col("doc_id").cast(pl.String)
-        run = run[run.select(pl.arg_sort_by("list", "score", name)).to_series()]
+        doc_id = pl.col("doc_id").cast(pl.String)
+        run = run[run.select(pl.arg_sort_by("list", "score", doc_id)).to_series()]
         if depth is not None:
-            below = pl.col("list").cum_count(reverse=True).over("list")
-            run = run.filter(below <= depth)
+            # Sorted upwards, the first rank of a list is its last row.
+            rank = pl.col("list").cum_count(reverse=True).over("list")
+            run = run.filter(rank <= depth)
         if ties == "trec":
             key = pl.int_range(pl.len())
     return run.select("list", "doc_id", key=key)
 
 
 def _by_position(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
-    """The run with the queries of the judgements, which have the same items."""
+    """Returns plain scores with the query ids of the judgements."""
     if not run["doc_id"].equals(judged["doc_id"]):
         raise ValueError(
             f"run has {run.height} scores without query_id, and qrels {judged.height} "
@@ -276,16 +285,16 @@ def _by_position(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def _same_kind(*frames: "pl.DataFrame") -> list["pl.DataFrame"]:
-    """The frames, with ids of the same kind in each."""
+    """Returns the frames with ids as strings where their dtypes differ."""
     pl = polars("jrm.join")
     mixed = [name for name in IDS if len({frame[name].dtype for frame in frames}) > 1]
     return [frame.with_columns(pl.col(mixed).cast(pl.String)) for frame in frames]
 
 
-def _some(ids: "pl.Series") -> str:
-    """How many queries there are, and the first of them."""
+def _shown(ids: "pl.Series") -> str:
+    """Returns the number of distinct queries and the first few, for messages."""
     ids = ids.unique(maintain_order=True)
-    more = ", …" if len(ids) > SHOWN else ""
-    several = "query is" if len(ids) == 1 else "queries are"
-    names = ", ".join(map(repr, ids.head(SHOWN)))
-    return f"{len(ids)} {several} ({names}{more})"
+    ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
+    noun = "query is" if len(ids) == 1 else "queries are"
+    names = ", ".join(map(repr, ids.head(MAX_SHOWN)))
+    return f"{len(ids)} {noun} ({names}{ellipsis})"

@@ -1,11 +1,11 @@
-"""`jrm.read_qrels` and `jrm.read_run`."""
+"""`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._files import tables, text
+from jax_rank_metrics._files import columnar, text
 from jax_rank_metrics._files.frames import (
     IDS,
     Value,
@@ -36,43 +36,41 @@ def read_qrels(
     columns: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
 ) -> "pl.DataFrame":
-    r"""Judgements from a file: which documents are relevant to which queries.
+    r"""Reads judgements from a file: which documents are relevant to which queries.
 
-    Formats, told by the extension (before which text may have a `.gz`), or by name:
+    The format follows from the extension (text may have `.gz` after it), or is passed:
 
-    - "trec", where the extension says nothing: lines of `query iteration document
-      relevance` with any blanks between; the iteration is not read.
-    - "csv", "tsv" (with a line of names first, and quotes), "jsonl" or "ndjson" (an object
-      in each line) and "parquet": the named columns, others are not read.
-    - "svmlight", "svm" or "libsvm", as LETOR and MSLR files are: `relevance qid:query`,
-      then features and comments that are not read. The id of a document is the number of
-      its item in the file, from 0.
+    - "trec", for any other extension: lines of `query iteration document relevance`,
+      separated by any blanks; the iteration is not read.
+    - "csv" and "tsv" (with a header, and quotes), "jsonl" or "ndjson" (an object in each
+      line) and "parquet": three columns by name; other columns are not read.
+    - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
+      followed by features and comments that are not read. The id of a document is the
+      index of its item in the file, from 0.
 
-    Text is UTF-8, plain or gzip. Lines that are wholly blank are skipped (but above the
-    names of a table); so are, in other files than tables, those that begin with "#", and a
-    byte order mark. Ids are strings as they are written, "007" is not "7"; JSON and Parquet
-    have integers too, which stay int64, and so are those of svmlight. If a column of JSON
-    holds ids of several kinds, all become strings.
+    Text is UTF-8, plain or gzip. A byte order mark, blank lines and, except in tables,
+    lines that begin with "#" are skipped. Ids of text are strings as they are written, so
+    that "007" differs from "7". Integers in JSON and Parquet and the ids of svmlight are
+    int64. If a column of JSON holds ids of several kinds, all of them become strings.
 
     Args:
         path: The file.
-        format: One of those above; None asks the extension.
-        columns: The names of the columns of query, document and relevance, for tables; by
+        format: One of the above; None takes it from the extension.
+        columns: For tables, the names of the columns of query, document and relevance; by
             default `("query_id", "doc_id", "relevance")`.
-        duplicates: What becomes of a document that a query has more than once: "error",
-            or the "first" or the "last" of them stays.
+        duplicates: What to do if a query has a document more than once: "error", or keep
+            the "first" or the "last" line.
 
     Returns:
-        A polars frame with the columns query_id, doc_id and relevance (int64, or float64
-        where one is no integer), in the order of the file. A relevance below 0 says that
-        a document was pooled, and not judged; see `join`.
+        A polars frame with the columns query_id, doc_id and relevance, in the order of the
+        file. The relevance is int64, or float64 if one is not an integer. A relevance below
+        0 means that a document was pooled but not judged; see `join`.
 
     Raises:
-        ValueError: with the file, the line and its text, for a line of another form, an
-            id or number that is missing, a relevance that is no finite number, bytes that
-            are not UTF-8 and repeated documents; and for files without a line, or not
-            whole.
-        OSError: if the file cannot be read.
+        ValueError: with the file, the line and its text, if a line has another form, an id
+            or number is missing, a relevance is not a finite number, bytes are not UTF-8,
+            or a document repeats; or if the file is empty, truncated or corrupt.
+        OSError: if the file cannot be opened.
         ModuleNotFoundError: if polars is not installed.
 
     >>> import pathlib, tempfile
@@ -93,29 +91,29 @@ def read_run(
     columns: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
 ) -> "pl.DataFrame":
-    r"""What a system returned, with its scores, from a file.
+    r"""Reads a run from a file: the documents that a system returned, with their scores.
 
-    The formats are those of `read_qrels`, with `query Q0 document rank score tag` for
-    "trec", of which query, document and score are read: the order is that of scores. Beside
-    svmlight goes "scores", a number in each line for the items of that file in their
-    order; no extension tells it.
+    The formats are those of `read_qrels`, with two differences. Lines of "trec" are `query
+    Q0 document rank score tag`, of which query, document and score are read: scores alone
+    determine the order. Instead of svmlight, runs have "scores": one number in each line,
+    for the items of an svmlight file in their order. No extension means "scores".
 
     Args:
         path: The file.
-        format: "trec", "csv", "tsv", "jsonl", "parquet" or "scores"; None asks the
-            extension.
-        columns: The names of the columns of query, document and score, for tables; by
+        format: "trec", "csv", "tsv", "jsonl", "parquet" or "scores"; None takes it from
+            the extension.
+        columns: For tables, the names of the columns of query, document and score; by
             default `("query_id", "doc_id", "score")`.
         duplicates: See `read_qrels`.
 
     Returns:
-        A polars frame with the columns query_id, doc_id and score, float64, in the order
-        of the file; for "scores" without query_id, which `join` takes from the judgements.
-        Scores may be infinite.
+        A polars frame with the columns query_id, doc_id and score (float64, perhaps
+        infinite), in the order of the file. For "scores" it has no query_id, which `join`
+        takes from the judgements.
 
     Raises:
-        ValueError: as `read_qrels`; if a score is NaN.
-        OSError: if the file cannot be read.
+        ValueError: as in `read_qrels`; if a score is NaN.
+        OSError: if the file cannot be opened.
         ModuleNotFoundError: if polars is not installed.
 
     >>> import pathlib, tempfile
@@ -129,37 +127,39 @@ def read_run(
     return read(text.Source.of(path), format, columns, duplicates, "score")
 
 
-def format_of(path: Any) -> str | None:
-    """The format that the extension says; None where it says nothing."""
+def format_of(path: str | PathLike[str]) -> str | None:
+    """Returns the format that an extension means, or None for any other extension."""
     name = str(path).lower().removesuffix(".gz")
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
 def read(
-    path: text.Source,
-    format: Any,
+    source: text.Source,
+    format: str | None,
     columns: Sequence[str] | None,
-    duplicates: Any,
+    duplicates: Duplicates,
     value: Value,
 ) -> "pl.DataFrame":
-    """The frame of `read_qrels` or of `read_run`."""
-    of = QrelsFormat if value == "relevance" else RunFormat
-    kind = format_of(path) or "trec" if format is None else format
-    if format is None and kind not in get_args(of):
-        raise ValueError(
-            f"{path}: no run is {kind!r}; pass format='scores' if it is that"
-        )
-    _inputs.option("format", kind, of, "None or ")
+    """Reads judgements if `value` is "relevance", or a run if it is "score"."""
+    formats = QrelsFormat if value == "relevance" else RunFormat
+    if format is None:
+        format = format_of(source.name) or "trec"
+        if format not in get_args(formats):
+            raise ValueError(
+                f"{source}: {format!r} is a format for judgements, not runs; pass "
+                "format='scores' for plain scores"
+            )
+    _inputs.option("format", format, formats, "None or ")
     _inputs.option("duplicates", duplicates, Duplicates)
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    found = _found(path, kind, _names(columns, kind, value), value)
-    if found.frame.height == 0:
-        raise ValueError(f"{path}: is empty, there is not one {value}")
+    parsed = _parsed(source, format, _names(columns, format, value), value)
+    if parsed.frame.height == 0:
+        raise ValueError(f"{source}: is empty, without a single {value}")
 
-    def fail(row: int, why: str) -> NoReturn:
-        raise ValueError(f"{path}, {found.where(row)}: {why}")
+    def fail(row: int, reason: str) -> NoReturn:
+        raise ValueError(f"{source}, {parsed.where(row)}: {reason}")
 
-    frame = cleaned(found.frame, value, fail)
+    frame = cleaned(parsed.frame, value, fail)
     row = first_repeat(frame)
     if row is None:
         return frame
@@ -167,9 +167,9 @@ def read(
         return frame.unique(IDS, keep=duplicates, maintain_order=True)
     query, doc, _ = frame.row(row)
     cure = "pass duplicates='first' or duplicates='last' to keep one"
-    if kind == "trec" and value == "relevance" and found.line is not None:
-        pairs = (frame["query_id"] == query) & (frame["doc_id"] == doc)
-        iterations = {found.line(int(x)).split()[1] for x in pairs.arg_true()}
+    if format == "trec" and value == "relevance" and parsed.line is not None:
+        is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
+        iterations = {parsed.line(int(i)).split()[1] for i in is_pair.arg_true()}
         if len(iterations) > 1:
             cure = (
                 "as the second field differs, these may be judgements of subtopics, which "
@@ -178,12 +178,13 @@ def read(
     fail(row, f"document {doc!r} of query {query!r} is there already; {cure}")
 
 
-def _names(columns: Any, kind: str, value: Value) -> tuple[str, ...]:
+def _names(columns: Sequence[str] | None, format: str, value: Value) -> tuple[str, ...]:
+    """Returns the names of the three columns in a table."""
     if columns is None:
         return (*IDS, value)
-    if kind in ("trec", "svmlight", "scores"):
+    if format in ("trec", "svmlight", "scores"):
         raise ValueError(
-            f"columns is {columns!r}, and files of the format {kind!r} have no names; "
+            f"columns is {columns!r}, and files of the format {format!r} have no names; "
             "leave it out"
         )
     if isinstance(columns, str) or len(columns) != 3 or len({*columns}) != 3:
@@ -193,24 +194,26 @@ def _names(columns: Any, kind: str, value: Value) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _found(
-    path: text.Source, kind: str, names: tuple[str, ...], value: Value
-) -> text.Found:
-    if kind == "parquet":
-        found = tables.parquet(path, names)
+def _parsed(
+    source: text.Source, format: str, names: tuple[str, ...], value: Value
+) -> text.Parsed:
+    """Returns the columns of a file under the names of `IDS` and `value`, unchecked."""
+    if format == "parquet":
+        parsed = columnar.parquet(source, names)
     else:
-        data = text.content(path)
+        data = text.content(source)
         if not data.strip():
-            raise ValueError(f"{path}: is empty, there is not one {value}")
-        if kind in ("csv", "tsv"):
-            found = tables.separated(path, data, "," if kind == "csv" else "\t", names)
-        elif kind == "jsonl":
-            found = tables.json_lines(path, data, names)
-        elif kind == "trec":
+            raise ValueError(f"{source}: is empty, without a single {value}")
+        if format in ("csv", "tsv"):
+            separator = "," if format == "csv" else "\t"
+            parsed = columnar.separated(source, data, separator, names)
+        elif format == "jsonl":
+            parsed = columnar.json_lines(source, data, names)
+        elif format == "trec":
             form = text.QRELS if value == "relevance" else text.RUN
-            return text.fields(path, data, form)
+            return text.fields(source, data, form)
         else:
-            form = text.SVMLIGHT if kind == "svmlight" else text.SCORES
-            return text.numbered(text.fields(path, data, form))
-    found.frame.columns = [*IDS, value]
-    return found
+            form = text.SVMLIGHT if format == "svmlight" else text.SCORES
+            return text.numbered(text.fields(source, data, form))
+    parsed.frame.columns = [*IDS, value]
+    return parsed

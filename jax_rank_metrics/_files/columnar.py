@@ -1,0 +1,162 @@
+"""Reads files with named columns: CSV, TSV, JSON lines, Parquet."""
+
+import bisect
+import collections
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jax_rank_metrics._files.frames import first_true, listed, polars
+from jax_rank_metrics._files.text import (
+    QRELS,
+    RUN,
+    Parsed,
+    Source,
+    check_line_ends,
+    check_utf8,
+    lines_of,
+    quote_line,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _indices(
+    source: Source, header: Sequence[str], columns: Sequence[str], first_line: str = ""
+) -> list[int]:
+    """Returns the index in the header of each column.
+
+    Raises:
+        ValueError: if a column is not in the header once. If the first line has the form of
+            TREC, the message says so.
+    """
+    for name in columns:
+        if list(header).count(name) != 1:
+            number = "twice" if name in header else "not"
+            cure = "columns=, the names of query, document and number"
+            if QRELS.is_form_of(first_line) or RUN.is_form_of(first_line):
+                cure = "format='trec', as the first line is one of that form, without names"
+            raise ValueError(
+                f"{source}: the column {name!r} is {number} among "
+                f"{listed(header)[:200]}; pass {cure}"
+            )
+    return [list(header).index(name) for name in columns]
+
+
+def separated(
+    source: Source, data: bytes, separator: str, columns: Sequence[str]
+) -> Parsed:
+    """Returns the columns of CSV or TSV, as strings."""
+    pl = polars("reading files")
+    try:
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
+        header = next(csv.reader(text, delimiter=separator), [])
+        # Polars gets a header of numbers, one more than there are names, and reads the
+        # header of the file as the first row: what it puts into the extra column are
+        # fields beyond those of the header.
+        numbers = [str(index) for index in range(len(header) + 1)]
+        rows = pl.read_csv(
+            io.BytesIO(f"{separator.join(numbers)}\n".encode() + data),
+            separator=separator,
+            infer_schema=False,
+            truncate_ragged_lines=True,
+        )
+    except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        check_utf8(source, data)
+        raise _misquoted(source, data, separator) from error
+    indices = _indices(source, header, columns, data.partition(b"\n")[0].decode())
+    is_blank = rows.select(
+        pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
+    ).to_series()
+    if is_blank.any():
+        # A line of nothing but separators is not blank: all of its fields are missing.
+        texts = lines_of(source, data)["number"].implode()
+        is_blank &= ~_line_numbers(rows).is_in(texts)
+    kept = (~is_blank).arg_true()[1:]  # without the header
+    body = rows[kept]
+
+    def where(row: int) -> str:
+        return quote_line(_line_numbers(rows)[kept[row]], data)
+
+    row = first_true(body[numbers[-1]].is_not_null())
+    if row is not None:
+        raise ValueError(f"{source}, {where(row)}: more fields than the first line has")
+    return Parsed(body.select(pl.nth(indices)), where)
+
+
+def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
+    """Returns the line where each row begins: a quoted field may contain newlines."""
+    pl = polars("reading files")
+    newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
+    before = newlines.cum_sum().shift(1, fill_value=0)
+    return rows.select(before + pl.int_range(1, pl.len() + 1)).to_series()
+
+
+def _misquoted(source: Source, data: bytes, separator: str) -> ValueError:
+    """Returns the error of a table that cannot be parsed: usually, of its quotes."""
+    text = io.StringIO(data.decode(), newline="\n")
+    rows = csv.reader(text, delimiter=separator, strict=True)
+    try:
+        collections.deque(rows, maxlen=0)
+    except csv.Error as error:
+        if "new-line character" in str(error):
+            check_line_ends(source, data)
+        return ValueError(f"{source}, {quote_line(rows.line_num, data)}: {error}")
+    unbalanced = [
+        number
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line.count(b'"') % 2
+    ]
+    where = f", {quote_line(unbalanced[0], data)}" if unbalanced else ""
+    return ValueError(f"{source}{where}: not a table of fields between {separator!r}")
+
+
+def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
+    """Returns the columns of a file with a JSON object in each line."""
+    pl = polars("reading files")
+
+    def read(text: bytes) -> "pl.DataFrame":
+        return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+
+    def where(row: int) -> str:
+        return quote_line(lines_of(source, data)["number"][row], data)
+
+    try:
+        frame = read(data)
+    except pl.exceptions.PolarsError as error:
+        check_utf8(source, data)
+        check_line_ends(source, data)
+        texts = lines_of(source, data)["text"].to_list()
+
+        def fails(count: int) -> bool:
+            try:
+                read("\n".join(texts[:count]).encode())
+            except pl.exceptions.PolarsError:
+                return True
+            return False
+
+        # The shortest prefix that cannot be read ends with the bad line.
+        count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
+        raise ValueError(
+            f"{source}, {where(count - 1)}: not a JSON object like those before it"
+        ) from error
+    indices = _indices(source, frame.columns, columns)
+    return Parsed(frame.select(pl.nth(indices)), where)
+
+
+def parquet(source: Source, columns: Sequence[str]) -> Parsed:
+    """Returns the columns of a Parquet file; the others are not loaded."""
+    pl = polars("reading files")
+    with source.open() as file:
+        try:
+            names = [*pl.read_parquet_schema(file)]
+            file.seek(0)
+            _indices(source, names, columns)
+            frame = pl.read_parquet(file, columns=[*columns])
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise ValueError(
+                f"{source}: truncated or corrupt Parquet file ({error})"
+            ) from error
+    return Parsed(frame.select(columns), lambda row: f"row {row}")
