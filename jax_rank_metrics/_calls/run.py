@@ -1,6 +1,7 @@
 """A metric with its options, and one ranking for any number of them, compiled."""
 
 import dataclasses
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,6 +35,11 @@ class Spec:
     optional_columns: tuple[str, ...]
     order_free: bool
     at: str  # the option that @ sets in a name, and whose tuples give a last axis
+
+    def __reduce__(self) -> Any:
+        # By reference: the name of the formula is that of the metric made of it.
+        return _spec_of, (self.formula.__module__, self.formula.__qualname__)
+
     lower_is_better: bool | None  # None where neither is, as of a count
 
     def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> "Bound":
@@ -75,6 +81,14 @@ class Spec:
         except TypeError as error:
             raise TypeError(f"{name} is {value!r}; pass something hashable") from error
         return value
+
+
+def _spec_of(module: str, name: str) -> Spec:
+    """The spec of the metric that has a name in a module."""
+    metric: Any = importlib.import_module(module)
+    for part in name.split("."):
+        metric = getattr(metric, part)
+    return metric.spec
 
 
 class Bound(NamedTuple):

@@ -1,48 +1,102 @@
-"""What the adapters share: their framework, and the states of a batch given by name."""
+"""What the adapters share: importing a framework, and reading the batches of its loops."""
 
 import inspect
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
+from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean
 
 # The arguments of `evaluate` that come with a batch. All others are options.
-ARRAYS = ("labels", "scores", "mask", "weights", "key", "list_weights")
-ARRAYS += ("segment_ids", "retrieved", "columns")
+BATCH_ARGUMENTS = (
+    *("labels", "scores", "mask", "weights", "key", "list_weights"),
+    *("segment_ids", "retrieved", "columns"),
+)
+
+# What other libraries call labels and scores, for messages.
+_SYNONYMS = {
+    "labels": ("targets", "target", "y_true", "relevance", "label"),
+    "scores": ("logits", "predictions", "preds", "y_pred", "outputs", "score"),
+}
 
 
-def framework(library: str, adapter: str) -> Any:
-    """The module of a framework, or an error that names the extra."""
+def framework(library: str, adapter: str) -> ModuleType:
+    """Imports a module of a framework, or raises an error that names the extra."""
     return import_optional(library, adapter, "frameworks")
 
 
-def checked(metrics: Metrics, options: Mapping[str, Any]) -> Any:
-    """The same metrics as a hashable value, which `evaluate` and `empty` take too.
+def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+    """Returns metrics in a hashable form that `evaluate` and `empty` accept as well.
 
     Raises:
         TypeError: if `evaluate` has no such option.
     """
+    if "k" in options:
+        raise TypeError(
+            "got the option k, but each metric has its own cutoff; write it into the "
+            "name, as in 'ndcg@10'"
+        )
     inspect.signature(evaluate).bind_partial(metrics, **options)
     return bind_all(metrics)
 
 
-def evaluate_named(
-    metrics: Any, batch: Mapping[str, Any], options: Mapping[str, Any]
+def evaluate_batch(
+    metrics: tuple[Bound, ...], batch: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Mean]:
-    """`evaluate` of what a batch holds for it, whatever else is there.
+    """Calls `evaluate` with the arguments of it that a batch holds, and ignores others.
 
-    A mask may have an axis less than the labels, as metrics of single examples have it:
-    then it is of whole lists.
+    A mask with one axis less than the labels, as metrics of single examples have it,
+    masks whole lists.
+
+    Raises:
+        TypeError: if labels or scores are missing.
     """
-    given = {name: batch[name] for name in ARRAYS if batch.get(name) is not None}
-    if "mask" in given and "labels" in given:
-        mask, labels = jnp.asarray(given["mask"]).astype(bool), given["labels"]
+    arguments = {
+        name: batch[name] for name in BATCH_ARGUMENTS if batch.get(name) is not None
+    }
+    for name in ("labels", "scores"):
+        if name not in arguments:
+            synonym = next((x for x in _SYNONYMS[name] if x in batch), "…")
+            raise TypeError(
+                f"{name} are missing; pass {name}={synonym} (the batch holds "
+                f"{', '.join(sorted(batch)) or 'nothing'})"
+            )
+    if "mask" in arguments:
+        mask, labels = jnp.asarray(arguments["mask"]).astype(bool), arguments["labels"]
         if mask.ndim == jnp.ndim(labels) - 1:
             mask = jnp.broadcast_to(mask[..., None], jnp.shape(labels))
-        given["mask"] = mask
-    return evaluate(metrics, **given, **options)
+        arguments["mask"] = mask
+    return evaluate(metrics, **arguments, **options)
+
+
+def refuse_single_items(name: str, shape: tuple[int, ...], cure: str) -> None:
+    """Raises on arrays `[…, 1]`, in which every item would be a list of its own."""
+    if len(shape) > 1 and shape[-1] == 1:
+        raise ValueError(
+            f"{name} has shape {shape}, so that every list has a single item; {cure}"
+        )
+
+
+def pad_batch(**arrays: np.ndarray) -> dict[str, np.ndarray]:
+    """Pads arrays of a batch on the host, and adds the mask of the items in them.
+
+    Every axis goes up to the next of the sizes of `pad_lists`, so that evaluations of
+    about the same size share a compiled program.
+
+    Args:
+        **arrays: Arguments of `evaluate`: labels, and others whose leading axes are
+            theirs. Padding is 0 in each.
+    """
+    arrays["mask"] = np.ones(arrays["labels"].shape, bool)
+    return {
+        name: np.pad(array, [(0, next_size(size) - size) for size in array.shape])
+        for name, array in arrays.items()
+    }

@@ -1,34 +1,37 @@
 """A `clu.metrics.Metric`, for a `Collection` of the Common Loop Utils."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge, reduce
-from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
+from jax_rank_metrics.adapters import _flax as _flax
+from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
 
 _clu = framework("clu.metrics", __name__)
 _values, _struct = framework("clu.values", __name__), framework("flax.struct", __name__)
 
 
 def metric(metrics: Metrics, **options: Any) -> type[Any]:
-    """A class for a `clu.metrics.Collection`: several metrics, from one ranking.
+    """Makes a class for a `clu.metrics.Collection`: several metrics from one ranking.
 
-    `from_model_output` takes from the outputs of a model `labels`, `scores` and whatever
-    else of `evaluate` comes with a batch: `mask`, `weights`, `key`, `list_weights`,
-    `segment_ids`, `retrieved`, `columns`. All others are ignored. Outputs under other names
-    are renamed by clu's own `from_fun`. A mask may be `[*lists]`, of whole lists, and of
-    numbers, as clu has it. `compute` gives a dict of a scalar for each metric and cutoff;
-    the attribute `states` has the state of each metric.
+    `from_model_output` takes from the outputs of a model `labels`, `scores` and any
+    other arguments of `evaluate` that come with a batch: `mask`, `weights`, `key`,
+    `list_weights`, `segment_ids`, `retrieved`, `columns`. It ignores all others. Rename
+    outputs by clu's own `from_fun`. A mask may be `[*lists]`, for whole lists, and of
+    numbers, as clu has it. `compute` returns a dict with a scalar for each metric and
+    cutoff; the attribute `states` has the state of each metric. For clu's
+    `write_values`, see `flatten`.
 
     Args:
         metrics: As for `evaluate`.
-        **options: Those arguments of `evaluate` that no batch changes, such as `ties`.
+        **options: The arguments of `evaluate` that no batch changes, such as `ties`.
 
     Returns:
-        A subclass of `clu.metrics.Metric`. Make it once: another call gives another
-        class, whose states do not merge with these.
+        A subclass of `clu.metrics.Metric`. Make it once: a second call returns another
+        class, whose states do not merge with those of the first.
 
     Raises:
         ValueError: if a name is unknown.
@@ -36,21 +39,23 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
 
     >>> import jax.numpy as jnp
     >>> from clu.metrics import Average, Collection
-    >>> both = Collection.create(
+    >>> Evaluation = Collection.create(
     ...     rank=metric(("mrr", "recall@1,2")), loss=Average.from_output("loss")
     ... )
     >>> labels, scores = jnp.array([[0, 1], [1, 0]]), jnp.array([[0.9, 0.1], [0.8, 0.3]])
-    >>> found = both.single_from_model_output(labels=labels, scores=scores, loss=0.5)
-    >>> {name: float(value) for name, value in found.compute()["rank"].items()}
+    >>> results = Evaluation.single_from_model_output(
+    ...     labels=labels, scores=scores, loss=0.5
+    ... )
+    >>> {name: float(value) for name, value in results.compute()["rank"].items()}
     {'mrr': 0.75, 'recall@1': 0.5, 'recall@2': 1.0}
-    >>> found.merge(found).rank.states["mrr"]
+    >>> results.merge(results).rank.states["mrr"]
     Mean(0.750 ± 0.144, 4 lists, 0 undefined)
     """
-    bounds = checked(metrics, options)
+    bounds = bind_metrics(metrics, options)
 
     @_struct.dataclass
     class RankingMetrics(_clu.Metric):
-        """Metrics of ranking, as clu merges and reduces them."""
+        """Ranking metrics, as clu merges and reduces them."""
 
         states: dict[str, Mean]
 
@@ -60,7 +65,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
 
         @classmethod
         def from_model_output(cls, **outputs: Any) -> Any:
-            return cls(evaluate_named(bounds, outputs, options))
+            return cls(evaluate_batch(bounds, outputs, options))
 
         def merge(self, other: Any) -> Any:
             return type(self)(merge(self.states, other.states))
@@ -75,3 +80,27 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
             return {k: _values.Scalar(v) for k, v in self.compute().items()}
 
     return RankingMetrics
+
+
+def flatten(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Flattens the results of a `Collection`, whose ranking metrics are nested dicts.
+
+    clu's writers take one level of names:
+    `metric_writers.write_values(writer, step, flatten(collection.compute_values()))`.
+
+    Args:
+        results: The result of `Collection.compute` or `Collection.compute_values`.
+
+    Returns:
+        The same values, with the names of nested dicts joined by "/".
+
+    >>> flatten({"rank": {"mrr": 0.75, "recall@1": 0.5}, "loss": 0.3})
+    {'rank/mrr': 0.75, 'rank/recall@1': 0.5, 'loss': 0.3}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in results.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}/{key}": leaf for key, leaf in flatten(value).items()}
+        else:
+            flat[name] = value
+    return flat

@@ -1,7 +1,7 @@
 """A metric for Keras 3 on its JAX backend.
 
-The environment variable KERAS_BACKEND=jax says so, before Keras is imported: without it
-Keras looks for TensorFlow.
+Set the environment variable KERAS_BACKEND=jax before Keras is imported: without it Keras
+looks for TensorFlow.
 """
 
 from typing import Any
@@ -12,22 +12,30 @@ from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics.adapters._shared import checked, framework
+from jax_rank_metrics.adapters._shared import (
+    bind_metrics,
+    framework,
+    refuse_single_items,
+)
 
 _keras = framework("keras", __name__)
 
 
 @_keras.saving.register_keras_serializable("jax_rank_metrics")
 class RankingMetrics(_keras.metrics.Metric):
-    """Metrics of ranking for `compile`, `fit` and `evaluate`, as one object.
+    """Ranking metrics for `compile`, `fit` and `evaluate`, as one object.
 
     `y_true` holds labels and `y_pred` scores, both `[lists, items]`; negative labels are
-    padding. Its result is a dict, which Keras spreads in its logs: there they are
-    "ndcg@10" and "val_ndcg@10", for callbacks too. So two in one model need other metrics,
-    or other names: those of a dict are anyone's.
+    padding. A model that ends with `Dense(1)` gives `[lists, items, 1]`: drop that axis
+    by `keras.layers.Reshape((items,))`, and from the labels too.
 
-    `compile(metrics=[…])` gives it no sample weights, as Keras does with any metric, and
-    `compile(weighted_metrics=[…])` does: `[lists]`, or `[lists, items]` for item weights.
+    The result is a dict, which Keras spreads in its logs, for callbacks too: there are
+    "ndcg@10" and "val_ndcg@10". Of two entries with one name Keras keeps one. So where a
+    model has several outputs, give each its own `prefix`.
+
+    `compile(metrics=[…])` passes no sample weights, as Keras does with any metric;
+    `compile(weighted_metrics=[…])` passes them: `[lists]`, or `[lists, items]` for item
+    weights.
 
     >>> import jax.numpy as jnp
     >>> metric = RankingMetrics(("mrr", "recall@1,2"))
@@ -44,15 +52,20 @@ class RankingMetrics(_keras.metrics.Metric):
         metrics: Metrics,
         name: str = "ranking",
         dtype: Any = None,
+        *,
+        prefix: str = "",
         **options: Any,
     ):
-        """Metrics of no lists yet.
+        """Creates metrics of no lists.
 
         Args:
-            metrics: As for `evaluate`; by names, if the model is to be saved.
+            metrics: As for `evaluate`; names, if the model is to be saved.
             name: The name of the Keras metric, which no log shows.
-            dtype: What Keras takes; sums are floats of JAX's default dtype in any case.
-            **options: Those arguments of `evaluate` that no batch changes, such as `ties`
+            dtype: As for any Keras metric; sums are floats of JAX's default dtype in any
+                case.
+            prefix: Put before the name of every result, such as "left_" for
+                "left_ndcg@10".
+            **options: The arguments of `evaluate` that no batch changes, such as `ties`
                 or `undefined`.
 
         Raises:
@@ -65,19 +78,19 @@ class RankingMetrics(_keras.metrics.Metric):
                 f"Keras runs on {_keras.backend.backend()}; set the environment variable "
                 "KERAS_BACKEND=jax before it is imported"
             )
-        # Before Keras takes over attributes, and would wrap what they hold.
-        self._metrics_given, self._options = metrics, options
-        self._bounds = checked(metrics, options)
+        # Before Keras tracks attributes: it would wrap the containers among them.
+        self._ranking_metrics, self._options, self._prefix = metrics, options, prefix
+        self._bounds = bind_metrics(metrics, options)
         super().__init__(name=name, dtype=dtype)
-        for place, leaf in enumerate(jax.tree.leaves(empty(self._bounds))):
-            self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{place}")
+        for index, leaf in enumerate(jax.tree.leaves(empty(self._bounds))):
+            self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{index}")
 
     @property
     def states(self) -> dict[str, Mean]:
         """The state of each metric, which merges and has a standard error."""
-        nothing = empty(self._bounds)
+        zeros = empty(self._bounds)
         leaves = [variable.value for variable in self.variables]
-        return in_order(nothing, jax.tree.structure(nothing).unflatten(leaves))
+        return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds the lists of a batch.
@@ -88,22 +101,40 @@ class RankingMetrics(_keras.metrics.Metric):
             sample_weight: `[*lists]` or `[*lists, items]`, or None.
 
         Raises:
-            ValueError: if shapes differ; as `evaluate`.
+            ValueError: if shapes differ, or the last axis is 1; as `evaluate`.
         """
-        new = evaluate(
+        cure = (
+            "pass [lists, items], as keras.layers.Reshape((items,)) makes of a Dense(1)"
+        )
+        refuse_single_items("y_true", tuple(y_true.shape), cure)
+        refuse_single_items("y_pred", tuple(y_pred.shape), cure)
+        batch = evaluate(
             self._bounds, y_true, y_pred, weights=sample_weight, **self._options
         )
-        for variable, leaf in zip(
-            self.variables, jax.tree.leaves(merge(self.states, new)), strict=True
-        ):
+        leaves = jax.tree.leaves(merge(self.states, batch))
+        for variable, leaf in zip(self.variables, leaves, strict=True):
             variable.assign(leaf)
 
     def result(self) -> dict[str, Any]:
-        """A scalar for each metric and cutoff, by names such as "recall@5"."""
-        return compute(self.states, flat=True)
+        """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
+        values = compute(self.states, flat=True)
+        return {f"{self._prefix}{name}": value for name, value in values.items()}
 
     def get_config(self) -> dict[str, Any]:
-        """What makes an equal metric of no lists."""
-        given = self._metrics_given
-        names = given if isinstance(given, (str, dict)) else list(given)
-        return {**super().get_config(), "metrics": names, **self._options}
+        """Returns the arguments that make an equal metric of no lists.
+
+        Raises:
+            ValueError: if metrics are a dict of functions, which cannot be saved.
+        """
+        if isinstance(self._ranking_metrics, dict):
+            raise ValueError(
+                "RankingMetrics of a dict of functions cannot be saved; pass names, and a "
+                "prefix where two outputs have the same metrics"
+            )
+        names = (
+            self._ranking_metrics
+            if isinstance(self._ranking_metrics, str)
+            else list(self._ranking_metrics)
+        )
+        config = {"metrics": names, "prefix": self._prefix, **self._options}
+        return {**super().get_config(), **config}

@@ -1,22 +1,31 @@
 """An `nnx.Metric`, for the train and evaluation steps of Flax NNX."""
 
+from collections.abc import Iterator
 from typing import Any
+
+import jax
 
 from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics.adapters._shared import checked, evaluate_named, framework
+from jax_rank_metrics._states.merging import all_reduce, compute, in_order, merge
+from jax_rank_metrics._types import AxisNames
+from jax_rank_metrics.adapters import _flax as _flax
+from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
 
 _nnx = framework("flax.nnx", __name__)
 
 
 class RankingMetrics(_nnx.Metric):
-    """Metrics of ranking whose states are updated in place, by one ranking per batch.
+    """Ranking metrics whose states are updated in place, with one ranking per batch.
 
-    Alone, or in an `nnx.MultiMetric` beside others; inside `nnx.jit`, `nnx.scan` and the
-    rest. Two of the same metrics and options are equal to `nnx.jit`: what is made anew
-    for each evaluation compiles nothing anew.
+    Use it alone or in an `nnx.MultiMetric` beside others, inside `nnx.jit`, `nnx.scan`
+    and other transforms. `nnx.jit` treats two objects with the same metrics and options
+    as equal, so an object made anew for each evaluation compiles nothing anew.
+
+    Its state is a dict of arrays, by metric and by field of `Mean`: what
+    `nnx.to_pure_dict` returns may be saved, restored without a target, and put back by
+    `nnx.replace_by_pure_dict`.
 
     >>> import jax.numpy as jnp
     >>> metrics = RankingMetrics(("mrr", "recall@1,2"), ties="stable")
@@ -28,12 +37,18 @@ class RankingMetrics(_nnx.Metric):
     Mean(0.750 ± 0.250, 2 lists, 0 undefined)
     """
 
-    def __init__(self, metrics: Metrics, **options: Any):
-        """Metrics of no lists yet.
+    def __init__(
+        self, metrics: Metrics, *, axis_name: AxisNames | None = None, **options: Any
+    ):
+        """Creates metrics of no lists.
 
         Args:
             metrics: As for `evaluate`.
-            **options: Those arguments of `evaluate` that no batch changes, such as `ties`,
+            axis_name: The mesh axis, or a tuple of axes, over which lists are divided
+                inside `nnx.shard_map`. Every `update` then adds the lists of all
+                devices, so the metrics stay equal on all of them: `in_specs` and
+                `out_specs` are `P()`.
+            **options: The arguments of `evaluate` that no batch changes, such as `ties`,
                 `undefined` or `num_segments`. They are static, and so hashable.
 
         Raises:
@@ -41,35 +56,67 @@ class RankingMetrics(_nnx.Metric):
             TypeError: if `evaluate` has no such option.
         """
         # Plain hashable values, by which nnx tells programs apart.
-        self._bounds = checked(metrics, options)
+        self._bounds = bind_metrics(metrics, options)
         self._options = tuple(sorted(options.items()))
-        self._sums = _nnx.metrics.MetricState(empty(self._bounds))
+        self._axis_name = axis_name
+        self._sums = _nnx.Dict()
+        for path, leaf in jax.tree_util.tree_leaves_with_path(empty(self._bounds)):
+            *branches, name = _names(path)
+            node = self._sums
+            for branch in branches:
+                if branch not in node:
+                    node[branch] = _nnx.Dict()
+                node = node[branch]
+            node[name] = _nnx.metrics.MetricState(leaf)
 
     @property
     def states(self) -> dict[str, Mean]:
         """The state of each metric, which merges and has a standard error."""
-        return in_order(empty(self._bounds), self._sums.get_value())
+        zeros = empty(self._bounds)
+        leaves = [variable.get_value() for variable in self._variables(zeros)]
+        return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
     def update(self, **batch: Any) -> None:
         """Adds the lists of a batch.
 
         Args:
-            **batch: `labels`, `scores` and whatever else of `evaluate` comes with a batch:
-                `mask`, `weights`, `key`, `list_weights`, `segment_ids`, `retrieved`,
-                `columns`. All other names are ignored, since a `MultiMetric` gives the
-                same to all that it holds. A mask may be `[*lists]`, of whole lists.
+            **batch: `labels`, `scores` and any other arguments of `evaluate` that come
+                with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
+                `retrieved`, `columns`. All other names are ignored, since a
+                `MultiMetric` passes the same to all of its metrics. A mask may be
+                `[*lists]`, for whole lists.
 
         Raises:
             TypeError: if labels or scores are missing; as `evaluate`.
             ValueError: as `evaluate`.
         """
-        new = evaluate_named(self._bounds, batch, dict(self._options))
-        self._sums.set_value(merge(self._sums.get_value(), new))
+        states = evaluate_batch(self._bounds, batch, dict(self._options))
+        if self._axis_name is not None:
+            states = all_reduce(states, self._axis_name)
+        self._assign(merge(self.states, states))
 
     def reset(self) -> None:
         """Forgets all lists."""
-        self._sums.set_value(empty(self._bounds))
+        self._assign(empty(self._bounds))
 
     def compute(self) -> dict[str, Any]:
-        """A scalar for each metric and cutoff, by names such as "recall@5"."""
+        """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
         return compute(self.states, flat=True)
+
+    def _assign(self, states: dict[str, Mean]) -> None:
+        leaves = jax.tree.leaves(states)
+        for variable, leaf in zip(self._variables(states), leaves, strict=True):
+            variable.set_value(leaf)
+
+    def _variables(self, states: dict[str, Mean]) -> Iterator[Any]:
+        """The variables that hold the leaves of states, in the order of `jax.tree`."""
+        for path, _ in jax.tree_util.tree_leaves_with_path(states):
+            node = self._sums
+            for name in _names(path):
+                node = node[name]
+            yield node
+
+
+def _names(path: tuple[Any, ...]) -> list[str]:
+    """Keys of dicts and names of attributes along the path to a leaf."""
+    return [key.key if hasattr(key, "key") else key.name for key in path]

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.evaluate import evaluate
+from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._inputs.pack import pack
-from jax_rank_metrics.adapters._shared import checked, framework
+from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics.adapters._shared import (
+    BATCH_ARGUMENTS,
+    bind_metrics,
+    framework,
+    pad_batch,
+)
 
 _sklearn = framework("sklearn.metrics", __name__)
 
@@ -21,12 +28,15 @@ def score(
     metric: str,
     **options: Any,
 ) -> float:
-    """One metric as one number, called as the metrics of scikit-learn are.
+    """Computes one metric as one number, with the arguments of scikit-learn's metrics.
+
+    Arrays are padded to the sizes of `pad_lists`, so that folds of about the same size
+    share a compiled program.
 
     Args:
-        y_true: Labels. `[samples, classes]`, as of a multilabel problem: a list for each
-            sample. Or `[samples]`, with `query_ids`: packed lists of one sample per item;
-            without, all samples are the items of one list.
+        y_true: Labels. Either `[samples, classes]`, as in a multilabel problem: every
+            sample is a list. Or `[samples]` with `query_ids`: every sample is an item,
+            and lists are packed. `[samples]` without `query_ids` is a single list.
         y_score: Scores, of the same shape.
         sample_weight: `[samples]`: weights of lists, or of items where samples are items.
         query_ids: `[samples]`, the list of each sample, as `pack` takes them.
@@ -41,20 +51,23 @@ def score(
     >>> score([0, 1, 1, 0], [0.9, 0.1, 0.8, 0.3], query_ids=[7, 7, 9, 9], metric="mrr")
     0.75
     """
-    one = _one(metric, options)
-    if query_ids is not None:
-        packed = pack(query_ids)
-        options |= {
-            "segment_ids": packed.segment_ids,
-            "num_segments": packed.num_segments,
-        }
-    weights = None if sample_weight is None else np.asarray(sample_weight)
+    bound = _bind_scalar(metric, options)
     labels, scores = np.asarray(y_true), np.asarray(y_score)
     if scores.dtype == np.float64 and options.get("relax") is None:
-        # Their order, so that doubles which float32 does not tell apart do not tie.
-        places = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
-        scores = np.where(np.isnan(scores), -1, places).astype(np.int32)
-    return float(evaluate(one, labels, scores, weights=weights, **options)[metric])
+        # Dense ranks, so that doubles that are equal in float32 do not tie.
+        ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
+        scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
+    batch = {"labels": labels, "scores": scores}
+    if sample_weight is not None:
+        batch["weights"] = np.asarray(sample_weight)
+    sizes = {}
+    if query_ids is not None:
+        packed = pack(query_ids)
+        batch["segment_ids"] = packed.segment_ids
+        sizes["num_segments"] = next_size(packed.num_segments)
+    if labels.shape == scores.shape and not {*options} & {*BATCH_ARGUMENTS}:
+        batch = pad_batch(**batch)
+    return float(evaluate(bound, **batch, **sizes, **options)[metric])
 
 
 def scorer(
@@ -64,21 +77,22 @@ def scorer(
     greater_is_better: bool = True,
     **options: Any,
 ) -> Any:
-    """A scorer of one metric, made by `sklearn.metrics.make_scorer` of `score`.
+    """Makes a scorer of one metric, by `sklearn.metrics.make_scorer` of `score`.
 
-    For several, pass scikit-learn a dict of names to scorers: it asks the estimator for
-    its scores once.
+    For several metrics, pass scikit-learn a dict of names to scorers: it asks the
+    estimator for its scores once.
 
     Args:
         metric: A name with at most one cutoff, as for `evaluate`.
-        response_method: Which methods of the estimator give scores; the first that it has
-            does. Regressors, which learn to rank items, have "predict".
-        greater_is_better: False for metrics of which less is better: the scorer negates.
+        response_method: The methods of the estimator that give scores; the first that it
+            has is called. Regressors, which learn to rank items, have "predict".
+        greater_is_better: False for metrics that are better when lower: the scorer then
+            returns their negative.
         **options: Other arguments of `evaluate`, such as `ties` or `undefined`.
 
     Returns:
-        A scorer `(estimator, X, y)`. With metadata routing on, what
-        `set_score_request(query_ids=True)` or `sample_weight=True` asks for reaches it.
+        A scorer `(estimator, X, y)`. With metadata routing enabled, it receives what
+        `set_score_request(query_ids=True)` or `sample_weight=True` requests.
 
     Raises:
         ValueError: if the metric is unknown or has several cutoffs.
@@ -90,7 +104,7 @@ def scorer(
     >>> scorer("ndcg@2", response_method="predict")(LinearRegression().fit(X, y), X, y)
     1.0
     """
-    _one(metric, options)
+    _bind_scalar(metric, options)
     return _sklearn.make_scorer(
         score,
         response_method=response_method,
@@ -100,9 +114,9 @@ def scorer(
     )
 
 
-def _one(metric: str, options: Mapping[str, Any]) -> Any:
-    """A metric that is one number."""
-    bounds = checked(metric, options)
+def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+    """Binds a metric that is a single number."""
+    bounds = bind_metrics(metric, options)
     if not isinstance(metric, str) or bounds[0].several is not None:
         raise ValueError(
             f"metric is {metric!r}, which is more than one number; pass one name with at "

@@ -1,4 +1,4 @@
-"""States as scalars in TensorBoard."""
+"""Writes states as scalars for TensorBoard."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,16 +18,17 @@ def write(
     """Writes the mean of every metric and cutoff, at a step.
 
     Args:
-        writer: A `SummaryWriter` of tensorboardX, of PyTorch, or anything with its
-            `add_scalar`. tensorboardX writes an @ of a name as _.
-        states: What `evaluate` gives, or a `PerList` for each name.
-        step: The step of training.
-        prefix: What stands before every name, such as "eval/".
-        std_errors: Write the standard errors too, under names that end in "/std_error".
+        writer: A `SummaryWriter` of tensorboardX or of PyTorch, or any object with its
+            `add_scalar`. tensorboardX writes an @ in a name as _.
+        states: The result of `evaluate`, or a `PerList` for each name.
+        step: The training step.
+        prefix: Put before every name, such as "eval/".
+        std_errors: Whether to write standard errors too, under names that end in
+            "/std_error".
 
     Raises:
         TypeError: if states hold anything else.
-        ValueError: if they are stacked, or two cutoffs have one name.
+        ValueError: if they are stacked, or two cutoffs have the same name.
 
     >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import evaluate
@@ -41,11 +42,11 @@ def write(
     eval/recall@1 0.5 20
     eval/recall@2 1.0 20
     """
-    if any(isinstance(one, Mapping) for one in states.values()):
+    if any(isinstance(state, Mapping) for state in states.values()):
         raise TypeError("states holds several runs; write one after the other")
-    (found,) = estimates(states, 0.95).values()
-    for name, one in found.items():
-        writer.add_scalar(f"{prefix}{name}", float(one.mean), step)
+    (run,) = estimates(states, 0.95).values()
+    for name, estimate in run.items():
+        writer.add_scalar(f"{prefix}{name}", float(estimate.mean), step)
         if std_errors:
-            error = float(one.std_error)
+            error = float(estimate.std_error)
             writer.add_scalar(f"{prefix}{name}/std_error", error, step)

@@ -8,7 +8,12 @@ from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, merge
-from jax_rank_metrics.adapters._shared import checked, framework
+from jax_rank_metrics.adapters._shared import (
+    bind_metrics,
+    framework,
+    pad_batch,
+    refuse_single_items,
+)
 
 framework("transformers", __name__)
 
@@ -16,12 +21,16 @@ framework("transformers", __name__)
 class compute_metrics:
     """For `Trainer(compute_metrics=…)`: predictions are scores, label_ids are labels.
 
-    Both are `[lists, items]`. Negative labels are padding: the −100 too by which the
+    Both are `[lists, items]`. Negative labels are padding, as is the −100 by which the
     Trainer pads lists of several lengths. Of several predictions the first is read.
+    Arrays are padded to the sizes of `pad_lists`, so batches and evaluations of about
+    the same size share a compiled program.
 
     It serves `batch_eval_metrics=True` as well: the states of batches are merged, and
-    nothing else is kept of them. After an evaluation `states` has the state of each
-    metric, which merges and has a standard error.
+    nothing else of them is kept. The Trainer does not say when an evaluation begins. So
+    after one that broke off, as by an interrupt, call `reset()`, or the next would
+    include its batches. After an evaluation `states` has the state of each metric,
+    which merges and has a standard error.
 
     >>> import numpy as np
     >>> from transformers import EvalPrediction
@@ -37,7 +46,7 @@ class compute_metrics:
     states: dict[str, Mean]
 
     def __init__(self, metrics: Metrics, **options: Any):
-        """Metrics of no lists yet.
+        """Creates metrics of no lists.
 
         Args:
             metrics: As for `evaluate`.
@@ -47,26 +56,58 @@ class compute_metrics:
             ValueError: if a name is unknown.
             TypeError: if `evaluate` has no such option.
         """
-        self._bounds, self._options = checked(metrics, options), options
-        self.states = self._so_far = empty(self._bounds)
+        self._bounds, self._options = bind_metrics(metrics, options), options
+        self.states = empty(self._bounds)
+        self.reset()
 
     def __call__(
         self, prediction: Any, compute_result: bool = True
     ) -> dict[str, float]:
-        """The metrics of all lists since the last result; nothing yet if not asked.
+        """Adds lists, and returns the metrics of all lists since the last result.
 
         Args:
             prediction: An `EvalPrediction` of arrays or of tensors.
-            compute_result: Whether these were the last lists of an evaluation.
+            compute_result: Whether these are the last lists of an evaluation. If not, the
+                result is empty.
+
+        Raises:
+            ValueError: if predictions and labels differ in shape, or have a last axis
+                of 1; as `evaluate`. The lists so far are forgotten then.
+            TypeError: if there are several label_ids.
         """
-        scores, labels = prediction.predictions, prediction.label_ids
-        scores = scores[0] if isinstance(scores, (tuple, list)) else scores
-        new = evaluate(self._bounds, _array(labels), _array(scores), **self._options)
-        self._so_far = merge(self._so_far, new)
+        try:
+            batch = self._evaluate(prediction)
+        except BaseException:
+            self.reset()
+            raise
+        self._running = merge(self._running, batch)
         if not compute_result:
             return {}
-        self.states, self._so_far = self._so_far, empty(self._bounds)
+        self.states = self._running
+        self.reset()
         return compute(self.states, flat=True, host=True)
+
+    def reset(self) -> None:
+        """Forgets the batches of an evaluation that broke off; `states` remain."""
+        self._running = empty(self._bounds)
+
+    def _evaluate(self, prediction: Any) -> dict[str, Mean]:
+        """Returns the states of the lists of one prediction."""
+        scores, labels = prediction.predictions, prediction.label_ids
+        if isinstance(labels, (tuple, list)):
+            raise TypeError(
+                f"label_ids holds {len(labels)} arrays; name the one with the labels of "
+                "items, as TrainingArguments(label_names=['labels']) does"
+            )
+        scores = scores[0] if isinstance(scores, (tuple, list)) else scores
+        labels, scores = _array(labels), _array(scores)
+        cure = "pass [lists, items], such as logits.reshape(lists, items)"
+        refuse_single_items("label_ids", labels.shape, cure)
+        refuse_single_items("predictions", scores.shape, cure)
+        batch = {"labels": labels, "scores": scores}
+        if labels.shape == scores.shape:  # otherwise evaluate says what differs
+            batch = pad_batch(**batch)
+        return evaluate(self._bounds, **batch, **self._options)
 
 
 def _array(values: Any) -> np.ndarray:

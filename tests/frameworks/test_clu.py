@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from clu import metrics as clu_metrics
+from clu import values as clu_values
+from flax import serialization
 
 from jax_rank_metrics.adapters import clu
 
@@ -45,6 +47,21 @@ def test_a_loop(lists, agree):
     assert list(found.compute()["rank"]) == [*("recall@1 recall@3 ndcg@5 mrr").split()]
     values = found.compute_values()["rank"]
     np.testing.assert_allclose(values["mrr"].value, found.compute()["rank"]["mrr"])
+
+
+def test_results_for_writers(lists):
+    """One level of scalars, as clu's `write_values` takes them; and bytes of Flax."""
+    found = Both.single_from_model_output(**outputs(lists, 11))
+    flat = clu.flatten(found.compute_values())
+    assert set(flat) == {
+        "loss",
+        *(f"rank/{name}" for name in ("recall@1", "recall@3", "ndcg@5", "mrr")),
+    }
+    assert all(isinstance(value, clu_values.Scalar) for value in flat.values())
+    assert flat["rank/mrr"].value == found.compute()["rank"]["mrr"]
+    assert clu.flatten(found.compute())["rank/mrr"] == flat["rank/mrr"].value
+    restored = serialization.from_bytes(Both.empty(), serialization.to_bytes(found))
+    assert restored.compute()["rank"] == found.compute()["rank"]
 
 
 def test_many_devices(lists, agree):

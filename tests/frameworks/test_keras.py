@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters.keras import RankingMetrics
 
 METRICS = ("recall@1,3", "ndcg@5", "mrr")
@@ -89,6 +90,53 @@ def test_saved(lists, agree, tmp_path):
     agree(again.result(), lists.labels, 0 * lists.labels, "mrr", ties="worst")
     again.reset_state()
     assert int(again.states["mrr"].lists) == 0
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 1), (4, 1)])
+def test_single_items(shape):
+    """The last axis of a Dense(1) would make a list of each item."""
+    ones = np.ones(shape, np.float32)
+    for labels, scores in ((ones, ones), (ones[..., 0], ones), (ones, ones[..., 0])):
+        with pytest.raises(ValueError, match=r"y_\w+ has shape .*1\).*Reshape"):
+            RankingMetrics("mrr").update_state(labels, scores)
+
+
+def test_two_outputs(lists, agree, tmp_path):
+    """A prefix keeps the results of each output, also in a model that was saved."""
+    keras.utils.set_random_seed(0)
+    features = keras.Input((8, 3))
+    outputs = {
+        name: keras.layers.Reshape((8,), name=name)(keras.layers.Dense(1)(features))
+        for name in ("clicks", "sales")
+    }
+    model = keras.Model(features, outputs)
+    model.compile(
+        "sgd",
+        "mse",
+        metrics={
+            name: [RankingMetrics(METRICS, prefix=f"{name}_")] for name in outputs
+        },
+    )
+    model.save(tmp_path / "model.keras")
+    labels = {"clicks": lists.labels, "sales": lists.labels[:, ::-1]}
+    for trained in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        logs = trained.evaluate(
+            lists.features, labels, batch_size=4, verbose=0, return_dict=True
+        )
+        scores = trained.predict(lists.features, verbose=0)
+        for name in outputs:
+            of_output = {
+                key.removeprefix(f"{name}_"): value
+                for key, value in logs.items()
+                if key.startswith(f"{name}_")
+            }
+            agree(of_output, labels[name], scores[name])
+
+
+def test_functions_cannot_be_saved():
+    """They are refused when saved, rather than when the model is loaded."""
+    with pytest.raises(ValueError, match="cannot be saved; pass names"):
+        RankingMetrics({"mine": jrm.ndcg}).get_config()
 
 
 def test_other_backends(monkeypatch):

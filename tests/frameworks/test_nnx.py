@@ -1,10 +1,14 @@
 """Flax NNX: a train step, an evaluation, a scan."""
 
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import nnx
+import orbax.checkpoint
+import pytest
+from flax import nnx, serialization
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters.nnx import RankingMetrics
@@ -74,6 +78,78 @@ def test_train_and_evaluate(lists, agree):
     assert list(evaluated.rank.states) == list(METRICS)
     assert int(state.lists) == int(plain.lists)
     np.testing.assert_allclose(state.std_error(), plain.std_error(), atol=1e-6)
+
+
+def test_restored_without_a_target(lists, agree, tmp_path):
+    """A pure dict, as orbax saves and restores it, goes into another object."""
+    scores = lists.features[..., 0]
+    names = (*METRICS, "recall(rel=2)@1,3", "gm_map")
+    metrics, later = RankingMetrics(names), RankingMetrics(names)
+    metrics.update(labels=lists.labels[:8], scores=scores[:8])
+    with orbax.checkpoint.StandardCheckpointer() as checkpointer:
+        saved = nnx.to_pure_dict(nnx.state(metrics))
+        checkpointer.save(tmp_path / "metrics", saved)
+        checkpointer.wait_until_finished()
+        restored = checkpointer.restore(tmp_path / "metrics")
+    state = nnx.state(later)
+    nnx.replace_by_pure_dict(state, restored)
+    nnx.update(later, state)
+    later.update(labels=lists.labels[8:], scores=scores[8:])
+    agree(later.compute(), lists.labels, scores, names)
+
+
+def test_serialized_and_pickled(lists):
+    """States by `flax.serialization`, and the metric by pickle."""
+    metrics = RankingMetrics((*METRICS, "gm_map"), undefined="skip")
+    metrics.update(labels=lists.labels, scores=lists.features[..., 0])
+    for states in (
+        metrics.states,
+        jrm.exposure(np.array([[0, 2], [1, 2]]), num_items=3),
+        jrm.ndcg.per_list(lists.labels, lists.features[..., 0]),
+    ):
+        content = serialization.to_bytes(states)
+        zeros = jax.tree.map(jnp.zeros_like, states)
+        restored = serialization.from_bytes(zeros, content)
+        jax.tree.map(np.testing.assert_array_equal, restored, states)
+    with pytest.raises(ValueError, match="whose leaves are"):
+        serialization.from_bytes(metrics.states["mrr"], content)
+    copy = pickle.loads(pickle.dumps(metrics))
+    assert copy.compute() == metrics.compute()
+    copy.update(labels=lists.labels, scores=lists.features[..., 0])
+    assert int(copy.states["mrr"].lists) == 2 * int(metrics.states["mrr"].lists)
+
+
+def test_shard_map(lists, agree):
+    """With `axis_name`, each batch counts the lists of all devices, once."""
+    mesh = jax.make_mesh((8,), ("data",))
+    spec = jax.P("data")
+    metrics = RankingMetrics(METRICS, axis_name="data")
+    padded = jax.tree.map(
+        lambda x: np.pad(x, [(0, 5)] + [(0, 0)] * (x.ndim - 1)), lists
+    )
+    mask = np.arange(16) < 11
+
+    @nnx.jit
+    @nnx.shard_map(mesh=mesh, in_specs=(jax.P(), spec, spec, spec), out_specs=jax.P())
+    def eval_step(metrics, labels, scores, mask):
+        metrics.update(labels=labels, scores=scores, mask=mask)
+
+    scores = padded.features[..., 0]
+    batch = jax.device_put((padded.labels, scores, mask), jax.NamedSharding(mesh, spec))
+    for _ in range(2):
+        eval_step(metrics, *batch)
+    agree(metrics.compute(), lists.labels, scores[:11])
+    assert int(metrics.states["mrr"].lists) == 22
+
+
+def test_what_is_meant(lists):
+    """Names that other libraries use are not ignored where they must have been meant."""
+    with pytest.raises(TypeError, match="scores are missing; pass scores=logits"):
+        RankingMetrics("mrr").update(labels=lists.labels, logits=lists.labels)
+    with pytest.raises(TypeError, match="labels are missing; pass labels=…"):
+        RankingMetrics("mrr").update(scores=lists.labels)
+    with pytest.raises(TypeError, match="option k.*ndcg@10"):
+        RankingMetrics("ndcg", k=10)
 
 
 def test_scan_and_checkpoint(lists, agree):

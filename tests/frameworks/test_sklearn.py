@@ -15,6 +15,7 @@ from sklearn.model_selection import (
 from sklearn.multiclass import OneVsRestClassifier
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import run
 from jax_rank_metrics.adapters.sklearn import score, scorer
 
 
@@ -112,6 +113,31 @@ def test_weights(lists):
     found = score(lists.labels, scores, weights, metric="ndcg@5", undefined="skip")
     state = jrm.ndcg(lists.labels, scores, list_weights=weights, k=5, undefined="skip")
     np.testing.assert_allclose(found, float(state), atol=1e-6)
+
+
+def test_folds_share_programs(lists):
+    """Arrays are padded to few sizes, lists of samples and packed ones."""
+    real = lists.labels >= 0
+    ids = np.broadcast_to(np.arange(11)[:, None], real.shape)[real]
+    labels, scores = lists.labels[real], lists.features.sum(-1)[real]
+    weights = np.linspace(0, 1, 11)
+    expected = score(lists.labels, lists.features.sum(-1), weights, metric="mrr")
+    score(labels, scores, query_ids=ids, metric="mrr")
+    programs = run._measure_lists._cache_size()
+    packed = score(
+        labels[ids < 10], scores[ids < 10], query_ids=ids[ids < 10], metric="mrr"
+    )
+    rows = score(
+        lists.labels[:10], lists.features.sum(-1)[:10], weights[:10], metric="mrr"
+    )
+    assert run._measure_lists._cache_size() == programs
+    state = jrm.reciprocal_rank(lists.labels[:10], lists.features.sum(-1)[:10])
+    np.testing.assert_allclose(packed, float(state), atol=1e-6)
+    state = jrm.reciprocal_rank(
+        lists.labels[:10], lists.features.sum(-1)[:10], list_weights=weights[:10]
+    )
+    np.testing.assert_allclose(rows, float(state), atol=1e-6)
+    assert expected > 0
 
 
 def test_one_number():

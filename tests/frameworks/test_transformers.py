@@ -1,10 +1,13 @@
 """Hugging Face: a Trainer of a small PyTorch model, on CPU."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
-from transformers import Trainer, TrainingArguments
+from transformers import EvalPrediction, Trainer, TrainingArguments
 
+from jax_rank_metrics._calls import run
 from jax_rank_metrics.adapters.transformers import compute_metrics
 
 METRICS = ("recall@1,3", "ndcg@5", "mrr")
@@ -32,6 +35,66 @@ def collate(examples):
         "labels": pad(labels, batch_first=True, padding_value=-100),
         "features": pad(features, batch_first=True),
     }
+
+
+def predictions(lists, part=slice(None)):
+    """Some of the lists, as a Trainer passes them on."""
+    return EvalPrediction(
+        predictions=lists.features[part].sum(-1), label_ids=lists.labels[part]
+    )
+
+
+def test_an_evaluation_that_broke_off(lists, agree):
+    """Its batches are forgotten after `reset`, and where a batch itself is refused."""
+    metrics = compute_metrics(METRICS)
+    metrics(predictions(lists), compute_result=True)
+    before = metrics.states
+    metrics(predictions(lists, slice(0, 4)), compute_result=False)
+    metrics.reset()
+    assert metrics.states is before
+    metrics(predictions(lists, slice(0, 4)), compute_result=False)
+    wrong = EvalPrediction(predictions=np.ones((2, 3)), label_ids=np.ones((2, 4)))
+    with pytest.raises(ValueError, match=r"\(2, 3\).*\(2, 4\)"):
+        metrics(wrong, compute_result=False)
+    metrics(predictions(lists, slice(0, 4)), compute_result=False)
+    result = metrics(predictions(lists, slice(4, None)), compute_result=True)
+    agree(result, lists.labels, lists.features.sum(-1))
+    assert int(metrics.states["mrr"].lists) == 11
+
+
+def test_lengths_share_programs(lists, agree):
+    """Batches are padded to few sizes, on both axes."""
+    metrics = compute_metrics(METRICS)
+    metrics(predictions(lists))
+    programs = run._measure_lists._cache_size()
+    for number, length in ((11, 7), (10, 8), (9, 7)):
+        labels = lists.labels[:number, :length]
+        scores = lists.features.sum(-1)[:number, :length]
+        result = metrics(EvalPrediction(predictions=scores, label_ids=labels))
+        agree(result, labels, scores)
+    assert run._measure_lists._cache_size() <= programs + 3  # those of `agree`
+    metrics(predictions(lists, slice(0, 10)))
+    metrics(EvalPrediction(lists.features[:9, :7].sum(-1), lists.labels[:9, :7]))
+    assert run._measure_lists._cache_size() <= programs + 3
+
+
+def test_shapes_that_are_refused(lists):
+    """Each says what to pass instead."""
+    metrics, labels = compute_metrics("mrr"), lists.labels
+    with pytest.raises(TypeError, match="label_ids holds 2 arrays.*label_names"):
+        metrics(EvalPrediction(predictions=labels, label_ids=(labels, labels)))
+    column = labels[..., None]
+    with pytest.raises(ValueError, match=r"label_ids has shape \(11, 8, 1\)"):
+        metrics(EvalPrediction(predictions=column, label_ids=column))
+    with pytest.raises(ValueError, match=r"predictions has shape \(11, 8, 1\)"):
+        metrics(EvalPrediction(predictions=column, label_ids=labels))
+
+
+def test_pickled(lists):
+    """As a Trainer that is sent to another process."""
+    metrics = compute_metrics(METRICS, undefined="skip")
+    copy = pickle.loads(pickle.dumps(metrics))
+    assert copy(predictions(lists)) == metrics(predictions(lists))
 
 
 @pytest.mark.parametrize("by_batch", [False, True])

@@ -1,0 +1,49 @@
+"""How Flax serialises states: `flax.serialization.to_bytes` and `to_state_dict`.
+
+Importing this module registers every kind of state, and `PerList`.
+"""
+
+from typing import Any
+
+import jax
+
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import State
+from jax_rank_metrics.adapters._shared import framework
+
+_serialization = framework("flax.serialization", __name__)
+
+
+def _leaf_names(state: Any) -> list[str]:
+    """A name for each leaf of a state, such as "sums.high"."""
+    return [
+        jax.tree_util.keystr(path).removeprefix(".")
+        for path, _ in jax.tree_util.tree_leaves_with_path(state)
+    ]
+
+
+def _to_state_dict(state: Any) -> dict[str, Any]:
+    return dict(zip(_leaf_names(state), jax.tree.leaves(state), strict=True))
+
+
+def _from_state_dict(target: Any, leaves: dict[str, Any]) -> Any:
+    """Returns a state like `target`, which has its static fields, of other leaves."""
+    names = _leaf_names(target)
+    if set(names) != set(leaves):
+        raise ValueError(
+            f"got {', '.join(sorted(leaves))} for a {type(target).__name__}, whose "
+            f"leaves are {', '.join(names)}; restore the state that was saved"
+        )
+    return jax.tree.structure(target).unflatten([leaves[name] for name in names])
+
+
+def _register(kind: type) -> None:
+    _serialization.register_serialization_state(
+        kind, _to_state_dict, _from_state_dict, override=True
+    )
+    for subclass in kind.__subclasses__():
+        _register(subclass)
+
+
+_register(State)
+_register(PerList)
