@@ -157,7 +157,7 @@ def fits_items(
                 f"{name} has {given.shape[1]} columns, but the model has {num_items} "
                 "items; pass a column for each item of the model"
             )
-    elif _looks_dense(given, users, num_items):
+    elif _looks_dense(given, rows, users, num_items):
         raise TypeError(
             f"{name} looks like a matrix [users, items] of labels, but dense rows are "
             f"read as lists of ids; pass scipy.sparse.csr_array({name}) if it is a "
@@ -172,8 +172,10 @@ def fits_items(
         )
 
 
-def _looks_dense(given: Any, users: np.ndarray, num_items: int) -> bool:
+def _looks_dense(given: Any, distinct: Any, users: np.ndarray, num_items: int) -> bool:
     """Whether rows of integers are labels of all items rather than lists of ids.
+
+    `distinct` is the same rows, read as lists of ids and without repetitions.
 
     Rows of ids are seldom as long as the catalogue, or all zeros and ones: such a row
     names every item, or repeats one.
@@ -193,7 +195,7 @@ def _looks_dense(given: Any, users: np.ndarray, num_items: int) -> bool:
     table = np.asarray(rows)
     if table.min() < 0:
         return False  # padded with -1, which no matrix of labels is
-    repeats = (np.diff(np.sort(table, axis=1), axis=1) == 0).any()
+    repeats = distinct.nnz < table.size
     is_array = isinstance(rows, np.ndarray)
     return (width == num_items and (is_array or repeats)) or (
         width > 2 and table.max() <= 1

@@ -10,7 +10,6 @@ import numpy as np
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean
@@ -33,7 +32,7 @@ def framework(library: str, adapter: str) -> ModuleType:
     return import_optional(library, adapter, "frameworks")
 
 
-def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> Any:
     """Returns metrics in a hashable form that `evaluate` and `empty` accept as well.
 
     Raises:
@@ -49,7 +48,7 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, .
 
 
 def evaluate_batch(
-    metrics: tuple[Bound, ...], batch: Mapping[str, Any], options: Mapping[str, Any]
+    metrics: Any, batch: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Mean]:
     """Calls `evaluate` with the arguments of it that a batch holds, and ignores others.
 

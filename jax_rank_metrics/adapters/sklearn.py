@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.evaluate import evaluate
-from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics.adapters._shared import (
@@ -114,7 +113,7 @@ def scorer(
     )
 
 
-def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+def _bind_scalar(metric: str, options: Mapping[str, Any]) -> Any:
     """Binds a metric that is a single number."""
     bounds = bind_metrics(metric, options)
     if not isinstance(metric, str) or bounds[0].several is not None:
