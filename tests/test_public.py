@@ -242,6 +242,11 @@ class Tensor:
 class Variable:
     def __jax_array__(self) -> jax.Array: ...
 l: jrm.Mean = jrm.ndcg(Tensor(), Variable())
+m: jrm.Mean = jrm.merge(a, jrm.all_reduce(a, "data"), jrm.reduce(a), jrm.mean(b))
+o: dict[str, jrm.Mean] = jrm.merge(g, jrm.all_reduce(g, ("data", "model")), jrm.mean({"x": b}))
+p: jax.Array = jrm.compute(a)
+q: dict[str, jax.Array] = jrm.compute(g, flat=True)
+r: list[float] = list(jrm.compute(g, host=True).values())
 """
 BAD = {
     "jrm.ndcg(x, x, topn=10)": "topn",
@@ -254,6 +259,11 @@ BAD = {
     "jrm.ndcg(['relevant'], x)": "labels",
     "jrm.evaluate('map', x, x, mask=10)": "mask",
     "jrm.rank(x, x, segment_ids=2, num_segments=2)": "segment_ids",
+    "m1: jrm.PerList = jrm.merge(a, a)": "Mean",
+    "m2: jrm.Mean = jrm.reduce(g)": "dict",
+    "m3: dict[str, jrm.PerList] = jrm.mean({'x': b})": "Mean",
+    "m4: dict[str, float] = jrm.compute(g)": "Array",
+    "jrm.all_reduce(a, 0)": "axis_name",
 }
 
 

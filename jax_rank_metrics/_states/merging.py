@@ -1,7 +1,8 @@
-"""What is done with states in any pytree: means, merging, and the numbers."""
+"""Operations on many states at once, held in any pytree: mean, merge, reduce, compute."""
 
 from collections.abc import Iterator
-from typing import Any
+from types import EllipsisType
+from typing import Any, Literal, TypeVar, overload
 
 import jax
 
@@ -12,21 +13,43 @@ from jax_rank_metrics._states.double_floats import (
     merge_two,
     reduce_axis,
 )
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import (
     State,
-    same_shapes,
+    check_mergeable,
+    check_stacked,
+    is_state,
     shape_of,
-    stacked_axis,
 )
-from jax_rank_metrics._types import Undefined
+from jax_rank_metrics._types import AxisNames, Undefined
 
-# The values along a last axis of metrics whose names may leave them out.
+K = TypeVar("K")
+S = TypeVar("S", bound=State)
+T = TypeVar("T")
+
+# The last axis of metrics whose names may leave it out, as with standard recall levels.
 DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
 
 
-def mean(lists: Any, undefined: Undefined | None = None) -> Any:
-    """The state of every `PerList` in a pytree; see `PerList.mean`.
+@overload
+def mean(lists: PerList, undefined: Undefined | None = None) -> Mean: ...
+@overload
+def mean(
+    lists: dict[K, PerList], undefined: Undefined | None = None
+) -> dict[K, Mean]: ...
+@overload
+def mean(lists: object, undefined: Undefined | None = None) -> Any: ...
+def mean(lists: object, undefined: Undefined | None = None) -> object:
+    """Returns the mean of every `PerList` in a pytree, as a state.
+
+    Args:
+        lists: Any pytree of `PerList`s.
+        undefined: See `PerList.mean`.
+
+    Raises:
+        TypeError: if the pytree holds anything else.
+        ValueError: if `undefined` is none of the options.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
     >>> labels = jax.numpy.array([[0, 1], [1, 0]])
@@ -37,18 +60,24 @@ def mean(lists: Any, undefined: Undefined | None = None) -> Any:
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
-    means = jax.tree.map(
-        lambda one: one.mean(undefined), lists, is_leaf=lambda x: isinstance(x, PerList)
-    )
+    means = jax.tree.map(lambda x: x.mean(undefined), lists, is_leaf=_is_per_list)
     return in_order(lists, means)
 
 
-def merge(*states: Any) -> Any:
-    """The states of all lists: any pytrees of one structure, added leaf by leaf.
+def merge(*states: T) -> T:
+    """Adds states leaf by leaf: the states of the lists of all arguments together.
+
+    Inside `jax.shard_map`, states of each device and states that are equal on all devices
+    do not mix: `all_reduce` the states of a step first, and merge the result with the
+    states carried from earlier steps.
+
+    Args:
+        *states: Any pytrees of states, all of one structure.
 
     Raises:
-        ValueError: if there is no state, or structures or shapes differ.
-        TypeError: if states are given as one list; pass them one by one.
+        ValueError: if there is no argument; if structures or shapes differ; if, inside
+            `jax.shard_map`, some states are equal on all devices and others are not.
+        TypeError: if all states are given as one list; pass them one by one.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
     >>> labels = jax.numpy.array([[0, 1], [1, 0]])
@@ -63,19 +92,22 @@ def merge(*states: Any) -> Any:
             f"merge got one {type(states[0]).__name__}, which is a pytree with nothing to "
             "merge it with; pass merge(a, b) or merge(*states)"
         )
-    first, *others = states
-    check_leaves(first, State, "states")
-    merged = canonical(first)
-    for other in others:
-        _same_states(first, other)
-        merged = merge_two(merged, canonical(other))
-    return in_order(first, merged)
+    check_leaves(states[0], State, "states")
+    merged = canonical(states[0])
+    for tree in states[1:]:
+        _check_same_states(states[0], tree)
+        merged = merge_two(merged, canonical(tree))
+    return in_order(states[0], merged)
 
 
-def reduce(stacked: Any) -> Any:
+def reduce(stacked: T) -> T:
     """Merges states along a leading axis that vmap, scan or pmap has added.
 
+    Args:
+        stacked: Any pytree of states.
+
     Raises:
+        TypeError: if the pytree holds anything else.
         ValueError: if a state has no leading axis.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
@@ -86,34 +118,38 @@ def reduce(stacked: Any) -> Any:
     """
     check_leaves(stacked, State, "stacked")
     for state in leaves_of(stacked):
-        stacked_axis(state)
+        check_stacked(state)
     return in_order(stacked, reduce_axis(canonical(stacked)))
 
 
-def all_reduce(states: Any, axis_name: Any) -> Any:
+def all_reduce(states: T, axis_name: AxisNames) -> T:
     """Merges states over the devices of one or more mesh axes.
 
-    Inside `jax.shard_map` or `jax.pmap`. The result is equal bit for bit on every device
-    and typed so: `out_specs=P()` passes under the default `check_vma`. It moves a few
-    floats per metric and device (a few for each resample of a `Bootstrap`), however many
-    lists there were. Counts, however many a state has, are one sum over the devices.
+    Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
+    device and typed so: `out_specs=P()` passes under the default `check_vma`. However many
+    lists there were, a few floats travel per metric and device (a few for each resample of
+    a `Bootstrap`), and one sum of all counts.
+
+    Reduce the states of a step before merging them with states carried from earlier steps,
+    which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.
 
     Args:
         states: Any pytree of states.
-        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Not one
-            over which only their items are (`items_axis`): there every device has the
-            state of the same lists.
+        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Leave out
+            axes over which only the items of a list are divided (`items_axis`): there,
+            every device has the state of the same lists.
 
     Raises:
-        TypeError: if `axis_name` is no name.
-        ValueError: if it names no axis here; if JAX types the states as equal on all
-            devices of an axis, so that its lists would be counted once for each.
+        TypeError: if `axis_name` is not a name.
+        ValueError: if it names no axis of the mesh in this context; if JAX types a state
+            as equal on all devices of an axis, where its lists would be counted once for
+            each device.
     """
     check_leaves(states, State, "states")
     if axis_name is None:
         raise TypeError("axis_name is None; pass the name of a mesh axis or a tuple")
     _inputs.axis_names("axis_name", axis_name)
-    for path, state in jax.tree_util.tree_leaves_with_path(states, is_leaf=_is_state):
+    for path, state in jax.tree_util.tree_leaves_with_path(states, is_leaf=is_state):
         for name in _mesh.replicated_axes(state, axis_name):
             where = f" (at {jax.tree_util.keystr(path)})" if path else ""
             raise ValueError(
@@ -124,29 +160,43 @@ def all_reduce(states: Any, axis_name: Any) -> Any:
             )
 
     def slots(x: jax.Array) -> jax.Array:
+        """The leaf of every device along a new first axis; one slot of sums for counts."""
         if is_count(x):
             return _mesh.sum_counts_over(x, axis_name)[None]
         return _mesh.stack_over(x, axis_name)
 
-    # Folding the slots in one order gives every device the same bits.
+    # Every device folds the slots in one order, and so to the same bits.
     return in_order(states, reduce_axis(jax.tree.map(slots, states)))
 
 
-def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
-    """The number of every state in a pytree: its mean, or what else its kind computes.
+@overload
+def compute(
+    states: State, *, flat: Literal[False] = False, host: Literal[False] = False
+) -> jax.Array: ...
+@overload
+def compute(
+    states: dict[K, S], *, flat: bool = False, host: Literal[False] = False
+) -> dict[K, jax.Array]: ...
+@overload
+def compute(states: object, *, flat: bool = False, host: bool = False) -> Any: ...
+def compute(states: object, *, flat: bool = False, host: bool = False) -> object:
+    """Computes the number of every state in a pytree: its mean, or as its kind defines.
 
     Args:
         states: Any pytree of states; with `flat`, a dict.
         flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
             "recall@1" and "recall@5". The cutoffs are read off the names, since a state
-            does not know its own: under a key like "mine", or one with another number
-            of cutoffs after the @, they are "mine[0]" and so on.
-        host: Give Python floats, and lists of them for several cutoffs, as json and
-            loggers take them. All are fetched from the device at once.
+            does not know its own: under a key like "mine", or one with another number of
+            cutoffs after the @, they are "mine[0]" and so on.
+        host: Return Python floats, and lists of them for several cutoffs, for json and
+            loggers. All numbers are fetched from the device at once. A NaN or an infinity
+            stays what it is; `json.dumps` writes it as `NaN` or `Infinity`, which strict
+            JSON parsers refuse.
 
     Raises:
-        TypeError: if `flat` is asked of anything but a dict of states.
-        ValueError: if with `flat` two states have cutoffs of one name.
+        TypeError: if the pytree holds anything but states; if with `flat` it is not a
+            dict of states.
+        ValueError: if with `flat` two cutoffs have one name.
 
     >>> from jax_rank_metrics import empty
     >>> states = empty(("recall@1,5", "mrr"))
@@ -156,85 +206,52 @@ def compute(states: Any, *, flat: bool = False, host: bool = False) -> Any:
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
     check_leaves(states, State, "states")
-    order: Any = states
-    values = jax.tree.map(lambda state: state.compute(), states, is_leaf=_is_state)
+    order = states
+    values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
     if host:
         values = jax.device_get(values)
     if flat:
-        values = {one: values[name][place] for one, name, place in cutoffs(states)}
+        values = {label: values[name][index] for label, name, index in cutoffs(states)}
         order = values
     if host:
         values = jax.tree.map(lambda x: x.tolist(), values)
     return in_order(order, values)
 
 
-def cutoffs(states: Any) -> Iterator[tuple[str, str, Any]]:
-    """Of every cutoff in a dict of states: its name, the state's, and its index.
+def cutoffs(
+    states: object,
+) -> Iterator[tuple[str, str, EllipsisType | tuple[EllipsisType, int]]]:
+    """Yields every cutoff in a dict of states: its name, its state's name, its index.
+
+    The index picks the cutoff from the values of the state, also where it is stacked.
 
     Raises:
-        TypeError: if it is no dict of states.
+        TypeError: if `states` is not a dict of states.
         ValueError: if two cutoffs have one name.
     """
     if not isinstance(states, dict):
         raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
-    whose: dict[str, Any] = {}
+    owners: dict[str, Any] = {}  # the name of a cutoff -> the name of its state
     for name, state in states.items():
         if not isinstance(state, State):
             raise TypeError(
                 f"flat needs a dict of states; {name!r} holds another pytree"
             )
         shape = shape_of(state).shape
-        several = len(shape) > len(state._stacked)
-        names = cutoff_names(name, shape[-1]) if several else [name]
-        for place, one in enumerate(names):
-            if one in whose:
+        has_cutoffs = len(shape) > len(state._stacked)
+        labels = cutoff_names(name, shape[-1]) if has_cutoffs else [name]
+        for position, label in enumerate(labels):
+            if label in owners:
                 raise ValueError(
-                    f"flat: {whose[one]!r} and {name!r} both hold {one!r}; name one of "
-                    "them differently, or leave out flat"
+                    f"flat: {owners[label]!r} and {name!r} both hold {label!r}; name one "
+                    "of them differently, or leave out flat"
                 )
-            whose[one] = name
-            yield one, name, (..., place) if several else ...
-
-
-def _is_state(tree: Any) -> bool:
-    return isinstance(tree, State)
-
-
-def leaves_of(tree: Any) -> list[Any]:
-    """The states and the `PerList`s of a pytree, and whatever else it holds."""
-    return jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (State, PerList)))
-
-
-def check_leaves(tree: Any, kind: type, name: str) -> None:
-    """Raises where a pytree holds anything else."""
-    for leaf in leaves_of(tree):
-        if not isinstance(leaf, kind):
-            pass_this = "Mean" if kind is State else kind.__name__
-            raise TypeError(
-                f"{name} holds a {type(leaf).__name__}; pass a pytree of {pass_this}"
-            )
-
-
-def in_order(like: Any, tree: Any) -> Any:
-    """A result whose names stand as in `like`, since JAX sorts the keys of a dict."""
-    if not isinstance(like, dict):
-        return tree
-    return {key: in_order(like[key], tree[key]) for key in like}
-
-
-def _same_states(first: Any, other: Any) -> None:
-    structures = [jax.tree.structure(x) for x in (first, other)]
-    if structures[0] != structures[1]:
-        raise ValueError(
-            f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
-            "of the same metrics"
-        )
-    for one, two in zip(leaves_of(first), leaves_of(other), strict=True):
-        same_shapes(one, two)
+            owners[label] = name
+            yield label, name, (..., position) if has_cutoffs else ...
 
 
 def cutoff_names(name: str, count: int) -> list[str]:
-    """A name for every cutoff of a result: 'recall@1,5' is 'recall@1' and 'recall@5'."""
+    """Names every cutoff of a metric: 'recall@1,5' becomes 'recall@1' and 'recall@5'."""
     head, at, tail = name.rpartition("@")
     if not at and name.lower() in DEFAULT_CUTOFFS:
         head, at = name, "@"
@@ -242,4 +259,41 @@ def cutoff_names(name: str, count: int) -> list[str]:
     ks = [k.strip() for k in tail.split(",")]
     if at and len(ks) == count:
         return [f"{head}@{k}" for k in ks]
-    return [f"{name}[{place}]" for place in range(count)]
+    return [f"{name}[{position}]" for position in range(count)]
+
+
+def leaves_of(tree: object) -> list[Any]:
+    """Lists the states and `PerList`s of a pytree, and any other leaves it has."""
+    return jax.tree.leaves(tree, is_leaf=lambda x: is_state(x) or _is_per_list(x))
+
+
+def check_leaves(tree: object, kind: type, name: str) -> None:
+    """Raises TypeError where a pytree holds anything but one kind of object."""
+    for leaf in leaves_of(tree):
+        if not isinstance(leaf, kind):
+            expected = "Mean" if kind is State else kind.__name__
+            raise TypeError(
+                f"{name} holds a {type(leaf).__name__}; pass a pytree of {expected}"
+            )
+
+
+def in_order(like: object, tree: Any) -> Any:
+    """Returns dicts with their keys in the order of `like`, since JAX sorts keys."""
+    if not isinstance(like, dict):
+        return tree
+    return {key: in_order(like[key], tree[key]) for key in like}
+
+
+def _is_per_list(tree: object) -> bool:
+    return isinstance(tree, PerList)
+
+
+def _check_same_states(first: object, second: object) -> None:
+    structures = [jax.tree.structure(x) for x in (first, second)]
+    if structures[0] != structures[1]:
+        raise ValueError(
+            f"states differ in structure: {structures[0]} and {structures[1]}; pass states "
+            "of the same metrics"
+        )
+    for a, b in zip(leaves_of(first), leaves_of(second), strict=True):
+        check_mergeable(a, b)

@@ -1,4 +1,4 @@
-"""What every mergeable state is: leaves that merge one by one."""
+"""The base class of every mergeable state: leaves that merge one by one."""
 
 import abc
 import os
@@ -15,24 +15,24 @@ S = TypeVar("S", bound="State")
 
 
 class State(abc.ABC):
-    """What is kept of the lists seen so far, whose leaves merge one by one.
+    """A summary of the lists seen so far, to which more lists can be added.
 
-    How a leaf merges, with that of another state, along a stacked axis and over devices,
-    is told by what it is:
-        a `FloatPair`: sums of floats, which add without drift.
-        int32: counts, at least 0, which add and stay at 2³¹ − 1 once they are there.
-        other floats: the largest of each; −inf where there is none yet.
+    A state merges leaf by leaf: with another state, along a stacked axis, and over
+    devices. The type of a leaf says how:
+        `FloatPair`: a sum of floats; adds without drift.
+        int32: a count, at least 0; adds, and stays at 2³¹ − 1 once it is there.
+        any other float: a maximum; −inf where there is no value yet.
 
-    A kind of state is a class under `pytree` of such leaves. It has `compute`, and a leaf
-    `counts` of shape `[2]`: how many lists entered, and how many were undefined. One that
-    names it differently overrides `_tally`. What must be equal for two states to merge
-    (the edges of bins) is a static field. States that vmap, scan or pmap has stacked have
-    its axes before those of every leaf.
+    A kind of state is a class under `pytree` of such leaves. It defines `compute`, and has
+    a leaf `counts` of shape `[2]`: the number of lists that entered, and of undefined
+    lists. A class that names this leaf differently overrides `_tally`. What must be equal
+    for two states to merge, such as the edges of bins, is a static field. States stacked by
+    vmap, scan or pmap have the stacked axes before those of every leaf.
     """
 
     counts: jax.Array
-    _must_share = "the same cutoffs"  # what lets two states merge
-    _text = "{}"  # how the numbers of `_shown` are told
+    _must_share = "the same cutoffs"  # what two states must have in common to merge
+    _text = "{}"  # how the numbers of `_shown` are printed
 
     @property
     def _tally(self) -> jax.Array:
@@ -40,31 +40,33 @@ class State(abc.ABC):
 
     @property
     def lists(self) -> jax.Array:
-        """How many lists entered, `[]` int32."""
+        """Number of lists that entered, `[]` int32."""
         return self._tally[..., 0]
 
     @property
     def undefined(self) -> jax.Array:
-        """How many lists of weight > 0 had no value of their own, `[]` int32."""
+        """Number of lists of weight > 0 where the metric was undefined, `[]` int32."""
         return self._tally[..., 1]
 
     @property
     def _stacked(self) -> tuple[int, ...]:
+        """The lengths of the stacked axes."""
         return jnp.shape(self._tally)[:-1]
 
     def merge(self: S, other: S) -> S:
-        """The state of the lists of both.
+        """Returns the state of the lists of both states.
 
         Raises:
-            TypeError: if `other` is no state of this kind.
-            ValueError: if the states differ in shape, as with different cutoffs.
+            TypeError: if `other` is not a state of this kind.
+            ValueError: if the states differ in shape, as with different cutoffs; if,
+                inside `jax.shard_map`, only one of them is equal on all devices.
         """
         if type(other) is not type(self):
             raise TypeError(
                 f"merge got a {type(other).__name__}; pass a {type(self).__name__}, or "
                 "states in dicts and other pytrees to jax_rank_metrics.merge"
             )
-        same_shapes(self, other)
+        check_mergeable(self, other)
         return merge_two(canonical(self), canonical(other))
 
     def reduce(self: S) -> S:
@@ -73,15 +75,15 @@ class State(abc.ABC):
         Raises:
             ValueError: if there is no such axis.
         """
-        stacked_axis(self)
+        check_stacked(self)
         return reduce_axis(canonical(self))
 
     @abc.abstractmethod
     def compute(self) -> jax.Array:
-        """The number of all lists, a scalar or `[*k]`; 0 where nothing counted."""
+        """The number that summarises all lists, `[]` or `[*k]`; 0 where nothing counted."""
 
     def _shown(self) -> tuple[jax.Array, ...]:
-        """What the state is shown as: numbers, each of the shape of `compute`."""
+        """Numbers to print, each of the shape of `compute`."""
         return (self.compute(),)
 
     @property
@@ -95,40 +97,38 @@ class State(abc.ABC):
     _repr_html_ = show.state_html
 
 
-def shape_of(state: State) -> Any:
-    """The shape and dtype of what `compute` gives."""
-    return jax.eval_shape(lambda one: one.compute(), canonical(state))
+def shape_of(state: State) -> jax.ShapeDtypeStruct:
+    """Returns the shape and dtype of `state.compute()` without computing it."""
+    return jax.eval_shape(lambda state: state.compute(), canonical(state))
 
 
-def same_shapes(one: State, two: State) -> None:
-    """Raises where states have different cutoffs, or are stacked differently."""
-    if jax.tree.structure(one) != jax.tree.structure(two):
+def check_mergeable(first: State, second: State) -> None:
+    """Raises ValueError where two states of one kind cannot be added.
+
+    They may have different cutoffs or static fields, be stacked differently, or, inside
+    `jax.shard_map`, one may be equal on all devices and the other not.
+    """
+    if jax.tree.structure(first) != jax.tree.structure(second):
         raise ValueError(
-            f"states differ in how they were made; pass states of {one._must_share}"
+            f"states differ in how they were made; pass states of {first._must_share}"
         )
-    if one._stacked != two._stacked:
+    if first._stacked != second._stacked:
         raise ValueError(
-            f"states are stacked along axes of shape {one._stacked} and "
-            f"{two._stacked}; reduce them first"
+            f"states are stacked along axes of shape {first._stacked} and "
+            f"{second._stacked}; reduce them first"
         )
-    leaves = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
     for shapes in [(jnp.shape(x), jnp.shape(y)) for x, y in leaves]:
         if shapes[0] != shapes[1]:
-            # Less the axes that they share, these are the cutoffs.
+            # Without the leading axes that they share, the shapes are those of cutoffs.
             shared = os.path.commonprefix(shapes)
             a, b = (shape[len(shared) :] for shape in shapes)
             raise ValueError(
-                f"states differ in shape: {a} and {b}; pass states of {one._must_share}"
+                f"states differ in shape: {a} and {b}; pass states of "
+                f"{first._must_share}"
             )
-    _same_axes(one, two)
-
-
-def _same_axes(one: State, two: State) -> None:
-    """Raises where one state is equal on all devices and the other is not.
-
-    Their sum would vary over the devices, and hold the lists of the first on each.
-    """
-    for name in _mesh.varying_axes(one) ^ _mesh.varying_axes(two):
+    # The sum would vary over the devices, with the lists of the equal state on each.
+    for name in _mesh.varying_axes(first) ^ _mesh.varying_axes(second):
         raise ValueError(
             f"merge: one state is equal on all devices of the mesh axis {name!r}, and the "
             "other holds the lists of each device, so that the lists of the first would "
@@ -137,10 +137,15 @@ def _same_axes(one: State, two: State) -> None:
         )
 
 
-def stacked_axis(state: State) -> None:
-    """Raises where a state has no leading axis to reduce."""
+def check_stacked(state: State) -> None:
+    """Raises ValueError where a state has no leading axis to reduce."""
     if not state._stacked:
         raise ValueError(
             "stacked holds a state without a leading axis; pass states stacked by "
             "vmap, scan or pmap"
         )
+
+
+def is_state(tree: Any) -> bool:
+    """Whether a node of a pytree is a state, for `jax.tree.map(…, is_leaf=…)`."""
+    return isinstance(tree, State)
