@@ -69,6 +69,31 @@ def test_retrieved_without_one_relevant_document():
         close(found["f1@3,4,5"].values, [4 / 7, 1 / 2, 2 / 3])
 
 
+def test_fewer_relevant_documents_than_were_retrieved():
+    """A contradiction raises where values are known; else what was retrieved counts."""
+    with pytest.raises(ValueError, match="num_relevant is 1, but 3 retrieved"):
+        jrm.rank_retrieved([1, 1, 1], num_relevant=1)
+    labels, mask = [[1, 0, 1], [1, 1, 1]], [[True] * 3, [True, True, False]]
+    jrm.rank_retrieved(labels, jnp.array(mask), num_relevant=[2, 2])
+    with pytest.raises(ValueError, match=r"num_relevant is 2 for list \(1,\), but 3 "):
+        jrm.rank_retrieved(labels, num_relevant=[2, 2])
+
+    @jax.jit
+    def traced(num_relevant):
+        ranking = jrm.rank_retrieved([1, 1, 1], num_relevant=num_relevant)
+        return jrm.measure(("recall@1,3", "map", "num_relevant"), ranking)
+
+    for number, relevant in ((1, 3), (3, 3), (6, 6)):
+        found = traced(jnp.int32(number))
+        close(found["recall@1,3"].values, [1 / relevant, 3 / relevant])
+        close(found["map"].values, 3 / relevant)
+        close(found["num_relevant"].values, relevant)
+    # Of graded labels, metrics say which are relevant.
+    graded = jrm.rank_retrieved([1, 1, 2], num_relevant=1)
+    close(jrm.recall.of(graded, relevance_threshold=2).values, 1)
+    close(jrm.recall.of(graded).values, 1)
+
+
 def test_three_documents():
     """Exponential gains 7, 3 and 0."""
     down = -jnp.arange(3.0)

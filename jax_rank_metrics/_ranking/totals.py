@@ -36,11 +36,15 @@ class Totals(Parts):
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Relevant items of the pool, `[*lists]` floats."""
-        if self._known_relevant is not None:
-            return self._known_relevant.astype(self._dtype)
-        pool = self._judged_pool()
 
         def count() -> jax.Array:
+            if self._known_relevant is not None:
+                # Never fewer than were retrieved, so that no recall exceeds 1.
+                assert self._held is not None
+                retrieved = self._held.items.relevant(relevance_threshold)
+                counted = _arithmetic.count(retrieved)
+                return jnp.maximum(self._known_relevant, counted).astype(self._dtype)
+            pool = self._judged_pool()
             relevant = pool.items.read().relevant(relevance_threshold)
             return pool.axis.sum(relevant).astype(self._dtype)
 

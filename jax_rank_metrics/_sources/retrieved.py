@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
@@ -38,8 +39,10 @@ def rank_retrieved(
             if what was retrieved is all there is.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
-        num_relevant: `[*lists]` integers, how many relevant items there are, where only
-            their number is known. Then ndcg, which needs their labels, raises.
+        num_relevant: `[*lists]` integers, how many relevant items each list has, where
+            only their number is known; those that were retrieved are among them. Where
+            fewer are stated than were retrieved, those retrieved count. ndcg, which
+            needs the labels of the pool, then raises.
         list_weights: As for `rank`.
         columns: By name, arrays `[*lists, retrieved, …]`; see `rank`.
         pool_columns: The same of the pool, `[*lists, pool, …]`, where one is given.
@@ -49,7 +52,9 @@ def rank_retrieved(
 
     Raises:
         ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
-            or if item weights come without the weights of the pool.
+            or if item weights come without the weights of the pool; outside `jax.jit`,
+            also if labels are all 0 or 1 and more of a list are 1 than its
+            `num_relevant`.
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
@@ -106,7 +111,37 @@ def rank_retrieved(
         dtype = _inputs.float_dtype(*arrays).name
         pool = RawItems(pool_labels, dtype, pool_mask, pool_weights, None, pool_columns)
     ranked = RawItems(labels, dtype, mask, weights, None, columns)
+    if num_relevant is not None:
+        _check_num_relevant(ranked, num_relevant)
     return _rank_retrieved(ranked, pool, num_relevant, list_weights)
+
+
+def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
+    """Raises where known arrays contradict each other, at every sensible threshold.
+
+    Which graded labels are relevant is for the metrics to say, so only labels that are
+    all 0 or 1 can contradict a number. Lists that are padding may have the number 0.
+    """
+    arrays = (retrieved.labels, retrieved.mask, num_relevant)
+    for array in arrays:
+        if array is not None and (
+            isinstance(array, Tracer) or not array.is_fully_addressable
+        ):
+            return
+    labels, mask, number = jax.device_get(arrays)
+    exists = labels >= 0 if mask is None else mask & (labels >= 0)
+    if (exists & (labels > 1)).any():
+        return
+    counts = (exists & (labels == 1)).sum(-1)
+    exceeds = (counts > number) & (number > 0)
+    if exceeds.any():
+        index = _inputs.first_place(exceeds)
+        of_list = f" for list {index}" if index else ""
+        raise ValueError(
+            f"num_relevant is {number[index]}{of_list}, but {counts[index]} retrieved "
+            "items have the label 1; pass the number of all relevant items of a list, "
+            "retrieved or not, or pass pool_labels"
+        )
 
 
 @jax.jit
