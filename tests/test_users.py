@@ -230,6 +230,22 @@ def test_metrics_without_a_cutoff(data):
     assert everyone["gm_map"].compute() == found.states["gm_map"].compute()
 
 
+def test_values_remember_what_undefined_counts_for(data):
+    """So that a comparison of users is that of the means."""
+    queries, items, labels, _ = data
+    relevant = sparse(labels * (np.arange(USERS) % 2)[:, None])  # half have nothing
+    runs = [
+        jrm.evaluate_users("mrr@5", model, relevant, undefined="skip")
+        for model in ((queries, items), (-queries, items))
+    ]
+    before, after = (run.states["mrr@5"].compute() for run in runs)
+    lists = [run.lists["mrr@5"] for run in runs]
+    assert [one.undefined for one in lists] == ["skip", "skip"]
+    compared = jrm.compare(*lists)
+    np.testing.assert_allclose(compared.difference, after - before, atol=1e-6)
+    assert compared.lists == int(runs[0].states["mrr@5"].lists) < USERS
+
+
 def test_a_warning_where_all_was_seen(capsys):
     """As `check` remarks; and with nothing to find, nothing is said. And a bar of rich."""
 

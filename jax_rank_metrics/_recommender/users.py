@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import dataclasses
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
@@ -205,12 +206,14 @@ def evaluate_users(
             f"{to_find.nnz} entries, the largest label is {most:g})",
             stacklevel=2,
         )
+    # The values remember it, so that `compare` counts undefined users as the means do.
+    values = [dataclasses.replace(lists, undefined=undefined) for lists in result.lists]
     kinds = tuple(one.state for one in bounds)
     kinds += (Mean,) * (len(own_names) - len(kinds))
-    states = means_of(tuple(result.lists), undefined, kinds)
+    states = means_of(tuple(values), undefined, kinds)
     return UserEvaluation(
         dict(zip(own_names, states, strict=True)),
-        dict(zip(own_names, result.lists, strict=True)),
+        dict(zip(own_names, values, strict=True)),
         result.items,
         exposure(result.items, num_items),
         whom,
