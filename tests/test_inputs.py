@@ -108,6 +108,34 @@ def test_nan_that_is_masked_stops_no_debugger(kind):
         CALLS[kind](*PADDED)
 
 
+class Unreadable:
+    """A torch tensor of bfloat16, or one that needs a gradient, of which NumPy has no copy."""
+
+    def __array__(self, dtype=None, copy=None):
+        """Raises what torch raises."""
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+    def detach(self):
+        """What tells a tensor of torch from other objects."""
+
+
+def test_a_tensor_that_numpy_cannot_read():
+    """The message has the call that makes it readable."""
+    cure = r"labels: .*BFloat16.*pass labels\.detach\(\)\.float\(\)\.cpu\(\)"
+    with pytest.raises(TypeError, match=cure):
+        jrm.ndcg(Unreadable(), S)
+
+
+def test_a_column_of_lists():
+    """Pandas holds lists as objects: the message points to `pad_lists`."""
+    column = np.empty(2, object)
+    column[:] = [[1, 0], [0, 1, 1]]
+    with pytest.raises(TypeError, match=r"labels: got a .* of lists; .*jrm.pad_lists"):
+        jrm.ndcg(Tensor(column), [[0.1, 0.2]])
+    labels, mask = jrm.pad_lists(list(column))
+    assert labels.shape == mask.shape == (2, 3)
+
+
 WIDE = {
     "tensor": Tensor([2**32 + 5, 7]),
     "column": array.array("q", [2**32 + 5, 7]),

@@ -15,6 +15,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import _types
 from jax_rank_metrics._calls import metric as calls
 
 LISTS, ITEMS = 5, 8
@@ -281,19 +282,27 @@ def test_what_is_a_metric():
 
 def test_the_shared_arguments_agree():
     """In `rank`, `evaluate`, and the call and `per_list` of a metric: names, defaults, types."""
-    of_call = inspect.signature(jrm.Metric.__call__).parameters
-    of_lists = inspect.signature(calls._PerListCall.__call__).parameters
+    protocols = (jrm.Metric.__call__, calls._PerListCall.__call__)
+    of_call, of_lists = (
+        inspect.signature(protocol, eval_str=True).parameters for protocol in protocols
+    )
+    shown = inspect.signature(jrm.ndcg).parameters
+    types = {**vars(_types), "sigmoid_ranks": jrm.sigmoid_ranks}
+    shown = {
+        name: parameter.replace(annotation=eval(parameter.annotation, types))
+        for name, parameter in shown.items()
+    }
     copies = {
         "rank": (inspect.signature(jrm.rank).parameters, {"k"}, {"undefined"}),
         "evaluate": (inspect.signature(jrm.evaluate).parameters, {"metrics"}, set()),
-        "per_list": (of_lists, {"self", "args", "own"}, {"undefined"}),
+        "per_list": (of_lists, {"self", "args", "options"}, {"undefined"}),
         "seen": (
-            inspect.signature(jrm.ndcg).parameters,
+            shown,
             {"k", "gain_fn", "discount_fn"},
             set(),
         ),
     }
-    shared = {n: p for n, p in of_call.items() if n not in ("self", "args", "own")}
+    shared = {n: p for n, p in of_call.items() if n not in ("self", "args", "options")}
     assert set(calls.SHARED) == set(shared)
     for name, (parameters, own, without) in copies.items():
         assert [n for n in parameters if n not in own] == [

@@ -213,6 +213,8 @@ def test_signatures():
         *("k gain_fn discount_fn").split(),
     ]
     assert parameters["k"].kind is inspect.Parameter.KEYWORD_ONLY
+    signature = str(inspect.signature(jrm.ndcg))
+    assert len(signature) < 700 and "mask: 'Mask | None' = None" in signature
     page = pydoc.render_doc(jrm.ndcg, renderer=pydoc.plaintext)
     for part in ("gain_fn:", "segment_ids:", "Normalised DCG", "arguments of `rank`"):
         assert part in page

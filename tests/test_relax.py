@@ -262,7 +262,7 @@ ERRORS = {
     "number": (TypeError, "relax is 0.1; pass None", lambda: jrm.rank(X, X, relax=0.1)),
     "temperature": (ValueError, "temperature is 0; pass a positive number", lambda: jrm.sigmoid_ranks(0)),
     "array": (TypeError, "temperature is Array.*positive Python number", lambda: jrm.sigmoid_ranks(jnp.ones(()))),
-    "metric": (TypeError, "relax is of the ranking, pass it to jrm.rank", lambda: jrm.ndcg.of(jrm.rank(X, X), relax=SOFT)),
+    "metric": (TypeError, "relax belongs to the ranking, pass it to jrm.rank", lambda: jrm.ndcg.of(jrm.rank(X, X), relax=SOFT)),
 }  # fmt: skip
 
 

@@ -1,10 +1,12 @@
-"""What users call: metrics, by themselves or by name, one or many at once.
+"""The calls of the public interface: metrics one by one, or many at once by name.
 
-    metric.py    `jrm.metric` makes a metric of a formula, and registers its names
-    run.py       one ranking for any number of metrics with their options, compiled
-    names.py     'ndcg(gain_fn=linear_gain)@10' and dicts as metrics with options
-    evaluate.py  many metrics at once
+    metric.py    `jrm.metric` turns a formula into a metric and registers its names
+    run.py       metrics with their options, measured by one compiled ranking
+    names.py     parses names such as 'ndcg(gain_fn=linear_gain)@10', and dicts of metrics
+    trec.py      the names of trec_eval
+    evaluate.py  `jrm.evaluate`, `jrm.measure` and `jrm.empty`: many metrics at once
 
-A formula is a function of a `Ranking` and of keyword options of its own; `jrm.metric`
-shows one. It is then a metric like any other: under ties, on every layout, by name.
+A formula is a function of a `Ranking` and of its own keyword options; the docstring of
+`jrm.metric` has one. The metric made of it is like any other: it can be called by name,
+on every layout and under every tie policy.
 """

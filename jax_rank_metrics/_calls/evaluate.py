@@ -1,6 +1,4 @@
-"""Many metrics at once: measured, as means, and as means of nothing yet."""
-
-from typing import Any
+"""Many metrics in one call: as means, as values of every list, and as empty states."""
 
 from jax import lax
 
@@ -31,18 +29,20 @@ def evaluate(
     columns: _types.Columns | None = None,
     relax: sigmoid_ranks | None = None,
 ) -> dict[str, Mean]:
-    """Several metrics from one ranking of every list.
+    """Computes several metrics from one ranking of every list.
 
-    The same as `mean(measure(metrics, rank(…)))`, but for "gm_map": there the state is
-    the `GeometricMean` of the average precision of lists. Lists are ranked as deep as the
-    deepest cutoff of the metrics that read ranks; one of them without a cutoff makes it
-    a full sort, which costs many times a top-k. Hit rate and reciprocal rank count
-    instead, at any cutoff and without: if all do, nothing is ordered.
+    The result is that of `mean(measure(metrics, rank(…)))`, except for "gm_map", whose
+    state is the `GeometricMean` of average precision.
+
+    Lists are ranked as deep as the deepest cutoff among the metrics that read ranks. If
+    one of these has no cutoff, that is a full sort, which costs many times a top-k. Hit
+    rate and reciprocal rank are found by counting, with or without a cutoff: if there is
+    no other metric, nothing is sorted.
 
     Args:
         metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", or a dict of
-            names to metrics, or to a `functools.partial` of one.
-        labels: These and the rest are the arguments of `rank`.
+            names to metrics, or to `functools.partial` of metrics.
+        labels: See `rank`, as for all further arguments.
         scores: See `rank`.
         mask: See `rank`.
         weights: See `rank`.
@@ -52,18 +52,18 @@ def evaluate(
         undefined: See `PerList.mean`.
         segment_ids: See `rank`.
         num_segments: See `rank`.
-        items_axis: See `rank`; no cutoff is needed for metrics that only count.
+        items_axis: See `rank`. Metrics that only count need no cutoff.
         retrieved: See `rank`.
-        columns: See `rank`. Each must be read by a metric.
+        columns: See `rank`. Some metric of the call must read each of them.
         relax: See `rank`.
 
     Returns:
-        A dict from each name to its state, in the order given. A `jax.jit` around the
-        call returns the names sorted, as JAX does with any dict.
+        A dict from each name to its state, in the order of `metrics`. Under `jax.jit` the
+        names come back sorted, as JAX sorts the keys of any dict.
 
     Raises:
-        ValueError: as `rank`; if a name is unknown or cannot be read.
-        TypeError: as `rank`; if a metric has no such option.
+        ValueError: as `rank`; or if a name is unknown or cannot be parsed.
+        TypeError: as `rank`; or if a metric has no such option.
 
     >>> from jax_rank_metrics import compute
     >>> labels, scores = jax.numpy.array([[1, 0, 1]]), jax.numpy.array([[0.9, 0.8, 0.7]])
@@ -92,17 +92,18 @@ def evaluate(
 
 
 def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
-    """Several metrics of every list of one ranking.
+    """Computes several metrics of every list of a ranking.
 
     Args:
         metrics: As for `evaluate`.
-        ranking: From `rank` or `rank_retrieved`, cut no shallower than any metric asks.
+        ranking: What `rank`, `rank_retrieved` or another source returned, cut at the
+            deepest cutoff of the metrics or deeper.
 
     Returns:
-        A dict from each name, as given, to its values.
+        A dict from each name, as typed, to its values.
 
     Raises:
-        ValueError: if a name is unknown, or a cutoff lies beyond the ranking.
+        ValueError: if a name is unknown, or a cutoff is deeper than the ranking.
 
     >>> from jax_rank_metrics import rank_retrieved
     >>> ranking = rank_retrieved(jax.numpy.array([0, 1]))
@@ -112,24 +113,27 @@ def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
     return run.measure_ranking(names.bind_all(metrics), ranking)
 
 
-def empty(metrics: names.Metrics, axis_name: Any = None) -> dict[str, Mean]:
-    """The states of no lists: the identity of `merge`, and a carry for `lax.scan`.
+def empty(
+    metrics: names.Metrics, axis_name: _types.AxisNames | None = None
+) -> dict[str, Mean]:
+    """Returns states of no lists: the identity of `merge`, and a carry for `lax.scan`.
 
     Args:
         metrics: As for `evaluate`.
         axis_name: Inside `jax.shard_map`, the mesh axis or axes over which the carry
-            will vary, as its type must say; None elsewhere.
+            will vary, since its type must say so; None elsewhere.
 
     Raises:
-        ValueError: if a name is unknown, or `axis_name` names no axis here.
-        TypeError: if `axis_name` is no name.
+        ValueError: if a name is unknown, or `axis_name` is not a mesh axis in this
+            context.
+        TypeError: if `axis_name` is not a name or a tuple of names.
 
     >>> {name: state.compute().shape for name, state in empty(("map", "p@1,5")).items()}
     {'map': (), 'p@1,5': (2,)}
     """
     states = {}
     for bound in names.bind_all(metrics):
-        shape = () if bound.several is None else (bound.several,)
+        shape = () if bound.num_values is None else (bound.num_values,)
         states[bound.name] = bound.state.empty(shape)
     if axis_name is None:
         return states

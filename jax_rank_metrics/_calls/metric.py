@@ -1,4 +1,6 @@
-"""Metrics are functions, each made of one formula over a `Ranking`."""
+"""`jrm.metric`: turns a formula over a `Ranking` into a metric, and registers its names."""
+
+from __future__ import annotations  # `help` shows the names of types, not their unions
 
 import functools
 import inspect
@@ -7,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, cast, runtime_checkabl
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import run
-from jax_rank_metrics._calls.run import SHARED, Spec
+from jax_rank_metrics._calls.run import SHARED, Bound, Spec
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
@@ -36,25 +38,29 @@ class _PerListCall(Protocol[P]):
         columns: _types.Columns | None = None,
         relax: sigmoid_ranks | None = None,
         *args: P.args,
-        **own: P.kwargs,
+        **options: P.kwargs,
     ) -> PerList: ...
 
 
 @runtime_checkable
 class _Of(Protocol[P]):
-    def __call__(self, ranking: Ranking, *args: P.args, **own: P.kwargs) -> PerList: ...
+    def __call__(
+        self, ranking: Ranking, *args: P.args, **options: P.kwargs
+    ) -> PerList: ...
 
 
 @runtime_checkable
 class Metric(Protocol[P]):
-    """The type of a metric: a function that gives a mean, with two more beside it.
+    """The type of a metric: a function that returns a mean, with two more as attributes.
 
-    `metric(labels, scores, …)` is the mean over all lists, `.per_list(…)` the value of
-    every list, and `.of(ranking, …)` that of the lists of a ranking. Metrics take the
-    arguments of `rank`, but for k, which is one of their own.
+    `metric(labels, scores, …)` returns the mean over all lists, `metric.per_list(…)` the
+    value of every list, and `metric.of(ranking, …)` the values of a ranking that exists
+    already. The first two accept the arguments of `rank`, except `k`: a metric that has
+    cutoffs has its own option of that name.
     """
 
     __name__: str
+    __qualname__: str
     spec: Spec
     per_list: _PerListCall[P]
     of: _Of[P]
@@ -76,25 +82,45 @@ class Metric(Protocol[P]):
         columns: _types.Columns | None = None,
         relax: sigmoid_ranks | None = None,
         *args: P.args,
-        **own: P.kwargs,
+        **options: P.kwargs,
     ) -> Mean:
-        """The mean over all lists, as a mergeable state."""
+        """Returns the mean over all lists, as a mergeable state."""
         ...
 
 
-# Every name of a metric, in lower case.
+# Every registered name, in lower case.
 NAMES: dict[str, Metric[...]] = {}
 
 _POSITIONAL = ("labels", "scores", "mask", "weights", "key")
 
+# The name in `_types` of each type there, by identity: equal types have several names.
+_TYPE_NAMES = {id(alias): name for name, alias in vars(_types).items()}
 
-def _signature(protocol: Any, own: Sequence[inspect.Parameter]) -> inspect.Signature:
-    """The arguments that a protocol spells out, those after the key by keyword."""
-    spelled = inspect.signature(protocol.__call__)
-    _, *shared = [*spelled.parameters.values()][:-2]
-    first = len(_POSITIONAL)
-    by_name = [one.replace(kind=one.KEYWORD_ONLY) for one in shared[first:]]
-    return spelled.replace(parameters=[*shared[:first], *by_name, *own])
+
+def _signature(
+    protocol: type, options: Sequence[inspect.Parameter], returns: type
+) -> inspect.Signature:
+    """The signature that `help` shows: the shared arguments, then a metric's options.
+
+    Types stand there by their names in `_types`, and arguments after the key are
+    keyword-only, which `ParamSpec` cannot express in a protocol.
+    """
+
+    def short(parameter: inspect.Parameter) -> inspect.Parameter:
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            return parameter.replace(annotation=annotation.replace("_types.", ""))
+        name = _TYPE_NAMES.get(id(annotation), annotation)
+        return parameter.replace(annotation=name)
+
+    signature = inspect.signature(protocol.__call__)
+    _, *shared, _, _ = signature.parameters.values()  # without self, args and options
+    positional = [short(parameter) for parameter in shared[: len(_POSITIONAL)]]
+    by_name = [
+        short(parameter).replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*shared[len(_POSITIONAL) :], *options)
+    ]
+    return signature.replace(parameters=positional + by_name, return_annotation=returns)
 
 
 def metric(
@@ -108,32 +134,36 @@ def metric(
     at: str = "k",
     lower_is_better: bool | None = False,
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
-    """Makes a metric of a formula, and registers its names.
+    """Turns a formula into a metric, and registers its names.
 
-    A formula is a function of a `Ranking` and of keyword options of its own, hashable
-    and with defaults; `k`, if there is one, is its cutoffs. It reads `expected_sum`,
-    `expected_first` and totals over the pool, and returns `ranking.per_list(…)`. So
-    written it holds on every layout and under every policy.
+    A formula is a function of a `Ranking` and of keyword-only options, each hashable and
+    with a default; an option `k` holds the cutoffs. It reads the ranking through
+    `expected_sum`, `expected_first` and totals over the pool, and returns
+    `ranking.per_list(…)`. A formula written so is right on every layout and under every
+    tie policy.
 
     Args:
-        names: Other names for it, beside that of the function, for `evaluate` and
-            `measure`; in lower case.
-        ties: What the formula is given where scores tie and no policy says otherwise;
-            a function of the options may choose.
+        names: Further names of the metric for `evaluate` and `measure`, in lower case;
+            the name of the function is always one.
+        ties: How the formula reads tied items when the caller chose no policy; or a
+            function of the options that returns it.
 
-            - "expected": tie groups, over all orders of which it is exact.
-            - "order": one definite order, by a hash where there is no key.
-            - "own": tie groups under every policy; it says itself what ties mean.
-        columns: What it reads beside labels; calls must pass these as `columns=`.
-        optional_columns: The same, but calls may leave these out: the formula looks for
-            them in `items.columns`.
-        order_free: Whether all that it reads of the order is `expected_first` of bools,
-            which counts: then nothing is sorted for it.
-        at: The option that a name sets after its @; a tuple of them gives the values a
-            last axis.
-        lower_is_better: True for errors and costs; None where neither direction is
-            better, as for counts. Tables, comparisons and plots read it to say which
-            system is the better one.
+            - "expected": it reads tie groups, and returns the exact mean over all orders
+              of tied items.
+            - "order": it needs one definite order, which is a hash if there is no key.
+            - "own": it reads tie groups under every policy, and defines itself what they
+              mean.
+        columns: Columns that it reads beside the labels; calls must pass them in
+            `columns=`.
+        optional_columns: Columns that calls may omit; the formula looks for them in
+            `items.columns`.
+        order_free: True if all it reads of the order is `expected_first` of bools. That
+            is found by counting, so nothing is sorted for the metric.
+        at: The option that `@` sets in a name. If it is a tuple, the values have a last
+            axis with one entry for each of its elements.
+        lower_is_better: True for errors and costs; None if neither direction is better,
+            as for a count. Tables, comparisons and plots read it to tell which system is
+            better.
 
     Raises:
         ValueError: if another metric has one of the names.
@@ -150,62 +180,79 @@ def metric(
     '2.5'
     """
 
-    def make(formula: Callable[Concatenate[Ranking, P], PerList]) -> Metric[P]:
-        _, *own = inspect.signature(formula).parameters.values()
-        options = {parameter.name: parameter.default for parameter in own}
+    def register(formula: Callable[Concatenate[Ranking, P], PerList]) -> Metric[P]:
+        _, *parameters = inspect.signature(formula).parameters.values()
+        options = {parameter.name: parameter.default for parameter in parameters}
         name = formula.__name__
-        read = (tuple(columns), tuple(optional_columns))
         spec = Spec(
-            name, formula, options, ties, *read, order_free, at, lower_is_better
+            name=name,
+            formula=formula,
+            options=options,
+            tie_reading=ties,
+            columns=tuple(columns),
+            optional_columns=tuple(optional_columns),
+            order_free=order_free,
+            at=at,
+            lower_is_better=lower_is_better,
         )
 
-        def lists_of(
-            args: tuple[Any, ...], given: dict[str, Any]
-        ) -> tuple[tuple[run.Bound], ScoredLists]:
+        def bind(
+            args: tuple[Any, ...], arguments: dict[str, Any]
+        ) -> tuple[tuple[Bound], ScoredLists]:
+            """Separates the metric's options from the shared arguments, and checks both."""
             if len(args) > len(_POSITIONAL):
-                spec.bind(args[len(_POSITIONAL) :], {})
-            given |= zip(_POSITIONAL, args, strict=False)
-            shared = {key: given.pop(key, None) for key in SHARED if key != "undefined"}
-            return (spec.bind((), given),), checked(**shared)
+                spec.bind(args[len(_POSITIONAL) :], {})  # raises
+            arguments |= zip(_POSITIONAL, args, strict=False)
+            shared = {
+                key: arguments.pop(key, None) for key in SHARED if key != "undefined"
+            }
+            return (spec.bind((), arguments),), checked(**shared)
 
         @functools.wraps(formula, updated=())
         def call(
-            *args: Any, undefined: _types.Undefined = "zero", **given: Any
+            *args: Any, undefined: _types.Undefined = "zero", **arguments: Any
         ) -> Mean:
             _inputs.option("undefined", undefined, _types.Undefined)
-            return run.measure_lists(*lists_of(args, given), undefined)[name]
+            return run.measure_lists(*bind(args, arguments), undefined)[name]
 
-        def per_list(*args: Any, **given: Any) -> PerList:
-            """The value of every list."""
-            return run.measure_lists(*lists_of(args, given))[name]
+        def per_list(*args: Any, **arguments: Any) -> PerList:
+            """Returns the value of every list."""
+            return run.measure_lists(*bind(args, arguments))[name]
 
-        def of(ranking: Ranking, *args: Any, **given: Any) -> PerList:
-            """The value of every list of a ranking that exists already."""
-            return run.measure_ranking((spec.bind(args, given),), ranking)[name]
+        def of(ranking: Ranking, *args: Any, **options: Any) -> PerList:
+            """Returns the value of every list of a ranking that exists already."""
+            return run.measure_ranking((spec.bind(args, options),), ranking)[name]
 
-        kinds = ((call, Metric), (per_list, _PerListCall), (of, _Of))
-        for function, protocol in kinds:
-            function.__signature__ = _signature(protocol, own)  # type: ignore
+        kinds = (
+            (call, Metric, Mean),
+            (per_list, _PerListCall, PerList),
+            (of, _Of, PerList),
+        )
+        for function, protocol, returns in kinds:
+            signature = _signature(protocol, parameters, returns)
+            function.__signature__ = signature  # type: ignore
         for function in (per_list, of):
             function.__qualname__ = f"{formula.__qualname__}.{function.__name__}"
             function.__module__ = formula.__module__
         call.per_list, call.of, call.spec = per_list, of, spec  # type: ignore
-        made = cast(Metric[P], call)
-        _register((name, *names), made)
-        along = options.get(at)
-        if isinstance(along, tuple):
-            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), along))
-        return made
+        registered = cast(Metric[P], call)
+        _register((name, *names), registered)
+        cutoffs = options.get(at)
+        if isinstance(cutoffs, tuple):
+            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), cutoffs))
+        return registered
 
-    return make
+    return register
 
 
-def _register(names: Sequence[str], made: Any) -> None:
+def _register(names: Sequence[str], registered: Metric[...]) -> None:
     for name in names:
-        known: Any = NAMES.get(name.lower(), made)
-        origins = {(one.__module__, one.__qualname__) for one in (known, made)}
+        known: Any = NAMES.get(name.lower(), registered)
+        origins = {
+            (metric.__module__, metric.__qualname__) for metric in (known, registered)
+        }
         if len(origins) > 1:  # a cell of a notebook may run twice
             raise ValueError(
                 f"metric name {name!r} is taken by {known.__name__}; choose another"
             )
-    NAMES.update((name.lower(), made) for name in names)
+    NAMES.update((name.lower(), registered) for name in names)

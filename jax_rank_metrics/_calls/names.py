@@ -1,4 +1,4 @@
-"""Metrics by name: `name[(option=value, …)][@k[,k…]]`, in the field's terms."""
+"""Parses names of metrics: `name[(option=value, …)][@k[,k…]]`, in the field's terms."""
 
 import ast
 import difflib
@@ -31,13 +31,13 @@ FUNCTIONS: dict[str, Any] = {
     )
 }
 
-# Names that say what is kept of the metric, where that is not the `Mean`.
+# Names whose values are aggregated into another state than `Mean`.
 STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
 
-# Functions that are no metrics of labels, but after which results are named.
+# Functions that are not registered metrics, but whose results are named after them.
 _LOWER_IS_BETTER = {"popularity": True}
 
-# What Python's parser raises for text that it cannot read, or that is too deep for it.
+# What Python's parser raises for text that it cannot read or that is nested too deeply.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 _GRAMMAR = re.compile(
@@ -45,19 +45,24 @@ _GRAMMAR = re.compile(
 )
 
 
-def parse(text: Any) -> Bound:
-    """A metric from its name.
+def parse(text: object) -> Bound:
+    """Returns the metric of a name, with its options.
 
-    >>> parse("mrr(rel=2)@1,5").own
+    >>> parse("mrr(rel=2)@1,5").options
     (('k', (1, 5)), ('relevance_threshold', 2))
 
     Raises:
-        ValueError: if the text is not a name, or an option's value is none.
-        TypeError: if it is no text, or the metric has no such option.
+        ValueError: if the text is not a name, or the value of an option is not a literal.
+        TypeError: if it is not a string, or the metric has no such option.
     """
     if not isinstance(text, str):
         raise TypeError(
             f"metrics holds {text!r}; pass names, or a dict of names to metrics"
+        )
+    if members := trec.members(text):
+        raise ValueError(
+            f"metric name {text!r} is a family of trec_eval's names; pass its members, "
+            f"{', '.join(map(repr, members))}"
         )
     match = _GRAMMAR.fullmatch(text)
     if match is None:
@@ -66,25 +71,25 @@ def parse(text: Any) -> Bound:
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
     name = match["name"].lower().replace("-", "_")
-    name, meant = trec.meaning(name)
+    name, trec_options = trec.meaning(name)
     if name not in NAMES:
         near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else ""
+        hint = f"did you mean {' or '.join(near)}? Known are" if near else "pass one of"
         raise ValueError(
-            f"metric name {text!r}: {match['name']!r} is unknown; {hint or 'pass'} "
-            f"{'Known are' if hint else 'one of'} {', '.join(NAMES)}"
+            f"metric name {text!r}: {match['name']!r} is unknown; {hint} "
+            f"{', '.join(NAMES)}"
         )
     try:
         spec = NAMES[name].spec
-        given = [*meant, *_options(match["options"])]
+        options = [*trec_options, *_options(match["options"])]
         if match["k"] is not None:
-            given.append((spec.at, _cutoffs(match["k"], spec.at)))
-        bound = spec.bind((), dict(given))
+            options.append((spec.at, _cutoffs(match["k"], spec.at)))
+        bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
-    options = [option for option, _ in given]
-    for option in options:
-        if options.count(option) > 1:
+    option_names = [option for option, _ in options]
+    for option in option_names:
+        if option_names.count(option) > 1:
             cure = "each option once"
             if match["k"] and option == spec.at:
                 cure = "it after @"
@@ -95,16 +100,16 @@ def parse(text: Any) -> Bound:
 def lower_is_better(name: str) -> bool | None:
     """Whether lower values of the metric of this name are better.
 
-    Takes the names of results: as typed, and as `compute(…, flat=True)` writes them.
+    Accepts names as typed and as `compute(…, flat=True)` writes them.
 
     >>> lower_is_better("fall_out(rel=2)@10"), lower_is_better("ndcg@10")
     (True, False)
 
     Returns:
-        None for a metric of which neither high nor low values are better; False for a
-        name that is not the name of a metric.
+        None for a metric of which neither direction is better; False for a name that no
+        metric has.
     """
-    metric = name.partition("@")[0].strip().lower()
+    metric = name.split("@")[0].strip().lower()
     if metric in _LOWER_IS_BETTER:
         return _LOWER_IS_BETTER[metric]
     try:
@@ -114,7 +119,7 @@ def lower_is_better(name: str) -> bool | None:
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
-    """Metrics under the names of their results, from names or from a dict."""
+    """Returns metrics with their options and result names, from names or from a dict."""
     if isinstance(metrics, str):
         metrics = (metrics,)
     if not isinstance(metrics, Iterable) or isinstance(metrics, jax.Array):
@@ -126,7 +131,9 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if isinstance(metrics, Mapping):
         bounds = [_bind(name, value) for name, value in metrics.items()]
     else:
-        bounds = [one if isinstance(one, Bound) else parse(one) for one in metrics]
+        bounds = [
+            metric if isinstance(metric, Bound) else parse(metric) for metric in metrics
+        ]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
     names = [bound.name for bound in bounds]
@@ -136,75 +143,79 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     return tuple(bounds)
 
 
-def _bind(name: Any, value: Any) -> Bound:
+def _bind(name: object, value: object) -> Bound:
+    """Returns the metric of one entry of a dict: a metric, or a partial of one."""
     if not isinstance(name, str):
         raise TypeError(f"metrics: key {name!r} is not a string; pass names as keys")
-    own: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     metric, args = value, ()
     if isinstance(value, functools.partial):
-        metric, args, own = value.func, value.args, value.keywords
+        metric, args, options = value.func, value.args, value.keywords
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metrics: {name!r} is {value!r}; pass a metric such as jrm.ndcg, or "
             "functools.partial(jrm.ndcg, k=10)"
         )
-    for option in own:
+    for option in options:
         if option not in metric.spec.options and option in SHARED:
             raise TypeError(
-                f"metrics: {name!r} sets {option!r}, which is of the ranking all metrics "
-                f"share; pass {option} to the call instead"
+                f"metrics: {name!r} sets {option!r}, which belongs to the ranking that all "
+                f"metrics share; pass {option} to the call instead"
             )
-    return metric.spec.bind(args, own)._replace(name=name)
+    return metric.spec.bind(args, options)._replace(name=name)
 
 
-def _cutoffs(ks: str, of: str) -> Any:
-    kind: Any = int if of == "k" else float
+def _cutoffs(text: str, option: str) -> Any:
+    """Returns what stands after the @ of a name: one number, or a tuple of them."""
+    number: Any = int if option == "k" else float
     try:
-        cutoffs = tuple(kind(k) for k in ks.split(","))
+        cutoffs = tuple(number(k) for k in text.split(","))
     except ValueError as error:
-        kinds = "integers" if of == "k" else "numbers"
+        kind = "integers" if option == "k" else "numbers"
         raise ValueError(
-            f"{ks!r} after @ is not a list of {kinds}; pass, for example, @10 or @1,5,10"
+            f"{text!r} after @ is not a list of {kind}; pass, for example, @10 or @1,5,10"
         ) from error
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
-def _options(options: str | None) -> list[tuple[str, Any]]:
+def _options(text: str | None) -> list[tuple[str, Any]]:
+    """Returns the options in the parentheses of a name, with their values."""
     try:
-        call = ast.parse(f"f{options or '()'}", mode="eval").body
+        call = ast.parse(f"f{text or '()'}", mode="eval").body
     except _UNREADABLE as error:
-        raise ValueError(f"cannot read {options!r}; pass (option=value, …)") from error
-    # `(a=1)(b=2)` calls what `(a=1)` gives; only one pair of brackets is of a name.
+        raise ValueError(f"cannot read {text!r}; pass (option=value, …)") from error
+    # `(a=1)(b=2)` parses as a call of the result of `(a=1)`; one pair is all a name has.
     if (
         not isinstance(call, ast.Call)
         or not isinstance(call.func, ast.Name)
         or call.args
-        or None in [k.arg for k in call.keywords]
+        or None in [keyword.arg for keyword in call.keywords]
     ):
         raise ValueError("pass options once, as (option=value, …)")
     return [
-        (SHORT.get(str(one.arg), str(one.arg)), _value(one.value))
-        for one in call.keywords
+        (SHORT.get(str(keyword.arg), str(keyword.arg)), _value(keyword.value))
+        for keyword in call.keywords
     ]
 
 
 def _value(node: ast.expr) -> Any:
+    """Returns the value of an option: a literal, a bare word, a gain or a discount."""
     if isinstance(node, ast.Name):
-        found = FUNCTIONS.get(node.id, node.id)
-        if isinstance(found, type):
-            needed = " and ".join(inspect.signature(found).parameters)
+        value = FUNCTIONS.get(node.id, node.id)
+        if isinstance(value, type):
+            parameters = " and ".join(inspect.signature(value).parameters)
             raise ValueError(
-                f"{node.id} needs a {needed}; pass, for example, {node.id}(2)"
+                f"{node.id} needs a {parameters}; pass, for example, {node.id}(2)"
             )
-        return found
+        return value
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         function = FUNCTIONS.get(node.func.id)
         if isinstance(function, type):
             args = [_value(arg) for arg in node.args]
-            own = {str(k.arg): _value(k.value) for k in node.keywords}
+            keywords = {str(k.arg): _value(k.value) for k in node.keywords}
             try:
-                inspect.signature(function).bind(*args, **own)
-                return function(*args, **own)
+                inspect.signature(function).bind(*args, **keywords)
+                return function(*args, **keywords)
             except (TypeError, ValueError) as error:
                 raise ValueError(
                     f"{ast.unparse(node)!r}: {error}; pass, for example, "
@@ -214,6 +225,6 @@ def _value(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (TypeError, *_UNREADABLE) as error:
         raise ValueError(
-            f"{ast.unparse(node)!r} is no value; pass a Python literal, or the name of an "
-            "option, a gain or a discount"
+            f"{ast.unparse(node)!r} is not a literal; pass a Python literal, or the name "
+            "of a gain, a discount or a choice"
         ) from error

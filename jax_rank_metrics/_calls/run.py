@@ -1,9 +1,9 @@
-"""A metric with its options, and one ranking for any number of them, compiled."""
+"""Metrics with their options, measured together: one compiled ranking for all of them."""
 
 import dataclasses
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,13 +19,13 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList, means_of
 from jax_rank_metrics._types import TieReading
 
-# The arguments that all metrics share: those of `rank`, but for k, and of the mean.
+# The arguments that all metrics share: those of `rank`, except k, and that of the mean.
 SHARED = (*inspect.signature(checked).parameters, "undefined")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Spec:
-    """What is known of a metric, as the attribute `spec` of it."""
+    """The registered description of a metric: its attribute `spec`."""
 
     name: str
     formula: Callable[..., PerList]
@@ -33,35 +33,35 @@ class Spec:
     tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
-    order_free: bool
-    at: str  # the option that @ sets in a name, and whose tuples give a last axis
+    order_free: bool  # it reads no order: see `metric`
+    at: str  # the option that @ sets in a name, and whose tuples add a last axis
+    lower_is_better: bool | None  # None if neither direction is, as for a count
 
-    def __reduce__(self) -> Any:
-        # By reference: the name of the formula is that of the metric made of it.
+    def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
+        """Pickles by reference: the name of the formula is that of its metric."""
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
-    lower_is_better: bool | None  # None where neither is, as of a count
-
-    def bind(self, args: tuple[Any, ...], own: dict[str, Any]) -> "Bound":
-        """The metric with options, checked and made static."""
+    def bind(self, args: tuple[object, ...], options: Mapping[str, object]) -> "Bound":
+        """Returns the metric with these options, checked and made static."""
         if args:
             raise TypeError(
                 f"{self.name}: got {len(args)} positional arguments too many; pass "
                 f"options by name: {', '.join(self.options) or 'it has none'}"
             )
-        options = self.options | {
-            name: self._static(name, value) for name, value in own.items()
+        checked_options = {
+            name: self._check_option(name, value) for name, value in options.items()
         }
-        return Bound(self.name, self, tuple(sorted(options.items())))
+        bound = tuple(sorted((self.options | checked_options).items()))
+        return Bound(self.name, self, bound)
 
-    def _static(self, name: str, value: Any) -> Any:
+    def _check_option(self, name: str, value: Any) -> Any:
         if name not in self.options:
-            own = f"its own are {', '.join(self.options) or 'none'}"
+            hint = f"its options are {', '.join(self.options) or 'none'}"
             if name == "undefined":
-                own = "pass it to the mean, as in .mean('skip')"
+                hint = "pass it to the mean, as in .mean('skip')"
             elif name in SHARED:
-                own += f"; {name} is of the ranking, pass it to jrm.rank"
-            raise TypeError(f"{self.name} has no option {name!r}; {own}")
+                hint += f"; {name} belongs to the ranking, pass it to jrm.rank"
+            raise TypeError(f"{self.name} has no option {name!r}; {hint}")
         if name == "k":
             ks = _inputs.cutoffs(value)
             return ks if isinstance(value, (tuple, list)) else ks[0]
@@ -71,7 +71,7 @@ class Spec:
             raise TypeError(f"{name} is {value!r}; pass a function of an array")
         if isinstance(value, type):
             raise TypeError(
-                f"{name} is the class {value.__name__}; pass one made of it, such as "
+                f"{name} is the class {value.__name__}; pass an instance, such as "
                 "jrm.log_discount(2)"
             )
         if isinstance(value, (jax.Array, np.ndarray)):
@@ -84,7 +84,7 @@ class Spec:
 
 
 def _spec_of(module: str, name: str) -> Spec:
-    """The spec of the metric that has a name in a module."""
+    """Returns the spec of the metric of this name in this module."""
     metric: Any = importlib.import_module(module)
     for part in name.split("."):
         metric = getattr(metric, part)
@@ -92,35 +92,39 @@ def _spec_of(module: str, name: str) -> Spec:
 
 
 class Bound(NamedTuple):
-    """A metric with its options, hashable, under the name of its result."""
+    """A metric with its options, hashable, and the name of its result."""
 
     name: str
     spec: Spec
-    own: tuple[tuple[str, Any], ...]
-    state: type[Mean] = Mean  # what is kept of its values
+    options: tuple[tuple[str, Any], ...]  # sorted by name
+    state: type[Mean] = Mean  # what its values are aggregated into
 
     @property
     def k(self) -> Any:
-        """The cutoffs as given; None where the metric has none."""
-        return dict(self.own).get("k")
+        """The cutoffs as passed; None if the metric has none."""
+        return dict(self.options).get("k")
 
     @property
-    def several(self) -> int | None:
-        """How many values there are along a last axis; None where there is none."""
-        along = dict(self.own).get(self.spec.at)
-        return len(along) if isinstance(along, tuple) else None
+    def num_values(self) -> int | None:
+        """Length of the values' last axis; None if they have none."""
+        at = dict(self.options).get(self.spec.at)
+        return len(at) if isinstance(at, tuple) else None
 
     @property
     def tie_reading(self) -> TieReading:
         """How the formula reads tied items; see `metric`."""
         reading = self.spec.tie_reading
-        return reading(dict(self.own)) if callable(reading) else reading
+        return reading(dict(self.options)) if callable(reading) else reading
 
     def of(self, ranking: Ranking) -> PerList:
-        """Applies the formula."""
-        return self.spec.formula(
-            ranking._with_tie_reading(self.tie_reading), **dict(self.own)
-        )
+        """Applies the formula; an error in it names the metric."""
+        try:
+            ranking = ranking._with_tie_reading(self.tie_reading)
+            return self.spec.formula(ranking, **dict(self.options))
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise  # an error of JAX, whose type says more than its text
+            raise ValueError(f"{self.name}: {error}") from error
 
 
 def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
@@ -131,47 +135,50 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
         k = _inputs.deepest(_inputs.cutoffs(bounds[i].k))
         return float("inf") if k is None else float(k)
 
-    # The deepest first: its ideal order serves the others.
+    # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
-    found = {i: bounds[i].of(ranking) for i in order}
-    return [found[i] for i in range(len(bounds))]
+    values = {i: bounds[i].of(ranking) for i in order}
+    return [values[i] for i in range(len(bounds))]
 
 
 def _depth(bounds: Sequence[Bound]) -> Depth:
-    """How much of an order the metrics need."""
-    reading = [bound for bound in bounds if not bound.spec.order_free]
-    ks = [k for bound in reading for k in _inputs.cutoffs(bound.k)]
+    """Returns how deep an order the metrics read."""
+    readers = [bound for bound in bounds if not bound.spec.order_free]
+    ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
-    return Depth(_inputs.deepest(ks) if ks else None, bool(reading), in_groups)
+    return Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
 
 
-def _check_columns(bounds: Sequence[Bound], given: Sequence[str], unread: bool) -> None:
+def _check_columns(
+    bounds: Sequence[Bound], columns: Collection[str], *, allow_unread: bool
+) -> None:
+    """Raises if a metric lacks a column, or if no metric reads one that was passed."""
     readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
     for name, metric in readers.items():
-        if name not in given:
+        if name not in columns:
             raise ValueError(
-                f"{metric} reads the column {name!r}, which is not given; pass "
+                f"{metric} reads the column {name!r}, which was not passed; pass "
                 f"columns={{{name!r}: …}}"
             )
     optional = {name for bound in bounds for name in bound.spec.optional_columns}
-    for name in given:
-        if unread and name not in readers and name not in optional:
+    for name in columns:
+        if not allow_unread and name not in readers and name not in optional:
             raise ValueError(
                 f"columns holds {name!r}, which no metric of this call reads; leave it out"
             )
 
 
-def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, PerList]:
-    """Reads every metric off what a caller says is a ranking, under their names."""
+def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
+    """Reads every metric from a ranking that a caller passed; results by their names."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
-    _check_columns(bounds, ranking._column_names, unread=False)
+    _check_columns(bounds, ranking._column_names, allow_unread=True)
     names = [bound.name for bound in bounds]
     if not _inputs.is_wide(ranking):
         return dict(zip(names, _measure_ranking(bounds, ranking), strict=True))
-    # Ranked while x64 was on, so that it is read by keys of as many bits.
+    # It was ranked while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
         values = _measure_ranking(bounds, ranking)
     return jax.tree.map(
@@ -182,19 +189,19 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> dict[str, Pe
 
 @partial(jax.jit, static_argnums=0)
 def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerList]:
-    run: Callable[[Ranking], list[PerList]] = partial(read, bounds)
+    read_all: Callable[[Ranking], list[PerList]] = partial(read, bounds)
     pool = ranking._pool
     if pool is not None and isinstance(pool.axis, Packed):
         for _ in range(pool.axis.ids.ndim - 1):  # packed lists that went through vmap
-            run = jax.vmap(run)
-    return _shards.map_shards(run, ranking, ranking._list_exists)
+            read_all = jax.vmap(read_all)
+    return _shards.map_shards(read_all, ranking, ranking._list_exists)
 
 
 def measure_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None = None
 ) -> dict[str, Any]:
-    """Ranks once, and reads every metric: its mean, or with None its `PerList`."""
-    _check_columns(bounds, list(lists.given.columns), unread=True)
+    """Ranks once and reads every metric: its mean, or its `PerList` without `undefined`."""
+    _check_columns(bounds, lists.given.columns, allow_unread=False)
     values = _measure_lists(bounds, lists, undefined)
     return dict(zip([bound.name for bound in bounds], values, strict=True))
 

@@ -1,19 +1,20 @@
-"""The names of trec_eval, where they collide with none of ours."""
+"""The names of trec_eval that do not collide with names of this package."""
 
 import re
 from typing import Any
 
 from jax_rank_metrics._gains import linear_gain
 
-# As trec_eval means them: precision of k ranks, however many there are; its gain.
-_AT_RANKS: dict[str, tuple[str, dict[str, Any]]] = {
+# Names that end in a cutoff. As trec_eval defines them, precision divides by k even where
+# fewer items were retrieved, and the gain is the label.
+_WITH_CUTOFF: dict[str, tuple[str, dict[str, Any]]] = {
     "map_cut": ("average_precision", {}),
     "ndcg_cut": ("ndcg", {"gain_fn": linear_gain}),
     "p": ("precision", {"denominator": "k"}),
     "recall": ("recall", {}),
     "success": ("hit_rate", {}),
 }
-_WHOLE = {
+_WITHOUT_CUTOFF = {
     "iprec_at_recall": "interpolated_precision",
     "recip_rank": "reciprocal_rank",
     "set_p": "precision",
@@ -21,22 +22,37 @@ _WHOLE = {
     "set_f": "f_score",
 }
 
-_CUT = re.compile(rf"({'|'.join(_AT_RANKS)})_(\d+)")
+_CUTOFF = re.compile(rf"({'|'.join(_WITH_CUTOFF)})_(\d+)")
 _LEVEL = re.compile(r"(iprec_at_recall)_(\d\.\d+)")
+_FAMILY = re.compile(
+    rf"(?P<name>{'|'.join(_WITH_CUTOFF)})\.(?P<cutoffs>\d+(,\d+)*)", re.IGNORECASE
+)
 
 
 def meaning(name: str) -> tuple[str, list[tuple[str, Any]]]:
-    """The name of a metric and its options, for a name in lower case.
+    """Returns the metric and the options that a name in lower case stands for.
 
     >>> meaning("map_cut_10")
     ('average_precision', [('k', 10)])
     >>> meaning("ndcg")
     ('ndcg', [])
     """
-    cut, level = _CUT.fullmatch(name), _LEVEL.fullmatch(name)
-    if cut:
-        metric, options = _AT_RANKS[cut[1]]
-        return metric, [*options.items(), ("k", int(cut[2]))]
+    cutoff, level = _CUTOFF.fullmatch(name), _LEVEL.fullmatch(name)
+    if cutoff:
+        metric, options = _WITH_CUTOFF[cutoff[1]]
+        return metric, [*options.items(), ("k", int(cutoff[2]))]
     if level:
-        return _WHOLE[level[1]], [("recall_levels", float(level[2]))]
-    return _WHOLE.get(name, name), []
+        return _WITHOUT_CUTOFF[level[1]], [("recall_levels", float(level[2]))]
+    return _WITHOUT_CUTOFF.get(name, name), []
+
+
+def members(text: str) -> list[str]:
+    """Returns the names in a family of trec_eval's, none where the text is not one.
+
+    >>> members("ndcg_cut.1,10")
+    ['ndcg_cut_1', 'ndcg_cut_10']
+    """
+    family = _FAMILY.fullmatch(text.strip())
+    if family is None:
+        return []
+    return [f"{family['name']}_{k}" for k in family["cutoffs"].split(",")]

@@ -112,7 +112,7 @@ def _metric(typed: str, trec: bool, level: float | None) -> Metric:
                 "runs do not hold; measure it from Python"
             )
     if labels is None:
-        number = bound.several
+        number = bound.num_values
         labels = (typed,) if number is None else tuple(cutoff_names(typed, number))
     state = GeometricMean if typed == "gm_bpref" else bound.state
     return Metric(typed, name, labels, state, bound.spec.name in COUNTS)
@@ -128,7 +128,7 @@ def _with_options(name: str, trec: bool, level: float | None) -> str:
         and (metric != "precision" or bound.k is not None)
     ):
         option, value = _TREC_OPTIONS[metric]
-        default = dict(bound.own)[option] == bound.spec.options[option]
+        default = dict(bound.options)[option] == bound.spec.options[option]
         if default and not re.search(rf"\b{option}\s*=", name):
             options.append(f"{option}={value}")
     if level is not None and "relevance_threshold" in bound.spec.options:

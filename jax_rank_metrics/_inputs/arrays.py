@@ -49,8 +49,18 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
             cure = "pad and mask, as jrm.pad_lists does, or pack with segment_ids"
             cure = "pad with -1" if name in _IDS else cure
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
+        if hasattr(value, "detach"):
+            raise TypeError(
+                f"{name}: NumPy cannot read this {kind} ({error}); pass "
+                f"{name}.detach().float().cpu()"
+            ) from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
     if value.dtype == object:
+        if value.ndim and isinstance(value.flat[0], (list, tuple, np.ndarray)):
+            raise TypeError(
+                f"{name}: got a {kind} of lists; pass arrays, as "
+                f"jrm.pad_lists(list({name})) makes them"
+            )
         raise TypeError(
             f"{name}: got {kind}, which NumPy reads as objects; pass an array of numbers"
         )

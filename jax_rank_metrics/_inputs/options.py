@@ -111,8 +111,8 @@ def axis_names(name: str, value: Any) -> Any:
         lax.axis_index(names)
     except NameError as error:
         raise ValueError(
-            f"{name} is {value!r}, which is no mesh axis here; call inside "
-            "jax.shard_map over it"
+            f"{name} is {value!r}, which is not a mesh axis in this context; call "
+            "inside jax.shard_map over it"
         ) from error
     return value
 

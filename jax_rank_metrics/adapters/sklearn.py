@@ -116,7 +116,7 @@ def scorer(
 def _bind_scalar(metric: str, options: Mapping[str, Any]) -> Any:
     """Binds a metric that is a single number."""
     bounds = bind_metrics(metric, options)
-    if not isinstance(metric, str) or bounds[0].several is not None:
+    if not isinstance(metric, str) or bounds[0].num_values is not None:
         raise ValueError(
             f"metric is {metric!r}, which is more than one number; pass one name with at "
             "most one cutoff, and a dict of scorers for several"
