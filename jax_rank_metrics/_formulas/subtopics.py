@@ -39,7 +39,7 @@ def topics(items: Items) -> jax.Array:
             "pass one entry for each item and subtopic, [*lists, items, topics]"
         )
     # NaN says that it is not known whether the item has the subtopic.
-    has_subtopic = (column != 0) & (column == column)
+    has_subtopic = column.astype(bool) & (column == column)
     return has_subtopic & items.exists[..., None]
 
 
