@@ -47,7 +47,7 @@ def printed(*words):
 def test_formats(folder):
     runs = ("good.txt", "bad.txt", *METRICS)
     text = printed(*runs)
-    assert "recall@2" in text and "0.750* [0.260, 1.240]" in text
+    assert "recall@2" in text and "0.750* [-2.427, 3.927]" in text
     for format, part in (
         ("markdown", "|"),
         ("latex", r"\begin{tabular}"),

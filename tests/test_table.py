@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -22,10 +23,10 @@ RUNS = {
     "b & <c>": {"mrr": state(1.0, 1.0), "p@1,5": state([0.0, 0.5], [1.0, 0.5])},
 }
 LINES = """\
-run      mrr                     rank                   p@1                     p@5
--------  ----------------------  ---------------------  ----------------------  ---------------------
-a_1|x    0.500  [-0.480, 1.480]  2.000* [0.040, 3.960]  –                       –
-b & <c>  1.000* [1.000, 1.000]   –                      0.500* [-0.480, 1.480]  0.500* [0.500, 0.500]
+run      mrr                    rank                      p@1                    p@5
+-------  ---------------------  ------------------------  ---------------------  ---------------------
+a_1|x    0.500  [0.095, 0.905]  2.000* [-10.706, 14.706]  –                      –
+b & <c>  1.000* [0.342, 1.000]  –                         0.500* [0.095, 0.905]  0.500* [0.500, 0.500]
 
 Mean and 95 % interval; 2 lists, 0 undefined; best is *"""
 
@@ -36,18 +37,72 @@ def test_text():
     assert repr(found) == str(found) and isinstance(found, str)
 
 
+def test_direction():
+    """The best is the lowest where the metric says so, and counts have none."""
+    runs = {
+        "low": {"arp": state(1.0, 2.0), "num_ret": state(3.0), "own@2": state(0.1)},
+        "high": {"arp": state(2.0, 4.0), "num_ret": state(9.0), "own@2": state(0.3)},
+    }
+    low, high = jrm.table(runs, rows="runs").splitlines()[2:4]
+    assert "1.500*" in low and low.count("*") == 1
+    assert "0.300*" in high and high.count("*") == 1
+    low, high = jrm.table(runs, rows="runs", lower="own").splitlines()[2:4]
+    assert "1.500*" in low and "0.100*" in low and "*" not in high
+    counts = {run: {"num_ret": metrics["num_ret"]} for run, metrics in runs.items()}
+    assert "*" not in jrm.table(counts)
+
+
+def test_unequal_weights_are_told():
+    """The note has the effective number of lists, and −0 has no sign."""
+    weights = jnp.array([8.0, 1.0, 1.0])
+    heavy = jrm.Mean.of(jnp.array([-1e-5, 0.0, 0.0]), weights, weights > 0)
+    text = jrm.table({"x": heavy, "y": state(0.1, 0.2, 0.3)})
+    assert "; 3 lists, n_eff 1.5 to 3.0, 0 undefined" in text
+    assert "0.000 [" in text and "-0.000" not in text
+
+
+def test_values_of_other_tools():
+    """Dicts of list ids, Series, frames and what `evaluate_users` gives."""
+    pandas = pytest.importorskip("pandas")
+    values = {"q1": 0.25, "q2": 0.5}
+    by_hand = jrm.table({"x": {"mrr": state(0.25, 0.5)}})
+    users = types.SimpleNamespace(
+        states={"mrr": state(0.25, 0.5)}, lists={}, users=[1, 2], undefined="zero"
+    )
+    for run in (
+        {"mrr": values},
+        {"mrr": pandas.Series(values)},
+        pandas.DataFrame({"mrr": values}),
+        users,
+    ):
+        assert jrm.table({"x": run}) == by_hand
+    assert jrm.table(users) == jrm.table({"mrr": values})
+    with pytest.raises(ValueError, match="one number for 'mrr', the name of a metric"):
+        jrm.table({"x": {"mrr": 0.5}, "y": {"mrr": 0.25}})
+
+
+def test_wilson_is_refused_by_name():
+    """Where one metric is not 0 or 1, the message names it."""
+    metrics = {"hit@1": state(0.0, 1.0), "mrr": state(0.5, 1.0)}
+    with pytest.raises(ValueError, match="'mrr': method is 'wilson'.*'auto'"):
+        jrm.table(metrics, method="wilson")
+    assert "[0.095, 0.905]" in jrm.table(metrics)
+
+
 @pytest.mark.parametrize(
     "format, parts",
     [
-        ("markdown", [r"| a\_1\|x", "b & \\<c\\>", "| **1.000** [1.000, 1.000]"]),
+        ("markdown", [r"| a\_1\|x", "b & \\<c\\>", "| **1.000** [0.342, 1.000]"]),
         (
             "latex",
             [
                 r"a\_1\textbar{}x",
                 r"b \& \textless{}c\textgreater{}",
-                r"& \textbf{1.000} [1.000, 1.000]",
+                r"& \textbf{1.000} [0.342, 1.000]",
                 r"\end{tabular}",
-                "% Mean and 95 % interval",
+                "\\footnotesize Mean and 95 \\% interval",
+                "\\begin{tabular}{lrrrr}",
+                "\\toprule",
             ],
         ),
         (
@@ -55,7 +110,7 @@ def test_text():
             [
                 "<td>a_1|x",
                 "<td>b &amp; &lt;c&gt;",
-                "<td><b>1.000</b> [1.000, 1.000]",
+                "<td><b>1.000</b> [0.342, 1.000]",
                 "<caption>Mean and 95 % interval",
             ],
         ),
@@ -63,7 +118,7 @@ def test_text():
 )
 def test_marked_up(format, parts):
     found = jrm.table(RUNS, format=format)
-    for part in [*parts, "0.500 [-0.480, 1.480]", "p@5", "–"]:
+    for part in [*parts, "0.500 [0.095, 0.905]", "p@5", "–"]:
         assert part in found, found
 
 
@@ -78,7 +133,10 @@ def test_notebooks_show_html():
 
 def test_csv_has_all_digits():
     (first, *_, last) = csv.DictReader(io.StringIO(jrm.table(RUNS, format="csv")))
-    assert list(first) == "run metric mean std_error low high lists undefined".split()
+    assert (
+        list(first)
+        == "run metric mean std_error low high lists undefined n_eff".split()
+    )
     assert (first["run"], first["metric"], first["lists"]) == ("a_1|x", "mrr", "2")
     low, _ = RUNS["a_1|x"]["mrr"].confidence_interval()
     assert float(first["low"]) == pytest.approx(float(low), rel=1e-7)
@@ -90,8 +148,8 @@ def test_one_run_has_metrics_as_rows():
     assert [line.split() for line in lines if line] == [
         ["metric", "mean"],
         ["--------", "--------------"],
-        ["mrr", "0.5", "[0.2,", "0.8]"],
-        ["rank", "2.0", "[1.3,", "2.7]"],
+        ["mrr", "0.5", "[0.3,", "0.7]"],
+        ["rank", "2.0", "[1.0,", "3.0]"],
         "Mean and 50 % interval; 2 lists, 0 undefined".split(),
     ]
     assert jrm.table(RUNS, rows="metrics").splitlines()[2].startswith("mrr")
@@ -114,10 +172,10 @@ def test_the_best():
 
 def test_values_of_lists_are_averaged():
     known = jnp.array([True, False])
-    lists = jrm.PerList(jnp.array([1.0, 0.0]), jnp.ones(2), known)
+    lists = jrm.PerList(jnp.array([0.8, 0.0]), jnp.ones(2), known)
     counts = {"a": {"mrr": lists}, "b": {"mrr": lists[:1]}}
     text = jrm.table(counts)
-    assert "0.500" in text and "; 1 to 2 lists, 0 to 1 undefined;" in text
+    assert "0.400" in text and "; 1 to 2 lists, 0 to 1 undefined;" in text
     assert "[-inf, inf]" in text  # of one list there is no interval
 
 

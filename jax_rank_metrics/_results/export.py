@@ -19,3 +19,13 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def json_number(value: Any) -> Any:
     """Returns the value, or None if it is a float that is not finite: JSON has no NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def fixed_point(number: float, digits: int, sign: str = "") -> str:
+    """Formats a number with this many digits after the point; a zero has no sign.
+
+    >>> fixed_point(-0.0004, 3), fixed_point(0.0004, 3, sign="+"), fixed_point(-0.5, 1)
+    ('0.000', '0.000', '-0.5')
+    """
+    text = f"{number:{sign}.{digits}f}"
+    return text.lstrip("+-") if not text.strip("+-0.") else text

@@ -3,13 +3,14 @@
 import html
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.direction import Lower, check_lower, is_lower_better
 from jax_rank_metrics._results.estimates import Estimate, Results, estimates
-from jax_rank_metrics._results.export import csv_of
+from jax_rank_metrics._results.export import csv_of, fixed_point
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv"]
@@ -34,57 +35,64 @@ def table(
     *,
     format: Format = "text",
     level: Number = 0.95,
-    method: IntervalMethod = "normal",
+    method: IntervalMethod = "auto",
     digits: int = 3,
-    lower: Sequence[str] = (),
+    lower: Lower = (),
     rows: Rows | None = None,
 ) -> Table:
     """Runs and metrics as a table: means with their intervals, the best of each in bold.
 
     A cell is the mean and its interval, `0.725 [0.284, 1.166]`. The best mean of a metric
-    is bold, or has a `*` in text; runs that print the same number share it. That says
-    nothing of whether a difference is more than chance, and neither do two intervals: the
-    runs saw the same lists, so test the difference of each list.
+    is bold, or has a `*` in text: the highest, or the lowest of metrics such as `arp` and
+    `fall_out` that say so; counts such as `num_retrieved` have no best. Runs that print
+    the same number share it. The best mean says nothing of whether a difference is more
+    than chance, and neither do two intervals: the runs saw the same lists, so test the
+    difference of each list, with `compare`.
 
-    Text, Markdown, LaTeX and HTML are made by the library tabulate, of the extra "tables".
-    CSV has a line for each run and metric, with all digits: mean, std_error, low, high,
-    lists and undefined.
+    Text, Markdown and HTML are made by the library tabulate, of the extra "tables". CSV
+    has a line for each run and metric, with all digits: mean, std_error, low, high, lists,
+    undefined and n_eff. Below the other tables, a note has the numbers of lists, and the
+    effective number where their weights differ.
 
     Args:
-        results: A dict of runs to what `evaluate` or `measure` gave, or that of one run.
-            The `mean` of a `PerList` counts undefined lists as zero. Metrics with several
-            cutoffs are several, under the names of `compute(…, flat=True)`.
-        format: "text", "markdown", "latex" (a `tabular`), "html" or "csv". Names are
-            escaped as each demands.
-        level: What the intervals cover, in (0, 1).
-        method: How they are made, see `Mean.confidence_interval`; "t" for few lists.
-        digits: After the point.
-        lower: Names of metrics of which less is better, as the table has them or without
-            their cutoff.
+        results: A dict of runs to the results of `evaluate`, `measure` or
+            `evaluate_users`, or the result of one run. Values of a metric are a state, a
+            `PerList`, a pandas Series, or a dict of list ids to numbers; a run may be a
+            pandas DataFrame with a column for each metric. Metrics with several cutoffs
+            are several, under the names of `compute(…, flat=True)`.
+        format: "text", "markdown", "latex" (a `tabular` with the rules of the LaTeX
+            package booktabs, and the note below it), "html" or "csv". Names are escaped
+            as each demands.
+        level: The probability with which the intervals should cover the mean, in (0, 1).
+        method: How intervals are made, see `Mean.confidence_interval`.
+        digits: Number of digits after the point.
+        lower: Names of more metrics of which lower values are better, as the table has
+            them or without their cutoff; or True for all.
         rows: What a row is: "runs" or "metrics". None is runs, and metrics of one run.
 
     Returns:
         A string, which notebooks show as a table.
 
     Raises:
-        TypeError: if results hold anything but a state or a `PerList`.
-        ValueError: if a state is stacked, an option is unknown, or `lower` names no metric.
-        ModuleNotFoundError: if tabulate is not installed; CSV does without.
+        TypeError: if results hold anything else.
+        ValueError: if a state is stacked, an option is unknown, or `lower` names no
+            metric; if the method is "wilson" and a metric is not 0 or 1 in every list.
+        ModuleNotFoundError: if tabulate is not installed; CSV and LaTeX do without.
 
     >>> import jax
     >>> from jax_rank_metrics import Mean
     >>> ones, known = jax.numpy.ones(2), jax.numpy.ones(2, bool)
-    >>> runs = {"bm25": {"mrr": Mean.of(jax.numpy.array([0.0, 1.0]), ones, known)},
-    ...         "mine": {"mrr": Mean.of(ones, ones, known)}}
+    >>> runs = {"bm25": {"mrr": Mean.of(jax.numpy.array([0.1, 0.9]), ones, known)},
+    ...         "mine": {"mrr": Mean.of(jax.numpy.array([0.6, 0.7]), ones, known)}}
     >>> table(runs)
     run    mrr
     -----  ----------------------
-    bm25   0.500  [-0.480, 1.480]
-    mine   1.000* [1.000, 1.000]
+    bm25   0.500  [-4.582, 5.582]
+    mine   0.650* [0.015, 1.285]
     <BLANKLINE>
     Mean and 95 % interval; 2 lists, 0 undefined; best is *
-    >>> print(table(runs, format="csv").splitlines()[2])
-    mine,mrr,1.0,0.0,1.0,1.0,2,0
+    >>> print(table(runs, format="csv", level=0.5).splitlines()[0])
+    run,metric,mean,std_error,low,high,lists,undefined,n_eff
     """
     _inputs.option("format", format, Format)
     if rows is not None:
@@ -93,89 +101,82 @@ def table(
         raise ValueError(f"digits is {digits!r}; pass an int of at least 0")
     runs = estimates(results, level, method)
     metrics = list(dict.fromkeys(name for run in runs.values() for name in run))
+    check_lower(lower, metrics)
     best = _best(runs, metrics, lower, digits)
     if format == "csv":
         return Table(_csv(runs))
     by_run = rows == "runs" or (rows is None and "" not in runs)
-    across, down = (metrics, list(runs)) if by_run else (list(runs), metrics)
+    column_names, row_names = (metrics, list(runs)) if by_run else (list(runs), metrics)
 
     def written(style: _Style) -> str:
         def cell(run: str, metric: str) -> str:
             if metric not in runs[run]:
                 return "–"
-            found = runs[run][metric]
-            mean, low, high = (f"{x:.{digits}f}" for x in found[:3])
-            marks = style.best if mean == best.get(metric) else style.other
+            mean, *interval = (fixed_point(x, digits) for x in runs[run][metric][:3])
+            marks = style.best if mean == best.get(metric) else style.not_best
             before, after = marks if best else ("", "")
-            return f"{before}{mean}{after} [{low}, {high}]"
+            return f"{before}{mean}{after} [{', '.join(interval)}]"
 
         def name(text: str) -> str:
             return style.escape(" ".join(text.split()))
 
+        header = ["run" if by_run else "metric"]
+        header += [name(x) or "mean" for x in column_names]
         body = [
-            [name(one), *(cell(*((one, x) if by_run else (x, one))) for x in across)]
-            for one in down
+            [
+                name(row),
+                *(cell(*((row, x) if by_run else (x, row))) for x in column_names),
+            ]
+            for row in row_names
         ]
-        made = import_optional("tabulate", "jrm.table", "tables").tabulate(
-            body,
-            headers=[
-                "run" if by_run else "metric",
-                *(name(x) or "mean" for x in across),
-            ],
-            tablefmt=style.tabulate,
-            disable_numparse=True,
-        )
-        return style.noted(made, _note(runs, level, style.called if best else ""))
+        note = _note(runs, level, style.legend if best else "")
+        return style.with_note(style.layout(header, body), note)
 
-    shown = Table(written(_STYLES[format]))
-    shown._html = None if format == "latex" else written(_STYLES["html"])
-    return shown
+    text = Table(written(_STYLES[format]))
+    text._html = None if format == "latex" else written(_STYLES["html"])
+    return text
 
 
 def _best(
     runs: dict[str, dict[str, Estimate]],
     metrics: Sequence[str],
-    lower: Sequence[str],
+    lower: Lower,
     digits: int,
 ) -> dict[str, str]:
     """The best mean of each metric, as it is printed; none where there is one run."""
-    heads = {name: re.sub(r"@\d+$|\[\d+\]$", "", name) for name in metrics}
-    lower = (lower,) if isinstance(lower, str) else lower
-    for name in lower:
-        if name not in {*heads, *heads.values()}:
-            raise ValueError(
-                f"lower names {name!r}, which is no metric of results; they have "
-                f"{', '.join(metrics)}"
-            )
     best = {}
-    for metric, head in heads.items():
+    for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
         means = [mean for mean in means if not math.isnan(mean)]
-        if len(runs) > 1 and means:
-            least = metric in lower or head in lower
-            best[metric] = f"{min(means) if least else max(means):.{digits}f}"
+        lower_is_better = is_lower_better(metric, lower)
+        if len(runs) > 1 and means and lower_is_better is not None:
+            extreme = min(means) if lower_is_better else max(means)
+            best[metric] = fixed_point(extreme, digits)
     return best
 
 
-def _note(runs: dict[str, dict[str, Estimate]], level: Number, best: str) -> str:
-    def span(counts: set[int]) -> str:
-        least, most = min(counts), max(counts)
-        return f"{least}" if least == most else f"{least} to {most}"
+def _note(runs: dict[str, dict[str, Estimate]], level: Number, legend: str) -> str:
+    def span(numbers: Iterable[float], digits: int = 0) -> str:
+        texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        least, *larger = texts
+        return f"{least} to {larger[-1]}" if larger else least
 
-    found = [one for run in runs.values() for one in run.values()]
-    lists, undefined = ({x.lists for x in found}, {x.undefined for x in found})
-    told = (
-        f"{span(lists)} list{'' if lists == {1} else 's'}, {span(undefined)} undefined"
-    )
-    return f"Mean and {100 * level:g} % interval; {told}" + best
+    every = [estimate for run in runs.values() for estimate in run.values()]
+    lists = [estimate.lists for estimate in every]
+    parts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
+    # Equal weights give the number of lists but for rounding.
+    if any(estimate.n_eff < 0.995 * estimate.lists for estimate in every):
+        parts.append(f"n_eff {span((estimate.n_eff for estimate in every), 1)}")
+    parts.append(f"{span(estimate.undefined for estimate in every)} undefined")
+    return f"Mean and {100 * level:g} % interval; {', '.join(parts)}{legend}"
 
 
 def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
-    columns = ("mean", "std_error", "low", "high", "lists", "undefined")
+    columns = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
     rows = (
-        [run, metric, *(str(getattr(found, column)) for column in columns)]
+        [run, metric, *(str(getattr(estimate, column)) for column in columns)]
         for run, metrics in runs.items()
-        for metric, found in metrics.items()
+        for metric, estimate in metrics.items()
     )
     return csv_of(["run", "metric", *columns], rows)
 
@@ -183,12 +184,37 @@ def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
 class _Style(NamedTuple):
     """How a format writes a table."""
 
-    tabulate: str  # its name there
+    layout: Callable[
+        [Sequence[str], Sequence[Sequence[str]]], str
+    ]  # of header and rows
     best: tuple[str, str]  # before and after the best mean
-    other: tuple[str, str]
-    called: str  # what a note says of the best
+    not_best: tuple[str, str]
+    legend: str  # what the note says of the best mean
     escape: Callable[[str], str]
-    noted: Callable[[str, str], str]
+    with_note: Callable[[str, str], str]
+
+
+def _tabulated(name: str) -> Callable[[Sequence[str], Sequence[Sequence[str]]], str]:
+    """The layout of this name in the library tabulate."""
+
+    def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        tabulate = import_optional("tabulate", "jrm.table", "tables").tabulate
+        return tabulate(rows, headers=header, tablefmt=name, disable_numparse=True)
+
+    return layout
+
+
+def _tabular(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A `tabular` of LaTeX with the rules of booktabs; numbers are aligned to the right."""
+    lines = [" & ".join(row) + r" \\" for row in (header, *rows)]
+    columns = "l" + "r" * (len(header) - 1)
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}} % needs \usepackage{{booktabs}}",
+            *(r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"),
+            r"\end{tabular}",
+        ]
+    )
 
 
 def _markdown(text: str) -> str:
@@ -213,36 +239,38 @@ def _latex(text: str) -> str:
 _BOLD = "; best is bold"
 _STYLES = {
     "text": _Style(
-        "simple",
-        ("", "*"),
-        ("", " "),
-        "; best is *",
-        lambda text: text,
-        lambda table, note: f"{table}\n\n{note}",
+        layout=_tabulated("simple"),
+        best=("", "*"),
+        not_best=("", " "),
+        legend="; best is *",
+        escape=lambda text: text,
+        with_note=lambda table, note: f"{table}\n\n{note}",
     ),
     "markdown": _Style(
-        "github",
-        ("**", "**"),
-        ("", ""),
-        _BOLD,
-        _markdown,
-        lambda table, note: f"{table}\n\n{note}",
+        layout=_tabulated("github"),
+        best=("**", "**"),
+        not_best=("", ""),
+        legend=_BOLD,
+        escape=_markdown,
+        with_note=lambda table, note: f"{table}\n\n{note}",
     ),
     "latex": _Style(
-        "latex_raw",
-        (r"\textbf{", "}"),
-        ("", ""),
-        _BOLD,
-        _latex,
-        lambda table, note: f"% {note}\n{table}",
+        layout=_tabular,
+        best=(r"\textbf{", "}"),
+        not_best=("", ""),
+        legend=_BOLD,
+        escape=_latex,
+        with_note=lambda table, note: (
+            f"{table}\n\n\\smallskip\n{{\\footnotesize {_latex(note)}}}"
+        ),
     ),
     "html": _Style(
-        "unsafehtml",
-        ("<b>", "</b>"),
-        ("", ""),
-        _BOLD,
-        html.escape,
-        lambda table, note: table.replace(
+        layout=_tabulated("unsafehtml"),
+        best=("<b>", "</b>"),
+        not_best=("", ""),
+        legend=_BOLD,
+        escape=html.escape,
+        with_note=lambda table, note: table.replace(
             "<table>", f"<table>\n<caption>{note}</caption>", 1
         ),
     ),
