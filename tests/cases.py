@@ -3,14 +3,18 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import oracle
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._types import Ties
 
-POLICIES = (None, "expected", "random", "stable", "best", "worst")
+POLICIES = (None, *get_args(Ties))
+# The policies that put tied items in one definite order, and those that need no key to.
+ORDERS = tuple(ties for ties in get_args(Ties) if ties != "expected")
+KEYLESS_ORDERS = tuple(ties for ties in ORDERS if ties != "random")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
+from cases import ORDERS
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
@@ -116,7 +117,7 @@ def values_of(ties, labels, scores, mask):
     return of_orders(in_order(ties, labels, scores, mask), labels)
 
 
-@pytest.mark.parametrize("ties", [None, "random", "stable", "best", "worst"], ids=str)
+@pytest.mark.parametrize("ties", [None, *ORDERS], ids=str)
 def test_counted_as_ordered(rng, ties):
     """On rows, as one call for both metrics; integers where an order has one value."""
     data = draw(rng)

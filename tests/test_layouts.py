@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import ALL_HELD, CASES, CORE, FEW, MORE, WHOLE, metrics
+from cases import ALL_HELD, CASES, CORE, FEW, KEYLESS_ORDERS, MORE, WHOLE, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -219,7 +219,7 @@ CATALOGS = {
     "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
 }
 SOURCES = WEIGHABLE | CATALOGS
-POLICIES = (None, "stable", "best", "worst")
+POLICIES = (None, *KEYLESS_ORDERS)
 
 
 def check_same(found, expected):
