@@ -91,6 +91,14 @@ ODD = {
         lambda y, s, m, rng: (y - 1, s),
         r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking",
     ),
+    "a last axis of 1": (
+        lambda y, s, m, rng: (y[..., None], s[..., None]),
+        "every one of 720 lists has a single item, .*; pass arrays",
+    ),
+    "pointwise": (
+        lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]),
+        "every one of 60 lists has a single item",
+    ),
     "logits as labels": (
         lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s),
         r"\d+ of 720 labels are negative, as -",

@@ -47,9 +47,10 @@ def check(
     are all excluded; relevant ids that were never retrieved; ids retrieved twice; labels
     and scores that were swapped; labels that are all below the threshold, or none;
     negative labels among others (those at the end of a row are padding, and none is
-    remarked on that follows all others of its row); lists in which all scores are
-    equal; relevant items that score below the others, as where scores are ranks or
-    distances; and masks that hide whole lists before others.
+    remarked on that follows all others of its row); lists that have a single item, all
+    of them, as in arrays `[lists, items, 1]`; lists in which all scores are equal;
+    relevant items that score below the others, as where scores are ranks or distances;
+    and masks that hide whole lists before others.
 
     Args:
         labels: As for `rank`, as are the next three.

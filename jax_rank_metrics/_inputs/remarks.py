@@ -55,7 +55,11 @@ def of_lists(lists: Lists, threshold: float) -> list[str]:
     """What is odd about labels, and about scores beside them."""
     if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
         return swapped  # what else is odd follows from it
-    remarks = [*_never_relevant(lists, threshold), *_always_relevant(lists, threshold)]
+    remarks = [
+        *_single_items(lists),
+        *_never_relevant(lists, threshold),
+        *_always_relevant(lists, threshold),
+    ]
     return remarks if lists.scores is None else remarks + of_scores(lists, lists.scores)
 
 
@@ -80,6 +84,18 @@ def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
         f"labels hold {values} values, most of them fractions, and scores only "
         f"{grades.size} whole ones from {grades[0]:g} to {grades[-1]:g}; pass labels "
         "before scores, if these were swapped"
+    ]
+
+
+def _single_items(lists: Lists) -> list[str]:
+    """Lists of one item each, as arrays `[lists, items, 1]` make of every item."""
+    sizes = lists.how_many(lists.exists)
+    count = np.count_nonzero(sizes)
+    if count < 2 or sizes.max() > 1:
+        return []
+    return [
+        f"every one of {count} lists has a single item, which is always ranked first; pass "
+        "arrays [lists, items], without a last axis of length 1"
     ]
 
 
