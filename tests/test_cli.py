@@ -186,6 +186,17 @@ def test_runs_over_different_queries_are_not_compared(folder):
     assert "*" in printed("part.txt", "bad.txt", "--missing", "zero", *METRICS)
 
 
+def test_directions_are_those_of_metrics(folder):
+    """Wins follow the metric, whatever a run is called; counts have none."""
+    (folder / "arp.txt").write_text(RUNS["bad.txt"])
+    words = ("good.txt", "arp.txt", "--compare", "t", "--format", "json")
+    text = printed(*words, "-m", "fall_out", "-m", "relative_P.5", "-m", "num_ret")
+    tests = json.loads(text)["comparisons"]["arp"]
+    assert (tests["fall_out"]["wins"], tests["fall_out"]["losses"]) == (0, 1)
+    assert (tests["relative_P_5"]["wins"], tests["relative_P_5"]["losses"]) == (0, 1)
+    assert tests["num_ret"]["difference"] == 0 and not tests["num_ret"]["wins"]
+
+
 def test_stdin(folder):
     """A dash is stdin, plain or packed, for one of the files."""
     words = ["evaluate", "qrels.txt", "-", "bad.txt", *METRICS, "--format", "csv"]

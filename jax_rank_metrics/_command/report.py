@@ -91,8 +91,12 @@ def _with_values(runs: Runs, option: str) -> None:
 def compared(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
     """Compares each run with the baseline, at every cutoff."""
     _with_values(runs, "--compare")
-    others = {name: run.lists for name, run in runs.items() if name != baseline}
-    return jrm.compare(runs[baseline].lists, others, test=test, level=level)
+    names = [name for name in runs if name != baseline]
+    # By index, since a run may have the name of a metric, such as "arp", which would say
+    # that lower values are better.
+    by_index = {index: runs[name].lists for index, name in enumerate(names)}
+    tests = jrm.compare(runs[baseline].lists, by_index, test=test, level=level)
+    return {name: tests[index] for index, name in enumerate(names)}
 
 
 def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
