@@ -1,4 +1,4 @@
-"""The command `jax-rank-metrics`: evaluates runs in files, and shows a demo."""
+"""The command `jax-rank-metrics`, which evaluates runs in files and shows a demo."""
 
 import contextlib
 import os
@@ -173,22 +173,28 @@ def app() -> Any:
 
     @commands.command()
     def demo(
-        steps: Annotated[int, typer.Option(min=1, help="Steps to train.")] = 300,
-        seed: Annotated[int, typer.Option(min=0, help="Seed of all chance.")] = 0,
+        steps: Annotated[
+            int, typer.Option(min=1, help="Number of training steps.")
+        ] = 300,
+        seed: Annotated[
+            int, typer.Option(min=0, help="Seed of all random numbers.")
+        ] = 0,
         devices: Annotated[
             int | None,
-            typer.Option(min=1, help="Run on that many virtual CPU devices."),
+            typer.Option(min=1, help="Run on this number of virtual CPU devices."),
         ] = None,
         save: Annotated[
             Path | None,
-            typer.Option(help="A folder for the table and plots; needs matplotlib."),
+            typer.Option(
+                help="Write the table and plots to this folder; needs matplotlib."
+            ),
         ] = None,
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
-        _need("the demo", "demo", "optax", "rich", "sklearn", "tabulate")
+        _require("the demo", "demo", "optax", "rich", "sklearn", "tabulate")
         if devices is not None:
-            # Only possible as long as nothing has been computed. The threads are for
-            # devices that wait for each other, of which there may be more than cores.
+            # JAX allows this only before it has computed anything. Devices that wait for
+            # each other each need a thread, and there may be more of them than cores.
             os.environ.setdefault("PJRT_NPROC", str(4 * devices))
             jax.config.update("jax_platforms", "cpu")
             jax.config.update("jax_num_cpu_devices", devices)
@@ -199,11 +205,11 @@ def app() -> Any:
     return commands
 
 
-def _need(what: str, extra: str, *libraries: str) -> None:
-    """Leaves with one line where a library is missing."""
+def _require(purpose: str, extra: str, *libraries: str) -> None:
+    """Exits with one line on stderr if a library is missing."""
     for library in libraries:
         try:
-            import_optional(library, what, extra)
+            import_optional(library, purpose, extra)
         except ModuleNotFoundError as missing:
             sys.exit(str(missing))
 
@@ -211,7 +217,7 @@ def _need(what: str, extra: str, *libraries: str) -> None:
 def main() -> None:
     """Runs the command line."""
     extra = "demo" if sys.argv[1:2] == ["demo"] else "trec"
-    _need("the demo" if extra == "demo" else "the command line", extra, "typer")
+    _require("the demo" if extra == "demo" else "the command line", extra, "typer")
     app()()
 
 

@@ -296,6 +296,9 @@ ERRORS = {
         *("qrels.txt", "good.txt", "--confidence", "95"),
     ),
     "- is given twice": ("-", "-"),
+    "--plot: a geometric mean has no value per query": (
+        *("qrels.txt", "good.txt", "-m", "gm_map", "--plot", "plot.png"),
+    ),
     "--plot plot.xyz: figures are not written as '.xyz'": (
         *("none.txt", "good.txt", "--plot", "plot.xyz"),
     ),

@@ -1,7 +1,9 @@
-"""The command `jax-rank-metrics evaluate`: what it is asked for, and what it writes.
+"""The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
 
-    request.py  metrics under the options of the whole call, and the names of runs
-    report.py   what is measured and compared, as text, CSV, JSON, lines of trec_eval, plots
+    evaluate.py         from options to what is printed: checks, reading, notes on stderr
+    request.py          the metrics under the options of the call, and names for runs
+    trec_measures.py    the families and sets of trec_eval's measures
+    report.py           values of runs as text, CSV, JSON, lines of trec_eval, and plots
 
-Its options are declared in `jax_rank_metrics.cli`, and files are read by `_files`.
+`jax_rank_metrics.cli` declares the options, and `_files` reads the files.
 """

@@ -79,10 +79,10 @@ def evaluate(options: Options) -> None:
     metrics = request.metrics_of(typed, options.trec, options.level)
     run_lines = _run_lines(options)
     runs = _measured(options, paths, metrics)
-    _note_differences(options, runs)
+    _note_skipped_queries(options, runs)
     tests = {}
     if options.compare:
-        tests = report.compared(runs, baseline, options.compare, options.confidence)
+        tests = report.compare(runs, baseline, options.compare, options.confidence)
     per_query, level = options.per_query, options.confidence
     if options.format == "trec":
         text = report.as_trec(runs, metrics, per_query, run_lines)
@@ -93,7 +93,7 @@ def evaluate(options: Options) -> None:
     else:
         text = report.as_text(runs, tests, per_query, level, options.format, baseline)
     if options.plot is not None:
-        report.drawn(runs, baseline, options.plot, level)
+        report.draw(runs, baseline, options.plot, level)
     sys.stdout.write(text)
     sys.stdout.flush()  # so that a closed pipe shows here
 
@@ -173,7 +173,7 @@ def _measured(
             joined = _joined(options, judged, run)
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        runs[name] = report.measured(metrics, joined)
+        runs[name] = report.measure(metrics, joined)
     return runs
 
 
@@ -216,15 +216,15 @@ def _joined(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Jo
         )
 
 
-def _note_differences(options: Options, runs: report.Runs) -> None:
+def _note_skipped_queries(options: Options, runs: report.Runs) -> None:
     """Says on stderr how many judged queries do not count in the means of a run."""
     for name, run in runs.items():
         if run.num_skipped:
             note(
-                f"{name} lacks {run.num_skipped} of {len(run.counted)} judged queries, "
+                f"{name} lacks {run.num_skipped} of {len(run.counts)} judged queries, "
                 "which its means leave out; --missing zero counts them as 0"
             )
-    if not report.cover_the_same(runs):
+    if not report.cover_same_queries(runs):
         note("the runs cover different queries: their means cannot be compared")
 
 

@@ -1,4 +1,4 @@
-"""What the command `jax-rank-metrics evaluate` measures, and how it writes it down."""
+"""Measures runs, compares them, and writes the results in every format."""
 
 import dataclasses
 import json
@@ -20,77 +20,70 @@ from jax_rank_metrics._types import ComparisonTest, Number
 
 
 class Run(NamedTuple):
-    """The values of a run, by label: the name of a metric, or of one of its cutoffs."""
+    """The values of a run, by label: the name of a metric or of one of its cutoffs.
 
-    lists: dict[str, jrm.PerList]  # without geometric means, which have none of queries
+    Geometric means are in `states` only, since they have no value per query.
+    """
+
+    lists: dict[str, jrm.PerList]
     states: dict[str, jrm.Mean]
-    query_ids: list[Any]
-    counted: np.ndarray  # [queries], whether a query counts
+    query_ids: list[Any]  # of judged queries
+    counts: np.ndarray  # [queries] bool, False for queries that the means leave out
 
     @property
     def num_skipped(self) -> int:
-        """How many judged queries do not count, since the run lacks them."""
-        return int((~self.counted).sum())
+        """The number of judged queries that the means leave out."""
+        return int((~self.counts).sum())
 
 
 Runs = Mapping[str, Run]
 Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and label
 
 
-def measured(metrics: Sequence[Metric], joined: Joined) -> Run:
+def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
     """Measures every metric on every query, from one ranking."""
     names = tuple(dict.fromkeys(metric.name for metric in metrics))
     lists = jrm.measure(names, jrm.rank(**joined.arguments())) if names else {}
-    values: dict[str, jrm.PerList] = {}
+    lists = jax.device_get(lists)
+    by_label: dict[str, jrm.PerList] = {}
     for metric in metrics:
-        of_metric = jax.device_get(lists[metric.name])
-        columns = (
-            of_metric.values[..., None]
-            if of_metric.values.ndim == 1
-            else of_metric.values
-        )
-        for label, column in zip(
-            metric.labels, np.moveaxis(columns, -1, 0), strict=True
-        ):
-            values[label] = dataclasses.replace(of_metric, values=column)
+        of_metric = lists[metric.name]
+        values = of_metric.values.reshape(joined.num_segments, -1)  # [queries, cutoffs]
+        for label, column in zip(metric.labels, values.T, strict=True):
+            by_label[label] = dataclasses.replace(of_metric, values=column)
     kinds = {label: metric.state for metric in metrics for label in metric.labels}
     states = []
     if metrics:
-        states = means_of(tuple(values.values()), "zero", tuple(kinds.values()))
-    return Run(
-        {
-            label: lists
-            for label, lists in values.items()
-            if kinds[label] is not jrm.GeometricMean
-        },
-        dict(zip(values, jax.device_get(states), strict=True)),
-        joined.query_ids.to_list(),
-        joined.list_weights > 0,
-    )
+        states = means_of(tuple(by_label.values()), "zero", tuple(kinds.values()))
+    states = dict(zip(by_label, jax.device_get(states), strict=True))
+    for label, kind in kinds.items():
+        if kind is jrm.GeometricMean:
+            del by_label[label]
+    return Run(by_label, states, joined.query_ids.to_list(), joined.list_weights > 0)
 
 
-def cover_the_same(runs: Runs) -> bool:
+def cover_same_queries(runs: Runs) -> bool:
     """Returns whether the same queries count in every run."""
     first, *others = runs.values()
-    return all((run.counted == first.counted).all() for run in others)
+    return all((run.counts == first.counts).all() for run in others)
 
 
-def _with_values(runs: Runs, option: str) -> None:
-    """Raises where there is nothing that an option could show query by query."""
+def _check_values_per_query(runs: Runs, option: str) -> None:
+    """Raises if an option that compares runs query by query cannot do so."""
     if not next(iter(runs.values())).lists:
         raise ValueError(
-            f"{option}: a geometric mean has no values of queries; add -m map"
+            f"{option}: a geometric mean has no value per query; add -m map"
         )
-    if len(runs) > 1 and not cover_the_same(runs):
+    if len(runs) > 1 and not cover_same_queries(runs):
         raise ValueError(
             f"{option}: the runs cover different queries and cannot be compared; pass "
             "--missing zero"
         )
 
 
-def compared(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
-    """Compares each run with the baseline, at every cutoff."""
-    _with_values(runs, "--compare")
+def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
+    """Compares each run with the baseline, label by label."""
+    _check_values_per_query(runs, "--compare")
     names = [name for name in runs if name != baseline]
     # By index, since a run may have the name of a metric, such as "arp", which would say
     # that lower values are better.
@@ -104,9 +97,9 @@ def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
 
 
 def _queries(run: Run) -> Iterator[tuple[Any, dict[str, float]]]:
-    """Yields the queries that count, with their values."""
+    """Yields the id of each query that counts, and its values by label."""
     values = {label: lists.values.tolist() for label, lists in run.lists.items()}
-    for index in np.flatnonzero(run.counted):
+    for index in np.flatnonzero(run.counts):
         yield (
             run.query_ids[index],
             {label: column[index] for label, column in values.items()},
@@ -163,9 +156,10 @@ def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
 def as_text(
     runs: Runs, tests: Tests, per_query: bool, level: Number, format: Any, baseline: str
 ) -> str:
-    """Writes tables, and comparisons below.
+    """Writes tables, followed by comparisons.
 
-    Runs over different queries get a table each, so that none is marked as the best.
+    If runs cover different queries, each gets a table of its own, so that no mean is marked
+    as the best.
     """
     parts = []
     for name, run in runs.items() if per_query else ():
@@ -173,15 +167,15 @@ def as_text(
         tabulate = import_optional("tabulate", "--per-query", "trec").tabulate
         head = [name, *run.lists]
         parts.append(tabulate(body, head, floatfmt=".4f", disable_numparse=[0]))
-    states, rows = _states(runs), "metrics" if len(runs) < 4 else "runs"
-    of_tables = [states]
-    if not cover_the_same(runs):
-        of_tables = [{name: of_run} for name, of_run in states.items()]
-    for of_table in of_tables:
-        parts.append(str(jrm.table(of_table, format=format, level=level, rows=rows)))
+    rows = "metrics" if len(runs) < 4 else "runs"
+    tables = [_states(runs)]
+    if not cover_same_queries(runs):
+        tables = [{name: run.states} for name, run in runs.items()]
+    for states in tables:
+        parts.append(str(jrm.table(states, format=format, level=level, rows=rows)))
     for name, comparisons in tests.items():
         width = max(map(len, comparisons))
-        lines = [f"{label:{width}} {one}" for label, one in comparisons.items()]
+        lines = [f"{label:{width}} {test}" for label, test in comparisons.items()]
         parts.append("\n".join([f"{name} against {baseline}", *lines]))
     return "\n\n".join(parts) + "\n"
 
@@ -193,20 +187,22 @@ def as_trec(
 
     Args:
         runs: The values.
-        metrics: What they are values of.
+        metrics: The metrics, which say which labels are counts: these are summed.
         per_query: Whether to write the values of every query too.
-        run_lines: "runid" and "num_q", or one of them, where they were asked for.
+        run_lines: The lines about a whole run to write: "runid", "num_q" or both.
     """
     counts = {label for metric in metrics if metric.is_count for label in metric.labels}
     lines: list[str] = []
 
-    def line(label: str, query: Any, value: float | str) -> None:
-        text = value if isinstance(value, str) else f"{value:6.4f}"
+    def line(label: str, query: object, text: str) -> None:
         lines.append(f"{label:<22}\t{query}\t{text}\n")
 
+    def written(label: str, value: float) -> str:
+        return f"{value:.0f}" if label in counts else f"{value:6.4f}"
+
     def decimal(value: float) -> float:
-        # The decimal number that the float32 was rounded from: trec_eval adds up doubles
-        # and rounds at the end.
+        # The shortest decimal number with this float32: trec_eval sums doubles and rounds
+        # only at the end, where the float32 may lie on the other side of a half.
         return float(f"{value:.7g}")
 
     for run_name, run in runs.items():
@@ -215,9 +211,7 @@ def as_trec(
             line("runid", "all", run_name)
         for query in sorted(queries, key=str) if per_query else ():
             for label, value in queries[query].items():
-                line(
-                    label, query, f"{value:.0f}" if label in counts else decimal(value)
-                )
+                line(label, query, written(label, decimal(value)))
         if "num_q" in run_lines:
             line("num_q", "all", str(len(queries)))
         for label, state in run.states.items():
@@ -227,30 +221,30 @@ def as_trec(
                 if label in of_query
             ]
             if label in counts:
-                line(label, "all", f"{sum(values):.0f}")
+                summary = sum(values)
             else:
-                mean = sum(values) / len(values) if values else state.compute().item()
-                line(label, "all", mean)
+                summary = sum(values) / len(values) if values else float(state)
+            line(label, "all", written(label, summary))
     return "".join(lines)
 
 
-def drawn(runs: Runs, baseline: str, path: Path, level: Number) -> None:
+def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     """Writes a figure of the first metric: its distribution, differences and cutoffs."""
+    _check_values_per_query(runs, "--plot")
     library = import_optional("matplotlib.figure", "--plot", "plots")
-    label, lists = next(iter(runs[baseline].lists.items()))
+    of_baseline = runs[baseline].lists
+    label, lists = next(iter(of_baseline.items()))
     of_runs = {name: run.lists[label] for name, run in runs.items()}
     head, at, _ = label.rpartition("@")
-    has_cutoffs = (
-        bool(at) and sum(x.startswith(f"{head}@") for x in runs[baseline].lists) > 1
-    )
-    others = [name for name in runs if name != baseline]
-    panels = 1 + len(others) + has_cutoffs
+    at_cutoffs = [x for x in of_baseline if at and x.startswith(f"{head}@")]
+    contenders = [name for name in runs if name != baseline]
+    panels = 1 + len(contenders) + (len(at_cutoffs) > 1)
     figure = library.Figure(figsize=(4 * panels, 3.6), layout="constrained")
     axes = iter(figure.subplots(1, panels, squeeze=False)[0])
     jrm.plots.distribution(of_runs, ax=next(axes)).set_title(label)
-    for name in others:
+    for name in contenders:
         names = (baseline, name)
         jrm.plots.differences(lists, of_runs[name], names=names, ax=next(axes))
-    if has_cutoffs:
+    if len(at_cutoffs) > 1:
         jrm.plots.at_cutoffs(_states(runs), head, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""What the words of the command ask for: metrics, and what runs are called."""
+"""Interprets the words of the command: the metrics to measure, and names for runs."""
 
 import math
 import re
