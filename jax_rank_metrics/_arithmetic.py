@@ -78,6 +78,20 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
 
 
+def restarting_sum(x: jax.Array, starts: jax.Array) -> jax.Array:
+    """Cumulative sums along the last axis that begin anew wherever `starts` is true.
+
+    The sums of 1 2 3 4 with `starts` T F T F are 1 3 3 7.
+    """
+
+    def combine(left: tuple[jax.Array, jax.Array], right: tuple[jax.Array, jax.Array]):
+        (left_starts, left_sum), (right_starts, right_sum) = left, right
+        joined = jnp.where(right_starts, right_sum, left_sum + right_sum)
+        return left_starts | right_starts, joined
+
+    return lax.associative_scan(combine, (starts, x), axis=-1)[1]
+
+
 def take(x: jax.Array, indices: jax.Array) -> jax.Array:
     """Gathers items of the last axis by their indices, which must be in bounds."""
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")

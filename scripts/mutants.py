@@ -73,9 +73,9 @@ MUTANTS = [
     ),
     Mutant(
         "the first stop among all that tie",
-        "_places/first.py",
-        "tied, tied & stop)",
-        "tied, tied)",
+        "_places/first_stop.py",
+        "is_tied, is_tied & stop)",
+        "is_tied, is_tied)",
         "tests/test_places.py::test_places_of_short_rows",
     ),
     # One of each family of metrics.
@@ -88,9 +88,9 @@ MUTANTS = [
     ),
     Mutant(
         "pairs of tied items are in order",
-        "_ranking/agreement.py",
-        "first, start, end + 1)",
-        "first, start, end)",
+        "_ranking/concordance.py",
+        "list_start, start, end + 1)",
+        "list_start, start, end)",
         "tests/test_brute_force.py::test_constant_scores_give_the_mean_over_all_orders",
     ),
     Mutant(
@@ -117,8 +117,8 @@ MUTANTS = [
     Mutant(
         "a soft rank counts the item itself",
         "_places/soft.py",
-        "jnp.where(itself, 0, sure)",
-        "sure",
+        "jnp.where(is_itself, 0, is_above)",
+        "is_above",
         "jax_rank_metrics/_places/soft.py",
     ),
     Mutant(

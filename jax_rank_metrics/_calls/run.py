@@ -191,8 +191,8 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
 def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerList]:
     read_all: Callable[[Ranking], list[PerList]] = partial(read, bounds)
     pool = ranking._pool
-    if pool is not None and isinstance(pool.axis, Packed):
-        for _ in range(pool.axis.ids.ndim - 1):  # packed lists that went through vmap
+    if pool is not None and isinstance(pool.layout, Packed):
+        for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
             read_all = jax.vmap(read_all)
     return _shards.map_shards(read_all, ranking, ranking._list_exists)
 

@@ -134,13 +134,13 @@ def ranked_ids(
     """
     dtype = _inputs.float_dtype()
     if isinstance(given, Ranking):
-        if given._held is not None and isinstance(given._held.axis, Packed):
+        if given._held is not None and isinstance(given._held.layout, Packed):
             raise ValueError(
                 f"{name} is a ranking of packed lists; pass one of lists in rows, or their "
                 "ids padded with -1"
             )
         if given._held is not None:
-            given._held_to(ks)
+            given._held_through(ks)
         dtype, given = given._dtype, given.items
     ids = _inputs.ids(name, given)
     if _mesh.spec_of(ids)[-1]:

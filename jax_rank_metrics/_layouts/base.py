@@ -1,63 +1,114 @@
-"""What a layout can do. Knows nothing of metrics."""
+"""The protocols of layouts: what a pool, and what ranked items, must be able to do."""
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
+
+T = TypeVar("T")
 
 
 @runtime_checkable
 class PoolLayout(Protocol):
-    """How the items of a pool lie."""
+    """How the items of a pool lie in arrays, and how to reduce over each list.
+
+    Layouts inherit from it, and so need not repeat what holds for most of them.
+    """
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Totals of the lists, `[*lists, …]`; bools are counted.
+        """Returns the total of each list, `[*lists, …]`; bools are counted.
 
-        `trailing` axes of `x` come after the items.
+        The last `trailing` axes of `x` come after the items and are kept.
         """
         ...
 
     def max(self, x: jax.Array) -> jax.Array:
-        """The largest item of every list.
+        """Returns the largest entry of each list, `[*lists]`.
 
-        Where there is none: 0 for floats, which are not negative, and for integers the
-        least of their dtype.
+        An empty list gives the identity element: 0 for floats, which must not be
+        negative, and the least value of the dtype for integers.
         """
         ...
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
-        """A number per list, of a shape that broadcasts with its items."""
+        """Reshapes or gathers `[*lists]` so that it broadcasts with the items."""
         ...
 
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, "RankedLayout"]:
-        """The largest of non-negative floats in falling order, and how these lie."""
+        """Sorts non-negative floats within each list, largest first.
+
+        Args:
+            x: One float per item.
+            exists: Bool, which slots hold an item.
+            depth: The number of values wanted per list; None for all. A layout may
+                return more.
+
+        Returns:
+            The sorted values, 0 where no item exists, and their layout.
+        """
         ...
+
+    @property
+    def has_whole_lists(self) -> bool:
+        """Whether this device holds every item of each list."""
+        return True
+
+    @property
+    def omits_unlisted(self) -> bool:
+        """Whether unlisted items (label 0) rank although no slot stands for them."""
+        return False
+
+    @property
+    def on_device(self) -> "PoolLayout":
+        """The layout of the items that this device holds."""
+        return self
+
+    def over_devices(self, totals: T) -> T:
+        """Adds up totals of `on_device` over all devices that share the lists."""
+        return totals
 
 
 @runtime_checkable
 class RankedLayout(PoolLayout, Protocol):
-    """How items in rank order lie: those of a list are neighbours."""
+    """How items in rank order lie: the items of a list are neighbours."""
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
-        """How many places of its list come before each, int32; broadcasts with `x`."""
+        """The number of slots of the same list before each; broadcasts with `x`, int32."""
         ...
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
-        """How many bools hold of each item and those before it in its list, int32."""
+        """Counts bools, or adds up small integers, from the list's start on, int32."""
         ...
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
-        """The sum of floats of each item and those before it in its list."""
+        """Adds floats from the list's start to each item."""
         ...
 
-    def continues_run(self, same: jax.Array) -> jax.Array:
-        """Which items are the `same` as the one before them, and in the same list.
+    def continues_run(self, equals_previous: jax.Array) -> jax.Array:
+        """Whether each item equals the one before it in the same list.
 
-        `same` begins with the second place; the result with the first.
+        Args:
+            equals_previous: Bool, one entry for each slot but the first.
+
+        Returns:
+            Bool, one entry for each slot; false at the start of every list.
         """
         ...
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The items of every list by falling integers, stable: the keys, and places."""
+        """Sorts integers within each list, largest first and stably.
+
+        Returns:
+            The sorted keys, and the slot that each came from.
+        """
         ...
+
+    @property
+    def is_rectangular(self) -> bool:
+        """Whether the last axis holds the items of one list."""
+        return True
+
+    def first_ranks(self, x: jax.Array, depth: int | None) -> jax.Array:
+        """Truncates `x` to the first `depth` slots of each list, if lists are rows."""
+        return x[..., :depth] if self.is_rectangular else x

@@ -8,24 +8,26 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._ordering import packed
 from jax_rank_metrics._pytree import pytree
 
-# Floats of a list are summed in parts of this many, and then the parts.
-_PART = 32
+# Floats of a list are summed in chunks of this many items, and then the chunks.
+_CHUNK = 32
 
 
 @pytree("lists", "in_order")
-class Packed:
-    """The layout of flat arrays `[items]`; what holds one number per list is `[*lists]`.
+class Packed(RankedLayout):
+    """The layout of flat arrays `[items]`; one number per list is `[*lists]`.
 
-    Ranked, the items of a list are neighbours; a pool may hold them in any order.
+    Ranked, the items of a list are neighbours; a pool may hold them in any order. Three
+    lists of 2, 0 and 3 items in order have the ids 0 0 2 2 2 and the starts 0 2 2 5.
 
     Shapes:
         ids: `[items]` int32, the list of every item, counted along all axes of `lists`.
-            Items whose id is beyond the last list belong to none.
-        starts: `[number of lists + 1]` int32, the first place of every list once ids
-            are in order, and that of what belongs to none.
+            An item whose id is beyond the last list belongs to none.
+        starts: `[number of lists + 1]` int32, the first slot of every list once ids are
+            in order, and the first slot of the items that belong to none.
         lists: The shape of one number per list, static.
         in_order: Whether ids are in order, static.
     """
@@ -37,96 +39,99 @@ class Packed:
 
     @classmethod
     def of(cls, ids: jax.Array, lists: tuple[int, ...]) -> "Packed":
-        """The layout of a pool."""
+        """Returns the layout of a pool whose items may stand in any order."""
         number = math.prod(lists)
         sizes = jax.ops.segment_sum(jnp.ones_like(ids), ids, number)
-        first = jnp.zeros((1,), jnp.int32)
-        starts = jnp.concatenate([first, jnp.cumsum(sizes, dtype=jnp.int32)])
+        zero = jnp.zeros((1,), jnp.int32)
+        starts = jnp.concatenate([zero, jnp.cumsum(sizes, dtype=jnp.int32)])
         return cls(ids, starts, lists, False)
 
     def sorted(self, ids: jax.Array) -> "Packed":
-        """The layout of the same ids in order."""
+        """Returns the layout of the same items once their ids are in order."""
         return dataclasses.replace(self, ids=ids, in_order=True)
 
     @property
+    def is_rectangular(self) -> bool:
+        """False: one axis holds the items of all lists."""
+        return False
+
+    @property
     def number(self) -> int:
-        """How many lists there are."""
+        """The number of lists."""
         return self.starts.shape[0] - 1
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Totals of the lists; bools are counted."""
+        """Returns the total of each list; bools are counted."""
         del trailing  # the items are the first axis
         if x.dtype == jnp.bool_:
             x = x.astype(jnp.int32)
         if not self.in_order or jnp.issubdtype(x.dtype, jnp.integer):
             return self._by_list(self._add(x, self.ids, self.number))
-        # In two steps: one long sequence of additions would drift.
+        # First sum chunks of each list, then the chunks: one long sequence of additions
+        # would drift. Rounding up costs each list at most one chunk, so the bound on
+        # their number is static.
         sizes = self.starts[1:] - self.starts[:-1]
-        parts = jnp.cumsum((sizes + _PART - 1) // _PART, dtype=jnp.int32)
-        first = jnp.concatenate([jnp.zeros((1,), jnp.int32), parts])
-        number = self.ids.shape[0] // _PART + self.number
-        some = self.ids < self.number
-        part = jnp.where(
-            some,
-            self.broadcast_to_items(first[:-1]) + self.offset_in_list(x) // _PART,
-            number,
-        )
-        sums = self._add(x, part, number)
-        ids = jnp.searchsorted(parts, jnp.arange(number, dtype=jnp.int32), side="right")
-        return self._by_list(self._add(sums, ids.astype(jnp.int32), self.number))
+        chunk_ends = jnp.cumsum((sizes + _CHUNK - 1) // _CHUNK, dtype=jnp.int32)
+        chunk_starts = jnp.concatenate([jnp.zeros((1,), jnp.int32), chunk_ends])
+        chunks = self.ids.shape[0] // _CHUNK + self.number
+        chunk = self.broadcast_to_items(chunk_starts[:-1])
+        chunk = chunk + self.offset_in_list(x) // _CHUNK
+        chunk = jnp.where(self.ids < self.number, chunk, chunks)
+        chunk_sums = self._add(x, chunk, chunks)
+        chunk_numbers = jnp.arange(chunks, dtype=jnp.int32)
+        ids = jnp.searchsorted(chunk_ends, chunk_numbers, side="right")
+        return self._by_list(self._add(chunk_sums, ids.astype(jnp.int32), self.number))
 
     def max(self, x: jax.Array) -> jax.Array:
-        """The largest item of every list."""
+        """Returns the largest entry of each list."""
         least = _arithmetic.max_identity(x.dtype)
         start = jnp.full((self.number, *x.shape[1:]), least, x.dtype)
-        most = start.at[self.ids].max(x, indices_are_sorted=self.in_order, mode="drop")
-        return self._by_list(most)
+        largest = start.at[self.ids].max(
+            x, indices_are_sorted=self.in_order, mode="drop"
+        )
+        return self._by_list(largest)
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
-        """The number of its list for every item."""
-        # An item of no list reads some list's number; it does not exist, so none is right.
+        """Gathers `[*lists]` to `[items]`."""
+        # An item of no list reads the number of the last list. It does not exist, so
+        # that nothing reads its number.
         return jnp.take(per_list.reshape(-1), self.ids, axis=0, mode="clip")
 
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, "Packed"]:
-        """The items of every list in falling order, and how these lie."""
+        """Sorts the values of every list, largest first; `depth` saves nothing here."""
         del depth
         values = jnp.maximum(packed.largest_packed(x, exists, self.ids), 0)
         if self.in_order:
             return values, self
-        ids = jnp.searchsorted(self.starts[1:], self._place(), side="right")
+        ids = jnp.searchsorted(self.starts[1:], self._slots(), side="right")
         return values, self.sorted(ids.astype(jnp.int32))
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
-        """How many places of its list come before each."""
-        return self._place() - self._start()
+        """The number of slots of the same list before each, `[items]` int32."""
+        return self._slots() - self._start()
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
-        """How many bools hold of each item and those before it in its list."""
+        """Counts from the list's start to each item, int32."""
         # Totals may wrap around; their differences are right all the same.
-        running = jnp.cumsum(x, dtype=jnp.int32)
-        before = running - x.astype(jnp.int32)
-        return running - jnp.take(before, self._start(), mode="clip")
+        through = jnp.cumsum(x, dtype=jnp.int32)
+        before = through - x.astype(jnp.int32)
+        return through - jnp.take(before, self._start(), mode="clip")
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
-        """The sum of floats of each item and those before it in its list."""
+        """Adds floats from the list's start to each item."""
+        return _arithmetic.restarting_sum(x, self.offset_in_list(x) == 0)
 
-        def both(left: tuple[jax.Array, ...], right: tuple[jax.Array, ...]):
-            (begun, before), (begins, here) = left, right
-            return begun | begins, jnp.where(begins, here, before + here)
-
-        return lax.associative_scan(both, (self.offset_in_list(x) == 0, x))[1]
-
-    def continues_run(self, same: jax.Array) -> jax.Array:
-        """Which items are the `same` as the one before them, and in the same list."""
-        same = same & (self.ids[1:] == self.ids[:-1])
-        return lax.pad(same, False, [(1, 0, 0)])
+    def continues_run(self, equals_previous: jax.Array) -> jax.Array:
+        """Whether each item equals the one before it in the same list."""
+        in_same_list = self.ids[1:] == self.ids[:-1]
+        return lax.pad(equals_previous & in_same_list, False, [(1, 0, 0)])
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The items of every list by falling integers, stable: the keys, and places."""
-        places = packed.order_by(self.ids, [keys], self.starts)
-        return _arithmetic.take(keys, places), places
+        """Sorts integers within each list, largest first and stably."""
+        slots = packed.order_by(self.ids, [keys], self.starts)
+        return _arithmetic.take(keys, slots), slots
 
     def _add(self, x: jax.Array, ids: jax.Array, number: int) -> jax.Array:
         return jax.ops.segment_sum(
@@ -136,8 +141,9 @@ class Packed:
     def _by_list(self, x: jax.Array) -> jax.Array:
         return x.reshape((*self.lists, *x.shape[1:]))
 
-    def _place(self) -> jax.Array:
+    def _slots(self) -> jax.Array:
         return lax.iota(jnp.int32, self.ids.shape[0])
 
     def _start(self) -> jax.Array:
+        """The first slot of each item's list, `[items]`."""
         return jnp.take(self.starts, self.ids, mode="clip")

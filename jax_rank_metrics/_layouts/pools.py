@@ -1,87 +1,117 @@
-"""Pools that are not at hand: cut over devices, or counted instead of held."""
+"""Pools of which no device holds every item: cut over devices, or counted."""
 
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering import ideal
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._types import AxisNames
+
+T = TypeVar("T")
 
 
 @pytree("axis_name")
-class Sharded:
-    """The layout of a pool of which a device sees its part; only totals travel."""
+class Sharded(PoolLayout):
+    """The layout of a pool whose items are cut over devices, `[*lists, local items]`.
 
-    axis_name: Any
+    Only totals of lists travel between devices, never items.
+    """
+
+    axis_name: AxisNames
 
     @property
-    def here(self) -> Rows:
-        """The layout of the part that this device sees."""
+    def has_whole_lists(self) -> bool:
+        """False: this device holds some of the items."""
+        return False
+
+    @property
+    def on_device(self) -> Rows:
+        """The layout of the items that this device holds."""
         return Rows()
 
+    def over_devices(self, totals: T) -> T:
+        """Adds up totals over the mesh axes of the items."""
+        return lax.psum(totals, self.axis_name)
+
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Totals of the lists; bools are counted."""
+        """Returns the total of each list over all devices; bools are counted."""
         return lax.psum(Rows().sum(x, trailing), self.axis_name)
 
     def max(self, x: jax.Array) -> jax.Array:
-        """The largest item of every list."""
+        """Returns the largest entry of each list over all devices."""
         return lax.pmax(Rows().max(x), self.axis_name)
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
-        """A number per list, of a shape that broadcasts with its items."""
+        """Reshapes `[*lists]` to `[*lists, 1]`."""
         return per_list[..., None]
 
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """The largest items of every list in falling order, and how these lie."""
+        """Returns the largest values of all devices, largest first, on each of them."""
         items = x.shape[-1] * lax.axis_size(self.axis_name)
         depth = items if depth is None else min(depth, items)
         return ideal.largest(x, exists, depth, self.axis_name), Rows()
 
 
 @pytree("ranks")
-class Weighted:
-    """The layout of a pool in which the last item of a list stands for many.
+class Weighted(PoolLayout):
+    """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
+
+    The last slot stands for all items that no list of relevant items mentions. They all
+    have the label 0, so that one slot and their number tell as much as all of them.
 
     Shapes:
-        counts: `[*lists, items]` int32, how many items each stands for; 0 or 1 for all
-            but the last.
-        ranks: How many items can have a rank, static; None where only those of a count
-            of 0 or 1 have one.
+        counts: `[*lists, listed items + 1]` int32, the number of items that each slot
+            stands for; 0 or 1 for all but the last.
+        ranks: The number of items that can have a rank, static; None where unlisted
+            items have none that anyone holds, since places were counted.
     """
 
     counts: jax.Array
     ranks: int | None
 
+    @property
+    def has_whole_lists(self) -> bool:
+        """False: unlisted items are counted, not held."""
+        return False
+
+    @property
+    def omits_unlisted(self) -> bool:
+        """Whether places were counted, so that no slot has the rank of an unlisted item."""
+        return self.ranks is None
+
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Totals of the lists; bools are counted."""
+        """Returns the total of each list, the last slot counted many times."""
         dtype = jnp.int32 if x.dtype == jnp.bool_ else x.dtype
         times = _arithmetic.widen(self.counts, x).astype(dtype)
         return Rows().sum(x.astype(dtype) * times, trailing)
 
     def max(self, x: jax.Array) -> jax.Array:
-        """The largest item of every list."""
+        """Returns the largest entry of each list."""
         return Rows().max(jnp.where(self.counts > 0, x, 0))
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
-        """A number per list, of a shape that broadcasts with its items."""
+        """Reshapes `[*lists]` to `[*lists, 1]`."""
         return per_list[..., None]
 
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """The largest items of every list in falling order, and how these lie."""
+        """Returns the largest values of each list, the last slot repeated."""
         if self.ranks is None:
             return Rows().largest(x[..., :-1], exists[..., :-1], None)
         depth = self.ranks if depth is None else min(depth, self.ranks)
+        # Repeat the last slot as often as it is counted, but at most `depth` times.
         shape = (*x.shape[:-1], depth)
-        place = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1)
+        copy_number = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1)
         x = jnp.concatenate([x[..., :-1], jnp.broadcast_to(x[..., -1:], shape)], -1)
-        some = place < self.counts[..., -1:]
-        exists = jnp.concatenate([exists[..., :-1], some & exists[..., -1:]], -1)
+        is_counted = copy_number < self.counts[..., -1:]
+        exists = jnp.concatenate([exists[..., :-1], is_counted & exists[..., -1:]], -1)
         return Rows().largest(x, exists, depth)

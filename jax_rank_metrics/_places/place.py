@@ -1,25 +1,29 @@
-"""What a formula sees of a place, and sums over its ranks."""
+"""Places as formulas see them, and sums of a function over the ranks of a place."""
 
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._types import Cut, PositionFn
 
-# Sums over the ranks of a place are read from a table this long at most, and beyond it
-# added up so many ranks at a time.
+# Sums over the ranks of a place are read from a table of at most this many ranks.
 _TABLE = 2**20
+
+# Beyond the table, this many ranks are added up at a time.
 _STEP = 64
 
-# Up to so many ranks, each is looked at.
-_FEW = 32
+# Up to this many ranks, a product with a mask of ranks is faster than a table.
+_MAX_MASKED_RANKS = 32
+
+# The sum of a function of ranks over those ranks of a place that are at most k.
+PlaceSum = Callable[[PositionFn, Cut], jax.Array]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,22 +35,23 @@ class Place:
     Attributes:
         above: How many items rank strictly before its tie group.
         tied: How many items the group holds, this one included.
-        counted_above: For each predicate of `counting`, how many items above hold it.
-        counted_tied: For each predicate, how many of the group hold it.
+        counted_above: For each function of `counting`, its sum over the items above;
+            where it gives bools, how many of them are true.
+        counted_tied: The same over the items of the tie group, this one included.
     """
 
     above: jax.Array
     tied: jax.Array
     counted_above: tuple[jax.Array, ...]
     counted_tied: tuple[jax.Array, ...]
-    _sum: Callable[[PositionFn, Cut], jax.Array]
+    _sum: PlaceSum
 
     def sum(self, position_fn: PositionFn, k: Cut) -> jax.Array:
-        """The sum of `position_fn` over those of its ranks that are at most k."""
+        """Sums `position_fn` over those of its ranks that are at most k."""
         return self._sum(position_fn, k)
 
     def within(self, k: Cut) -> jax.Array:
-        """How many of its ranks are at most k."""
+        """Counts those of its ranks that are at most k."""
         if k is None:
             return self.tied
         if not isinstance(k, int):
@@ -55,9 +60,11 @@ class Place:
 
 
 def positions(position_fn: PositionFn | None = None) -> Callable[..., jax.Array]:
-    """What a place is worth: the mean of `position_fn` over its ranks, 0 beyond k.
+    """Makes a `place_fn` for `expected_sum` out of a function of ranks.
 
-    For `Ranking.expected_sum`. None is 1 at every rank: the chance of a rank up to k.
+    A place is then worth the mean of `position_fn` over its ranks, where ranks beyond k
+    count as 0. None stands for 1 at every rank, so that a place is worth the probability
+    of a rank up to k.
     """
     if position_fn is None:
         return _chance
@@ -84,91 +91,103 @@ def at_ranks(position_fn: PositionFn, ranks: jax.Array, k: Cut) -> jax.Array:
     return jnp.where(within, values, jnp.zeros_like(values))
 
 
-def sum_of_one(above: jax.Array) -> Callable[[PositionFn, Cut], jax.Array]:
+def sum_of_one(above: jax.Array) -> PlaceSum:
     """Sums over places of one rank each."""
     return lambda position_fn, k: at_ranks(position_fn, above + 1, k)
 
 
 def sum_of_two(
-    rank: jax.Array, second: jax.Array, pair: jax.Array
-) -> Callable[[PositionFn, Cut], jax.Array]:
-    """Sums over places of at most two ranks, of items that stand at a `rank`.
+    rank: jax.Array, is_second: jax.Array, is_in_pair: jax.Array
+) -> PlaceSum:
+    """Sums over places of at most two ranks, for items that stand at a `rank`.
 
     Args:
-        rank: The rank of each in the order at hand, float.
-        second: Whether it is the second of a pair.
-        pair: Whether it is one of a pair.
+        rank: The rank of each item in the order at hand, float.
+        is_second: Whether it is the second item of a pair of tied items.
+        is_in_pair: Whether it is one of a pair at all.
     """
 
-    def add(position_fn: PositionFn, k: Cut) -> jax.Array:
-        # Where ranks are the same in every list, so are these three.
-        before, here, after = (
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        # Where ranks are the same in every list, these three are computed only once.
+        previous, at_rank, following = (
             at_ranks(position_fn, jnp.maximum(rank + step, 1), k) for step in (-1, 0, 1)
         )
-        other = jnp.where(second, before, after)
-        return here + jnp.where(pair, other, jnp.zeros_like(other))
+        partner = jnp.where(is_second, previous, following)
+        return at_rank + jnp.where(is_in_pair, partner, jnp.zeros_like(partner))
 
-    return add
+    return place_sum
 
 
 def sum_of_many(
-    above: jax.Array, tied: jax.Array, ranks: int, dtype: Any
-) -> Callable[[PositionFn, Cut], jax.Array]:
-    """Sums over places of any number of ranks, of which there are `ranks` at most.
+    above: jax.Array, tied: jax.Array, ranks: int, dtype: DTypeLike
+) -> PlaceSum:
+    """Sums over places of any number of ranks, by differences of prefix sums.
 
     Args:
         above: int32.
         tied: int32.
-        ranks: Static.
-        dtype: Of the sums.
+        ranks: The largest rank there can be, static.
+        dtype: The dtype of the sums.
     """
 
-    def add(position_fn: PositionFn, k: Cut) -> jax.Array:
-        most = min(ranks, k) if isinstance(k, int) else ranks
-        if most <= _FEW:
-            return _sum_of_few(position_fn, above, above + tied, most, k, dtype)
-        table = min(most, _TABLE)
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        max_rank = min(ranks, k) if isinstance(k, int) else ranks
         end = above + tied
-        cut = most if k is None or isinstance(k, int) else k.astype(jnp.int32)
-        end = jnp.minimum(end, cut)
-        parts = [jnp.asarray(x) for x in _prefix(position_fn, table, jnp.dtype(dtype))]
-
-        def read(x: jax.Array, place: jax.Array) -> jax.Array:
-            return x.at[jnp.minimum(place, table)].get(mode="promise_in_bounds")
-
+        if max_rank <= _MAX_MASKED_RANKS:
+            return _masked_sum(position_fn, above, end, max_rank, k, dtype)
+        cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
+        end = jnp.minimum(end, cutoff)
         start = jnp.minimum(above, end)
-        high, low = (read(x, end) - read(x, start) for x in parts)
+        # The place holds the ranks start + 1 … end: W(end) − W(start), in two floats.
+        table = min(max_rank, _TABLE)
+        high, low = (
+            _read(prefix, end, table) - _read(prefix, start, table)
+            for prefix in map(
+                jnp.asarray, _prefix(position_fn, table, jnp.dtype(dtype))
+            )
+        )
         sums = high + low
-        if most > table:
-            sums = sums + _beyond(position_fn, jnp.maximum(start, table), end, dtype)
+        if max_rank > table:
+            start = jnp.maximum(start, table)
+            sums = sums + _sum_beyond_table(position_fn, start, end, dtype)
         return sums
 
-    return add
+    return place_sum
 
 
-def _sum_of_few(
+def _read(prefix: jax.Array, ranks: jax.Array, table: int) -> jax.Array:
+    """Prefix sums up to some ranks, or up to the end of the table."""
+    return prefix.at[jnp.minimum(ranks, table)].get(mode="promise_in_bounds")
+
+
+def _masked_sum(
     position_fn: PositionFn,
     above: jax.Array,
     end: jax.Array,
     ranks: int,
     k: Cut,
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> jax.Array:
+    """The sum over the ranks above + 1 … end, as a product with a mask of all ranks."""
     rank = jnp.arange(1, ranks + 1, dtype=jnp.int32)
     values = at_ranks(position_fn, rank.astype(dtype), None)
     if isinstance(k, jax.Array):
         end = jnp.minimum(end, k.astype(jnp.int32))
     rank = rank.reshape((1,) * above.ndim + rank.shape)
-    held = (rank > above[..., None]) & (rank <= end[..., None])
-    return _arithmetic.dot(held.astype(dtype), values)
+    in_place = (rank > above[..., None]) & (rank <= end[..., None])
+    return _arithmetic.dot(in_place.astype(dtype), values)
 
 
 @functools.lru_cache(maxsize=64)
 def _prefix(
     position_fn: PositionFn, ranks: int, dtype: jnp.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of `position_fn` over the first 0, 1, 2, … ranks, as two floats each."""
-    # A few lengths only, since each compiles.
+    """Sums of `position_fn` over the first 0, 1, 2, … ranks, each as a float pair.
+
+    Values are computed in `dtype`, as in any other program, and added up in float64 by
+    NumPy while tracing; the pair keeps what a single float would round away.
+    """
+    # Round the length up, so that few lengths are compiled.
     length = 64
     while length < ranks:
         length *= 4
@@ -184,22 +203,22 @@ def _values(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> jax.Array
     return at_ranks(position_fn, jnp.arange(1, length + 1, dtype=dtype), None)
 
 
-def _beyond(
-    position_fn: PositionFn, start: jax.Array, end: jax.Array, dtype: Any
+def _sum_beyond_table(
+    position_fn: PositionFn, start: jax.Array, end: jax.Array, dtype: DTypeLike
 ) -> jax.Array:
-    """The sum over ranks start + 1 … end, a few at a time."""
+    """The sum over the ranks start + 1 … end, `_STEP` ranks at a time."""
     steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * start.ndim + (_STEP,))
     longest = jnp.max(end - start, initial=0)
 
-    def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        done, sums = state
-        rank = start[..., None] + done + steps + 1
+    def add_step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        offset, sums = state
+        rank = start[..., None] + offset + steps + 1
         values = at_ranks(position_fn, rank.astype(dtype), None)
         values = jnp.where(rank <= end[..., None], values, jnp.zeros_like(values))
-        return done + _STEP, sums + jnp.sum(values, axis=-1)
+        return offset + _STEP, sums + jnp.sum(values, axis=-1)
 
-    # Typed as varying as what ends the loop.
+    # Zeros made from the data vary over the same devices as what the loop adds.
     zeros = (end - end).astype(dtype)
     return lax.while_loop(
-        lambda state: state[0] < longest, add, (jnp.zeros_like(longest), zeros)
+        lambda state: state[0] < longest, add_step, (jnp.zeros_like(longest), zeros)
     )[1]

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs
-from jax_rank_metrics._places.groups import Line
 from jax_rank_metrics._places.place import Place, at_ranks
+from jax_rank_metrics._places.tie_groups import Line
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, Number, PositionFn
 
-# How many items of every list are compared with all others at a time.
-_BLOCK = 64
+# At most this many items of every list are compared with all others at a time.
+_MAX_BLOCK = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,10 +22,10 @@ class sigmoid_ranks:
 
     The rank of item i is `1 + Σ sigmoid((score_j − score_i) / temperature)` over the
     other items j of its list. Without ties it nears the exact rank as the temperature
-    falls; a high one has gradients that reach further. To change it during training
+    falls; a high temperature has gradients that reach further. To change it during training
     without compiling again, divide the scores instead.
 
-    Two of the same temperature are equal, so they share one compilation.
+    Two instances of the same temperature are equal, so they share one compilation.
 
     >>> from jax_rank_metrics import reciprocal_rank
     >>> scores = jnp.array([2.0, 1.0])
@@ -34,11 +34,11 @@ class sigmoid_ranks:
     '0.57768'
 
     Args:
-        temperature: In the unit of the scores, positive.
+        temperature: A positive number in the unit of the scores.
 
     Raises:
         ValueError: if the temperature is not positive, or infinite.
-        TypeError: if it is no Python number.
+        TypeError: if it is not a Python number.
 
     References:
         Qin, Liu and Li, A general approximation framework for direct optimization of
@@ -53,7 +53,7 @@ class sigmoid_ranks:
 
 @dataclasses.dataclass(frozen=True)
 class _SoftPlace(Place):
-    """One rank, which is real."""
+    """A place of one rank, which is a real number."""
 
     def within(self, k: Cut) -> jax.Array:
         """1 where the nearest whole rank is at most k."""
@@ -61,8 +61,8 @@ class _SoftPlace(Place):
 
 
 @pytree("temperature")
-class Soft:
-    """What soft places are worked out from.
+class SoftScores:
+    """Scores from which soft places are computed.
 
     Shapes:
         scores: `[*lists, items]`, finite floats, 0 where no item exists.
@@ -79,55 +79,61 @@ class Soft:
         exists: jax.Array,
         dtype: jnp.dtype,
         relax: sigmoid_ranks,
-    ) -> "Soft":
-        """From scores as they were passed; what is not finite has no gradient.
+    ) -> "SoftScores":
+        """Makes scores finite; those that were not have no gradient.
 
-        Infinities become the ends of the dtype: of two of them a difference would be
-        NaN. NaN is as the least score.
+        Infinities become the ends of the dtype, since the difference of two infinities is
+        NaN. NaN counts as the lowest score.
         """
         scores = jnp.where(exists, scores, jnp.zeros_like(scores)).astype(dtype)
-        most = float(jnp.finfo(dtype).max)
-        scores = jnp.nan_to_num(scores, nan=-most, posinf=most, neginf=-most)
-        # One that rounds to 0 would divide 0 by 0.
+        limit = float(jnp.finfo(dtype).max)
+        scores = jnp.nan_to_num(scores, nan=-limit, posinf=limit, neginf=-limit)
+        # A temperature that rounds to 0 would divide 0 by 0.
         return cls(scores, max(float(relax.temperature), float(jnp.finfo(dtype).tiny)))
 
     def place(self, line: Line) -> Place:
         """The place of every item, and what is counted above it."""
-        own = [holds.astype(line.dtype) for holds in line.counting]
-        counted = jnp.stack([line.exists.astype(line.dtype), *own], axis=-1)
-        above, *counted_above = jnp.unstack(self._above(counted), axis=-1)
+        amounts = [x.astype(line.dtype) for x in line.amounts]
+        # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
+        addends = jnp.stack([line.exists.astype(line.dtype), *amounts], axis=-1)
+        above, *counted_above = jnp.unstack(self._sums_above(addends), axis=-1)
 
-        def add(position_fn: PositionFn, k: Cut) -> jax.Array:
+        def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
             # Soft ranks scatter around whole ones: the edge is half-way to the next.
             k = None if k is None else jnp.asarray(k).astype(line.dtype) + 0.5
             return at_ranks(position_fn, above + 1, k)
 
         ones = jnp.ones_like(above)
-        return _SoftPlace(above, ones, tuple(counted_above), tuple(own), add)
+        return _SoftPlace(above, ones, tuple(counted_above), tuple(amounts), place_sum)
 
-    def _above(self, counted: jax.Array) -> jax.Array:
-        """For each item, the sums of what others count, by how surely they are above.
+    def _sums_above(self, addends: jax.Array) -> jax.Array:
+        """For each item, the sums over all others, weighted by how surely they are above.
 
-        Both `[*lists, items, counts]`. Neither this nor its gradient ever holds more
-        than one block of the comparisons of all pairs.
+        Both `[*lists, items, sums]`. The comparisons of all pairs are made in blocks of
+        items, one block at a time, and made again for the gradient instead of kept.
         """
         scores, items = self.scores, self.scores.shape[-1]
         lists = scores.shape[:-1]
-        blocks = max(1, -(-items // _BLOCK))
-        size = -(-items // blocks)
-        more = blocks * size - items
-        own = _arithmetic.pad_items(scores, after=more)
-        own = jnp.moveaxis(own.reshape((*lists, blocks, size)), -2, 0)
+        num_blocks = max(1, -(-items // _MAX_BLOCK))
+        size = -(-items // num_blocks)
+        padded = _arithmetic.pad_items(scores, after=num_blocks * size - items)
+        # [blocks, *lists, size]
+        blocks = jnp.moveaxis(padded.reshape((*lists, num_blocks, size)), -2, 0)
 
-        @jax.checkpoint  # compared again on the way back, not kept
-        def block(own: jax.Array, index: jax.Array) -> jax.Array:
-            apart = scores[..., None, :] - own[..., :, None]
-            sure = lax.logistic(apart / self.temperature)
-            place = index * size + jnp.arange(size, dtype=jnp.int32)
-            itself = place[:, None] == jnp.arange(items, dtype=jnp.int32)[None]
-            itself = itself.reshape((*[1] * len(lists), size, items))
-            return _arithmetic.dot(jnp.where(itself, 0, sure), counted)
+        @jax.checkpoint
+        def sums_of_block(block_scores: jax.Array, number: jax.Array) -> jax.Array:
+            # [*lists, size, items]: the item of a row compared with that of a column.
+            lead = scores[..., None, :] - block_scores[..., :, None]
+            is_above = lax.logistic(lead / self.temperature)
+            row_slots = number * size + jnp.arange(size, dtype=jnp.int32)
+            column_slots = jnp.arange(items, dtype=jnp.int32)
+            is_itself = row_slots[:, None] == column_slots[None]
+            is_itself = is_itself.reshape((*[1] * len(lists), size, items))
+            return _arithmetic.dot(jnp.where(is_itself, 0, is_above), addends)
 
-        index = jnp.arange(blocks, dtype=jnp.int32)
-        sums = jnp.moveaxis(lax.map(lambda x: block(*x), (own, index)), 0, -3)
-        return sums.reshape((*lists, blocks * size, counted.shape[-1]))[..., :items, :]
+        numbers = jnp.arange(num_blocks, dtype=jnp.int32)
+        sums = lax.map(lambda x: sums_of_block(*x), (blocks, numbers))
+        sums = jnp.moveaxis(sums, 0, -3).reshape(
+            (*lists, num_blocks * size, addends.shape[-1])
+        )
+        return sums[..., :items, :]

@@ -1,21 +1,32 @@
 """What every formula reads: items with their places, and the pool they came from.
 
-A `Ranking` is made by a source and read by formulas, through two verbs and a few totals
-over the pool. Formulas never name an axis, so that they hold for every layout.
+A source makes a `Ranking` and formulas read it, through two verbs and a few totals over
+the pool. Formulas never name an axis, so that they hold for every layout.
 
-    items.py    the items a formula is given
-    parts.py    what a source hands over: ranks held, a tie across the cut, scores to count
-    sums.py     how sums over places are worked out
-    stops.py    how the first stop is found
-    totals.py   totals over the pool
-    greedy.py   an ideal order of items that take worth from each other
-    memo.py     what several metrics ask is worked out once
-    ranking.py  the verbs
+    items.py        items as formulas read them
+    memo.py         results that several metrics ask of the same ranking
+    pool.py         the pool of judged items, and its scores
+    straddle.py     the tie group that straddles the cut
+    held.py         what items that have places can answer; those of one definite order
+    tie_runs.py     items in rank order whose ties are runs of equal keys
+    counted_places.py  a few items of each list whose places were counted
+    soft_places.py  items with soft places, for training
+    parts.py        the parts of a ranking, and what is known of them
+    sums.py         how `expected_sum` is computed
+    stops.py        how `expected_first` is computed
+    concordance.py  how far the order by score agrees with the order by a value
+    totals.py       totals over the pool, and the best order of its items
+    greedy.py       the ideal order of items whose gain depends on the items above them
+    ranking.py      the `Ranking` itself
 """
 
+from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
+from jax_rank_metrics._ranking.held import DefiniteRanks as DefiniteRanks
+from jax_rank_metrics._ranking.held import Held as Held
 from jax_rank_metrics._ranking.items import Items as Items
-from jax_rank_metrics._ranking.parts import Held as Held
-from jax_rank_metrics._ranking.parts import Pool as Pool
-from jax_rank_metrics._ranking.parts import Scored as Scored
-from jax_rank_metrics._ranking.parts import Straddle as Straddle
+from jax_rank_metrics._ranking.pool import Pool as Pool
+from jax_rank_metrics._ranking.pool import PoolScores as PoolScores
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
+from jax_rank_metrics._ranking.soft_places import SoftPlaces as SoftPlaces
+from jax_rank_metrics._ranking.straddle import Straddle as Straddle
+from jax_rank_metrics._ranking.tie_runs import TieRuns as TieRuns

@@ -1,21 +1,18 @@
-"""The ideal order of items whose worth depends on those before them."""
+"""The ideal order of items whose gain depends on the items above them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
-from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import PositionFn
 
-# Gains that differ by less, relatively, are equal but for rounding.
+# Gains that differ by less than this share of the larger differ by rounding alone.
 _EQUAL = 1e-6
 
 
@@ -26,16 +23,17 @@ def ideal_sum(
     position_fn: PositionFn,
     ks: Sequence[int | None],
 ) -> jax.Array:
-    """`Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
+    """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
 
-    At every rank stands the item that gains most there, of several the one of the lowest
-    index: the sum over its topics of `kept` to the power of how many items before it
-    have the topic. In time of ranks·items·topics, up to the rank where nothing is left.
+    An item gains, for each of its topics, `kept` to the power of the number of items
+    above it that have the topic. Every rank holds the item that gains most there; of
+    several, the one with the lowest index. Takes time of ranks·items·topics, up to the
+    rank where no item gains anything.
 
     Args:
-        ranking: Whose pool is at hand.
+        ranking: A ranking whose pool is at hand.
         topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
-        kept: The share of a topic's worth that every item with it leaves.
+        kept: The share of a topic's gain that each item with the topic leaves.
         position_fn: What ranks 1, 2, … are worth.
         ks: Cutoffs.
 
@@ -43,41 +41,46 @@ def ideal_sum(
         `[*lists, len(ks)]`.
 
     Raises:
-        ValueError: if items are cut over devices, or not all of them are held.
+        ValueError: if items are cut over devices, or only relevant ones are held.
     """
     pool, dtype = ranking._judged_pool(), ranking._dtype
-    axis: Any = pool.axis
-    if not isinstance(axis, (Rows, Packed)):
+    layout = pool.layout
+    if not layout.has_whole_lists:
         raise ValueError(
             "the greedy ideal is made of whole lists, but this ranking's items are cut "
             "over devices, or are ids of which only the relevant ones are held; rank "
             "whole lists by rank, rank_retrieved or rank_ids"
         )
     items = pool.items.read()
-    has, place = item_predicate(topics_fn, items), _arithmetic.iota(items.exists)
-    spread_topics = jax.vmap(axis.broadcast_to_items, in_axes=-1, out_axes=-1)
-    depth, most_items = _inputs.deepest(ks), ranking._max_items
-    assert most_items is not None
-    depth = most_items if depth is None else min(depth, most_items)
+    has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]
+    slots = _arithmetic.iota(items.exists)
+    topics_to_items = jax.vmap(layout.broadcast_to_items, in_axes=-1, out_axes=-1)
+    depth, max_items = _inputs.deepest(ks), ranking._max_items
+    assert max_items is not None
+    depth = max_items if depth is None else min(depth, max_items)
 
-    def step(state: Any) -> Any:
-        rank, _, left, seen, sums = state
-        worth = spread_topics(_arithmetic.power(kept, seen))
-        gain = jnp.sum(jnp.where(has & left[..., None], worth, 0), axis=-1)
-        most = axis.max(gain)
-        best = (gain > 0) & (gain >= axis.broadcast_to_items(most) * (1 - _EQUAL))
-        lowest = axis.max(jnp.where(best, -place, jnp.iinfo(place.dtype).min))
-        chosen = best & (-place == axis.broadcast_to_items(lowest))
-        seen = seen + axis.sum(has & chosen[..., None], 1).astype(dtype)
-        terms = [most * at_ranks(position_fn, rank, k) for k in ks]
+    def choose_next(state):
+        rank, _, remaining, seen, sums = state
+        # `seen` is [*lists, topics]: how many of the chosen items have each topic.
+        topic_gain = topics_to_items(_arithmetic.power(kept, seen))
+        is_gained = has_topic & remaining[..., None]
+        gain = jnp.sum(jnp.where(is_gained, topic_gain, 0), axis=-1)
+        best_gain = layout.max(gain)
+        threshold = layout.broadcast_to_items(best_gain) * (1 - _EQUAL)
+        is_best = (gain > 0) & (gain >= threshold)
+        first = layout.max(jnp.where(is_best, -slots, jnp.iinfo(slots.dtype).min))
+        chosen = is_best & (-slots == layout.broadcast_to_items(first))
+        seen = seen + layout.sum(has_topic & chosen[..., None], 1).astype(dtype)
+        terms = [best_gain * at_ranks(position_fn, rank, k) for k in ks]
         sums = sums + jnp.stack(terms, axis=-1)
-        return rank + 1, _mesh.unvmap_any(most > 0), left & ~chosen, seen, sums
+        any_gain = _mesh.unvmap_any(best_gain > 0)
+        return rank + 1, any_gain, remaining & ~chosen, seen, sums
 
     lists = ranking._list_exists.shape
-    zeros = [jnp.zeros((*lists, n), dtype) for n in (has.shape[-1], len(ks))]
-    start = _mesh.match_varying((items.exists, *zeros), (has, items.exists))
+    zeros = [jnp.zeros((*lists, n), dtype) for n in (has_topic.shape[-1], len(ks))]
+    start = _mesh.match_varying((items.exists, *zeros), (has_topic, items.exists))
     return lax.while_loop(
         lambda state: state[1] & (state[0] <= depth),
-        step,
-        (jnp.ones((), dtype), _mesh.unvmap_any(has), *start),
+        choose_next,
+        (jnp.ones((), dtype), _mesh.unvmap_any(has_topic), *start),
     )[-1]

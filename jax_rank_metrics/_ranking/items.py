@@ -1,10 +1,11 @@
-"""The items that a formula is given."""
+"""Items as formulas read them, and the arrays that functions of items give."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._items import ItemArrays
@@ -15,14 +16,15 @@ from jax_rank_metrics._types import Number
 class Items:
     """Items of lists, as a formula's `item_fn` reads them.
 
-    Which items these are (those that hold a rank, or a whole pool) and how they lie is
-    not told: an `item_fn` is a function of each item for itself.
+    An `item_fn` is a function of each item by itself: it is not told which items these
+    are (those that hold a rank, or a whole pool), nor how they lie in the arrays.
 
     Attributes:
         labels: Floats, 0 where no item exists.
         exists: Bool.
         weights: Item weights, 0 where no item exists; None if items weigh the same.
-        columns: By name, what was passed as `columns=`; 0 or False where none exists.
+        columns: The arrays passed as `columns=`, by name; 0 or False where no item
+            exists.
     """
 
     labels: jax.Array
@@ -32,11 +34,11 @@ class Items:
 
     @classmethod
     def of(cls, arrays: ItemArrays) -> "Items":
-        """The same as arrays."""
+        """Wraps arrays of items."""
         return cls(*arrays)
 
     def relevant(self, threshold: Number) -> jax.Array:
-        """Which items exist and have at least this label, bool.
+        """Whether each item exists and its label reaches the threshold, bool.
 
         Labels and threshold are compared in the dtype of the values: labels of less
         precision are widened first.
@@ -44,23 +46,27 @@ class Items:
         return (self.labels >= threshold) & self.exists
 
 
-# What a weighed item is worth at most, so that a sum of many stays finite.
+# The largest value of a weighted item, so that the sum of many stays finite.
 MOST = 2.0**107
 
 # Gains that are to be multiplied by item weights are scaled by this power of two first,
 # so that the products stay below `MOST` where both are large.
 WEIGHED_SCALE = 2.0**-64
 
-# What an item is worth, or whether it holds: a function of each item for itself.
+# The value of each item, or whether it has a property: a function of each item by itself.
 ItemFn = Callable[[Items], jax.Array]
 
 
-def item_values(
-    item_fn: ItemFn, arrays: ItemArrays, dtype: jnp.dtype, keep_bools: bool = False
-) -> jax.Array:
-    """`item_fn` as floats, 0 where no item exists, whatever it gives there."""
+def item_values(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
+    """`item_fn` in floats, `[*lists, items, …]`, and 0 where no item exists."""
+    values = item_amounts(item_fn, arrays, dtype)
+    return values.astype(dtype) if values.dtype == jnp.bool_ else values
+
+
+def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
+    """`item_fn` in bools, to be counted, or in floats; 0 where no item exists."""
     values = jnp.asarray(item_fn(Items.of(arrays)))
-    if values.dtype != dtype and not (keep_bools and values.dtype == jnp.bool_):
+    if values.dtype not in (dtype, jnp.bool_):
         values = values.astype(dtype)
     if values.ndim < arrays.exists.ndim:  # a constant
         values = jnp.broadcast_to(values, arrays.exists.shape)
@@ -68,6 +74,6 @@ def item_values(
 
 
 def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
-    """`item_fn` as bools, False where no item exists."""
-    found = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
-    return found & widen(arrays.exists, found)
+    """`item_fn` in bools, and False where no item exists."""
+    holds = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
+    return holds & widen(arrays.exists, holds)

@@ -1,4 +1,4 @@
-"""What several metrics ask of one ranking is worked out once."""
+"""Results that several metrics of one call ask of the same ranking."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -8,40 +8,44 @@ import jax.extend.core
 
 T = TypeVar("T")
 
-# Which trace is under way: what was made in the branch of a `cond` is of no use outside.
+# Returns which trace is under way: an array made inside the branch of a `cond` must not
+# be used outside of it.
 _NAME = "get_opaque_trace_state"
-_trace_state: Callable[[], Any] = (
+_trace_state: Callable[[], object] = (
     getattr(jax.extend.core, _NAME)
     if hasattr(jax.extend.core, _NAME)
-    else getattr(jax.core, _NAME)  # where it was before JAX 0.10
+    else getattr(jax.core, _NAME)  # its home before JAX 0.10
 )
 
 
 class Memo:
-    """Results by what was asked, for as long as metrics are traced together.
+    """Results by key, for as long as metrics are traced together.
 
-    Compilers merge what is written twice, but not before it was traced twice.
+    Compilers merge equal computations, but only after each of them has been traced.
     """
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
-        self._known: dict[Hashable, tuple[Any, Any]] = {}
+        """Makes an empty memo."""
+        self._results: dict[Hashable, tuple[object, Any]] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """`make()`, or what it gave when the same was asked."""
-        now = _trace_state()
-        known = self._known.get(key)
-        if known is not None and known[0] == now:
-            return known[1]
+        """Returns `make()`, or its earlier result of the same key and trace."""
+        try:
+            result = self._results.get(key)
+        except TypeError:  # a cutoff may be an array, which has no hash
+            return make()
+        trace = _trace_state()
+        if result is not None and result[0] == trace:
+            return result[1]
         made = make()
-        self._known[key] = now, made
+        self._results[key] = trace, made
         return made
 
-    def better(
+    def best(
         self, key: Hashable, serves: Callable[[T], bool], make: Callable[[], T]
     ) -> T:
-        """The same for results of which a former one may or may not serve."""
-        known = self._known.get(key)
-        if known is not None and not serves(known[1]):
-            del self._known[key]
+        """`once`, where an earlier result is dropped if `serves` refuses it."""
+        result = self._results.get(key)
+        if result is not None and not serves(result[1]):
+            del self._results[key]
         return self.once(key, make)

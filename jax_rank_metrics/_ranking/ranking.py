@@ -1,59 +1,54 @@
-"""The verbs of a `Ranking`, and its totals over the pool."""
+"""The `Ranking` that sources make and formulas read."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs
-from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import agreement, stops, sums
+from jax_rank_metrics._ranking import concordance, stops, sums
+from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.parts import Held, Pool, Scored, Straddle
+from jax_rank_metrics._ranking.pool import Pool, PoolScores
 from jax_rank_metrics._ranking.totals import Totals
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, PositionFn
 
-T = TypeVar("T")
 
-
-@pytree("_cut", "_ties", "_grouped")
+@pytree("_cut", "_ties", "_in_groups")
 class Ranking(Totals):
     """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
     A metric reads it through `expected_sum` and `expected_first`, and totals over the
-    pool; see `jax_rank_metrics.metric`. Everything else is private.
+    pool; see `jax_rank_metrics.metric`. What begins with an underscore is private:
 
     Attributes:
-        _held: The items that hold ranks; None where nothing was ordered.
-        _pool: Every judged item; None where only the number of relevant ones is known.
-        _scored: The scores of the pool; None where they are not at hand, or no use.
-        _straddle: The tie across the cut; None where no rank is missing.
+        _held: The items that have places; None where nothing was ordered.
+        _pool: All judged items; None where only the number of relevant ones is known.
+        _pool_scores: The scores of the pool; None where they are not at hand, or no use.
         _length: `[*lists]` int32, how many items have a rank.
         _known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
-        _list_exists: `[*lists]` bool, lists in which any item was judged.
+        _list_exists: `[*lists]` bool, whether any item of the list was judged.
         _list_weights: `[*lists]`, or None where items weigh the list.
-        _cut: How many ranks were asked for; None if all.
-        _ties: The policy by name; "none" where there were no scores.
-        _grouped: Whether formulas are given tie groups instead of one definite order.
+        _cut: The number of ranks held of every list; None if all.
+        _ties: The tie policy; "none" where there were no scores.
+        _in_groups: Whether formulas read tie groups, or one definite order.
     """
 
     _held: Held | None
     _pool: Pool | None
-    _scored: Scored | None
-    _straddle: Straddle | None
+    _pool_scores: PoolScores | None
     _length: jax.Array
     _known_relevant: jax.Array | None
     _list_exists: jax.Array
     _list_weights: jax.Array | None
     _cut: int | None
     _ties: str | None
-    _grouped: bool
+    _in_groups: bool
 
     @classmethod
     def _of(
@@ -65,17 +60,15 @@ class Ranking(Totals):
         list_exists: jax.Array,
         list_weights: jax.Array | None,
         ties: str | None,
-        scored: Scored | None = None,
-        straddle: Straddle | None = None,
+        pool_scores: PoolScores | None = None,
         known_relevant: jax.Array | None = None,
         cut: int | None = None,
     ) -> "Ranking":
-        """Makes a ranking of what a source found out; see the attributes."""
+        """Makes a ranking of what a source hands over; the class describes each part."""
         return cls(
             held,
             pool,
-            scored,
-            straddle,
+            pool_scores,
             length,
             known_relevant,
             list_exists,
@@ -85,42 +78,8 @@ class Ranking(Totals):
             Policy(ties).is_grouped,
         )
 
-    # What a formula sees
-
-    @property
-    def items(self) -> jax.Array:
-        """Which item is at each rank, `[*lists, ranks]` int32; −1 where none is.
-
-        Its index in the row; over devices, counted through all of them; in the list that
-        was retrieved; or its id. Packed lists are flat `[items]`, list after list, beside
-        `segment_ids`. Tied items stand in the order of the policy.
-
-        Raises:
-            ValueError: if items were counted instead of ordered, or have soft places.
-        """
-        if self._is_soft:
-            raise ValueError("items: soft places have no order; rank without relax")
-        if self._held is None or self._held.index is None:
-            raise ValueError(
-                "items: this ranking counted places and has no order; rank with a k"
-            )
-        return self._held.index
-
-    @property
-    def segment_ids(self) -> jax.Array:
-        """The list of each of `items` of packed lists, `[items]` int32.
-
-        Counted along all axes of lists; the number of lists where an item is of none.
-
-        Raises:
-            ValueError: if lists are not packed.
-        """
-        if self._held is None or not isinstance(self._held.axis, Packed):
-            raise ValueError("segment_ids: these lists are not packed")
-        return self._held.axis.ids
-
     def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:
-        """The cutoffs of `k`, checked, as `ks` for the verbs."""
+        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs."""
         return _inputs.cutoffs(k)
 
     def expected_sum(
@@ -132,24 +91,26 @@ class Ranking(Totals):
         counting: Sequence[ItemFn] = (),
         per_list: Sequence[jax.Array] = (),
     ) -> jax.Array:
-        """`Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
+        """Returns `Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
 
-        What an item is worth, times what its place is worth within the ranks up to k:
-        the expected value over all orders of tied items, or of the one order there is.
+        Multiplies what each item is worth by what its place is worth within the ranks up
+        to k: the expected value over all orders of tied items, or the value of the one
+        order there is.
 
         Args:
-            item_fn: From `Items`, what each is worth, `[*lists, items]`, also with axes
-                of its own at the end; 0 for the label 0 where only relevant items are
-                held.
-            place_fn: `place_fn(place, k, *per_list)`, what a `Place` is worth within
-                the ranks up to k (None is every rank), so 0 where it has none of these;
+            item_fn: From `Items`, what each is worth, `[*lists, items]`, which may have
+                trailing axes; 0 for the label 0 where only relevant items are held.
+            place_fn: `place_fn(place, k, *per_list)`, what a `Place` is worth within the
+                ranks up to k (None is every rank), so 0 where it has none of these;
                 `positions(discount_fn)` makes one of a function of ranks.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
-            counting: Functions of `Items` that give bools, to be counted above and
-                within the tie group of a place. They may have axes of their own at the
-                end as well; `place_fn` then sees one entry of these at a time.
-            per_list: Arrays `[*lists]` that `place_fn` is given, to broadcast with
-                places.
+            counting: Functions of `Items` to be added up for `place_fn`: the sum of the
+                i-th over all items above a tie group is `place.counted_above[i]`, that
+                over the group itself `place.counted_tied[i]`. Bools are counted, numbers
+                are summed. The functions may have trailing axes as well; `place_fn` then
+                sees one entry of these at a time.
+            per_list: Arrays `[*lists]` that `place_fn` is given, in shapes that
+                broadcast with places.
 
         Returns:
             `[*lists, len(ks), …]`.
@@ -159,10 +120,9 @@ class Ranking(Totals):
                 alone and `item_fn` of the label 0 is not 0.
         """
         ks = _inputs.cuts(ks)
-        asked = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
-        return self._once(
-            ("sum", *asked, self._grouped), lambda: sums.expected(self, *asked)
-        )
+        args = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
+        key = ("sum", *args, self._in_groups)
+        return self._once(key, lambda: sums.expected(self, *args))
 
     def expected_max(
         self,
@@ -173,23 +133,22 @@ class Ranking(Totals):
         counting: Sequence[ItemFn] = (),
         per_list: Sequence[jax.Array] = (),
     ) -> jax.Array:
-        """The largest `item_fn(items)·place_fn(place, k)` of the items that have a place.
+        """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
 
-        The arguments are those of `expected_sum`, without axes of their own at the end.
-        Nothing may be negative; 0 where there is no item. For metrics of one definite
-        order, and those that say themselves what ties mean: of tied items, each is given
-        the place that all share.
+        The arguments are those of `expected_sum`, but without trailing axes; nothing may
+        be negative. For metrics that read one definite order, and for those that define
+        themselves what ties mean: tied items all have the place that they share.
 
         Returns:
-            `[*lists, len(ks)]`.
+            `[*lists, len(ks)]`, 0 for lists without items.
 
         Raises:
             ValueError: as `expected_sum`; if tied items share a place and the ranking was
                 cut, which may have left some of them out.
         """
         ks = _inputs.cuts(ks)
-        asked = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
-        return sums.expected(self, *asked, most=True)
+        args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
+        return sums.expected(self, *args, take_max=True)
 
     def expected_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
@@ -199,74 +158,43 @@ class Ranking(Totals):
         Args:
             stop_fn: From `Items`, bools: which items stop the user, so that the first
                 stop is found by counting, at any cutoff where scores are at hand. Or
-                floats, the chance of each to do so, for metrics of one definite order.
+                floats, the probability that each item stops the user, for metrics that
+                read one definite order.
             position_fn: What a stop at rank 1, 2, … is worth.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
         Returns:
-            The mean of `position_fn` at the first stop, 0 beyond k, and the chance that
-            there is no stop by k, each `[*lists, len(ks)]`.
+            The mean of `position_fn` at the first stop, 0 beyond k, and the probability
+            that there is no stop by k, each `[*lists, len(ks)]`.
 
         Raises:
             ValueError: if the ranking was cut above a cutoff and its scores are not at
-                hand, chances are asked of tied items, or places are soft.
+                hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
         ks = _inputs.cuts(ks)
-        return self._once(
-            ("first", stop_fn, position_fn, tuple(ks), self._grouped),
-            lambda: stops.expected(self, stop_fn, position_fn, ks),
-        )
+        key = ("first", stop_fn, position_fn, tuple(ks), self._in_groups)
+        return self._once(key, lambda: stops.expected(self, stop_fn, position_fn, ks))
 
-    def pairs(self, value_fn: ItemFn) -> agreement.Pairs:
-        """Of all pairs of items of different values: how many are in order, how many tie.
+    def pairs(self, value_fn: ItemFn) -> concordance.Pairs:
+        """Counts the pairs of items of different values, by the order of their scores.
+
+        Takes time of items·log(distinct values), and the memory of a few arrays. Reads
+        whole lists; items without a rank are in no pair.
 
         Args:
-            value_fn: From `Items`, what each is worth; not negative.
+            value_fn: From `Items`, the value of each, not negative.
 
         Returns:
-            `in_order`, `tied`, `total` and `opposed`, `[*lists]` floats each: pairs in
-            which the larger value has the better score, pairs whose scores tie, all, and
-            those in which the larger value has the worse score. In time of
-            items·log(distinct values), and memory of a few arrays. Reads whole lists;
-            items without a rank are in no pair.
+            `[*lists]` floats each: `in_order`, the pairs in which the larger value has
+            the better score; `tied`, those whose scores tie; `total`, all of them; and
+            `opposed`, those in which the larger value has the worse score.
 
         Raises:
             ValueError: if the ranking was cut, or holds relevant items alone and
                 `value_fn` of the label 0 is not 0.
         """
-        make = lambda: agreement.pairs(self, self._length, value_fn)  # noqa: E731
-        return self._once(("pairs", value_fn, self._grouped), make)
-
-    def _rank_products(self, value_fn: ItemFn) -> agreement.Products:
-        """How mean ranks by score and by value go together, summed over the items.
-
-        Args:
-            value_fn: From `Items`, what each is worth; not negative.
-
-        Returns:
-            `both`, `by_score` and `by_value`, `[*lists]` floats each: sums of the
-            products of both ranks, each less its mean, and of the squares of either.
-
-        Raises:
-            ValueError: if the ranking was cut, or holds relevant items alone.
-        """
-        return agreement.products(self, self._length, value_fn)
-
-    def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
-        """How many items the ranks up to k hold, `[*lists, len(ks)]` floats.
-
-        With `nominal`, the cutoff itself, and all items where it is None.
-        """
-        length = self._length.astype(self._dtype)
-        depths = [
-            length
-            if k is None
-            else jnp.full_like(length, k)
-            if nominal
-            else jnp.minimum(length, k)
-            for k in ks
-        ]
-        return jnp.stack(depths, axis=-1)
+        count = lambda: concordance.pairs(self, self._length, value_fn)  # noqa: E731
+        return self._once(("pairs", value_fn, self._in_groups), count)
 
     def per_list(
         self,
@@ -275,54 +203,65 @@ class Ranking(Totals):
         k: Cutoffs,
         item_fn: ItemFn,
     ) -> PerList:
-        """Values with the weights of their lists.
+        """Returns the values of a metric, with the weights of their lists.
 
         Args:
             values: `[*lists, len(ks)]`.
-            defined: `[*lists]` bool, where the metric has a value; True where it has one
-                for every list that exists.
-            k: As the metric was given it: the last axis stays where it is a tuple.
-            item_fn: The relevance by which items' weights imply that of their list.
+            defined: `[*lists]` bool, whether the metric has a value; True where it has
+                one for every list that exists.
+            k: The argument of the metric: the last axis stays where it is a tuple.
+            item_fn: The relevance of items: where items have weights, a list weighs as
+                much as its items do on average, each counted this many times.
         """
         weights = self._list_weights
         if weights is None:
             weights = self._mean_item_weight(item_fn)
         if weights is None:
             weights = jnp.ones(self._list_exists.shape, self._dtype)
-        counts = self._list_exists & (weights > 0)
-        defined = defined & counts
+        is_counted = self._list_exists & (weights > 0)
+        defined = defined & is_counted
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if not isinstance(k, (tuple, list)):
             values = jnp.squeeze(values, axis=self._list_exists.ndim)
-        weights = jnp.where(counts, weights, 0).astype(self._dtype)
+        weights = jnp.where(is_counted, weights, 0).astype(self._dtype)
         return PerList(values, weights, defined)
 
-    # Inside
+    # What the package reads as well
+
+    def _rank_products(self, value_fn: ItemFn) -> concordance.Products:
+        """Sums products of the mean ranks of items by score and by value.
+
+        Args:
+            value_fn: From `Items`, the value of each, not negative.
+
+        Raises:
+            ValueError: if the ranking was cut, or holds relevant items alone.
+        """
+        return concordance.products(self, self._length, value_fn)
 
     def _with_memo(self) -> "Ranking":
-        """The same for several metrics that are traced together."""
-        return self._with(self._grouped, Memo())
+        """Returns the ranking for several metrics that are traced together."""
+        return self._copy(self._in_groups, Memo())
 
-    def _with_tie_reading(self, ties: str) -> "Ranking":
-        """The same for a metric that reads ties as `metric` says of `ties`."""
-        if self._is_soft and ties != "expected":
+    def _with_tie_reading(self, tie_reading: str) -> "Ranking":
+        """Returns the ranking as a metric of that `tie_reading` reads it; see `metric`."""
+        if tie_reading == "expected":
+            return self
+        if self._is_soft:
             raise ValueError(
                 "this metric needs an order or the ties of items, and soft places have "
                 "neither; leave relax out"
             )
-        if ties == "own":
-            return self._with(True, self._memo)
-        if ties == "expected" or not self._grouped:
-            return self
-        if Policy(self._ties).forbids_order:
+        is_asked = tie_reading == "order" and self._in_groups
+        if is_asked and Policy(self._ties).forbids_order:
             raise ValueError(
                 "ties is 'expected', but this metric has no closed form over the orders "
                 "of tied items; pass ties=None or another policy"
             )
-        return self._with(False, self._memo)
+        return self._copy(tie_reading == "own", self._memo)
 
-    def _with(self, grouped: bool, memo: Memo | None) -> "Ranking":
-        # No field, since it must not outlive the trace.
-        copy = dataclasses.replace(self, _grouped=grouped)
+    def _copy(self, in_groups: bool, memo: Memo) -> "Ranking":
+        copy = dataclasses.replace(self, _in_groups=in_groups)
+        # An attribute, but no field: it must not outlive the trace.
         object.__setattr__(copy, "_shared_memo", memo)
         return copy

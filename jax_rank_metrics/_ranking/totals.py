@@ -1,4 +1,4 @@
-"""Totals over the pool of a `Ranking`."""
+"""Totals over the pool of a `Ranking`, and the best order of its items."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._places import first
+from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import MOST, WEIGHED_SCALE, ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
@@ -18,24 +17,24 @@ from jax_rank_metrics._types import Number, PositionFn
 
 
 class Totals(Parts):
-    """What a formula may know of every judged item."""
+    """The part of a `Ranking` that reads every judged item."""
 
     _known_relevant: jax.Array | None
 
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
-        """`Σ item_fn(items)` over the pool, `[*lists]` floats; bools are counted."""
+        """Returns `Σ item_fn(items)` over the pool, `[*lists, …]` floats; bools count."""
         pool = self._judged_pool()
         items = pool.items.read()
         values = item_values(item_fn, items, self._dtype)
-        return pool.axis.sum(values, values.ndim - items.exists.ndim)
+        return pool.layout.sum(values, values.ndim - items.exists.ndim)
 
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
-        """The largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
+        """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self._judged_pool()
-        return pool.axis.max(item_values(item_fn, pool.items.read(), self._dtype))
+        return pool.layout.max(item_values(item_fn, pool.items.read(), self._dtype))
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
-        """Relevant items of the pool, `[*lists]` floats."""
+        """Counts the relevant items of the pool, `[*lists]` floats."""
 
         def count() -> jax.Array:
             if self._known_relevant is not None:
@@ -46,7 +45,7 @@ class Totals(Parts):
                 return jnp.maximum(self._known_relevant, counted).astype(self._dtype)
             pool = self._judged_pool()
             relevant = pool.items.read().relevant(relevance_threshold)
-            return pool.axis.sum(relevant).astype(self._dtype)
+            return pool.layout.sum(relevant).astype(self._dtype)
 
         return self._once(("relevant", relevance_threshold), count)
 
@@ -58,40 +57,40 @@ class Totals(Parts):
         *,
         monotone: bool = False,
     ) -> jax.Array:
-        """`Σ item_fn·position_fn(rank)` of the best order of the pool, to each k.
+        """Returns `Σ item_fn·position_fn(rank)` of the pool's best order, to each k.
 
         Args:
-            item_fn: From `Items`, what each is worth; not negative.
+            item_fn: From `Items`, the value of each, not negative.
             position_fn: What ranks 1, 2, … are worth.
             ks: Cutoffs.
             monotone: Whether `item_fn` reads labels alone, never falls as they rise and
-                is 0 for 0, so that the best labels are worth most.
+                is 0 for 0, so that the order of labels is the order of values.
 
         Returns:
             `[*lists, len(ks)]`.
         """
-        values, axis = self._best(None if monotone else item_fn, _inputs.deepest(ks))
-        if self._held is not None and isinstance(axis, Rows):
+        values, layout = self._sorted(None if monotone else item_fn, ks)
+        if self._held is not None and isinstance(layout, Rows):
             # As wide as the ranks held, so that a list in its best order adds up equal
             # terms in an equal order, and is worth exactly as much as its ideal.
-            missing = self._held.items.exists.shape[-1] - values.shape[-1]
-            values = _arithmetic.pad_items(values, after=max(missing, 0))
+            num_missing = self._held.items.exists.shape[-1] - values.shape[-1]
+            values = _arithmetic.pad_items(values, after=max(num_missing, 0))
         if monotone:
             values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
-        rank = (axis.offset_in_list(values) + 1).astype(self._dtype)
-        found = []
+        rank = (layout.offset_in_list(values) + 1).astype(self._dtype)
+        sums = []
         for k in ks:
             terms = values * at_ranks(position_fn, rank, k)
-            found.append(axis.sum(jnp.where(values > 0, terms, 0)))
-        return jnp.stack(found, axis=-1)
+            sums.append(layout.sum(jnp.where(values > 0, terms, 0)))
+        return jnp.stack(sums, axis=-1)
 
     def ideal_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[int | None]
     ) -> jax.Array:
-        """The mean of `position_fn` at the first stop in the best order of the pool.
+        """Returns the mean of `position_fn` at the first stop in the pool's best order.
 
         Args:
-            stop_fn: From `Items`, the chance of each to stop a user, as for
+            stop_fn: From `Items`, the probability that each stops a user, as for
                 `expected_first`; it reads labels alone and never falls as they rise.
             position_fn: What a stop at rank 1, 2, … is worth; it never rises.
             ks: Cutoffs.
@@ -99,10 +98,10 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
-        labels, axis = self._best(None, _inputs.deepest(ks))
+        labels, layout = self._sorted(None, ks)
         exists = labels > 0
         stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)
-        return first.by_chance(stop, exists, None, position_fn, ks, axis)[0]
+        return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
 
     @property
     def _has_item_weights(self) -> bool:
@@ -110,26 +109,33 @@ class Totals(Parts):
         return self._pool is not None and self._pool.items.weights is not None
 
     def _mean_item_weight(self, item_fn: ItemFn) -> jax.Array | None:
-        """w̄: the mean item weight of every list, each item counted `item_fn` times.
+        """Returns w̄: the mean item weight of every list, each item counted `item_fn` times.
 
-        Where that is zero for every item, the plain mean. None without item weights.
+        A list in which `item_fn` is 0 everywhere has the plain mean. None if items have
+        no weights.
         """
         if not self._has_item_weights:
             return None
-        items, axis = self._judged_pool().items.read(), self._judged_pool().axis
+        pool = self._judged_pool()
+        items, layout = pool.items.read(), pool.layout
         assert items.weights is not None
         times = item_values(item_fn, items, self._dtype)
         # Scaled by a power of two, which rounds nothing, so that sums stay finite.
         times = jnp.minimum(times, jnp.finfo(self._dtype).max) * WEIGHED_SCALE
-        some = axis.broadcast_to_items(axis.max(times) > 0)
-        times = jnp.where(some, times, items.exists.astype(self._dtype))
-        weighed = jnp.minimum(items.weights * times, MOST)
-        return _arithmetic.ratio(axis.sum(weighed), axis.sum(times))
+        any_counts = layout.broadcast_to_items(layout.max(times) > 0)
+        times = jnp.where(any_counts, times, items.exists.astype(self._dtype))
+        weighted = jnp.minimum(items.weights * times, MOST)
+        return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
 
-    def _best(
-        self, item_fn: ItemFn | None, depth: int | None
+    def _sorted(
+        self, item_fn: ItemFn | None, ks: Sequence[int | None]
     ) -> tuple[jax.Array, RankedLayout]:
-        """So many of what the pool is worth, in falling order; None is its labels."""
+        """The largest values of the pool in falling order, as many as cutoffs ask for.
+
+        The values are labels where `item_fn` is None. A deeper order that another metric
+        asked for serves as well.
+        """
+        depth = _inputs.deepest(ks)
 
         def make() -> tuple[int | None, jax.Array, RankedLayout]:
             pool = self._judged_pool()
@@ -137,13 +143,10 @@ class Totals(Parts):
             values = items.labels
             if item_fn is not None:
                 values = item_values(item_fn, items, self._dtype)
-            return depth, *pool.axis.largest(values, items.exists, depth)
+            return depth, *pool.layout.largest(values, items.exists, depth)
 
-        if self._memo is None:
-            return make()[1:]
-        _, values, axis = self._memo.better(
-            ("best", item_fn),
-            lambda known: known[0] is None or (depth is not None and depth <= known[0]),
-            make,
-        )
-        return values if isinstance(axis, Packed) else values[..., :depth], axis
+        def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
+            return known[0] is None or (depth is not None and depth <= known[0])
+
+        _, values, layout = self._memo.best(("sorted", item_fn), serves, make)
+        return layout.first_ranks(values, depth), layout

@@ -261,14 +261,13 @@ def _rank_blocks(catalog: Catalog) -> Ranking:
     seed = catalog.ties.seeds(catalog.key, lists)
     stream = Stream(catalog, judged, seed, ItemOrder(catalog.ties, scores.dtype))
     counts = catalog.depth is None
-    held, straddle, seen = stream.counted() if counts else stream.top()
+    held, seen = stream.counted() if counts else stream.top()
     exists = judged.exists & seen.exists
     exists, axis = with_others(exists, seen.length, None if counts else total)
     pool = judged.only(seen.exists).padded(1)._replace(exists=exists)
     return Ranking._of(
         held=held,
         pool=Pool(pool, axis),
-        straddle=straddle,
         length=seen.length,
         list_exists=seen.length > 0,
         list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),

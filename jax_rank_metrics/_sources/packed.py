@@ -10,7 +10,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_packed
-from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored
+from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, TieRuns
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
@@ -38,23 +38,24 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
     )
     policy, seed = lists.policy, lists.policy.seeds(lists.key, ())
     axis = Packed.of(ids, shape)
-    held, scored, pool = None, Scored(scores, seed, policy.name, None), Pool(flat, axis)
+    held, pool = None, Pool(flat, axis)
+    pool_scores = PoolScores(scores, seed, policy.name, None)
     ranked = flat.retrieved_items()
     if depth.ordered:
         every = RawCandidates(scores, flat, 0, seed)
         best, places, ids = order_packed(
             every, ids, axis.starts, depth.item_order(policy, scores.dtype)
         )
-        axis, scored, ranked = axis.sorted(ids), None, best.items
+        axis, pool_scores, ranked = axis.sorted(ids), None, best.items
         in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, in_row, -1)
-        held = Held(ranked, axis, index, best.keys, None, None, scores.shape[0])
+        held = TieRuns(ranked, axis, index, best.keys, None, scores.shape[0])
         items = ranked if given.retrieved is None else flat.at(places).read()
         pool = Pool(items, axis)
     return Ranking._of(
         held=held,
         pool=pool,
-        scored=scored,
+        pool_scores=pool_scores,
         length=axis.sum(ranked.exists),
         list_exists=axis.sum(pool.items.read().exists) > 0,
         list_weights=clean_weights(lists.list_weights, shape, given.dtype),

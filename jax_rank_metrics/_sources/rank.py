@@ -57,11 +57,13 @@ def _ranked(lists: ScoredLists, depth: Depth) -> tuple[Ranking, jax.Array | None
     """
 
     def without(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
-        if ranking._pool is None or ranking._scored is None:  # packed lists were sorted
+        if (
+            ranking._pool is None or ranking._pool_scores is None
+        ):  # packed lists were sorted
             return ranking, None
-        parts = {"_pool": ranking._pool, "_scored": ranking._scored}
+        parts = {"_pool": ranking._pool, "_pool_scores": ranking._pool_scores}
         parts = jax.tree.map(lambda _: None, parts)
-        return dataclasses.replace(ranking, **parts), ranking._scored.seeds
+        return dataclasses.replace(ranking, **parts), ranking._pool_scores.seeds
 
     return read_lists(lists, depth, without)
 
@@ -196,11 +198,13 @@ def rank(
         relax=relax,
     )
     ranking, seed = _ranked(lists, depth)
-    if ranking._pool is None or ranking._scored is None:
+    if ranking._pool is None or ranking._pool_scores is None:
         return ranking
     given = _shards.reshard_like(lists.given, lists.scores)
     return dataclasses.replace(
         ranking,
         _pool=dataclasses.replace(ranking._pool, items=given),
-        _scored=dataclasses.replace(ranking._scored, scores=lists.scores, seeds=seed),
+        _pool_scores=dataclasses.replace(
+            ranking._pool_scores, scores=lists.scores, seeds=seed
+        ),
     )

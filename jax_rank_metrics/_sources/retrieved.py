@@ -7,7 +7,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ranking import Held, Pool, Ranking
+from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
 from jax_rank_metrics._sources.lists import Relevant, clean_weights
 
 
@@ -243,7 +243,7 @@ def whole(
         judged = length + num_relevant
     index = _shards.map_shards(_moved_up, (index, exists, above), judged)
     return Ranking._of(
-        held=Held(ranked, Rows(), index, None, above, None, exists.shape[-1]),
+        held=DefiniteRanks(ranked, Rows(), index, above, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
         length=length,
         known_relevant=num_relevant,

@@ -13,8 +13,15 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._places.soft import Soft, sigmoid_ranks
-from jax_rank_metrics._ranking import Held, Pool, Ranking, Scored, Straddle
+from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
+from jax_rank_metrics._ranking import (
+    Pool,
+    PoolScores,
+    Ranking,
+    SoftPlaces,
+    Straddle,
+    TieRuns,
+)
 from jax_rank_metrics._sources.lists import Depth
 
 
@@ -33,7 +40,7 @@ def rank_rows(
         axis, start = Sharded(items_axis), lax.axis_index(items_axis) * size
         size = size * lax.axis_size(items_axis)
     cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
-    held = straddle = length = None
+    held = length = None
     if depth.ordered:
         if depth.ranks is None and items_axis is not None:
             raise ValueError(
@@ -45,10 +52,11 @@ def rank_rows(
         item_order = depth.item_order(policy, scores.dtype)
         best, straddles = order_rows(everything, item_order, ranks, items_axis)
         index = jnp.where(best.items.exists, best.ids, -1)
-        held = Held(best.items, Rows(), index, best.keys, None, None, size)
+        straddle = None
         if cut is not None:
             assert straddles is not None
             straddle = Straddle(straddles, None, axis)
+        held = TieRuns(best.items, Rows(), index, best.keys, straddle, size)
         length = _arithmetic.count(held.items.exists)
     # What the ranks tell is not counted over the pool again.
     number = length
@@ -59,8 +67,7 @@ def rank_rows(
     return Ranking._of(
         held=held,
         pool=Pool(given, axis),
-        scored=Scored(scores, seeds, policy.name, items_axis),
-        straddle=straddle,
+        pool_scores=PoolScores(scores, seeds, policy.name, items_axis),
         length=length,
         list_exists=number > 0,
         list_weights=list_weights,
@@ -83,12 +90,12 @@ def rank_softly(
             "labels, scores, mask and weights first, or cut the lists instead"
         )
     axis, every, items = Rows(), given.read(), given.retrieved_items()
-    soft = Soft.of(scores, items.exists, items.labels.dtype, relax)
+    soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
     return Ranking._of(
-        held=Held(items, axis, None, None, None, None, scores.shape[-1], soft),
+        held=SoftPlaces(items, axis, soft_scores, scores.shape[-1]),
         pool=Pool(every, axis),
         length=_arithmetic.count(items.exists),
         list_exists=_arithmetic.count(every.exists) > 0,
         list_weights=list_weights,
-        ties="none",
+        ties="expected",
     )

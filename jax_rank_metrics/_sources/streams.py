@@ -14,7 +14,7 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar
-from jax_rank_metrics._ranking import Held, Straddle
+from jax_rank_metrics._ranking import CountedPlaces, Straddle, TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 
 
@@ -39,7 +39,7 @@ class Stream(NamedTuple):
         """Of the relevant items."""
         return self.catalog.relevant.ids
 
-    def top(self) -> tuple[Held, Straddle | None, Seen]:
+    def top(self) -> tuple[TieRuns, Seen]:
         """The first ranks, in one pass."""
         catalog = self.catalog
         depth = min(catalog.depth, catalog.total)
@@ -64,10 +64,10 @@ class Stream(NamedTuple):
             more = running.tied > _arithmetic.count((best.keys == last) & exists)
             straddle = Straddle(more, some, axis)
         items = items._replace(exists=exists)
-        held = Held(items, Rows(), ids, best.keys, None, None, catalog.total)
-        return held, straddle, seen
+        held = TieRuns(items, Rows(), ids, best.keys, straddle, catalog.total)
+        return held, seen
 
-    def counted(self) -> tuple[Held, None, Seen]:
+    def counted(self) -> tuple[CountedPlaces, Seen]:
         """The places of relevant items, in two passes: their scores, then what beats them.
 
         Both passes score a block in the same way, so that an item equals itself.
@@ -91,8 +91,8 @@ class Stream(NamedTuple):
         items = self.judged.only(seen.exists).at(places)
         above, tied, rank = (_arithmetic.take(x, places) for x in (above, tied, rank))
         rank = jnp.where(items.exists, rank, 0)
-        group, total = (above, tied), self.catalog.total
-        return Held(items, Rows(), None, None, rank, group, total), None, seen
+        held = CountedPlaces(items, Rows(), rank, above, tied, self.catalog.total)
+        return held, seen
 
     def _through(
         self, step: Callable[[Any, Block, RawCandidates], Any], first: Any

@@ -1,0 +1,98 @@
+"""How far the order of items by score agrees with their order by a value."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._ordering.keys import score_key
+from jax_rank_metrics._places.by_value import (
+    PlacesByValue,
+    count_smaller,
+    places_by_value,
+)
+from jax_rank_metrics._ranking.held import Held
+from jax_rank_metrics._ranking.items import ItemFn, item_values
+from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.sums import check_unlisted
+
+
+class Pairs(NamedTuple):
+    """Numbers of pairs of items that differ in value, `[*lists]` floats each."""
+
+    in_order: jax.Array  # the larger value has the better score
+    tied: jax.Array  # their scores tie
+    total: jax.Array  # all of them
+    opposed: jax.Array  # the larger value has the worse score
+
+
+def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
+    """See `Ranking.pairs`."""
+    held, values, by_value = _held_by_value(ranking, value_fn)
+    layout = held.layout
+    start, end = held.tie_bounds(ranking._memo)
+    # For each item: how many smaller values stand above its tie group, and how many
+    # within it.
+    list_start = _arithmetic.iota(start) - layout.offset_in_list(start)
+    list_start = jnp.broadcast_to(list_start, start.shape)
+    above, through = count_smaller(by_value.level, list_start, start, end + 1)
+    tied = through - above
+    if ranking._omits_unlisted:
+        # All items beside those held have the value 0.
+        all_above, all_tied = held.above_and_tied(ranking._memo)
+        above = above + all_above - (start - list_start)
+        tied = tied + all_tied - (end - start + 1)
+    smaller = layout.broadcast_to_items(length) - by_value.above - by_value.tied
+
+    def add_up(x: jax.Array) -> jax.Array:
+        return layout.sum(jnp.where(values > 0, x, 0).astype(ranking._dtype))
+
+    in_order = add_up(smaller - above - tied)
+    return Pairs(in_order, add_up(tied), add_up(smaller), add_up(above))
+
+
+class Products(NamedTuple):
+    """Sums over the items of products of their mean ranks, `[*lists]` floats each.
+
+    Each rank is taken less the mean rank of the list.
+    """
+
+    both: jax.Array  # the rank by score times the rank by value
+    by_score: jax.Array  # the square of the rank by score
+    by_value: jax.Array  # the square of the rank by value
+
+
+def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
+    """See `Ranking._rank_products`."""
+    check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
+    held, _, by_value = _held_by_value(ranking, value_fn)
+    layout, dtype, exists = held.layout, ranking._dtype, held.items.exists
+    mean_rank = layout.broadcast_to_items((length.astype(dtype) + 1) / 2)
+
+    def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
+        rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
+        return jnp.where(exists, rank - mean_rank, 0)
+
+    score_rank = centred(*held.above_and_tied(ranking._memo))
+    value_rank = centred(by_value.above, by_value.tied)
+    return Products(
+        layout.sum(score_rank * value_rank),
+        layout.sum(score_rank * score_rank),
+        layout.sum(value_rank * value_rank),
+    )
+
+
+def _held_by_value(
+    ranking: Parts, value_fn: ItemFn
+) -> tuple[Held, jax.Array, PlacesByValue]:
+    """The items held, the value of each, and their places by it."""
+    held = ranking._held_through((None,))
+    check_unlisted(ranking, value_fn)
+    layout, exists = held.layout, held.items.exists
+    values = item_values(value_fn, held.items, ranking._dtype)
+
+    def find() -> PlacesByValue:
+        return places_by_value(layout, score_key(values, exists), exists)
+
+    return held, values, ranking._once(("by value", value_fn), find)

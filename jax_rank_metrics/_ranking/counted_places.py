@@ -1,0 +1,93 @@
+"""A few items of each list whose places were counted."""
+
+from collections.abc import Hashable
+
+import jax
+
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places.first_stop import FirstStop
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.held import (
+    Column,
+    DefiniteRanks,
+    FindGroup,
+    PlaceReader,
+    SumOverPlaces,
+    line_of,
+)
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._ranking.straddle import StraddlingGroup
+
+
+@pytree("ranks")
+class CountedPlaces:
+    """A few items of each list whose places were counted, without an order of the rest.
+
+    Shapes:
+        items: `[*lists, held]`, in rank order.
+        layout: How they lie.
+        rank_above: `[*lists, held]` int32, how many items precede each in the definite
+            order of the tie policy.
+        above: `[*lists, held]` int32, how many items score higher.
+        tied: `[*lists, held]` int32, how many score the same, each itself included.
+        ranks: The number of ranks there can be, static.
+    """
+
+    items: ItemArrays
+    layout: RankedLayout
+    rank_above: jax.Array
+    above: jax.Array
+    tied: jax.Array
+    ranks: int
+
+    @property
+    def reads_prefix_sums(self) -> bool:
+        """False: all pairs of the few items are compared."""
+        return False
+
+    def item_indices(self) -> jax.Array:
+        """Raises: ranks between the items are not held."""
+        raise ValueError(
+            "items: this ranking counted places and has no order; rank with a k"
+        )
+
+    def in_one_order(self) -> DefiniteRanks:
+        """The same items by their ranks in the definite order."""
+        return DefiniteRanks(self.items, self.layout, None, self.rank_above, self.ranks)
+
+    def straddling_group(self, find: FindGroup) -> None:
+        """None: counting looked at every item."""
+        del find
+
+    def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
+        """Places as they were counted; amounts by comparing all pairs of items."""
+        del memo, counting
+
+        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
+            line = line_of(self, column)
+            groups = tie_groups.groups_of_counted(line, self.above, self.tied)
+            place = groups.place_of_any_size(line.dtype, self.ranks)
+            return sum_over(place, column.values)
+
+        return read
+
+    def first_stop(
+        self, stop: jax.Array, straddling: StraddlingGroup | None
+    ) -> FirstStop:
+        """The item that stops with the fewest items above it."""
+        del straddling
+        return first_stop.from_places(self.above, self.tied, stop)
+
+    def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """Of the items held, those that have equally many items above them."""
+        exists = self.items.exists
+        find = lambda: tie_groups.runs_of(self.layout, exists, self.above)  # noqa: E731
+        runs = memo.once("runs", find)
+        return runs.start, runs.end
+
+    def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """As they were counted."""
+        del memo
+        return self.above, self.tied

@@ -1,0 +1,201 @@
+"""Items that have places, and those of one definite order.
+
+Four classes hold items: `DefiniteRanks`, `TieRuns`, `CountedPlaces` and `SoftPlaces`.
+Each answers the same questions, those of `Held`: what the places of its items are, which
+of them is the first to stop a user, and which items tie across the cut.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places.first_stop import FirstStop
+from jax_rank_metrics._places.place import Place
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
+
+
+class Column(NamedTuple):
+    """What one sum over places adds up; see `Ranking.expected_sum`."""
+
+    values: jax.Array  # [*lists, items, …], what each item is worth
+    amounts: tuple[jax.Array, ...]  # [*lists, items] each, what places count
+    prefix_sums: tuple[
+        tie_groups.PrefixSums, ...
+    ]  # of the amounts, where they are read
+    straddling: StraddlingGroup | None  # totals of the values and of each amount
+
+
+# Looks the group of a key `[*lists]` up in the pool.
+FindGroup = Callable[[Straddle, jax.Array], StraddlingGroup]
+
+# Given the places of some items and what the items are worth, returns sums over them.
+SumOverPlaces = Callable[[Place, jax.Array], jax.Array]
+
+# Works out places for a column and hands them to a sum.
+PlaceReader = Callable[[Column, SumOverPlaces], jax.Array]
+
+
+class Held(Protocol):
+    """Items that have places, in the arrays of a ranked layout.
+
+    Shapes for lists as rows:
+        items: `[*lists, held]`.
+        layout: How they lie.
+        ranks: The number of ranks there can be, static.
+    """
+
+    @property
+    def items(self) -> ItemArrays: ...
+
+    @property
+    def layout(self) -> RankedLayout: ...
+
+    @property
+    def ranks(self) -> int: ...
+
+    @property
+    def reads_prefix_sums(self) -> bool:
+        """Whether places are read off sums along the items."""
+        ...
+
+    def item_indices(self) -> jax.Array:
+        """Which item is at each rank, `[*lists, held]` int32; −1 where none is.
+
+        Raises:
+            ValueError: if these items have no order.
+        """
+        ...
+
+    def in_one_order(self) -> "DefiniteRanks":
+        """The same items in the definite order of the tie policy, without ties."""
+        ...
+
+    def straddling_group(self, find: FindGroup) -> StraddlingGroup | None:
+        """The tie group that the cut goes through; None where all are held in full."""
+        ...
+
+    def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
+        """Prepares what the places of all columns share.
+
+        Args:
+            memo: Results of metrics that are traced together.
+            counting: The functions that give the amounts, as a key of the memo.
+        """
+        ...
+
+    def first_stop(
+        self, stop: jax.Array, straddling: StraddlingGroup | None
+    ) -> FirstStop:
+        """The first of the items that stops a user.
+
+        Args:
+            stop: `[*lists, held]` bool, which items stop.
+            straddling: The group across the cut, and how many of its items stop.
+        """
+        ...
+
+    def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The first and last slot of each item's tie group among those held, int32."""
+        ...
+
+    def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The two numbers of each item's place, int32."""
+        ...
+
+
+def line_of(held: Held, column: Column) -> tie_groups.Line:
+    """The items, beside the amounts of a column."""
+    dtype = column.values.dtype
+    exists = held.items.exists
+    return tie_groups.Line(
+        held.layout, exists, column.amounts, column.prefix_sums, dtype
+    )
+
+
+def own_slots(exists: jax.Array) -> jax.Array:
+    """The slot of each item, of the shape of the items."""
+    return jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
+
+
+@pytree("ranks")
+class DefiniteRanks:
+    """Items of which each has one rank.
+
+    Shapes for lists as rows:
+        items: `[*lists, held]`, in rank order, perhaps with gaps where no item exists.
+        layout: How they lie.
+        index: `[*lists, held]` int32, which item is at each rank, −1 where none is; None
+            where places were counted, so that not every rank is held.
+        above: `[*lists, held]` int32, how many items precede each; None where items
+            follow each other without gaps.
+        ranks: The number of ranks there can be, static.
+    """
+
+    items: ItemArrays
+    layout: RankedLayout
+    index: jax.Array | None
+    above: jax.Array | None
+    ranks: int
+
+    @property
+    def reads_prefix_sums(self) -> bool:
+        """True: what is counted above an item is the sum over the slots before it."""
+        return True
+
+    def item_indices(self) -> jax.Array:
+        """Which item is at each rank."""
+        assert self.index is not None
+        return self.index
+
+    def in_one_order(self) -> "DefiniteRanks":
+        """The ranks themselves."""
+        return self
+
+    def straddling_group(self, find: FindGroup) -> None:
+        """None: nothing ties."""
+        del find
+
+    def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
+        """Places of one rank each."""
+        del memo, counting
+
+        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
+            line = line_of(self, column)
+            return sum_over(tie_groups.definite_place(line, self.above), column.values)
+
+        return read
+
+    def first_stop(
+        self, stop: jax.Array, straddling: StraddlingGroup | None
+    ) -> FirstStop:
+        """The item that stops with the fewest items above it."""
+        del straddling
+        above, layout = self._above(), self.layout
+        # The least is the largest of the negated; where nothing stops, any will do.
+        above = -layout.max(jnp.where(stop, -above, -(2**31) + 1))
+        return first_stop.at_known_rank(above, layout.sum(stop) > 0)
+
+    def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The slot of the item itself, twice."""
+        del memo
+        slots = own_slots(self.items.exists)
+        return slots, slots
+
+    def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The number of items before each, and 1."""
+        del memo
+        above = jnp.broadcast_to(self._above(), self.items.exists.shape)
+        return above, jnp.ones_like(above)
+
+    def _above(self) -> jax.Array:
+        if self.above is not None:
+            return self.above
+        return self.layout.offset_in_list(self.items.exists)

@@ -1,0 +1,99 @@
+"""The tie group that straddles the cut of a ranking."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics import _mesh
+from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._layouts.base import PoolLayout
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.items import ItemFn, item_amounts
+from jax_rank_metrics._ranking.pool import Pool, PoolScores
+
+
+class StraddlingGroup(NamedTuple):
+    """The whole tie group of the last rank held, items without a held rank included."""
+
+    tied: jax.Array  # [*lists] int32, how many items it holds
+    totals: tuple[
+        jax.Array, ...
+    ]  # [*lists, …] each: sums over it of functions of items
+
+
+@pytree()
+class Straddle:
+    """Which lists have a tie group that may reach beyond the last rank held.
+
+    With the scores 9 7 7 7 and two ranks held, two of the three tied items are missing,
+    and the pool has to be looked at; with the scores 9 7 5 5 it has not.
+
+    Shapes:
+        lists: `[*lists]` bool, where the group may reach beyond.
+        tied: `[*lists, pool]` bool, the items of the pool that tie with the last one
+            held; None where scores find them.
+        layout: How the items of the pool lie.
+    """
+
+    lists: jax.Array
+    tied: jax.Array | None
+    layout: PoolLayout
+
+    def group(
+        self,
+        last_key: jax.Array,
+        pool: Pool,
+        scores: PoolScores | None,
+        item_fns: Sequence[ItemFn],
+        dtype: DTypeLike,
+    ) -> StraddlingGroup:
+        """Adds up the group by one pass over the pool, where any list needs it.
+
+        Args:
+            last_key: `[*lists]`, the key of the last rank held.
+            pool: The items.
+            scores: Their scores, where `tied` is None.
+            item_fns: Functions of items, to be summed over the group; bools are counted.
+            dtype: Of sums of numbers.
+
+        Returns:
+            The group, of use in `lists` alone.
+        """
+        # Each device adds up its own items; totals travel outside of the branch, since
+        # devices may take different branches.
+        layout = self.layout.on_device
+
+        def look() -> tuple[jax.Array, list[jax.Array]]:
+            items = pool.items.retrieved_items()
+            tied = self.tied
+            if tied is None:
+                assert scores is not None
+                candidates = scores.candidates(pool)
+                is_equal = candidates.keys == last_key[..., None]
+                tied = candidates.items.exists & is_equal
+            items = items.only(tied)
+            totals = []
+            for item_fn in item_fns:
+                amounts = item_amounts(item_fn, items, dtype)
+                totals.append(layout.sum(amounts, amounts.ndim - items.exists.ndim))
+            return layout.sum(tied), totals
+
+        def skip() -> tuple[jax.Array, list[jax.Array]]:
+            zeros = jax.tree.map(
+                lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look)
+            )
+            # Both branches must vary over the same devices, whatever columns they read.
+            items = pool.items
+            if isinstance(items, RawItems):
+                items = dataclasses.replace(items, columns={})
+            raw_scores = None if scores is None else scores.scores
+            return _mesh.match_varying(zeros, (last_key, items, raw_scores, self.tied))
+
+        local = lax.cond(_mesh.unvmap_any(self.lists), look, skip)
+        tied, totals = self.layout.over_devices(local)
+        return StraddlingGroup(tied, tuple(totals))

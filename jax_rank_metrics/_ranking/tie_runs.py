@@ -1,0 +1,150 @@
+"""Items in rank order whose ties are runs of equal keys."""
+
+from collections.abc import Hashable
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places.first_stop import FirstStop
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking.held import (
+    Column,
+    DefiniteRanks,
+    FindGroup,
+    PlaceReader,
+    SumOverPlaces,
+    line_of,
+)
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
+
+
+@pytree("ranks")
+class TieRuns:
+    """Items in rank order, with the keys that ranked them.
+
+    Shapes for lists as rows:
+        items: `[*lists, held]`, those that exist before those that do not.
+        layout: How they lie.
+        index: `[*lists, held]` int32, which item is at each rank; −1 where none is.
+        keys: `[*lists, held]`, integers; items tie where they are equal.
+        straddle: The tie across the cut; None where no rank is missing.
+        ranks: The number of ranks there can be, static.
+    """
+
+    items: ItemArrays
+    layout: RankedLayout
+    index: jax.Array
+    keys: jax.Array
+    straddle: Straddle | None
+    ranks: int
+
+    @property
+    def reads_prefix_sums(self) -> bool:
+        """Whether there are too many items to compare all pairs."""
+        return not self._compares_pairs
+
+    @property
+    def _compares_pairs(self) -> bool:
+        is_few = tie_groups.compares_pairs(self.keys.shape[-1])
+        return is_few and self.layout.is_rectangular
+
+    def item_indices(self) -> jax.Array:
+        """Which item is at each rank."""
+        return self.index
+
+    def in_one_order(self) -> DefiniteRanks:
+        """The same ranks without their ties."""
+        return DefiniteRanks(self.items, self.layout, self.index, None, self.ranks)
+
+    def straddling_group(self, find: FindGroup) -> StraddlingGroup | None:
+        """The group of the last key, where a rank is missing."""
+        if self.straddle is None:
+            return None
+        return find(self.straddle, self.keys[..., -1])
+
+    def runs(self, memo: Memo) -> tie_groups.Runs:
+        """The runs of items that tie."""
+        args = self.layout, self.items.exists, self.keys
+        return memo.once("runs", lambda: tie_groups.runs_of(*args))
+
+    def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
+        """Places by comparing all pairs of items, or from runs."""
+        del counting
+        runs = None if self._compares_pairs else self.runs(memo)
+
+        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
+            line, values = line_of(self, column), column.values
+            if runs is not None and column.straddling is None:
+                return tie_groups.with_place_of_runs(
+                    line, runs, self.ranks, lambda place: sum_over(place, values)
+                )
+            if runs is None:
+                groups = tie_groups.groups_of_pairs(line, self.keys)
+            else:
+                groups = tie_groups.groups_of_runs(line, runs)
+            if column.straddling is not None:
+                groups, values = self._with_straddling(
+                    groups, values, column.straddling
+                )
+            return sum_over(groups.place_of_any_size(line.dtype, self.ranks), values)
+
+        return read
+
+    def _with_straddling(
+        self,
+        groups: tie_groups.TieGroups,
+        values: jax.Array,
+        straddling: StraddlingGroup,
+    ) -> tuple[tie_groups.TieGroups, jax.Array]:
+        """Lets the last item held stand for all items of its group.
+
+        All of them have the same place, so one item with the sum of their values adds
+        up to what they do. Of the keys 9 7 7 held, with a third 7 beyond the cut, the
+        values a b c become a 0 b+c+d, and the last group has three items.
+        """
+        assert self.straddle is not None
+        lists = self.straddle.lists[..., None]
+        in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
+        slots = _arithmetic.iota(self.keys)
+        is_last = lists & (slots == self.keys.shape[-1] - 1)
+        total, *amounts = straddling.totals
+        total = jnp.expand_dims(total.astype(values.dtype), self.keys.ndim - 1)
+        values = jnp.where(_arithmetic.widen(in_group, values), 0, values)
+        values = jnp.where(_arithmetic.widen(is_last, values), total, values)
+        groups = tie_groups.with_last(groups, is_last, straddling.tied, amounts)
+        return groups, values
+
+    def first_stop(
+        self, stop: jax.Array, straddling: StraddlingGroup | None
+    ) -> FirstStop:
+        """The tie group of the best item that stops."""
+        keys, exists, layout = self.keys, self.items.exists, self.layout
+        if straddling is None:
+            return first_stop.from_keys(keys, exists, stop, layout)
+        assert self.straddle is not None
+        # Where no item above the last group stops, one of that group may do so.
+        last_key = keys[..., -1]
+        key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
+        first = first_stop.group_of_key(keys, exists, stop, key, layout)
+        is_last = self.straddle.lists & (key == last_key)
+        (stops,) = straddling.totals
+        return first._replace(
+            tied=jnp.where(is_last, straddling.tied, first.tied),
+            stops=jnp.where(is_last, stops, first.stops),
+        )
+
+    def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The first and last slot of each item's run."""
+        runs = self.runs(memo)
+        return runs.start, runs.end
+
+    def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
+        """The number of items above each run, and its length."""
+        start, end = self.tie_bounds(memo)
+        above = tie_groups.above_first_of_run(self.layout, self.items.exists, start)
+        return above, end - start + 1
