@@ -12,24 +12,25 @@ from jax.core import Tracer
 from jax_rank_metrics._pytree import pytree
 
 T = TypeVar("T")
+Floats = tuple[jax.Array, ...]
 
 
 def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # Knuth's two-sum: high + low is exactly a + b, and the order of a and b is no matter.
+    # Knuth's two-sum: high + low is exactly a + b, whichever of the two is larger.
     high = a + b
-    b_seen = high - a
-    return high, (a - (high - b_seen)) + (b - b_seen)
+    b_rounded = high - a
+    return high, (a - (high - b_rounded)) + (b - b_rounded)
 
 
 def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
-    # An infinite sum leaves nothing over.
+    # The rounding error of an infinite sum is inf − inf; the lower float is 0 there.
     return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
 
 
 def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # A Veltkamp/Dekker split, by masking bits: the upper half of the significand, and
-    # what that leaves. A product of two halves is exact, whether or not the compiler
-    # fuses it into the addition that follows.
+    # A Veltkamp/Dekker split by masking bits: the upper half of the significand, and
+    # the remainder. A product of two halves is exact, whether or not the compiler fuses
+    # it into the addition that follows.
     uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
         x.dtype.itemsize
     ]
@@ -41,16 +42,16 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 @jax.custom_jvp
 def _product(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
-    middle, rest = _two_sum(a1 * b2, a2 * b1)
+    middle, error = _two_sum(a1 * b2, a2 * b1)
     high, low = _two_sum(a1 * b1, middle)
-    # Of what is infinite there are no halves.
+    # An infinity cannot be split into halves.
     high = jnp.where(jnp.isfinite(a * b), high, a * b)
-    return high, _unless_infinite(high, low + (rest + a2 * b2))
+    return high, _unless_infinite(high, low + (error + a2 * b2))
 
 
 @_product.defjvp
-def _product_jvp(primals: Any, tangents: Any) -> Any:
-    # Of bits autodiff knows nothing.
+def _product_jvp(primals: Floats, tangents: Floats) -> tuple[Any, Any]:
+    # Autodiff cannot see through the masking of bits.
     (a, b), (da, db) = primals, tangents
     slope = a * db + da * b
     return _product(a, b), (slope, jnp.zeros_like(slope))
@@ -60,7 +61,8 @@ def _product_jvp(primals: Any, tangents: Any) -> Any:
 class FloatPair:
     """`high + low`: a number of any shape in twice the precision of its dtype.
 
-    An unevaluated sum of two floats, known as double-double arithmetic.
+    The sum is not evaluated: `low` holds the digits that `high` has no room for. This is
+    known as double-double arithmetic.
 
     References:
         Dekker, A floating-point technique for extending the available precision, 1971.
@@ -71,122 +73,131 @@ class FloatPair:
 
     @classmethod
     def of(cls, x: jax.Array) -> "FloatPair":
-        """A pair with the value of `x`."""
+        """Returns a pair with the value of `x`."""
         return cls(x, jnp.zeros_like(x))
 
     @classmethod
     def product(cls, a: jax.Array, b: jax.Array) -> "FloatPair":
-        """`a·b` of two floats, to the precision of a pair (underflow apart)."""
+        """Multiplies two floats to the precision of a pair, unless it underflows."""
         return cls(*_product(a, b))
 
     def times(self, x: jax.Array) -> "FloatPair":
-        """`self·x`, x being a float."""
+        """Multiplies by a float."""
         product = FloatPair.product(self.high, x)
         return product + FloatPair.of(_unless_infinite(product.high, self.low * x))
 
     def __add__(self, other: "FloatPair") -> "FloatPair":
         high, low = _two_sum(self.high, other.high)
-        return _normal(high, low + (self.low + other.low))
+        return _normalised(high, low + (self.low + other.low))
 
     def round(self) -> jax.Array:
-        """The nearest single float."""
+        """Rounds to the nearest single float."""
         return self.high + self.low
 
 
-def _normal(high: jax.Array, low: jax.Array) -> FloatPair:
-    """The pair in which the lower float is below the precision of the upper one."""
+def _normalised(high: jax.Array, low: jax.Array) -> FloatPair:
+    """Carries digits upwards, so that `low` is below the precision of `high`."""
     high, low = _two_sum(high, _unless_infinite(high, low))
     return FloatPair(high, _unless_infinite(high, low))
 
 
 def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
-    """Adds each of some pairs along `axes`; one after the other on a new first axis.
+    """Sums every pair over `axes`, and stacks the sums along a new first axis.
 
-    All in one reduction: compilers make one loop of it, and meshes partition it.
+    All pairs go through one reduction: compilers make a single loop of it, and it is
+    partitioned over a mesh as a plain sum is.
     """
-    found = _added(axes, tuple(jax.tree.leaves(list(pairs))))
-    return _normal(jnp.stack(found[::2]), jnp.stack(found[1::2]))
+    totals = _reduce_sum(axes, tuple(jax.tree.leaves(list(pairs))))
+    return _normalised(jnp.stack(totals[::2]), jnp.stack(totals[1::2]))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _added(
-    axes: tuple[int, ...], operands: tuple[jax.Array, ...]
-) -> tuple[jax.Array, ...]:
+def _reduce_sum(axes: tuple[int, ...], operands: Floats) -> Floats:
+    """Sums operands high, low, high, low, …, each upper float with the one after it."""
     zeros = [jnp.zeros((), x.dtype) for x in operands]
 
-    def add(x: tuple[jax.Array, ...], y: tuple[jax.Array, ...]):
-        found = []
-        for high, low, more, less in zip(x[::2], x[1::2], y[::2], y[1::2], strict=True):
-            high, rest = _two_sum(high, more)
-            found += [high, low + less + rest]
-        return tuple(found)
+    def add(x: Floats, y: Floats) -> Floats:
+        totals = []
+        pairs = zip(x[::2], x[1::2], y[::2], y[1::2], strict=True)
+        for x_high, x_low, y_high, y_low in pairs:
+            high, error = _two_sum(x_high, y_high)
+            totals += [high, x_low + y_low + error]
+        return tuple(totals)
 
     return lax.reduce(operands, tuple(zeros), add, axes)
 
 
-@_added.defjvp
-def _added_jvp(axes: tuple[int, ...], primals: Any, tangents: Any) -> Any:
-    # A plain sum: gradients need no pairs.
+@_reduce_sum.defjvp
+def _reduce_sum_jvp(
+    axes: tuple[int, ...], primals: tuple[Floats], tangents: tuple[Floats]
+) -> tuple[Floats, Floats]:
+    # A plain sum: gradients do not need the precision of pairs.
     slopes = tuple(jnp.sum(x, axis=axes) for x in tangents[0])
-    return _added(axes, *primals), slopes
+    return _reduce_sum(axes, *primals), slopes
+
+
+def _is_pair(tree: object) -> bool:
+    return isinstance(tree, FloatPair)
 
 
 def is_count(leaf: jax.Array) -> bool:
-    """Whether a leaf of a state is integers, which add; other floats are the largest."""
+    """Whether a leaf of a state is a count, which adds; other floats are maxima."""
     return jnp.issubdtype(leaf.dtype, jnp.integer)
 
 
 @jax.jit
-def merge_two(a: Any, b: Any) -> Any:
-    """Merges two pytrees, each leaf as its kind does; see `State`."""
+def merge_two(a: T, b: T) -> T:
+    """Merges two states, or pytrees of states, leaf by leaf as `State` describes."""
 
     def add(x: Any, y: Any) -> Any:
         if isinstance(x, FloatPair):
             return x + y
         if not is_count(x):
             return jnp.maximum(x, y)
-        count = x + y  # negative where int32 is too narrow for it
+        count = x + y  # wraps to below 0 where int32 overflows
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
-    return jax.tree.map(add, a, b, is_leaf=lambda x: isinstance(x, FloatPair))
+    return jax.tree.map(add, a, b, is_leaf=_is_pair)
 
 
 @jax.jit
-def reduce_axis(tree: Any) -> Any:
-    """Merges what a pytree holds along its leading axis."""
+def reduce_axis(tree: T) -> T:
+    """Merges the states stacked along the leading axis of every leaf."""
 
     def total(x: FloatPair | jax.Array) -> FloatPair | jax.Array:
         if isinstance(x, FloatPair):
             return jax.tree.map(lambda x: x[0], sums([x], (0,)))
         if not is_count(x):
             return jnp.max(x, axis=0, initial=-jnp.inf)
-        count, most = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
-        # Barely too large for int32, it is negative; else floats see that it is.
-        about = jnp.sum(x.astype(jnp.float32), axis=0)
-        return jnp.where((count < 0) | (about > most), most, count)
+        count, largest = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
+        # A sum barely above 2³¹ − 1 wraps to a negative one, which the sign tells. A much
+        # larger one may wrap to any value, but then the sum in floats tells.
+        approximate = jnp.sum(x.astype(jnp.float32), axis=0)
+        return jnp.where((count < 0) | (approximate > largest), largest, count)
 
-    return jax.tree.map(total, tree, is_leaf=lambda x: isinstance(x, FloatPair))
+    return jax.tree.map(total, tree, is_leaf=_is_pair)
 
 
 def canonical(tree: T) -> T:
-    """States without 64-bit floats where JAX is set to 32 bits.
+    """Converts 64-bit floats to 32 bits where JAX is set to 32 bits.
 
     A state may outlive the `jax.enable_x64` under which it was made.
     """
     if jax.config.jax_enable_x64:  # pyright: ignore
         return tree
-    return jax.tree.map(_narrow, tree, is_leaf=lambda x: isinstance(x, FloatPair))
+    return jax.tree.map(_narrowed, tree, is_leaf=_is_pair)
 
 
-def _narrow(x: Any) -> Any:
+def _narrowed(x: Any) -> Any:
     leaf = x.high if isinstance(x, FloatPair) else x
     if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
         return x
-    with jax.enable_x64(True):
+    # Values of lists that do not count may be NaN, which is no error.
+    with jax.enable_x64(True), jax.debug_nans(False):
         if not isinstance(x, FloatPair):
             return jnp.asarray(x).astype(jnp.float32)
         wide = jnp.asarray(x.high)
         high = wide.astype(jnp.float32)
-        # What the upper float has lost, the lower one keeps.
+        # The lower float keeps what the upper one loses by rounding.
         low = (wide - high.astype(wide.dtype) + x.low).astype(jnp.float32)
         return FloatPair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

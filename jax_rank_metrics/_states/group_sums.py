@@ -1,4 +1,4 @@
-"""Sums of pairs for each of many groups of lists."""
+"""Sums of float pairs over the lists of each of many groups."""
 
 from collections.abc import Sequence
 
@@ -9,62 +9,76 @@ from jax import lax
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._states.double_floats import FloatPair, sums
 
-_LANES = 1024
+_MAX_LANES = 1024
 
 
-def grouped(
+def sums_by_group(
     terms: Sequence[FloatPair],
-    counted: Sequence[jax.Array],
+    flags: Sequence[jax.Array],
     groups: jax.Array,
-    number: int,
+    num_groups: int,
 ) -> tuple[FloatPair, jax.Array]:
-    """Adds pairs and counts over the lists of each group.
+    """Sums pairs, and counts flags, over the lists of each group.
 
-    There is no scatter that adds pairs. So lists are dealt out to lanes, each of which
-    has sums of its own for every group: then no two lists of one step meet in one sum.
-    Time is of lists, and so is memory unless there are more groups than lists.
+    XLA has no scatter that adds pairs, and a scatter that sets loses a list wherever two
+    lists of a group are set at once. So lists are dealt out to lanes, each of which has
+    sums of its own for every group. A scan then takes one list per lane at a time: no two
+    of them meet in one sum. The sums of the lanes are added at the end. Five lists of the
+    groups 0, 1, 1, 1, 0 in two lanes take three steps:
+
+        step    lane 0    lane 1
+        0       group 0   group 1
+        1       group 1   group 1     (one sum for each lane)
+        2       group 0   padding
+
+    Time is linear in the number of lists, and so is memory unless there are more groups
+    than lists.
 
     Args:
-        terms: Each `[*lists, columns]`.
-        counted: Bools, each `[*lists]`.
-        groups: `[*lists]` integers or bools; others than 0 … number − 1 are no group.
-        number: How many groups there are.
+        terms: The pairs to sum, each `[*lists, columns]`.
+        flags: Bools to count, each `[*lists]`.
+        groups: `[*lists]` integers or bools; others than 0 … num_groups − 1 belong to no
+            group.
+        num_groups: Number of groups.
 
     Returns:
-        `[number, len(terms), columns]` and `[number, len(counted)]` int32.
+        Sums `[num_groups, len(terms), columns]` and counts `[num_groups, len(flags)]`
+        int32.
     """
-    size = groups.size
-    lanes = min(max(size // number, 8), _LANES)
-    steps = -(-size // lanes)
+    num_lists = groups.size
+    lanes = min(max(num_lists // num_groups, 8), _MAX_LANES)
+    steps = -(-num_lists // lanes)
     if groups.dtype.itemsize < 4:
         groups = groups.astype(jnp.int32)
-    groups = jnp.where((groups >= 0) & (groups < number), groups, number)
+    groups = jnp.where((groups >= 0) & (groups < num_groups), groups, num_groups)
     groups = groups.astype(jnp.int32).reshape(-1)
-    counts = jnp.zeros((number, len(counted)), jnp.int32)
-    counts = _mesh.match_varying(counts, (groups, counted))
-    each = jnp.stack([x.reshape(-1) for x in counted], -1).astype(jnp.int32)
-    counts = counts.at[groups].add(each, mode="drop")
+    counts = jnp.zeros((num_groups, len(flags)), jnp.int32)
+    counts = _mesh.match_varying(counts, (groups, flags))
+    stacked_flags = jnp.stack([x.reshape(-1) for x in flags], -1).astype(jnp.int32)
+    counts = counts.at[groups].add(stacked_flags, mode="drop")
 
     def dealt(x: jax.Array, fill: int) -> jax.Array:
-        rest = jnp.full((lanes * steps - size, *x.shape[1:]), fill, x.dtype)
-        return jnp.concatenate([x, rest]).reshape(steps, lanes, *x.shape[1:])
+        """Arranges `[lists, …]` as `[steps, lanes, …]`, padded with `fill`."""
+        padding = jnp.full((lanes * steps - num_lists, *x.shape[1:]), fill, x.dtype)
+        return jnp.concatenate([x, padding]).reshape(steps, lanes, *x.shape[1:])
 
     columns = terms[0].high.shape[-1]
-    every = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
-    every = jax.tree.map(lambda x: x.reshape(size, len(terms), columns), every)
-    every = jax.tree.map(lambda x: dealt(x, 0), every)
-    zero = jnp.zeros((lanes, number + 1, len(terms), columns), terms[0].high.dtype)
-    begin = _mesh.match_varying(FloatPair.of(zero), (groups, terms))
+    stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
+    stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
+    stacked = jax.tree.map(lambda x: dealt(x, 0), stacked)
+    # [lanes, groups and one for lists of no group, terms, columns]
+    zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
+    start = _mesh.match_varying(FloatPair.of(zeros), (groups, terms))
 
     def add(
-        held: FloatPair, step: tuple[jax.Array, FloatPair]
+        totals: FloatPair, step: tuple[jax.Array, FloatPair]
     ) -> tuple[FloatPair, None]:
-        group, more = step
-        at = (jnp.arange(lanes), group)
-        found = jax.tree.map(lambda x: x[at], held) + more
-        put = lambda x, new: x.at[at].set(new, unique_indices=True)  # noqa: E731
-        return jax.tree.map(put, held, found), None
+        group, values = step  # [lanes] and [lanes, terms, columns]
+        slot = (jnp.arange(lanes), group)
+        updated = jax.tree.map(lambda x: x[slot], totals) + values
+        put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
+        return jax.tree.map(put, totals, updated), None
 
-    held, _ = lax.scan(add, begin, (dealt(groups, number), every))
-    added = sums([held], (0,))
-    return jax.tree.map(lambda x: x[0, :number], added), counts
+    totals, _ = lax.scan(add, start, (dealt(groups, num_groups), stacked))
+    over_lanes = sums([totals], (0,))
+    return jax.tree.map(lambda x: x[0, :num_groups], over_lanes), counts

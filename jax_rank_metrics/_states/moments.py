@@ -1,22 +1,26 @@
-"""What a state holds, of the values of a batch."""
+"""The sums that a mean holds, of a batch of values and weights."""
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from jax_rank_metrics._states.double_floats import FloatPair, sums
 
+# How far from 0 or 1 a value may lie, as a rounded quotient does, to be a hit or a miss.
+HIT_SLACK = 1e-6
+
 
 class ValuesOfLists(NamedTuple):
-    """What `Mean.of` takes."""
+    """The arguments of `Mean.of`."""
 
-    values: jax.Array
-    weights: jax.Array
-    defined: jax.Array
-    counts: jax.Array | None
+    values: jax.Array  # [*lists] or [*lists, *k]
+    weights: jax.Array  # [*lists]
+    defined: jax.Array  # [*lists] bool
+    counts: jax.Array | None  # [*lists] bool, lists to let in; None is all
 
 
 class Moments(NamedTuple):
@@ -32,90 +36,87 @@ class Moments(NamedTuple):
     )
 
 
-# How far from 0 or 1 a value may lie, as a rounded quotient does, to be a hit or a miss.
-HIT_SLACK = 1e-6
-
-
 def columns_of(
-    one: ValuesOfLists, dtype: Any
+    lists: ValuesOfLists, dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What each list brings to a mean.
+    """Prepares the values of a metric for a mean.
 
     Returns:
-        values: `[*lists, cutoffs]`, one column where there are no cutoffs; 0 for lists
-            that stay out.
-        weights: `[*lists, cutoffs]`, 0 for these.
+        values: `[*lists, columns]`, a column for each cutoff, one where there are none; 0
+            for lists that stay out.
+        weights: `[*lists, columns]`; 0 for lists that stay out.
         counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight but
-            no value of its own.
+            no value.
     """
-    value, weight, counts = _columns_of_metrics([one], dtype)
-    return value, weight, counts[..., 0]
+    values, weights, counts = _columns_of_metrics([lists], dtype)
+    return values, weights, counts[..., 0]
 
 
 def _columns_of_metrics(
-    metrics: Sequence[ValuesOfLists], dtype: Any
+    metrics: Sequence[ValuesOfLists], dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """`columns_of` of several, `[…, columns]`: each metric's columns after the other's.
+    """Prepares several metrics of the same lists, with the columns of all side by side.
 
-    Put side by side first, and then looked at together: each step is one loop.
+    They are concatenated first and prepared together, so that each step is one loop.
     """
-    lists = metrics[0].weights.ndim
+    num_axes = metrics[0].weights.ndim
     shapes = [
-        (*one.weights.shape, math.prod(one.values.shape[lists:])) for one in metrics
+        (*metric.weights.shape, math.prod(metric.values.shape[num_axes:]))
+        for metric in metrics
     ]
 
-    def columns(arrays: Sequence[jax.Array]) -> jax.Array:
+    def concatenated(arrays: Sequence[jax.Array]) -> jax.Array:
         wide = [
             x.reshape(shape)
-            if x.ndim > lists
+            if x.ndim > num_axes
             else jnp.broadcast_to(x[..., None], shape)
             for x, shape in zip(arrays, shapes, strict=True)
         ]
         return jnp.concatenate(wide, -1)
 
-    weight = columns([one.weights.astype(dtype) for one in metrics])
-    has_weight = entered = weight > 0
-    if any(one.counts is not None for one in metrics):
-        every = jnp.ones(metrics[0].weights.shape, bool)
-        counts = [every if one.counts is None else one.counts for one in metrics]
-        entered = entered & columns(counts)
-    weight = jnp.where(entered, jnp.minimum(weight, jnp.finfo(dtype).max), 0)
-    value = columns([one.values.astype(dtype) for one in metrics])
-    defined = columns([one.defined for one in metrics])
+    weights = concatenated([metric.weights.astype(dtype) for metric in metrics])
+    has_weight = entered = weights > 0
+    if any(metric.counts is not None for metric in metrics):
+        everywhere = jnp.ones(metrics[0].weights.shape, bool)
+        counts = [everywhere if x.counts is None else x.counts for x in metrics]
+        entered = entered & concatenated(counts)
+    weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
+    values = concatenated([metric.values.astype(dtype) for metric in metrics])
+    defined = concatenated([metric.defined for metric in metrics])
     counts = jnp.stack([entered, has_weight & ~defined])
-    return jnp.where(entered, value, 0), weight, counts
+    return jnp.where(entered, values, 0), weights, counts
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Array]]:
-    """What a `Mean` holds, for each of several metrics of the same lists."""
-    lists = metrics[0].weights.ndim
-    shapes = [one.values.shape[lists:] for one in metrics]
+    """Sums several metrics of the same lists: the two leaves of a `Mean` for each."""
+    num_axes = metrics[0].weights.ndim
     terms, counted = terms_of_metrics(metrics)
-    added = sums(terms, tuple(range(lists)))
-    counts = jnp.sum(counted, axis=tuple(range(1, lists + 1)), dtype=jnp.int32)
-    found, start = [], 0
-    for shape in shapes:
+    totals = sums(terms, tuple(range(num_axes)))  # [moments, columns]
+    counts = jnp.sum(counted, axis=tuple(range(1, num_axes + 1)), dtype=jnp.int32)
+    leaves, start = [], 0
+    for metric in metrics:
+        shape = metric.values.shape[num_axes:]
         end = start + math.prod(shape)
         high, low = (
-            x[:, start:end].reshape(-1, *shape) for x in (added.high, added.low)
+            x[:, start:end].reshape(-1, *shape) for x in (totals.high, totals.low)
         )
-        found.append((FloatPair(high, low), counts[:, start]))
+        leaves.append((FloatPair(high, low), counts[:, start]))
         start = end
-    return found
+    return leaves
 
 
 def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Array]:
-    """What is summed over lists.
+    """Computes the terms whose sums over lists are the moments.
 
-    Products are pairs as sums are, since most of Σ w²·v² may cancel in an error.
+    Products are pairs as the sums are, since most of Σ w²·v² may cancel in an error.
 
     Returns:
-        The terms, `[*lists, columns]`: a column for each cutoff, metric after metric. And
-        `[2, *lists, columns]` bool, as `columns_of` gives it.
+        Terms `[*lists, columns]`, with a column for each cutoff, metric after metric; and
+        counts `[2, *lists, columns]` bool, as `columns_of` gives them.
     """
     v, w, counted = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
-    # A NaN is near to neither.
+    # A NaN is near to neither 0 nor 1.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
     terms = Moments(
         w=FloatPair.of(w),

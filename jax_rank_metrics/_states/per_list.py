@@ -16,7 +16,7 @@ from jax_rank_metrics._states import mean as _mean
 from jax_rank_metrics._states import moments, show
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.group_sums import grouped
+from jax_rank_metrics._states.group_sums import sums_by_group
 from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import ValuesOfLists
@@ -249,5 +249,5 @@ def _histogram_of(
 def _by(lists: PerList, groups: jax.Array, number: int, undefined: Undefined) -> Mean:
     shape = lists.values.shape[groups.ndim :]
     terms, counted = moments.terms_of_metrics([filled_values(lists, undefined)])
-    sums, counts = grouped(terms, tuple(counted[..., 0]), groups, number)
+    sums, counts = sums_by_group(terms, tuple(counted[..., 0]), groups, number)
     return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)
