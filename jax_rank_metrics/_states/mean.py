@@ -1,4 +1,4 @@
-"""The mergeable state: a weighted mean kept as sums that do not drift."""
+"""The state of a weighted mean, kept as sums that do not drift."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,30 +10,30 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import intervals, moments
+from jax_rank_metrics._states import intervals, moments, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import IntervalMethod, Number
 
 M = TypeVar("M", bound="Mean")
+T = TypeVar("T")
 
 
 @pytree()
 class Mean(State):
-    """A weighted mean over lists, as sums only: merging two states adds them.
+    """A weighted mean over lists, held as sums: merging two states adds them.
 
     Sums are pairs of floats in JAX's default float dtype and counts are int32, whatever
-    the inputs were, so that every state of a metric has one structure. Merging is
+    the inputs were, so that every state of a metric has the same structure. Merging is
     commutative bit for bit, and associative to the precision of a pair. A count stays at
     2³¹ − 1 once it is there.
 
-    The sums are one leaf pair and the counts one leaf, since each leaf of a result costs
-    compilers time; every one of them is read by its name. In shapes, `*k` is `len(k)` for
-    a tuple of cutoffs and nothing for one; states that vmap, scan or pmap has stacked
-    have its axes before these.
+    All sums share one leaf pair and all counts one leaf, since each leaf of a result costs
+    compile time; properties such as `sum_wv` and `lists` read them by name. In shapes, `*k`
+    is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states stacked by vmap,
+    scan or pmap have the stacked axes before these.
 
     Shapes:
         sums: `[6, *k]`, in the order of `Moments`; weights repeat for each cutoff.
@@ -76,12 +76,12 @@ class Mean(State):
     @property
     def sum_w(self) -> FloatPair:
         """Σ weight, `[]`."""
-        return self._of_any_cutoff(self._moments().w)
+        return self._of_first_cutoff(self._moments().w)
 
     @property
     def sum_w2(self) -> FloatPair:
         """Σ weight², `[]`."""
-        return self._of_any_cutoff(self._moments().w2)
+        return self._of_first_cutoff(self._moments().w2)
 
     @property
     def sum_w2v(self) -> FloatPair:
@@ -117,21 +117,20 @@ class Mean(State):
         >>> f"{state.n_eff:.2f}", state
         ('1.52', Mean(0.260 ± 0.104, 3 lists, n_eff 1.52, 0 undefined))
         """
-        size = _freedom(canonical(self))[1]
-        several = jnp.ndim(size) > jnp.ndim(self.counts) - 1
-        return size[..., 0] if several else size
+        return self._of_first_cutoff(_sample_size(canonical(self)))
 
     def _moments(self) -> moments.Moments:
-        stacked = (slice(None),) * (jnp.ndim(self.counts) - 1)
+        stacked = (slice(None),) * len(self._stacked)
 
-        def at(place: int) -> FloatPair:
-            return jax.tree.map(lambda x: x[(*stacked, place)], self.sums)
+        def sums_at(index: int) -> FloatPair:
+            return jax.tree.map(lambda x: x[(*stacked, index)], self.sums)
 
-        return moments.Moments(*map(at, range(len(moments.Moments._fields))))
+        return moments.Moments(*map(sums_at, range(len(moments.Moments._fields))))
 
-    def _of_any_cutoff(self, sums: FloatPair) -> FloatPair:
-        several = jnp.ndim(sums.high) > jnp.ndim(self.counts) - 1
-        return jax.tree.map(lambda x: x[..., 0], sums) if several else sums
+    def _of_first_cutoff(self, tree: T) -> T:
+        """Drops the axis of cutoffs from what is the same for all of them."""
+        num_axes = len(self._stacked)
+        return jax.tree.map(lambda x: x[..., 0] if x.ndim > num_axes else x, tree)
 
     @classmethod
     def of(
@@ -141,12 +140,13 @@ class Mean(State):
         defined: jax.Array,
         counts: jax.Array | None = None,
     ) -> M:
-        """The mean of per-list values.
+        """Returns the state of a batch of values.
 
         Args:
             values: `[*lists]` or `[*lists, len(k)]`.
-            weights: `[*lists]`; lists of a weight not above 0 stay out.
-            defined: `[*lists]` bool, whether each value is the list's own.
+            weights: `[*lists]`; lists whose weight is not above 0 stay out.
+            defined: `[*lists]` bool, whether the metric is defined for a list; counts in
+                `undefined`, and changes no sum.
             counts: `[*lists]` bool, lists to let in; None is all.
         """
         lists = ValuesOfLists(values, weights, defined, counts)
@@ -154,15 +154,19 @@ class Mean(State):
 
     @staticmethod
     def _summed(values: jax.Array) -> jax.Array:
-        """What is summed of the value of a list."""
+        """Transforms values before they are summed; the identity for a plain mean."""
         return values
 
     @classmethod
     def empty(cls: type[M], shape: tuple[int, ...] = ()) -> M:
-        """The state of no lists, the identity of merge; `shape` is that of `compute`."""
+        """Returns the state of no lists, the identity of merge.
+
+        Args:
+            shape: The shape of `compute`: `()`, or `(len(k),)` for a tuple of cutoffs.
+        """
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
-        # One buffer per leaf, since a donated state must not hold a buffer twice.
+        # A buffer for each leaf, since a donated state must not hold a buffer twice.
         sums = FloatPair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
         return cls(sums, jnp.zeros((2,), jnp.int32))
 
@@ -241,97 +245,38 @@ class Mean(State):
 
 @partial(jax.jit, static_argnums=1)
 def _mean_of(lists: ValuesOfLists, kind: type[Mean]) -> Mean:
-    return means_of([lists], [kind])[0]
+    return states_of([lists], [kind])[0]
 
 
-def means_of(
+def states_of(
     metrics: Sequence[ValuesOfLists], kinds: Sequence[type[Mean]]
 ) -> list[Mean]:
-    """`of` each of several metrics of the same lists, in one reduction for all."""
-    summed = [
-        one._replace(values=kind._summed(one.values))
-        for one, kind in zip(metrics, kinds, strict=True)
+    """Calls `kind.of` for several metrics of the same lists, in one reduction for all."""
+    transformed = [
+        metric._replace(values=kind._summed(metric.values))
+        for metric, kind in zip(metrics, kinds, strict=True)
     ]
-    found = zip(kinds, moments.of_metrics(summed), strict=True)
-    return [kind(sums, counts) for kind, (sums, counts) in found]
+    leaves = zip(kinds, moments.of_metrics(transformed), strict=True)
+    return [kind(sums, counts) for kind, (sums, counts) in leaves]
 
 
 @jax.jit
 def _compute(state: Mean) -> jax.Array:
-    sums = state._moments()
-    weight = sums.w.round()
-    mean = ratio(sums.wv.round(), weight)
-    return jnp.where(jnp.isfinite(weight), mean, jnp.inf)
+    return uncertainty.mean(state._moments())
 
 
 @jax.jit
-def _freedom(state: Mean) -> tuple[jax.Array, jax.Array]:
-    """The degrees of freedom n − 1 of the sample size n = (Σ w)²/Σ w², and n, `[*k]`.
-
-    Both are 0 where nothing counted, or where the sums are beyond the range of floats.
-    The difference n − 1 is taken in pairs, since it may be far smaller than n.
-    """
-    sums = state._moments()
-    weight, squares = sums.w.round(), sums.w2.round()
-    # Squares of weights of which some may have been too small for a float say nothing.
-    lists = _lists_like(state, weight)
-    known = squares > lists * (jnp.finfo(weight.dtype).tiny * 2.0**20)
-    known = known & jnp.isfinite(weight) & jnp.isfinite(squares)
-    w, w2 = jax.tree.map(lambda x: jnp.where(known, x, 0), (sums.w, sums.w2))
-    # The quotient Σ w/Σ w², rounded, and what the rounding has left over.
-    quotient = ratio(w.round(), w2.round())
-    residual = ratio((w + w2.times(-quotient)).round(), w2.round())
-    size = w.times(quotient) + w.times(residual)
-    less = (size + FloatPair.of(-jnp.ones_like(quotient))).round()
-    return jnp.maximum(less, 0), size.round()
+def _sample_size(state: Mean) -> jax.Array:
+    return uncertainty.sample_size(state._moments(), state.lists)[0]
 
 
 @jax.jit
 def _std_error(state: Mean) -> jax.Array:
-    mean, sums = _compute(state), state._moments()
-    weight, w2, dtype = sums.w.round(), sums.w2.round(), mean.dtype
-    # Σ w²·(v − mean)² in pairs, since nearly all of it may cancel, and then what is
-    # missing because the mean was rounded.
-    of_one = sums.w2v + sums.w2.times(-mean)
-    squares = (sums.w2v2 + (sums.w2v + of_one).times(-mean)).round()
-    off = ratio((sums.wv + sums.w.times(-mean)).round(), weight)
-    squares = squares - off * (2 * of_one.round() - off * w2)
-    freedom, _ = _freedom(state)
-    correction = 1 + ratio(jnp.ones_like(freedom), freedom)  # n/(n − 1)
-    error = ratio(jnp.sqrt(jnp.maximum(correction * squares, 0)), weight)
-    # Squares of which some may have been too small for a float say nothing.
-    lists = _lists_like(state, mean)
-    least = lists * (jnp.finfo(dtype).tiny * 2.0**20)
-    known = (sums.w2v2.high > least) | (sums.wv.high == 0)
-    known = known & (lists > 1) & (freedom > 1e-6) & jnp.isfinite(squares)
-    return jnp.where(known, error, jnp.inf)
-
-
-def _lists_like(state: Mean, mean: jax.Array) -> jax.Array:
-    lists = state.lists.astype(mean.dtype)
-    return jnp.broadcast_to(widen(lists, mean), mean.shape)
+    return uncertainty.std_error(state._moments(), state.lists)
 
 
 @partial(jax.jit, static_argnums=1)
 def _interval(
     state: Mean, method: IntervalMethod, z: Number, coefficients: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The bounds of an interval, and whether the method is one for these values."""
-    mean, (freedom, size) = _compute(state), _freedom(state)
-    all_hits = state.sum_w_fractional.round() == 0
-    normal = jnp.asarray(z, mean.dtype)
-    hits = intervals.wilson(mean, size, normal)
-    if method == "wilson":
-        return *hits, all_hits
-    if coefficients is None:
-        quantile = jnp.broadcast_to(normal, mean.shape)
-    else:
-        coefficients = jnp.asarray(coefficients, mean.dtype)
-        quantile = intervals.t_quantile(freedom, normal, coefficients)
-    low, high = intervals.symmetric(mean, _std_error(state), quantile)
-    if method == "auto":
-        # No lists at all are no hits: their metric may have values outside of [0, 1].
-        all_hits = all_hits & (size > 0)
-        low = jnp.where(all_hits, hits[0], low)
-        high = jnp.where(all_hits, hits[1], high)
-    return low, high, jnp.ones_like(all_hits)
+    return uncertainty.interval(state._moments(), state.lists, method, z, coefficients)

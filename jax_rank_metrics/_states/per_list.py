@@ -12,13 +12,12 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import mean as _mean
 from jax_rank_metrics._states import moments, show
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.group_sums import sums_by_group
 from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
-from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.mean import Mean, states_of
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._types import Number, PerListInput, Undefined
 
@@ -205,7 +204,7 @@ def means_of(
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
     """
-    return _mean.means_of([filled_values(one, undefined) for one in lists], kinds)
+    return states_of([filled_values(one, undefined) for one in lists], kinds)
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
