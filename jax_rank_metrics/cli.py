@@ -21,30 +21,30 @@ from jax_rank_metrics._types import ComparisonTest
 
 @contextlib.contextmanager
 def _errors_as_lines() -> Iterator[None]:
-    """Prints errors of users as one line on stderr, and exits with code 1."""
+    """Prints an error as one line on stderr, and exits with code 1."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader of stdout has enough, as `head` does; typer exits in silence
+        raise  # whoever reads stdout has stopped, like `head`; typer exits silently
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         command.note(str(error))
         sys.exit(1)
 
 
 def _metric_names(incomplete: str) -> list[str]:
-    """Returns the names that a shell completes."""
+    """Returns the names of metrics that begin with a prefix, for shell completion."""
     names = [*NAMES, *FAMILIES, *SETS]
     return sorted(name for name in names if name.startswith(incomplete))
 
 
 def app() -> Any:
-    """Returns the commands, for typer, which is imported here."""
+    """Returns the commands as a typer application; typer is imported only here."""
     import typer
 
     commands = typer.Typer(no_args_is_help=True)
 
-    def print_version(is_asked: bool) -> None:
-        if is_asked:
+    def print_version(is_set: bool) -> None:
+        if is_set:
             print(f"jax-rank-metrics {jrm.__version__}")
             raise typer.Exit
 
@@ -166,7 +166,7 @@ def app() -> Any:
         ] = None,
     ) -> None:
         """Measure runs against judgements."""
-        # `Options` has a field for each of the parameters above, and nothing else is local.
+        # The locals are exactly the parameters, and `Options` has a field for each.
         options = command.Options(**locals())
         with _errors_as_lines():
             command.evaluate(options)

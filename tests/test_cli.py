@@ -288,7 +288,7 @@ ERRORS = {
     "-m alpha_ndcg@10 reads the column 'subtopics', which files": (
         *("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
     ),
-    "-m set_map: this measure of trec_eval does not exist here": (
+    "-m set_map: this measure of trec_eval is not available": (
         *("qrels.txt", "good.txt", "-m", "set_map"),
     ),
     "-m num_q is a line of --format trec": ("qrels.txt", "good.txt", "-m", "num_q"),

@@ -99,18 +99,18 @@ def evaluate(options: Options) -> None:
 
 
 def note(text: str) -> None:
-    """Prints one line about the command itself, beside its results."""
+    """Prints one line on stderr."""
     print(f"jax-rank-metrics: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _check(options: Options) -> None:
     """Raises where options contradict each other, before any file is read."""
     format, plot = options.format, options.plot
-    for is_asked, option, formats in (
+    for is_set, option, formats in (
         (options.per_query, "--per-query", _PER_QUERY),
         (options.compare is not None, "--compare", _COMPARED),
     ):
-        if is_asked and format not in formats:
+        if is_set and format not in formats:
             raise ValueError(
                 f"{option} goes with --format {', '.join(formats)}, not {format}"
             )
@@ -142,15 +142,15 @@ def _check(options: Options) -> None:
 
 
 def _run_lines(options: Options) -> list[str]:
-    """Returns which of the lines "runid" and "num_q" were asked for."""
-    asked = request.asked(options.metric or (), options.trec)
+    """Returns the requested lines about a whole run: "runid", "num_q" or both."""
+    words = request.requested(options.metric or (), options.trec)
     for name in RUN_LINES:
-        if name in asked and options.format != "trec":
+        if name in words and options.format != "trec":
             raise ValueError(f"-m {name} is a line of --format trec, not a metric")
     missing = request.not_measured(options.metric or (), options.trec)
     if missing:
-        note(f"without {', '.join(missing)}, which do not exist here")
-    members = [name for word in asked for name in SETS.get(word, (word,))]
+        note(f"{', '.join(missing)} of trec_eval are not available and left out")
+    members = [name for word in words for name in SETS.get(word, (word,))]
     return [name for name in RUN_LINES if name in members]
 
 
@@ -241,9 +241,10 @@ def _columns(names: str | None) -> tuple[str, ...] | None:
 
 @contextlib.contextmanager
 def in_options(**options: str) -> Iterator[None]:
-    """Makes errors speak of the options of the command where they speak of arguments.
+    """Names the options of the command in errors, where these name Python arguments.
 
-    `missing='zero'` becomes `--missing zero`, and `columns` is what `options` says.
+    `missing='zero'` becomes `--missing zero`. `options` adds to these names, since `format`
+    and `columns` have an option for judgements and another for runs.
     """
     options = {
         name: f"--{name}" for name in ("missing", "unjudged", "duplicates")

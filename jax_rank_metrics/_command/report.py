@@ -64,8 +64,8 @@ def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
 
 def cover_same_queries(runs: Runs) -> bool:
     """Returns whether the same queries count in every run."""
-    first, *others = runs.values()
-    return all((run.counts == first.counts).all() for run in others)
+    counts = [run.counts for run in runs.values()]
+    return all((counts[0] == of_run).all() for of_run in counts)
 
 
 def _check_values_per_query(runs: Runs, option: str) -> None:

@@ -25,7 +25,7 @@ __all__ = ("DEFAULT", "OFFICIAL", "Metric", "metrics_of", "run_names")
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
 
-# The columns that judgements and a run give; see `Joined`.
+# The columns of `Joined`.
 _COLUMNS = ("judged", "pooled")
 
 # Options that trec_eval's rules set, unless a name says otherwise.
@@ -37,26 +37,26 @@ _TREC_OPTIONS = {
 
 
 class Metric(NamedTuple):
-    """A metric as it was asked for, as it is measured, and as its values are called."""
+    """A metric of the command, hashable."""
 
-    typed: str
-    name: str
-    labels: tuple[str, ...]  # one for each cutoff
+    typed: str  # by the user, or the member of a set
+    name: str  # for `jrm.measure`, with the options of the whole call
+    labels: tuple[str, ...]  # a name in the results for each cutoff
     state: type[Mean]
-    is_count: bool  # whether trec_eval adds it up over queries
+    is_count: bool  # trec_eval sums counts over queries
 
 
-def asked(typed: Sequence[str], trec: bool) -> list[str]:
-    """Returns the names that were typed, or else those of the default."""
+def requested(typed: Sequence[str], trec: bool) -> list[str]:
+    """Returns the names that were typed, or else the name of the default set."""
     return [*typed] or ["official" if trec else "default"]
 
 
 def metrics_of(typed: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
-    """Returns the metrics under the options of the whole call.
+    """Returns the metrics with the options that `--trec` and `--level` give them.
 
     Raises:
-        ValueError: if the level is not above 0; if a name is unknown or is of a measure
-            that files cannot give; if two metrics have values of the same name.
+        ValueError: if the level is not above 0; if a name is unknown, or its metric reads
+            more than files hold; if two metrics have the same label.
         TypeError: if a metric has no such option.
     """
     if level is not None and not 0 < level < math.inf:
@@ -77,17 +77,17 @@ def metrics_of(typed: Sequence[str], trec: bool, level: float | None) -> list[Me
 
 
 def not_measured(typed: Sequence[str], trec: bool) -> list[str]:
-    """Returns the measures of the sets that were asked for which do not exist here."""
-    members = [name for word in asked(typed, trec) for name in SETS.get(word, ())]
+    """Returns the measures of the requested sets that this package does not have."""
+    members = [name for word in requested(typed, trec) for name in SETS.get(word, ())]
     return [name for name in dict.fromkeys(members) if name in NOT_MEASURED]
 
 
 def _expanded(typed: Sequence[str], trec: bool) -> Iterator[tuple[str, bool]]:
-    """Yields the name of every metric, and whether it is meant as trec_eval means it."""
-    for word in asked(typed, trec):
+    """Yields the name of every metric, and whether it has the meaning of trec_eval."""
+    for word in requested(typed, trec):
         if word in NOT_MEASURED:
             raise ValueError(
-                f"-m {word}: this measure of trec_eval does not exist here; leave it out"
+                f"-m {word}: this measure of trec_eval is not available; leave it out"
             )
         if word == "default":
             yield from ((name, trec) for name in DEFAULT)
@@ -119,7 +119,7 @@ def _metric(typed: str, trec: bool, level: float | None) -> Metric:
 
 
 def _with_options(name: str, trec: bool, level: float | None) -> str:
-    """Returns the name with the options of the whole call, but for those that it sets."""
+    """Returns the name with the options of the whole call that it does not set itself."""
     bound, options = parse(name), []
     metric = bound.spec.name
     if (

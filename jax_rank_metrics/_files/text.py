@@ -162,8 +162,8 @@ def check_line_ends(source: Source, data: bytes) -> None:
 def quote_line(line: int, data: bytes) -> str:
     """Returns the number of a line, counted from 1, and its beginning, for messages."""
     text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
-    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-    return f"line {line} ({shown!r})"
+    excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return f"line {line} ({excerpt!r})"
 
 
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":

@@ -8,6 +8,7 @@ from trec_names import ASKED, COUNTS, NAMES
 from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._command.trec_measures import NOT_MEASURED
 from jax_rank_metrics.cli import app
 
 with warnings.catch_warnings():
@@ -97,32 +98,44 @@ def test_order_matters_here(files):
     assert (abs(np.asarray(first.values - second.values)) > 1e-3).sum() > 5
 
 
-def test_families_of_the_command(files):
-    """Families under default and chosen cutoffs, and the geometric mean of bpref."""
-    with files[0].open() as judged, files[1].open() as found:
-        qrels, run = pytrec_eval.parse_qrel(judged), pytrec_eval.parse_run(found)
-    asked = [
-        "P",
-        "recall",
-        "relative_P",
-        "success",
-        "map_cut.3,7",
-        "ndcg_cut.4",
-        "gm_bpref",
+def test_families_and_sets_of_the_command(files):
+    """Every available measure of all_trec, and families with chosen cutoffs."""
+    with files[0].open() as qrels, files[1].open() as run:
+        judged, retrieved = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
+    chosen = {"map_cut.3,7", "ndcg_cut.4", "relative_P.2", "success.3"}
+    sets = pytrec_eval.supported_nicknames["all_trec"]
+    names = {*sets} - {*NOT_MEASURED, "runid", "num_q", "iprec_at_recall", "11pt_avg"}
+    theirs = dict(pytrec_eval.RelevanceEvaluator(judged, names).evaluate(retrieved))
+    for topic, values in (
+        pytrec_eval.RelevanceEvaluator(judged, chosen).evaluate(retrieved).items()
+    ):
+        theirs[topic] |= values
+    words = [
+        "evaluate",
+        *map(str, files),
+        "--trec",
+        "--format",
+        "trec",
+        "-m",
+        "all_trec",
     ]
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*asked}).evaluate(run)
-    words = ["evaluate", *map(str, files), "--trec", "--format", "trec"]
-    done = CliRunner().invoke(app(), [*words, *(x for m in asked for x in ("-m", m))])
+    done = CliRunner().invoke(
+        app(), [*words, *(word for name in chosen for word in ("-m", name))]
+    )
     assert done.exit_code == 0, done.output
-    found = {line.split()[0]: line.split()[2] for line in done.stdout.splitlines()}
-    names = next(iter(theirs.values()))
-    assert {*found} == {*names} and len(names) == 3 * 9 + 2 + 1 + 3 + 1
-    for name in names:
-        values = [of_topic[name] for of_topic in theirs.values()]
-        mean = pytrec_eval.compute_aggregated_measure(name, values)
-        if name == "gm_bpref":
-            mean = np.exp(np.mean(values))
-        assert abs(float(found[name]) - mean) < 5.1e-5, name
+    ours = {line.split()[0]: line.split()[2] for line in done.stdout.splitlines()}
+    labels = {*next(iter(theirs.values()))}
+    versions = {label for label in ours if label.startswith(("iprec", "11pt"))}
+    assert {*ours} - versions == labels | {"runid", "num_q"} and len(labels) > 60
+    for label in labels:
+        values = [of_topic[label] for of_topic in theirs.values()]
+        if label in COUNTS:
+            assert ours[label] == f"{sum(values):.0f}"
+            continue
+        mean = np.mean(values)
+        if label.startswith("gm_"):  # it sums logarithms
+            mean = np.exp(mean)
+        assert abs(float(ours[label]) - mean) < 5.1e-5, label
 
 
 @pytest.mark.parametrize("level", [1, 2])
