@@ -17,6 +17,7 @@ from jax.sharding import PartitionSpec as P
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _types
 from jax_rank_metrics._calls import metric as calls
+from jax_rank_metrics._ranking import Straddle
 
 LISTS, ITEMS = 5, 8
 
@@ -347,3 +348,103 @@ def test_a_ranking_shows_what_metrics_may_read():
     assert shown == {*verbs.split(), *totals.split(), *rest.split()}
     fields = dataclasses.fields(jrm.Ranking)
     assert all(field.name.startswith("_") for field in fields)
+
+
+def label(items):
+    return items.labels
+
+
+def test_counting_sums_numbers():
+    """The labels above each item of 3 2 0 1 are 0, 3, 5 and 5; bools are counted."""
+    ranking = jrm.rank_retrieved(np.float32([[3, 2, 0, 1]]))
+
+    def one(items):
+        return jnp.ones_like(items.labels)
+
+    def above(place, k):
+        return place.counted_above[0]
+
+    def tied(place, k):
+        return place.counted_tied[0]
+
+    for place_fn, counting, expected in (
+        (above, label, 13),
+        (above, relevant, 0 + 1 + 2 + 2),
+        (tied, label, 6),
+    ):
+        sums = ranking.expected_sum(one, place_fn, (None,), counting=(counting,))
+        np.testing.assert_array_equal(sums, [[expected]])
+
+
+@functools.lru_cache
+def blended_ratio(beta):
+    """Hits and gains down to a place, by as many ranks and the ideal gain there."""
+
+    def place_fn(place, k, *at_least):
+        rank = place.above + 1
+        hits, gain = (
+            above + own
+            for above, own in zip(place.counted_above, place.counted_tied, strict=True)
+        )
+        ideal = sum(jnp.minimum(rank, number) for number in at_least)
+        return place.within(k) * (hits + beta * gain) / (rank + beta * ideal)
+
+    return place_fn
+
+
+def q_measure(ranking, *, k=None, beta=1.0):
+    """Sakai's Q-measure of labels that are whole numbers up to 3."""
+    at_least = [ranking.num_relevant(least) for least in (1, 2, 3)]
+    sums = ranking.expected_sum(
+        *(relevant, blended_ratio(beta), ranking.cutoffs(k)),
+        counting=(relevant, label),
+        per_list=at_least,
+    )
+    number = at_least[0][..., None]
+    return ranking.per_list(sums / jnp.maximum(number, 1), number[..., 0] > 0, k, label)
+
+
+def q_loop(labels, beta=1.0, k=None):
+    """The same of labels in rank order."""
+    best = sorted(labels, reverse=True)
+    relevant = sum(label >= 1 for label in labels)
+    value = 0.0
+    for rank in range(1, len(labels) + 1):
+        if labels[rank - 1] >= 1 and (k is None or rank <= k):
+            hits = sum(label >= 1 for label in labels[:rank])
+            gains = sum(labels[:rank]), sum(best[:rank])
+            value += (hits + beta * gains[0]) / (rank + beta * gains[1])
+    return value / max(relevant, 1)
+
+
+def test_gains_above_an_item_make_q_measure(rng, names):
+    """A metric that sums labels above an item obeys the laws, and equals loops."""
+    metric = jrm.metric(names=("q",), ties="order")(q_measure)
+    jrm.testing.check_metric(metric)
+    labels = rng.integers(0, 4, (LISTS, 50)).astype(np.float32)
+    labels[0] = 0
+    order = np.argsort(-rng.permuted(np.tile(np.arange(50), (LISTS, 1)), axis=-1))
+    scores = -np.argsort(order, -1).astype(np.float32)
+    ranked = np.take_along_axis(labels, order, -1)
+    found = metric.per_list(labels, scores, k=(7, None), beta=0.5)
+    expected = [[q_loop(row, 0.5, 7), q_loop(row, 0.5)] for row in ranked]
+    close(found.values, expected)
+
+
+def test_metrics_share_the_look_across_the_cut(monkeypatch):
+    """Metrics that sum the same functions look through the pool once for all of them."""
+    looks = []
+    group = Straddle.group
+    monkeypatch.setattr(
+        Straddle, "group", lambda *args: looks.append(args) or group(*args)
+    )
+    ranking = jrm.rank(jnp.zeros((3, 40)), jnp.zeros((3, 40)), k=10)
+
+    def looks_of(names):
+        looks.clear()
+        jax.eval_shape(lambda ranking: jrm.measure(names, ranking), ranking)
+        return len(looks)
+
+    assert looks_of(("p@5", "p@10", "recall@10", "f1@10")) == 1
+    assert looks_of(("ndcg@5", "ndcg@10")) == 1
+    assert looks_of(("ndcg@5", "ndcg@10", "dcg@10", "cg@10")) == 2

@@ -48,6 +48,16 @@ def label_1(items):
     return items.relevant(1)
 
 
+def grade(items):
+    """Numbers of either sign, and not 0 for the label 0."""
+    return 0.75 * items.labels - 0.5
+
+
+def outlier(items):
+    """Small numbers beside very large ones."""
+    return jnp.where(items.labels >= 3, 1e7, items.labels + 0.125)
+
+
 def one_hot(items):
     return items.columns["one_hot"]
 
@@ -72,6 +82,12 @@ def look(ranking, ks, limits=None, factors=FACTORS):
         ),
         "sum": ranking.expected_sum(
             one_hot, lambda place, k: place.sum(discount, k), with_limits
+        ),
+        "summed": ranking.expected_sum(
+            one_hot,
+            lambda place, which: (*place.counted_above, *place.counted_tied)[which - 1],
+            (1, 2, 3, 4),
+            counting=(grade, outlier),
         ),
         "within": ranking.expected_sum(
             one_hot,
@@ -120,12 +136,18 @@ def first_stop(groups, labels, k):
     return 0.0, 1.0
 
 
+def addends(label):
+    """`grade` and `outlier` of one item."""
+    return 0.75 * label - 0.5, 1e7 if label >= 3 else label + 0.125
+
+
 def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
     """`look`, one list and one item after the other; items beyond a cut have no place."""
     lists, items = labels.shape
     number = len(ks) + (limits is not None)
     found = {
         "place": np.zeros((lists, 6, items)),
+        "summed": np.zeros((lists, 4, items)),
         "sum": np.zeros((lists, number, items)),
         "within": np.zeros((lists, number, items)),
         "first": (np.zeros((lists, number - 1)), np.zeros((lists, number - 1))),
@@ -134,18 +156,21 @@ def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
         groups = groups_of(labels[row], scores[row], mask[row])
         all_ks = [*ks, *(() if limits is None else (int(limits[row]),))]
         all_ks = [items if k is None else k for k in all_ks]
-        above, counted = 0, [0, 0]
+        above, counted, summed = 0, [0, 0], np.zeros(2)
         for group in groups:
             holding = [sum(labels[row, i] >= least for i in group) for least in (2, 1)]
+            numbers = np.array([addends(labels[row, i]) for i in group]).sum(0)
             ranks = range(above + 1, above + len(group) + 1)
             for i in group if cut is None or above < cut else ():
                 found["place"][row, :, i] = (above, len(group), *counted, *holding)
+                found["summed"][row, :, i] = (*summed, *numbers)
                 for at, k in enumerate(all_ks):
                     held = [rank for rank in ranks if rank <= k]
                     found["sum"][row, at, i] = sum(1 / math.sqrt(rank) for rank in held)
                     found["within"][row, at, i] = factors[row] * len(held)
             above += len(group)
             counted = [x + y for x, y in zip(counted, holding, strict=True)]
+            summed = summed + numbers
         for at, k in enumerate(all_ks[1:]):
             value, missed = first_stop(groups, labels[row], k)
             found["first"][0][row, at], found["first"][1][row, at] = value, missed
@@ -157,7 +182,7 @@ def check(found, expected, only=None):
     if only is not None:
         expected = expected | {
             name: np.where(only[:, None], expected[name], 0)
-            for name in ("place", "sum", "within")
+            for name in ("place", "summed", "sum", "within")
         }
     numbers = np.asarray(found["place"]).astype(np.int64)[:, :, None]
     numbers = numbers // 128 ** np.arange(3)[:, None] % 128
@@ -166,6 +191,10 @@ def check(found, expected, only=None):
     )
     np.testing.assert_array_equal(found["within"], expected["within"])
     np.testing.assert_allclose(found["sum"], expected["sum"], rtol=1e-6, atol=1e-6)
+    # Sums of a group are as precise as if nothing larger stood above it.
+    np.testing.assert_allclose(
+        found["summed"], expected["summed"], rtol=2e-6, atol=2e-6
+    )
     for one, other in zip(found["first"], expected["first"], strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 
@@ -310,6 +339,80 @@ def test_places_by_counting(rng):
     )(scores, mask[0])
     expected = loops(labels, scores, mask, (7, None), LIMITS)
     check(found, expected, only=labels > 0)
+
+
+def test_places_among_listed_items_of_a_catalogue(rng):
+    """A group across the cut holds items that nobody listed; these have the label 0."""
+    cut, scores = 10, rng.integers(0, 6, (LISTS, ITEMS)).astype(np.float32)
+    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    listed = rng.integers(1, 4, relevant.shape).astype(np.float32)
+    labels = np.zeros(scores.shape, np.float32)
+    np.put_along_axis(labels, relevant, listed, axis=-1)
+
+    @jax.jit
+    def run(scores):
+        ranking = jrm.rank_scores(scores, relevant, listed, k=cut)
+        sums = [
+            ranking.expected_sum(
+                lambda items: items.labels,
+                lambda place, k, i=i: (
+                    place.within(k)
+                    / place.tied
+                    * (*place.counted_above, *place.counted_tied)[i]
+                ),
+                (1, cut),
+                counting=(grade, outlier),
+            )
+            for i in range(4)
+        ]
+        return jnp.stack(sums)
+
+    places = loops(labels, scores, labels >= 0, (1, cut), cut=cut)
+    above, tied = places["place"][:, 0], np.maximum(places["place"][:, 1], 1)
+    for at, k in enumerate((1, cut)):
+        chance = np.clip(k - above, 0, tied) / tied
+        worth = labels * chance
+        expected = (places["summed"] * worth[:, None]).sum(-1).T
+        np.testing.assert_allclose(run(scores)[:, :, at], expected, rtol=2e-6)
+
+
+def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
+    """Each entry of a trailing axis is what the function without the axis gives."""
+    labels, scores, mask = (x[:, :40] for x in draw(rng, tied=True))
+    relevant = np.stack([rng.permutation(40)[:RELEVANT] for _ in range(LISTS)])
+    listed = np.take_along_axis(np.abs(labels), relevant, -1) + 1
+
+    def both(items):
+        return jnp.stack([grade(items), items.relevant(2).astype(jnp.float32)], -1)
+
+    def mean_above(place, k):
+        (above,), (tied,) = place.counted_above, place.counted_tied
+        return place.within(k) / place.tied * (above + tied / 2)
+
+    def sums(ranking):
+        return [
+            ranking.expected_sum(label_1, mean_above, (7, None), counting=(fn,))
+            for fn in (both, grade, label_2)
+        ]
+
+    @jax.jit
+    def run(labels, scores, mask):
+        flat = (x.reshape(-1) for x in (labels, scores, mask))
+        ids = np.repeat(np.arange(LISTS, dtype=np.int32), 40)
+        return [
+            sums(jrm.rank(labels, scores, mask)),
+            sums(jrm.rank(labels, scores, mask, ties="stable")),
+            sums(jrm.rank(labels[:, :9], scores[:, :9], mask[:, :9])),
+            sums(jrm.rank(*flat, segment_ids=ids, num_segments=LISTS)),
+            sums(jrm.rank_scores(scores, relevant, listed)),
+            sums(jrm.rank_scores(scores, relevant, listed, ties="stable")),
+        ]
+
+    for stacked, grades, hits in run(labels, scores, mask):
+        assert stacked.shape == (LISTS, 2, 2)
+        np.testing.assert_allclose(stacked[..., 0], grades, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(stacked[..., 1], hits, rtol=1e-5, atol=1e-5)
+        assert np.ptp(stacked) > 0
 
 
 def test_cutoffs_of_numpy():

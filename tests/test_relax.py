@@ -85,6 +85,29 @@ def test_values(lists):
     np.testing.assert_allclose(np.asarray(found), expected(lists), rtol=2e-6, atol=1e-6)
 
 
+def test_numbers_are_summed_by_how_surely_items_are_above(lists):
+    """The soft sum of labels above each item, beside all pairs in double precision."""
+    labels, scores, exists, retrieved = lists
+
+    def product(place, k):
+        return place.counted_above[0] * place.counted_tied[0]
+
+    def label(items):
+        return items.labels
+
+    ranking = jrm.rank(*lists[:3], retrieved=retrieved, relax=SOFT)
+    found = ranking.expected_sum(label, product, (None,), counting=(label,))
+    held = exists & retrieved
+    scores = np.where(held, scores, 0).astype(np.float64)
+    apart = (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
+    above = (
+        held[:, None, :] * ~np.eye(scores.shape[1], dtype=bool) / (1 + np.exp(-apart))
+    )
+    labels = np.where(held, labels, 0).astype(np.float64)
+    sums = (labels**2 * (above @ labels[..., None])[..., 0]).sum(-1)
+    np.testing.assert_allclose(found[:, 0], sums, rtol=5e-6)
+
+
 def dense(labels, scores, exists, retrieved):
     """ApproxNDCG without its ideal, and approximate AP times R, from all pairs at once."""
     held = exists & retrieved

@@ -115,7 +115,8 @@ def _less_baseline(
         return amounts
     if amounts.dtype == jnp.bool_:
         amounts, baseline = amounts.astype(jnp.int32), baseline.astype(jnp.int32)
-    return jnp.where(_arithmetic.widen(exists, amounts), amounts - baseline, 0)
+    amounts = amounts - jnp.broadcast_to(baseline, amounts.shape)
+    return jnp.where(_arithmetic.widen(exists, amounts), amounts, 0)
 
 
 def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Place:
