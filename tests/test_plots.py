@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import types
 
 import jax.numpy as jnp
 import matplotlib
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._results import drawing
 
 matplotlib.use("agg")
 
@@ -51,7 +53,10 @@ def test_at_cutoffs(ax):
     band = ax.collections[0].get_paths()[0].vertices
     at_1 = band[band[:, 0] == 1, 1]
     np.testing.assert_allclose([at_1.min(), at_1.max()], [low, high], rtol=1e-5)
-    assert (ax.get_xlabel(), ax.get_ylabel(), legend(ax)) == ("k", "p@k", ["a", "b"])
+    assert (ax.get_xlabel(), ax.get_ylabel(), legend(ax)) == (
+        *("k (bands: 95 % intervals)", "p@k"),
+        ["a", "b"],
+    )
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "5", "20"]
     with pytest.raises(ValueError, match="hold no 'ndcg' at a cutoff"):
         plots.at_cutoffs(RUNS, "ndcg", ax=ax)
@@ -80,13 +85,86 @@ def test_precision_recall(ax):
 def test_differences(ax):
     """Above 0 where the second is better, as in `paired`."""
     plots.differences(A, B, names=("old", "new"), ax=ax)
-    losses, wins = (patch.get_data().values for patch in ax.patches)
+    losses, wins = (patch.get_data().values for patch in ax.patches[:2])
     assert wins.tolist() == [0.25, 0, 0, 0] and losses.tolist() == [0, 0, 0, -1]
     assert legend(ax) == [
-        *("old better: 1 list", "new better: 1 list", "equal: 2 lists", "mean -0.188"),
+        *("old higher: 1 list", "new higher: 1 list", "equal: 2 lists"),
+        "mean -0.188",
     ]
+    assert ax.get_xlabel().endswith("\nmean in [-1.070, +0.695], p=1")
     assert list(ax.lines[-1].get_ydata()) == [-0.1875] * 2
     assert ax.get_ylabel() == "new − old"
+
+
+def test_differences_where_lower_is_better(ax):
+    """The name of the metric says which system is better, and `lower` does for others."""
+    for options in ({"metric": "arp"}, {"metric": "mine", "lower": True}):
+        ax.clear()
+        plots.differences(A, B, names=("old", "new"), ax=ax, **options)
+        assert legend(ax)[:2] == ["old better: 1 list", "new better: 1 list"]
+        won_by_old, _ = (patch.get_data().values for patch in ax.patches[:2])
+        assert won_by_old.tolist() == [0.25, 0, 0, 0]
+        assert ax.get_ylabel() == f"new − old, {options['metric']}"
+    ax.clear()
+    plots.differences(A, B, metric="num_ret", ax=ax)
+    assert legend(ax)[:2] == ["a higher: 1 list", "b higher: 1 list"]
+
+
+def test_values_of_other_tools(ax):
+    """Dicts by list id are paired by their keys, and a metric is picked by its name."""
+    a = {"ndcg@5": {"q1": 0.1, "q2": 0.5}, "mrr": {"q1": 0, "q2": 0}}
+    b = {"ndcg@5": {"q2": 0.75, "q1": 0.1}, "mrr": {"q1": 0, "q2": 0}}
+    plots.differences(a, b, metric="ndcg@5", ax=ax)
+    assert ax.patches[1].get_data().values.tolist() == [0.25, 0]
+    assert legend(ax)[2] == "equal: 1 list"
+    ax.clear()
+    plots.distribution({"a": a, "b": b}, metric="ndcg@5", ax=ax)
+    assert legend(ax) == ["a", "b"]
+    assert ax.get_xlabel() == "ndcg@5 of a list (2 lists)"
+    users = types.SimpleNamespace(
+        states={"p@1,5": CUTS.mean()},
+        lists={"mrr": A},
+        users=range(4),
+        undefined="zero",
+    )
+    plots.distribution(users, ax=ax)
+    plots.at_cutoffs(users, "p", ax=ax)
+    with pytest.raises(ValueError, match="a holds 'ndcg@5', 'mrr'; pass metric="):
+        plots.differences(a, b, ax=ax)
+
+
+def test_runs_look_different():
+    """Two dozen runs share neither colour and marker nor colour and dashes."""
+    looks = [drawing.look(index) for index in range(24)]
+    assert len({(look.colour, look.marker) for look in looks}) == 24
+    assert len({(look.colour, look.dashes) for look in looks}) == 24
+
+
+def test_the_legend_is_above_the_data(ax):
+    """However high the data reaches: no line, band or bar lies behind it."""
+    runs = {f"system {i}": {"p@1,5": CUTS} for i in range(8)}
+    plots.at_cutoffs(runs, "p", ax=ax)
+    ax.figure.canvas.draw()
+    below = ax.get_legend().get_window_extent().ymin
+    tops = [c.get_window_extent().ymax for c in (*ax.lines, *ax.collections)]
+    assert max(tops) < below
+
+
+def test_cutoffs_that_are_close_share_a_tick(ax):
+    """Labels do not run together; the largest cutoff keeps its own."""
+    lists = {f"p@{k}": A for k in (1, 10, 90, 95, 100)}
+    plots.at_cutoffs(lists, "p", ax=ax)
+    ticks = [text.get_text() for text in ax.get_xticklabels()]
+    assert ticks == ["1", "10", "100"]
+
+
+def test_a_group_of_one_list_has_no_interval(ax):
+    """Its marker is hollow, and that of many groups has its label turned."""
+    plots.by_group(A.by(jnp.array([1, 0, 1, 1]), 2), ax=ax)
+    assert [line.get_markerfacecolor() for line in ax.lines].count("none") == 1
+    ax.clear()
+    plots.by_group(A.by(jnp.array([0, 0, 9, 9]), 10), ax=ax)
+    assert {text.get_rotation() for text in ax.get_xticklabels()} == {90}
 
 
 def test_lists_that_do_not_count_are_not_shown(ax):
@@ -141,7 +219,7 @@ def test_what_cannot_be_drawn(ax):
         (
             lambda: plots.differences(A, B[:2], ax=ax),
             ValueError,
-            r"of their values: \(4,\) and \(2,\)",
+            "a has 4 lists and b has 2; pass ids=",
         ),
         (lambda: plots.differences(A[:0], B[:0], ax=ax), ValueError, "no list that"),
         (lambda: plots.differences(A.mean(), B, ax=ax), TypeError, "a is a Mean"),

@@ -135,8 +135,9 @@ def compare(
         for path, difference in differences.items()
         for _ in range(difference.values.shape[1])
     ]
-    columns = _Columns.of(list(differences.values()))
-    comparisons = iter(_compared(columns, directions, test, samples, level, key))
+    comparisons = iter(
+        compared(list(differences.values()), directions, test, samples, level, key)
+    )
     results: dict[pairing.Path, Any] = {}
     for path, difference in differences.items():
         cutoffs = range(difference.values.shape[1])
@@ -166,15 +167,25 @@ class _Columns:
         )
 
 
-def _compared(
-    columns: _Columns,
+def compared(
+    differences: list[pairing.Differences],
     directions: list[bool | None],
     test: ComparisonTest,
     samples: int,
     level: float,
     key: Any,
 ) -> list[Comparison]:
-    """Makes a comparison of each column."""
+    """Compares at every cutoff of every metric.
+
+    Args:
+        differences: Of each metric.
+        directions: Whether lower values are better, at each cutoff of each metric.
+        test: As for `compare`.
+        samples: As there.
+        level: As there.
+        key: A typed PRNG key.
+    """
+    columns = _Columns.of(differences)
     values, weights = columns.values, columns.weights
     counts = weights > 0
     lists = counts.sum(0)

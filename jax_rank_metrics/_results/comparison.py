@@ -59,10 +59,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         """The difference, its interval, p, and the numbers of lists."""
-        sign = "≤" if is_bound(self.p, self.samples) else "="
-        p = f"p{sign}{self.p:.2g}"
-        if self.p_holm != self.p:
-            p += f" (Holm {sign.strip('=')}{self.p_holm:.2g})"
         counts = [_count(self.ties, "tie")]
         if self.wins is not None and self.losses is not None:
             wins, losses = _count(self.wins, "win"), _count(self.losses, "loss", "es")
@@ -77,9 +73,18 @@ class Comparison:
             x + 0.0 for x in (self.difference, self.low, self.high)
         )
         return (
-            f"Comparison({difference:+.3g} [{low:.3g}, {high:.3g}], {p}, "
-            f"{', '.join(counts)})"
+            f"Comparison({difference:+.3g} [{low:.3g}, {high:.3g}], "
+            f"{p_text(self)}, {', '.join(counts)})"
         )
+
+
+def p_text(comparison: Comparison) -> str:
+    """p, and the corrected p if it differs: `p=0.012`, or `p≤1e-05 (Holm ≤2e-05)`."""
+    sign = "≤" if is_bound(comparison.p, comparison.samples) else "="
+    text = f"p{sign}{comparison.p:.2g}"
+    if comparison.p_holm != comparison.p:
+        text += f" (Holm {sign.strip('=')}{comparison.p_holm:.2g})"
+    return text
 
 
 def _count(number: int, noun: str, plural: str = "s") -> str:

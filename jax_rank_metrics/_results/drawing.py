@@ -1,17 +1,15 @@
-"""What the plots share: an `Axes`, colours, and the numbers of lines and lists."""
+"""What the plots share: an `Axes`, colours, legends, and the numbers behind lines."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.estimates import Estimate, Results, estimates
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Number
+from jax_rank_metrics._results.values import ListValues, listing, read_values
+from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,44 +20,112 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 
 
+class Look(NamedTuple):
+    """The colour, marker and dashes of a run."""
+
+    colour: str
+    marker: str
+    dashes: str
+
+
+def look(index: int) -> Look:
+    """The look of a run, by its index.
+
+    Every six runs the colours begin anew, with the markers and dashes shifted by one: no
+    two of 36 runs share colour and marker, and no two of 24 colour and dashes.
+    """
+    shifted = index + index // len(COLOURS)
+    return Look(
+        COLOURS[index % len(COLOURS)],
+        MARKERS[shifted % len(MARKERS)],
+        DASHES[shifted % len(DASHES)],
+    )
+
+
 def axes(ax: "Axes | None") -> "Axes":
-    """The one given, or the current one."""
+    """The `Axes` to draw on: the current one unless one is passed."""
     pyplot = import_optional("matplotlib.pyplot", "jrm.plots", "plots")
     return pyplot.gca() if ax is None else ax
 
 
-def look(place: int) -> tuple[str, str]:
-    """Colour and marker of a run."""
-    return COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+def foreground(ax: "Axes") -> Any:
+    """The colour of the frame: black, or white in a dark style."""
+    return ax.spines["bottom"].get_edgecolor()
 
 
 def legend(ax: "Axes") -> None:
-    """A legend where anything has a name."""
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(frameon=False)
+    """Adds a legend above the data, if anything has a label.
+
+    It stands inside the axes, in as few rows as fit, and the y axis is extended upwards
+    until no data lies behind it. Draw everything else first.
+    """
+    labels = ax.get_legend_handles_labels()[1]
+    if not labels:
+        return
+    width = height = math.inf
+    for columns in range(len(labels), 0, -1):
+        box = ax.legend(
+            loc="upper left",
+            ncols=columns,
+            frameon=False,
+            fontsize="small",
+            columnspacing=1.2,
+            handlelength=1.6,
+        ).get_window_extent()
+        ((left, below), (right, above)) = ax.transAxes.inverted().transform(
+            box.get_points()
+        )
+        width, height = right - left, above - below
+        if width <= 1:
+            break
+    # A legend taller than that would squeeze the data more than it explains.
+    if ax.get_yscale() == "linear" and height < 0.7:
+        bottom, top = ax.get_ylim()
+        share = min(height + 0.04, 0.7)
+        # What is drawn later still rescales the axis.
+        ax.set_ylim(bottom, bottom + (top - bottom) / (1 - share), auto=True)
 
 
-def counted(count: int) -> str:
+def counted(number: int) -> str:
     """A number of lists, in words."""
-    return f"{count} list{'' if count == 1 else 's'}"
+    return f"{number} list{'' if number == 1 else 's'}"
+
+
+def cutoff_ticks(cutoffs: Iterable[int]) -> list[int]:
+    """The cutoffs whose labels fit side by side on a logarithmic axis, largest first.
+
+    >>> cutoff_ticks([1, 2, 90, 95, 100])
+    [100, 2, 1]
+    """
+    largest_first = sorted(cutoffs, reverse=True)
+    spacing = 0.07 * math.log(largest_first[0] / largest_first[-1])
+    ticks = largest_first[:1]
+    for k in largest_first[1:]:
+        if math.log(ticks[-1] / k) >= spacing:
+            ticks.append(k)
+    return ticks
 
 
 def lines(
-    results: Results, metric: str, level: Number, ks: Sequence[int] | None = None
+    results: Results,
+    metric: str,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    ks: Sequence[int] | None = None,
 ) -> dict[str, dict[int, Estimate]]:
-    """Of each run that has the metric at cutoffs, the numbers at each, in order."""
+    """The estimates at each cutoff, in order, of each run that has the metric at any."""
     lines = {}
-    for run, found in estimates(results, level).items():
-        cuts = {}
-        for name, numbers in found.items():
+    for run, by_name in estimates(results, level, method).items():
+        by_cutoff = {}
+        for name, estimate in by_name.items():
             head, _, k = name.rpartition("@")
             if head == metric and k.isdecimal():
-                cuts[int(k)] = numbers
-        for place, k in enumerate(ks or ()):
-            if f"{metric}[{place}]" in found:
-                cuts[k] = found[f"{metric}[{place}]"]
-        if cuts:
-            lines[run] = dict(sorted(cuts.items()))
+                by_cutoff[int(k)] = estimate
+        for index, k in enumerate(ks or ()):
+            if f"{metric}[{index}]" in by_name:
+                by_cutoff[k] = by_name[f"{metric}[{index}]"]
+        if by_cutoff:
+            lines[run] = dict(sorted(by_cutoff.items()))
     if not lines:
         raise ValueError(
             f"results hold no {metric!r} at a cutoff; pass the name before the @, such as "
@@ -68,13 +134,40 @@ def lines(
     return lines
 
 
-def values(name: str, lists: Any) -> tuple[np.ndarray, ...]:
-    """Values, weights and where defined, of all lists along one axis."""
-    if not isinstance(lists, PerList):
-        raise TypeError(
-            f"{name} is {_inputs.kind_of(lists)}; pass a PerList, as measure gives it"
+def values_of_metric(name: str, source: Any, metric: str | None = None) -> ListValues:
+    """Reads the values of one metric at one cutoff.
+
+    Args:
+        name: The name of the argument, for messages.
+        source: As for `compare`.
+        metric: Which metric to read, where there are several.
+
+    Raises:
+        TypeError: if it holds no per-list values.
+        ValueError: if there is not one such metric, or it has several cutoffs.
+    """
+    by_path = read_values(source, name)
+    chosen = [
+        values
+        for path, values in by_path.items()
+        if metric is None or not path or path[-1] == metric
+    ]
+    if len(chosen) != 1:
+        held = [path[-1] for path in by_path if path]
+        raise ValueError(
+            f"{name} holds {listing(held) or 'no metric'}; pass metric=, the name of one"
         )
-    if jnp.ndim(lists.values) != jnp.ndim(lists.weights):
-        raise ValueError(f"{name} has several cutoffs; measure one, such as 'recall@5'")
-    parts = jax.device_get((lists.values, lists.weights, lists.defined))
-    return tuple(part.reshape(-1) for part in parts)
+    if chosen[0].has_cutoffs:
+        raise ValueError(
+            f"{chosen[0].name} has several cutoffs; measure one, such as 'recall@5'"
+        )
+    return chosen[0]
+
+
+def finite_margins(
+    mean: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths of error bars `[2, groups]`, 0 where infinite, and which are finite."""
+    margins = np.stack([mean - low, high - mean])
+    is_finite = np.isfinite(margins[0]) & np.isfinite(margins[1])
+    return np.where(is_finite, margins, 0), is_finite
