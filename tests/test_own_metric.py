@@ -447,4 +447,5 @@ def test_metrics_share_the_look_across_the_cut(monkeypatch):
 
     assert looks_of(("p@5", "p@10", "recall@10", "f1@10")) == 1
     assert looks_of(("ndcg@5", "ndcg@10")) == 1
-    assert looks_of(("ndcg@5", "ndcg@10", "dcg@10", "cg@10")) == 2
+    # Scaled gains, gains, and the linear gains of cg.
+    assert looks_of(("ndcg@5", "ndcg@10", "dcg@5", "dcg@10", "cg@10")) == 3
