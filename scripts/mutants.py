@@ -166,8 +166,8 @@ MUTANTS = [
     Mutant(
         "padding of a batch of users is an item",
         "_recommender/batches.py",
-        "np.full(there.shape, -1, np.int32)",
-        "np.full(there.shape, 0, np.int32)",
+        "np.full(is_id.shape, -1, np.int32)",
+        "np.full(is_id.shape, 0, np.int32)",
         "tests/test_users.py::test_as_one_plain_call",
     ),
     Mutant(

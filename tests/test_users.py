@@ -161,7 +161,7 @@ def test_users_of_many_ids_share_batches(monkeypatch):
     rng = np.random.default_rng(3)
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
-    parts = list(batches.batches(lengths, 1024, 30))
+    parts = list(batches.make_batches(lengths, 1024, 30))
     rows = np.concatenate([part.rows for part in parts])
     assert np.bincount(rows).tolist() == [1] * 5000
     for part in parts:
@@ -169,10 +169,10 @@ def test_users_of_many_ids_share_batches(monkeypatch):
     widths = [part.widths for part in parts]
     assert widths == [(512, 8)] * 4 + [(12_288, 8)]
     # A few users are soon done, however wide.
-    few = batches.batches(lengths[:100], 10, 1)
+    few = batches.make_batches(lengths[:100], 10, 1)
     assert {part.widths for part in few} == {(12_288, 8)}
-    monkeypatch.setattr(batches, "WORTH", 1)
-    every = list(batches.batches(lengths, 500, 13))
+    monkeypatch.setattr(batches, "IDS_WORTH_A_PROGRAM", 1)
+    every = list(batches.make_batches(lengths, 500, 13))
     assert len({part.widths for part in every}) == 2  # the last batch has all others
 
 

@@ -1,13 +1,13 @@
-"""A recommender for all its users: what evaluates one batch, over all of them.
+"""`evaluate_users`: a recommender evaluated for all of its users, in batches.
 
-    interactions.py  what users have seen and liked, as sparse rows, checked
-    batches.py       which users go together, and their rows padded to few widths
-    step.py          one batch on the device: ranked once, read by every metric
-    model.py         what gives the scores of users: embeddings, a matrix, a function
-    found.py         what `evaluate_users` gives, and how it comes together
-    users.py         `jrm.evaluate_users`: the loop over batches
+    interactions.py     the items that users have seen or like, checked, as sparse rows
+    batches.py          which users share a batch, and their ids padded to few widths
+    model.py            the scores of users: from embeddings, a matrix, or a function
+    step.py             one batch on the device: ranked once, read by every metric
+    user_evaluation.py  the result, and how it is collected on the host
+    evaluate_users.py   `jrm.evaluate_users`: the loop over batches
 
-Users go through in an order of their own, so that those with long lists of ids share
-batches and all others need not be padded to their width. What comes back to the host of
-a batch is a value per user and metric, and the ids of what was recommended.
+Batches do not follow the order of users: users with many ids share batches, so that the
+others need not be padded to their width. Of each batch only the value of each metric per
+user and the ids of the recommended items come back to the host.
 """

@@ -1,69 +1,86 @@
-"""Which users go together, and their rows as padded arrays of few widths."""
+"""Which users share a batch, and their ids as padded arrays of few widths."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._recommender.interactions import SparseRows
 
-# Users with more ids than these, seen and relevant, may get batches of their own; and
-# eight times as many, others. Padding of seen ids up to here costs next to nothing beside
-# the scores, so that none is narrower: data for training and for the test share programs.
-NARROW, STEP = (128, 16), 8
+# Widths of seen and of relevant ids in the narrowest batches. Padding up to them costs
+# next to nothing beside the scores, so that data for training and for testing share
+# programs. Users with more ids belong to the next level, whose limits are `FACTOR` times
+# as wide, and so on.
+NARROW = (128, 16)
+FACTOR = 8
 
-# Padding that takes about as long as to compile one more program: so many ids, once for
-# each block of items.
-WORTH = 2**30
+# Padded ids, each counted once per block of items, that take about as long to process as
+# one more program takes to compile.
+IDS_WORTH_A_PROGRAM = 2**30
 
 
 class Batch(NamedTuple):
-    """Some users, by their rows, and how wide their ids are padded: seen, relevant."""
+    """Users that go through together.
+
+    Attributes:
+        rows: `[users]`, positions in the array of users to evaluate.
+        widths: The padded number of seen ids and of relevant ids.
+    """
 
     rows: np.ndarray
     widths: tuple[int, int]
 
 
-def batches(lengths: np.ndarray, size: int, blocks: int) -> Iterator[Batch]:
-    """All users in batches, the ones with few ids first.
+def make_batches(lengths: np.ndarray, size: int, num_blocks: int) -> Iterator[Batch]:
+    """Divides all users into batches, users with few ids first.
 
-    One user with ten thousand ids would make every batch as wide as theirs. So users of
-    about as many ids share batches, in as many widths as are worth a program each.
+    A single user with ten thousand ids would make every batch as wide as their list. So
+    users with similar numbers of ids share batches, in as many widths as are worth
+    compiling a program for each.
 
     Args:
-        lengths: `[users, 2]`, how many ids each has seen, and has relevant.
-        size: How many users a batch has, but for the last.
-        blocks: How often the ids of a batch are read.
+        lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user.
+        size: The number of users in each batch but the last.
+        num_blocks: How many times the ids of a batch are read: once per block of items.
     """
-    level, limit = np.zeros(len(lengths), int), np.array(NARROW)
-    while (wider := np.any(lengths > limit, axis=1)).any():
-        level += wider
-        limit = limit * STEP
-    widths = {}
-    for one in np.unique(level)[::-1].tolist():
-        upto = level <= one
-        most = lengths[upto].max(axis=0).tolist()
-        width = (next_size(max(most[0], NARROW[0])), next_size(most[1]))
-        wider = min(widths, default=None)
-        if wider is not None:
-            spared = sum(widths[wider]) - sum(width)
-            if np.count_nonzero(upto) * spared * blocks < WORTH:
-                level[level == one] = wider
+    levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
+    while (exceeds := np.any(lengths > limits, axis=1)).any():
+        levels += exceeds
+        limits = limits * FACTOR
+    # From the widest level down: a level keeps a width of its own only if that saves
+    # enough padding for its users and those of all lower levels.
+    widths_of: dict[int, tuple[int, int]] = {}
+    for level in np.unique(levels)[::-1].tolist():
+        up_to_level = levels <= level
+        longest = lengths[up_to_level].max(axis=0).tolist()
+        widths = (next_size(max(longest[0], NARROW[0])), next_size(longest[1]))
+        wider_level = min(widths_of, default=None)
+        if wider_level is not None:
+            saved = sum(widths_of[wider_level]) - sum(widths)
+            if np.count_nonzero(up_to_level) * saved * num_blocks < IDS_WORTH_A_PROGRAM:
+                levels[levels == level] = wider_level
                 continue
-        widths[one] = width
-    order = np.concatenate([np.flatnonzero(level == one) for one in sorted(widths)])
+        widths_of[level] = widths
+    order = np.concatenate([np.flatnonzero(levels == x) for x in sorted(widths_of)])
     for start in range(0, order.size, size):
         rows = order[start : start + size]
-        yield Batch(rows, widths[int(level[rows[-1]])])
+        # The last user of a batch belongs to its highest level.
+        yield Batch(rows, widths_of[int(levels[rows[-1]])])
 
 
-def padded(
-    matrix: Any, rows: np.ndarray, size: int, width: int
+def pad_rows(
+    matrix: SparseRows, rows: np.ndarray, size: int, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of a `csr_array` as ids `[size, width]`, padded with −1, and their values."""
+    """Returns rows of a matrix as ids `[size, width]`, padded with −1, and their values.
+
+    Row 3 of a matrix with the values 2 and 1 in the columns 5 and 7 is
+    [5, 7, −1, …] and [2, 1, 0, …].
+    """
     part = matrix[rows]
-    there = np.zeros((size, width), bool)
-    there[: rows.size] = np.arange(width) < np.diff(part.indptr)[:, None]
-    ids, values = np.full(there.shape, -1, np.int32), np.zeros(there.shape, np.float32)
-    ids[there], values[there] = part.indices, part.data
+    is_id = np.zeros((size, width), bool)
+    is_id[: rows.size] = np.arange(width) < np.diff(part.indptr)[:, None]
+    ids = np.full(is_id.shape, -1, np.int32)
+    values = np.zeros(is_id.shape, np.float32)
+    ids[is_id], values[is_id] = part.indices, part.data
     return ids, values

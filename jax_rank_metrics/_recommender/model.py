@@ -1,4 +1,4 @@
-"""What gives the scores of users: embeddings, a matrix, or a function."""
+"""The scores of users: from embeddings, from a matrix, or from a function."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,76 +7,80 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._recommender.step import Catalog
 
 
-class Model(NamedTuple):
-    """A recommender, read and checked.
+class Recommender(NamedTuple):
+    """A model, read and checked.
 
     Attributes:
         rows: Maps user ids `[batch]` to their embeddings `[batch, dims]`, or to their
             scores `[batch, items]`.
-        items: `[items, dims]`, the embeddings of items, where those of users come in
-            `rows`; None where these are scores.
+        item_embeddings: `[items, dims]`, where `rows` returns embeddings; None where it
+            returns scores.
         num_users: How many users there are; None where only a function knows.
     """
 
-    rows: Callable[[np.ndarray], Any]
-    items: jax.Array | None
+    rows: Callable[[np.ndarray], jax.Array]
+    item_embeddings: jax.Array | None
     num_users: int | None
 
 
-def read_model(model: Any, users: np.ndarray) -> Model:
+def read_model(model: Any, user_ids: np.ndarray) -> Recommender:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
-        return Model(lambda users: _scores(model(users), users.size), None, None)
-    if isinstance(model, list) and [np.ndim(one) for one in model] == [2, 2]:
+        return Recommender(lambda users: _scores(model(users), users.size), None, None)
+    if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
-        given, items = (_array(f"model[{i}]", x) for i, x in enumerate(model))
-        if given.shape[1:] != items.shape[1:]:
+        table, items = (_matrix(f"model[{i}]", part) for i, part in enumerate(model))
+        if table.shape[1:] != items.shape[1:]:
             raise ValueError(
-                f"model has queries of shape {given.shape} and items of shape "
+                f"model has queries of shape {table.shape} and items of shape "
                 f"{items.shape}; pass [users, dims] and [items, dims]"
             )
         items = _inputs.real("model[1]", items)
     else:
-        given, items = _array("model", model), None
-    if users.max() >= len(given):
+        table, items = _matrix("model", model), None
+    if user_ids.max() >= len(table):
         raise ValueError(
-            f"users go up to {users.max()}, but model has {len(given)} of them; pass "
+            f"users go up to {user_ids.max()}, but model has {len(table)} of them; pass "
             "rows of the model"
         )
-    return Model(lambda users: _inputs.real("model", given[users]), items, len(given))
+    return Recommender(
+        lambda users: _inputs.real("model", table[users]), items, len(table)
+    )
 
 
-def _array(name: str, given: Any) -> Any:
-    """A matrix that stays where it is."""
-    found = given if isinstance(given, jax.Array) else _inputs.numpy_array(name, given)
-    if found.ndim != 2 or not found.shape[0]:
+def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
+    """Returns a matrix, which stays on the host or the device where it is."""
+    is_jax = isinstance(value, jax.Array)
+    matrix = value if is_jax else _inputs.numpy_array(name, value)
+    if matrix.ndim != 2 or not matrix.shape[0]:
         raise ValueError(
-            f"{name} has shape {found.shape}; pass (queries [users, dims], items "
-            "[items, dims]), or scores [users, items], or a function that gives them"
+            f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
+            "[items, dims]), or scores [users, items], or a function that returns them"
         )
-    _on_one_device(name, found)
-    return found
+    _refuse_sharded(name, matrix)
+    return matrix
 
 
-def _scores(given: Any, size: int) -> jax.Array:
-    scores = _inputs.real("the scores of model", given)
-    if scores.ndim != 2 or scores.shape[0] != size or not scores.shape[1]:
+def _scores(values: Any, num_users: int) -> jax.Array:
+    """Returns what a function gave for a batch of users, checked."""
+    scores = _inputs.real("the scores of model", values)
+    if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(
-            f"model gives scores of shape {scores.shape} for {size} users; give one row "
-            "for each, and one column for each item"
+            f"model gives scores of shape {scores.shape} for {num_users} users; return "
+            "one row for each, and one column for each item"
         )
-    _on_one_device("the array that model gives", scores)
+    _refuse_sharded("the array that model gives", scores)
     return scores
 
 
-def _on_one_device(name: str, values: Any) -> None:
+def _refuse_sharded(name: str, values: np.ndarray | jax.Array) -> None:
     """Raises where the type of an array says that devices hold parts of it."""
     if not isinstance(values, jax.Array):
         return
@@ -89,26 +93,42 @@ def _on_one_device(name: str, values: Any) -> None:
 
 
 def read_catalog(
-    num_items: int, items: Any, item_mask: Any, embeddings: Any
+    num_items: int,
+    item_embeddings: jax.Array | None,
+    item_mask: _types.ItemMask | None,
+    features: _types.Embeddings | None,
 ) -> Catalog:
-    """What is known of the items, checked."""
-    item_mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
-    if items is not None and jnp.issubdtype(items.dtype, jnp.floating):
-        has_nan = jnp.any(jnp.isnan(items), axis=1)
-        if item_mask is not None:
-            has_nan = has_nan & item_mask
-        has_nan = np.asarray(has_nan)
-        if has_nan.any():
+    """Checks what is known of the items.
+
+    Args:
+        num_items: How many items the model has.
+        item_embeddings: `[items, dims]`, of which scores are products; or None.
+        item_mask: `[items]`, the items that may be recommended; or None for all.
+        features: `[items, features]`, in which diversity is measured; or None. To the
+            caller it is `embeddings`.
+    """
+    mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+    if item_embeddings is not None:
+        _refuse_nan(item_embeddings, mask)
+    if features is not None:
+        features = _inputs.of_catalog("embeddings", features, ("features",))
+        if len(features) != num_items:
             raise ValueError(
-                f"model[1] holds nan for {np.count_nonzero(has_nan)} of {num_items} items, "
-                f"as for item {np.argmax(has_nan)}; pass numbers, or leave such items "
-                "out by item_mask"
-            )
-    if embeddings is not None:
-        embeddings = _inputs.of_catalog("embeddings", embeddings, ("features",))
-        if len(embeddings) != num_items:
-            raise ValueError(
-                f"embeddings has shape {embeddings.shape}, but the model has {num_items} "
+                f"embeddings has shape {features.shape}, but the model has {num_items} "
                 "items; pass one row for each"
             )
-    return Catalog(items, item_mask, None, embeddings)
+    return Catalog(item_embeddings, mask, None, features)
+
+
+def _refuse_nan(item_embeddings: jax.Array, item_mask: jax.Array | None) -> None:
+    """Raises where an item that may be recommended has NaN in its embedding."""
+    if not jnp.issubdtype(item_embeddings.dtype, jnp.floating):
+        return
+    has_nan = jnp.any(jnp.isnan(item_embeddings), axis=1)
+    has_nan = np.asarray(has_nan if item_mask is None else has_nan & item_mask)
+    if has_nan.any():
+        raise ValueError(
+            f"model[1] holds nan for {np.count_nonzero(has_nan)} of {has_nan.size} items, "
+            f"as for item {np.argmax(has_nan)}; pass numbers, or leave such items out by "
+            "item_mask"
+        )

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import Bound, measure_ranking
@@ -17,114 +18,149 @@ from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.catalog import rank_catalog, rank_scores
 from jax_rank_metrics._states.per_list import PerList
 
+# Arrays of a batch come from the host, and are traced inside the program.
+Array = jax.Array | np.ndarray
+
 
 class Plan(NamedTuple):
-    """What is the same for all batches, static."""
+    """What all batches share, static.
+
+    Attributes:
+        bounds: The metrics, with their options.
+        k: How many items are recommended to each user.
+        block_size: How many items `rank_catalog` scores at a time.
+        ties: The tie policy.
+    """
 
     bounds: tuple[Bound, ...]
     k: int
     block_size: int
-    ties: Any
+    ties: str | None
 
     @property
-    def cut(self) -> tuple[Bound, ...]:
-        """The metrics that have a cutoff, and read a top-k."""
-        return tuple(one for one in self.bounds if None not in _inputs.cutoffs(one.k))
+    def top_k_metrics(self) -> tuple[Bound, ...]:
+        """The metrics with a cutoff, which read the top-k."""
+        return tuple(x for x in self.bounds if None not in _inputs.cutoffs(x.k))
 
     @property
-    def whole(self) -> tuple[Bound, ...]:
-        """The others, for which places are counted."""
-        return tuple(one for one in self.bounds if None in _inputs.cutoffs(one.k))
+    def whole_list_metrics(self) -> tuple[Bound, ...]:
+        """The metrics without a cutoff, for which places are counted."""
+        return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
 
     @property
     def depth(self) -> int:
-        """How many ranks there must be."""
-        ks = [k for one in self.cut for k in _inputs.cutoffs(one.k) if k is not None]
-        return max([self.k, *ks])
+        """How many ranks the top-k needs: for the recommendations and the cutoffs."""
+        ks = [k for bound in self.top_k_metrics for k in _inputs.cutoffs(bound.k)]
+        return max([self.k, *(k for k in ks if k is not None)])
 
 
 class Catalog(NamedTuple):
-    """What is known of items, for all batches; None where it is not."""
+    """What is known of the items, for all batches; None where it is not.
 
-    items: Any  # embeddings, of a model that is a product
-    item_mask: Any
-    counts: Any
-    embeddings: Any
+    Attributes:
+        item_embeddings: `[items, dims]`, where scores are products of embeddings.
+        item_mask: `[items]` bool, the items that may be recommended.
+        counts: `[items]` int32, how many users have seen each.
+        features: `[items, features]`, in which diversity is measured.
+    """
 
-
-class Users(NamedTuple):
-    """A batch of users: their embeddings or scores, and what is known of each."""
-
-    rows: Any
-    relevant_ids: Any
-    labels: Any
-    seen_ids: Any
-    weights: Any
-    key: Any
+    item_embeddings: jax.Array | None
+    item_mask: jax.Array | None
+    counts: jax.Array | None
+    features: jax.Array | None
 
 
-def names(plan: Plan, catalog: Catalog) -> list[str]:
-    """Those of what `measure_users` gives."""
-    beyond = ["popularity", "novelty"] * (catalog.counts is not None)
-    beyond += ["intra_list_diversity"] * (catalog.embeddings is not None)
-    return [one.name for one in plan.bounds] + [f"{one}@{plan.k}" for one in beyond]
+class UserBatch(NamedTuple):
+    """The users of a batch.
+
+    Attributes:
+        rows: `[users, dims]` embeddings, or `[users, items]` scores.
+        relevant_ids: `[users, relevant]`, padded with −1.
+        relevant_labels: The same shape.
+        seen_ids: `[users, seen]`, padded with −1; or None.
+        weights: `[users]`, 1, or 0 for users that only fill up the batch.
+        key: The key of this batch for random ties, or None.
+    """
+
+    rows: jax.Array
+    relevant_ids: Array
+    relevant_labels: Array
+    seen_ids: Array | None
+    weights: Array
+    key: jax.Array | None
+
+
+def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
+    """Returns the names of the values that `measure_users` returns."""
+    added = ["popularity", "novelty"] * (catalog.counts is not None)
+    added += ["intra_list_diversity"] * (catalog.features is not None)
+    names = [bound.name for bound in plan.bounds]
+    return names + [f"{name}@{plan.k}" for name in added]
 
 
 @partial(jax.jit, static_argnums=0)
 def measure_users(
-    plan: Plan, catalog: Catalog, users: Users
+    plan: Plan, catalog: Catalog, users: UserBatch
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
-    """Measures a batch.
+    """Ranks the items for each user of a batch, and measures these rankings.
 
     Returns:
-        The values of all metrics for each user; the ids of what comes first, `[users,
-        k]`; and whether a user has a score that is nan, `[users]`.
+        The values of each metric, in the order of `metric_names`; the ids of the
+        recommended items, `[users, k]`; and whether scores are nan, `[users]`.
     """
 
-    def ranked(k: int | None) -> Ranking:
-        shared: dict[str, Any] = {
+    def rank(k: int | None) -> Ranking:
+        arguments: dict[str, Any] = {
             "k": k,
-            "relevant_labels": users.labels,
+            "relevant_labels": users.relevant_labels,
             "exclude_ids": users.seen_ids,
             "item_mask": catalog.item_mask,
             "list_weights": users.weights,
             "ties": plan.ties,
             "key": users.key,
         }
-        if catalog.items is None:
-            return rank_scores(users.rows, users.relevant_ids, **shared)
-        shared["block_size"] = plan.block_size
-        return rank_catalog(users.rows, catalog.items, users.relevant_ids, **shared)
+        if catalog.item_embeddings is None:
+            return rank_scores(users.rows, users.relevant_ids, **arguments)
+        arguments["block_size"] = plan.block_size
+        items = catalog.item_embeddings
+        return rank_catalog(users.rows, items, users.relevant_ids, **arguments)
 
-    top = ranked(plan.depth)
-    lists = measure_ranking(plan.cut, top)
-    if plan.whole:
-        lists |= measure_ranking(plan.whole, ranked(None))
-    found, ids = [lists[one.name] for one in plan.bounds], top.items[..., : plan.k]
+    top_k = rank(plan.depth)
+    values = measure_ranking(plan.top_k_metrics, top_k)
+    if plan.whole_list_metrics:
+        values |= measure_ranking(plan.whole_list_metrics, rank(None))
+    lists = [values[bound.name] for bound in plan.bounds]
+    ids = top_k.items[..., : plan.k]
     if catalog.counts is not None:
-        found += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
-    if catalog.embeddings is not None:
-        found.append(intra_list_diversity(ids, catalog.embeddings))
-    return found, ids, _has_nan(catalog, users, ids)
+        lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
+    if catalog.features is not None:
+        lists.append(intra_list_diversity(ids, catalog.features))
+    return lists, ids, _has_nan(catalog, users, ids)
 
 
-def _has_nan(catalog: Catalog, users: Users, ids: jax.Array) -> jax.Array:
-    """Whether the first recommended item, or a relevant one, has the score nan.
+def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
+    """Whether the first recommended item, or a relevant one, has the score nan, `[users]`.
 
-    `[users]`. It reads a few scores instead of all: nan ranks below every number, so that
-    a user whose first item has it has nothing else, and an item that has it and is
-    relevant loses its rank. Items whose embeddings are nan were refused before.
+    These few scores are enough: nan ranks below every number, so that a user whose first
+    item has it has no numbers at all; and only a relevant item that has it loses gain by
+    its rank. Where scores are products, item embeddings with nan were refused before.
+
+    Args:
+        catalog: What is known of the items.
+        users: The batch.
+        ids: `[users, k]`, the recommended items; −1 where there are none.
     """
-    first = ids[:, :1]
-    if catalog.items is None:
-        read = jnp.concatenate([first, users.relevant_ids], axis=1)  # [users, ids]
-        safe = jnp.maximum(read, 0)
-        scores = jnp.take_along_axis(users.rows, safe, axis=1)
+    top_ids = ids[:, :1]
+    if catalog.item_embeddings is None:
+        read_ids = jnp.concatenate([top_ids, users.relevant_ids], axis=1)
+        indices = jnp.maximum(read_ids, 0)  # [users, ids]
+        scores = jnp.take_along_axis(users.rows, indices, axis=1)
         if catalog.item_mask is not None:
-            read = jnp.where(catalog.item_mask[safe], read, -1)
+            read_ids = jnp.where(catalog.item_mask[indices], read_ids, -1)
     else:
-        read = first
-        items = catalog.items[jnp.maximum(first[:, 0], 0)]  # [users, dims]
-        products = users.rows.astype(jnp.float32) * items.astype(jnp.float32)
+        read_ids = top_ids
+        top_items = catalog.item_embeddings[jnp.maximum(top_ids[:, 0], 0)]
+        products = users.rows.astype(jnp.float32) * top_items.astype(jnp.float32)
         scores = jnp.sum(products, axis=1, keepdims=True)
-    return jnp.any((read >= 0) & jnp.isnan(scores.astype(jnp.float32)), axis=1)
+    is_nan = jnp.isnan(scores.astype(jnp.float32))
+    return jnp.any((read_ids >= 0) & is_nan, axis=1)

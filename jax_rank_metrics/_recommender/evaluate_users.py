@@ -1,0 +1,292 @@
+"""`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
+
+import collections
+import contextlib
+import dataclasses
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._calls import names
+from jax_rank_metrics._formulas.recommended import exposure
+from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._recommender import step
+from jax_rank_metrics._recommender.batches import Batch, make_batches, pad_rows
+from jax_rank_metrics._recommender.interactions import (
+    Interactions,
+    RawInteractions,
+    SparseRows,
+    read_users,
+    remark_on_seen,
+)
+from jax_rank_metrics._recommender.model import Recommender, read_catalog, read_model
+from jax_rank_metrics._recommender.user_evaluation import Collector, UserEvaluation
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import PerList, means_of
+
+T = TypeVar("T")
+Progress = Callable[[int, int], object]
+
+# Batches that the device works on while the host prepares the next one.
+BATCHES_AHEAD = 2
+
+
+def evaluate_users(
+    metrics: names.Metrics,
+    model: Any,
+    relevant: RawInteractions,
+    *,
+    seen: RawInteractions | None = None,
+    users: _types.ArrayLike | None = None,
+    k: int | None = None,
+    batch_size: int = 1024,
+    item_mask: _types.ItemMask | None = None,
+    embeddings: _types.Embeddings | None = None,
+    ties: _types.Ties | None = None,
+    key: _types.Key | None = None,
+    undefined: _types.Undefined = "zero",
+    block_size: int = 4096,
+    progress: bool | Progress = False,
+) -> UserEvaluation:
+    """Evaluates a recommender for all its users, in batches, over the whole catalogue.
+
+    Every item that a user has not seen is ranked, for every user; none is sampled. With
+    embeddings, items are scored a block at a time as by `rank_catalog`, and the scores of
+    all users and items never exist at once. Metrics with a cutoff read one top-k. Those
+    without, such as "map", count places in two more passes over the scores of a batch.
+
+    **Users without a relevant item** count 0 in most metrics, as everywhere in this
+    package, and the states say how many there are. Many tools leave them out, which
+    `undefined="skip"` or `users=` does here too. Seen items are excluded, so a relevant
+    item that is also seen cannot be found, and is not counted. There is a warning where
+    that leaves a user no relevant item, and where a metric is undefined for all users.
+
+    Call it outside of `jax.jit`. All batches have one shape, apart from users with very
+    many ids, who share wider batches where that saves more than a program costs. One
+    device does the work: that of `items`, or the default.
+
+    Args:
+        metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
+            sparse `relevant`. Columns are not supported.
+        model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
+            and `[items, dims]`, scored by their product. Scores `[users, items]`, an
+            array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
+            returns their scores `[batch, items]`, of JAX or NumPy: it is called as it
+            is, so jit it yourself, or let it run any other library. The last batch is
+            filled up with its last user. All become float32 unless x64 is on: scores
+            that are equal in float32 tie. NaN raises.
+        relevant: The items to be found, such as those held out: a list of ids for each
+            user of the model; a dict or a pandas Series from users to such lists; or a
+            scipy sparse matrix `[users, items]` of labels. Lists may repeat an id, and
+            negative ids are padding. A user that a dict lacks has no items.
+        seen: The items not to be recommended, such as those trained on, in the same
+            forms; in a matrix, values above 0 are seen. None excludes nothing.
+        users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
+            and of `seen`. None is all users of `relevant`.
+        k: How many items to recommend to each user. None is the deepest cutoff of the
+            metrics.
+        batch_size: How many users go through at a time.
+        item_mask: `[items]` bool, the items that may be recommended, and found.
+        embeddings: `[items, features]`, in which the diversity of the recommended items
+            is measured.
+        ties: See `rank`.
+        key: See `rank`.
+        undefined: See `PerList.mean`.
+        block_size: See `rank_catalog`.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of users done and the number of all users.
+
+    Returns:
+        A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
+        "popularity@k" and "novelty@k" by how many users have seen each item (all users
+        of `seen`), and with `embeddings` "intra_list_diversity@k".
+
+    Raises:
+        ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
+            of the model, or the number of rows or columns is not that of the model; if
+            scores are NaN or the model is sharded; if no metric has a cutoff and k is
+            None.
+        TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
+            lists of ids look like a dense matrix of labels.
+        ModuleNotFoundError: if `progress` is True and rich is not installed.
+
+    References:
+        Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020, on why
+        none is sampled.
+
+    >>> users, items = np.eye(2), np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
+    >>> evaluation = evaluate_users(
+    ...     ("recall@1,2", "mrr"), (users, items), [[2], [1]], seen=[[0], []]
+    ... )
+    >>> evaluation.items.tolist()
+    [[1, 2], [3, 1]]
+    >>> evaluation.states["recall@1,2"].compute().tolist()
+    [0.0, 1.0]
+    >>> evaluation.lists["mrr"].values.tolist()
+    [0.5, 0.5]
+    >>> evaluation.exposure.counts.tolist()
+    [0, 2, 1, 1]
+    >>> cold = evaluation.by(["warm", "cold"])["cold"]
+    >>> cold["mrr"].compute().item(), int(cold["mrr"].lists)
+    (0.5, 1)
+    """
+    bounds = names.bind_all(metrics)
+    _inputs.option("undefined", undefined, _types.Undefined)
+    policy, key = resolve(ties, key)
+    plan = step.Plan(bounds, 1, _inputs.count("block_size", block_size), policy.name)
+    if k is None and not plan.top_k_metrics:
+        raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
+    plan = plan._replace(k=plan.depth if k is None else _inputs.count("k", k))
+
+    relevant = Interactions.of("relevant", relevant)
+    user_ids = read_users(users, relevant)
+    lengths = np.zeros((user_ids.size, 2), np.int64)  # of seen and of relevant ids
+    relevant_rows, seen_rows = relevant.rows(user_ids), None
+    lengths[:, 1] = np.diff(relevant_rows.indptr)
+    if seen is not None:
+        seen = Interactions.of("seen", seen)
+        seen_rows = seen.rows(user_ids)
+        lengths[:, 0] = np.diff(seen_rows.indptr)
+        if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
+            warnings.warn(text, stacklevel=2)
+
+    recommender = read_model(model, user_ids)
+    item_embeddings, num_users = recommender.item_embeddings, recommender.num_users
+    if num_users is not None:
+        for interactions in (relevant, seen) if seen is not None else (relevant,):
+            interactions.check_users(num_users, chosen=users is not None)
+    size = min(_inputs.count("batch_size", batch_size), next_size(user_ids.size))
+    num_blocks = 1
+    if item_embeddings is not None:
+        num_blocks = -(-len(item_embeddings) // plan.block_size)  # rounded up
+    batches = list(make_batches(lengths, size, num_blocks))
+
+    # The scores of the first batch say how many items a function knows.
+    scored = _scored(batches, user_ids, size, recommender)
+    first_scored = next(scored)
+    num_items = first_scored[1].shape[-1]
+    if item_embeddings is not None:
+        num_items = len(item_embeddings)
+    relevant.check_items(relevant_rows, user_ids, num_items)
+    catalog = read_catalog(num_items, item_embeddings, item_mask, embeddings)
+    if seen is not None:
+        counts = seen.count_items(seen_rows, user_ids, num_items)
+        catalog = catalog._replace(counts=jnp.asarray(counts))
+    metric_names = _distinct(step.metric_names(plan, catalog))
+
+    def results() -> Iterator[tuple[np.ndarray, Any]]:
+        """Starts the work on one batch after the other."""
+        for index, (batch, rows) in enumerate(itertools.chain([first_scored], scored)):
+            seen_ids = None
+            if seen_rows is not None:
+                seen_ids, _ = pad_rows(seen_rows, batch.rows, size, batch.widths[0])
+            users = step.UserBatch(
+                rows,
+                *pad_rows(relevant_rows, batch.rows, size, batch.widths[1]),
+                seen_ids,
+                weights=(np.arange(size) < batch.rows.size).astype(np.float32),
+                key=key if key is None else jax.random.fold_in(key, index),
+            )
+            yield batch.rows, step.measure_users(plan, catalog, users)
+
+    collector = Collector(user_ids, plan.k)
+    with _reporting(progress) as report:
+        for rows, result in _started_ahead(results(), BATCHES_AHEAD):
+            collector.add(rows, result)
+            report(collector.num_done, user_ids.size)
+    # The values remember it, so that `compare` counts undefined users as the means do.
+    lists = [
+        dataclasses.replace(values, undefined=undefined) for values in collector.lists
+    ]
+    if text := _remark_on_undefined(metric_names[: len(bounds)], lists, relevant_rows):
+        warnings.warn(text, stacklevel=2)
+    kinds = tuple(bound.state for bound in bounds)
+    kinds += (Mean,) * (len(metric_names) - len(kinds))
+    states = means_of(tuple(lists), undefined, kinds)
+    return UserEvaluation(
+        dict(zip(metric_names, states, strict=True)),
+        dict(zip(metric_names, lists, strict=True)),
+        collector.items,
+        exposure(collector.items, num_items),
+        user_ids,
+        undefined,
+    )
+
+
+def _scored(
+    batches: Sequence[Batch], user_ids: np.ndarray, size: int, recommender: Recommender
+) -> Iterator[tuple[Batch, jax.Array]]:
+    """Yields each batch with the rows of its users, filled up with the last of them."""
+    for batch in batches:
+        padding = (0, size - batch.rows.size)
+        yield (
+            batch,
+            recommender.rows(np.pad(user_ids[batch.rows], padding, mode="edge")),
+        )
+
+
+def _distinct(metric_names: list[str]) -> list[str]:
+    """Returns the names, if no metric has the name of one that is added to them."""
+    for name in metric_names:
+        if metric_names.count(name) > 1:
+            raise ValueError(
+                f"{name!r} is among metrics, and a name of what is added; name it "
+                "differently"
+            )
+    return metric_names
+
+
+def _remark_on_undefined(
+    metric_names: list[str], lists: list[PerList], relevant_rows: SparseRows
+) -> str | None:
+    """Describes metrics that are undefined for every user; None if there are none."""
+    undefined = [
+        name
+        for name, values in zip(metric_names, lists, strict=False)
+        if not values.defined.any()
+    ]
+    if not undefined:
+        return None
+    largest = relevant_rows.data.max(initial=0)
+    return (
+        f"{', '.join(undefined)} undefined for every one of {relevant_rows.shape[0]} "
+        "users: nobody has a relevant item that may be recommended (relevant holds "
+        f"{relevant_rows.nnz} entries, the largest label is {largest:g})"
+    )
+
+
+def _started_ahead(results: Iterator[T], ahead: int) -> Iterator[T]:
+    """Yields the same results, each only when `ahead` more have been started."""
+    started: collections.deque[T] = collections.deque()
+    for result in results:
+        started.append(result)
+        if len(started) > ahead:
+            yield started.popleft()
+    yield from started
+
+
+@contextlib.contextmanager
+def _reporting(progress: bool | Progress) -> Iterator[Progress]:
+    """Yields a function that is called with the number of users done, and of all."""
+    if progress is True:
+        bars = import_optional("rich.progress", "progress=True", "demo")
+        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
+            task = bar.add_task("users")
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    elif callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda done, total: None
+    else:
+        raise TypeError(
+            f"progress is {progress!r}; pass True, or a function of how many users are "
+            "done and how many there are"
+        )
