@@ -146,6 +146,41 @@ def test_intervals_cover(rng):
     assert bool(jnp.all(narrow[0] > low)) and bool(jnp.all(narrow[1] < high))
 
 
+def lognormal(rng, shape):
+    """Weights of which a few hold most: of 100 lists, n_eff is about 15."""
+    return np.exp(2 * rng.normal(size=shape))
+
+
+EQUAL = lambda rng, shape: np.ones(shape)  # noqa: E731
+COVERED = {
+    "uniform": (lambda rng, shape: rng.random(shape), 0.5, EQUAL, 0.93, 0.97),
+    "exponential": (lambda rng, shape: rng.exponential(size=shape), 1, EQUAL, 0.89, 1),
+    "rare hits": (lambda rng, shape: rng.random(shape) < 0.02, 0.02, EQUAL, 0.90, 1),
+    "rare misses": (lambda rng, shape: rng.random(shape) < 0.95, 0.95, EQUAL, 0.90, 1),
+    "weighted": (lambda rng, shape: rng.random(shape), 0.5, lognormal, 0.92, 1),
+    "weighted hits": (
+        lambda rng, shape: rng.random(shape) < 0.3,
+        0.3,
+        lognormal,
+        0.92,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(COVERED))
+@pytest.mark.parametrize("lists", [10, 100])
+def test_default_intervals_cover(kind, lists):
+    """The default interval covers the mean as often as it says, or nearly so."""
+    draw, mean, weigh, least, most = COVERED[kind]
+    rng, trials = np.random.default_rng(lists), 4000
+    values, weights = draw(rng, (trials, lists)), weigh(rng, (trials, lists))
+    states = jax.vmap(state_of)(values.astype(np.float32), weights.astype(np.float32))
+    low, high = states.confidence_interval()
+    share = np.mean((low <= mean) & (mean <= high))
+    assert least - 0.005 < share < most + 0.005
+
+
 def test_few_lists():
     """Nothing counted is 0 ± inf; one list has no error yet; constant values have 0."""
     assert jrm.Mean.empty().compute() == 0

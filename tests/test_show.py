@@ -28,6 +28,14 @@ STACKED = LISTS.by(jnp.array([0, 0, 1]), 2)
         (CUTS.by(jnp.array([0, 0, 1]), 2), "Mean(stacked [2], float32[2, 2])"),
         (jrm.Mean.empty(), "Mean(0.000 ± inf, 0 lists, 0 undefined)"),
         (jax.tree.map(np.asarray, STATE), "Mean(0.500 ± 0.289, 3 lists, 1 undefined)"),
+        (
+            jrm.PerList(-jnp.zeros(3), ONES, KNOWN),
+            "PerList(mean 0.000, 3 lists, 1 undefined)",
+        ),
+        (
+            jrm.PerList(LISTS.values, jnp.array([4.0, 1.0, 1.0]), KNOWN).mean(),
+            "Mean(0.750 ± 0.300, 3 lists, n_eff 2, 1 undefined)",
+        ),
         (LISTS, "PerList(mean 0.500, 3 lists, 1 undefined)"),
         (CUTS, "PerList([3, 2], mean [0.333, 0.500], 3 lists, 1 undefined)"),
         (LISTS[0], "PerList(mean 1.000, 1 list, 0 undefined)"),
