@@ -98,7 +98,7 @@ def read_catalog(
     item_mask: _types.ItemMask | None,
     features: _types.Embeddings | None,
 ) -> Catalog:
-    """Checks what is known of the items.
+    """Checks the arrays over the items.
 
     Args:
         num_items: How many items the model has.

@@ -23,7 +23,7 @@ Array = jax.Array | np.ndarray
 
 
 class Plan(NamedTuple):
-    """What all batches share, static.
+    """The options that all batches share, static.
 
     Attributes:
         bounds: The metrics, with their options.
@@ -49,13 +49,13 @@ class Plan(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """How many ranks the top-k needs: for the recommendations and the cutoffs."""
+        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
         ks = [k for bound in self.top_k_metrics for k in _inputs.cutoffs(bound.k)]
         return max([self.k, *(k for k in ks if k is not None)])
 
 
 class Catalog(NamedTuple):
-    """What is known of the items, for all batches; None where it is not.
+    """Arrays over the items, for all batches; None where they are not given.
 
     Attributes:
         item_embeddings: `[items, dims]`, where scores are products of embeddings.
@@ -146,7 +146,7 @@ def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
     its rank. Where scores are products, item embeddings with nan were refused before.
 
     Args:
-        catalog: What is known of the items.
+        catalog: The arrays over the items.
         users: The batch.
         ids: `[users, k]`, the recommended items; −1 where there are none.
     """

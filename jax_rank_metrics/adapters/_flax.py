@@ -1,6 +1,6 @@
-"""How Flax serialises states: `flax.serialization.to_bytes` and `to_state_dict`.
+"""Serialisation of states by Flax: `flax.serialization.to_bytes`, `to_state_dict`.
 
-Importing this module registers every kind of state, and `PerList`.
+Importing this module registers every class of state, and `PerList`.
 """
 
 from typing import Any
@@ -38,6 +38,7 @@ def _from_state_dict(target: Any, leaves: dict[str, Any]) -> Any:
 
 
 def _register(kind: type) -> None:
+    """Registers a class and all of its subclasses."""
     _serialization.register_serialization_state(
         kind, _to_state_dict, _from_state_dict, override=True
     )

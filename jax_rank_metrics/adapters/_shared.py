@@ -1,4 +1,4 @@
-"""What the adapters share: importing a framework, and reading the batches of its loops."""
+"""Helpers of the adapters: import a framework, and read the batches of its loops."""
 
 import inspect
 from collections.abc import Mapping

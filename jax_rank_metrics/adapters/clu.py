@@ -1,7 +1,9 @@
 """A `clu.metrics.Metric`, for a `Collection` of the Common Loop Utils."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
+
+import jax
 
 from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
@@ -60,24 +62,25 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
         states: dict[str, Mean]
 
         @classmethod
-        def empty(cls) -> Any:
+        def empty(cls) -> Self:
             return cls(empty(bounds))
 
         @classmethod
-        def from_model_output(cls, **outputs: Any) -> Any:
+        def from_model_output(cls, **outputs: Any) -> Self:
             return cls(evaluate_batch(bounds, outputs, options))
 
-        def merge(self, other: Any) -> Any:
+        def merge(self, other: Self) -> Self:
             return type(self)(merge(self.states, other.states))
 
-        def reduce(self) -> Any:
+        def reduce(self) -> Self:
             return type(self)(reduce(self.states))
 
-        def compute(self) -> Any:
+        def compute(self) -> dict[str, jax.Array]:
             return compute(in_order(empty(bounds), self.states), flat=True)
 
-        def compute_value(self) -> Any:
-            return {k: _values.Scalar(v) for k, v in self.compute().items()}
+        def compute_value(self) -> dict[str, Any]:
+            values = self.compute()
+            return {name: _values.Scalar(value) for name, value in values.items()}
 
     return RankingMetrics
 

@@ -115,7 +115,7 @@ class RankingMetrics(_keras.metrics.Metric):
         for variable, leaf in zip(self.variables, leaves, strict=True):
             variable.assign(leaf)
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> dict[str, jax.Array]:
         """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
         values = compute(self.states, flat=True)
         return {f"{self._prefix}{name}": value for name, value in values.items()}

@@ -99,7 +99,7 @@ class RankingMetrics(_nnx.Metric):
         """Forgets all lists."""
         self._assign(empty(self._bounds))
 
-    def compute(self) -> dict[str, Any]:
+    def compute(self) -> dict[str, jax.Array]:
         """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
         return compute(self.states, flat=True)
 
