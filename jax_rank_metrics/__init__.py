@@ -40,6 +40,7 @@ from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
+from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._files.join import join as join
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run
@@ -119,7 +120,6 @@ from jax_rank_metrics._gains import linear_gain as linear_gain
 from jax_rank_metrics._gains import log2_discount as log2_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
-from jax_rank_metrics._inputs.check import check as check
 from jax_rank_metrics._inputs.pack import pack as pack
 from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
 from jax_rank_metrics._places.place import Place as Place

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics import _inputs
 
 X64 = jax.config.jax_enable_x64
 Y = np.array([1, 0, 1], np.float32)
@@ -217,22 +216,6 @@ def test_what_was_made_with_x64_on():
         assert jrm.recall.of(jrm.rank_ids(ids, [5])).values == 1
         with pytest.raises(ValueError, match="retrieved_ids: .* do not fit int32"):
             jrm.rank_ids(wide_ids, [5])
-
-
-def test_a_tree_made_with_x64_on():
-    """Its numbers get the dtypes of today; the rest of it is left as it is."""
-    with jax.enable_x64(True):
-        values, counts = jnp.array([0.1, 1e-3]), jnp.array([3])
-        tree = {"values": values, "counts": counts, "key": jax.random.key(0), "n": 7}
-    with jax.enable_x64(False):
-        assert _inputs.is_wide(tree)
-        found = _inputs.canonical(tree)
-        assert not _inputs.is_wide(found)
-        assert found["values"].dtype == jnp.float32
-        assert found["counts"].dtype == jnp.int32
-        assert found["key"] is tree["key"] and found["n"] == 7
-        expected = np.array([0.1, 1e-3], np.float32)
-        np.testing.assert_array_equal(found["values"], expected)
 
 
 def test_thresholds_are_compared_in_the_dtype_of_values():

@@ -32,6 +32,7 @@ LAYERS = [
     "_arithmetic",
     "_gains",
     "_inputs",
+    "_check",
     "_items",
     "_ordering",
     "_layouts",

@@ -65,8 +65,9 @@ def evaluate(
         ValueError: as `rank`; or if a name is unknown or cannot be parsed.
         TypeError: as `rank`; or if a metric has no such option.
 
+    >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import compute
-    >>> labels, scores = jax.numpy.array([[1, 0, 1]]), jax.numpy.array([[0.9, 0.8, 0.7]])
+    >>> labels, scores = jnp.array([[1, 0, 1]]), jnp.array([[0.9, 0.8, 0.7]])
     >>> states = evaluate(("recall@1,3", "map"), labels, scores)
     >>> {name: f"{value:.2f}" for name, value in compute(states, flat=True).items()}
     {'recall@1': '0.50', 'recall@3': '1.00', 'map': '0.83'}
@@ -105,8 +106,9 @@ def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
     Raises:
         ValueError: if a name is unknown, or a cutoff is deeper than the ranking.
 
+    >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import rank_retrieved
-    >>> ranking = rank_retrieved(jax.numpy.array([0, 1]))
+    >>> ranking = rank_retrieved(jnp.array([0, 1]))
     >>> [f"{lists.values:.1f}" for lists in measure(("mrr", "p@1"), ranking).values()]
     ['0.5', '0.0']
     """

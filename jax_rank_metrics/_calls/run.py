@@ -65,7 +65,7 @@ class Spec:
         if name == "k":
             ks = _inputs.cutoffs(value)
             return ks if isinstance(value, (tuple, list)) else ks[0]
-        if isinstance(value, list):
+        if name == self.at and isinstance(value, list):
             value = tuple(value)
         if callable(self.options[name]) and not callable(value):
             raise TypeError(f"{name} is {value!r}; pass a function of an array")

@@ -170,7 +170,7 @@ def join(
     _inputs.option("unjudged", unjudged, Unjudged)
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
-        _inputs.count("depth", depth)
+        _inputs.positive_integer("depth", depth)
     pl = polars("jrm.join")
     judged = frame_of("qrels", qrels, "relevance")
     retrieved = frame_of("run", run, "score")

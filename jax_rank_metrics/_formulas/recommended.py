@@ -48,7 +48,7 @@ def exposure(ids: _types.RankedIds | Ranking, num_items: int) -> Exposure:
     >>> state.coverage().item(), state.gini().item(), state.personalization().item()
     (0.75, 0.375, 0.5)
     """
-    num_items = _inputs.count("num_items", num_items)
+    num_items = _inputs.positive_integer("num_items", num_items)
     places, _ = ranked_ids("ids", ids)
     _inputs.unsharded("ids", places, "and all_reduce the states")
     return _exposure(places, num_items)
@@ -92,7 +92,7 @@ def popularity(
     >>> f"{popularity(ids, counts, k=2).values:.4f}"  # (ln 16 + ln 4) / 2 = ln 8
     '2.0794'
     """
-    counts = _inputs.of_catalog("counts", counts)
+    counts = _inputs.catalog_array("counts", counts)
     return _of_items(_logs if log else _plain, ids, counts, k)
 
 
@@ -128,7 +128,7 @@ def novelty(
 
     The mean of 0.415 bits, for 3/4, and 2, for 1/4; and of 4, for 1/16, too.
     """
-    counts = _inputs.of_catalog("counts", counts)
+    counts = _inputs.catalog_array("counts", counts)
     return _of_items(_bits, ids, counts, k)
 
 
@@ -168,7 +168,7 @@ def intra_list_diversity(
     ks = _inputs.cutoffs(k)
     if 1 in ks:
         raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
-    embeddings = _inputs.of_catalog("embeddings", embeddings, ("features",))
+    embeddings = _inputs.catalog_array("embeddings", embeddings, ("features",))
     return _of_items(_diversity, ids, embeddings, k)
 
 

@@ -151,7 +151,7 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
         Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and
         underspecified queries, ICTIR 2009. The same as pyndeval and ir_measures `NRBP`.
     """
-    number, p = number_of_topics(ranking), _inputs.share("p", p)
+    number, p = number_of_topics(ranking), _inputs.open_fraction("p", p)
     values = novelty(ranking, persistence(p), alpha, (None,))
     share = (1 - (1 - float(alpha)) * p) * ratio(values, number[..., None])
     return plain(ranking, share, number > 0)

@@ -65,7 +65,7 @@ def rank_biased_overlap(first: Ranked, second: Ranked, p: Number = 0.9) -> PerLi
     >>> float(lists.values)  # 1·1/2 + 1/2·1/4 + 1·1/8, and 1·1/8 beyond
     0.875
     """
-    p = _inputs.share("p", p)
+    p = _inputs.open_fraction("p", p)
     return _of_two(_rank_biased, first, second, numbers=(1 - p, math.log(p)))
 
 

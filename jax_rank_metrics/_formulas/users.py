@@ -52,7 +52,7 @@ def rank_biased_precision(
         Moffat and Zobel, Rank-biased precision for measurement of retrieval
         effectiveness, ACM TOIS 27(1), 2008. The same as cwl_eval `RBP` of binary labels.
     """
-    ks, p = ranking.cutoffs(k), _inputs.share("p", p)
+    ks, p = ranking.cutoffs(k), _inputs.open_fraction("p", p)
     place_fn = positions(persistence(p))
     if max_label is None:
         hit = relevant(relevance_threshold)

@@ -1,22 +1,22 @@
 """One argument as an array: its kind, its dtype, and its shape beside another's."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import DTypeLike
 
 
-def array(name: str, value: Any) -> jax.Array:
-    """Makes an array of one argument, without a silent change of its integers."""
+def array(name: str, value: object) -> jax.Array:
+    """Converts an argument to an array; raises rather than wrap its integers."""
     if not isinstance(value, jax.Array) and hasattr(value, "__jax_array__"):
         value = jnp.asarray(value)  # a variable of a model
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
     value = numpy_array(name, value)
-    _must_fit(name, value)
+    _check_fits_int32(name, value)
     try:
         with jax.debug_nans(False):  # masked items may be NaN
             return jnp.asarray(value)
@@ -29,8 +29,8 @@ def array(name: str, value: Any) -> jax.Array:
 _IDS = ("retrieved_ids", "relevant_ids", "exclude_ids", "first", "second", "ids")
 
 
-def numpy_array(name: str, value: Any) -> np.ndarray:
-    """What NumPy makes of anything that is no JAX array: lists, tensors, columns."""
+def numpy_array(name: str, value: object) -> np.ndarray:
+    """Converts anything but a JAX array with NumPy: lists, tensors, columns of frames."""
     kind = type(value).__name__
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(
@@ -38,7 +38,7 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
             f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
         )
     try:
-        value = np.asarray(value)
+        values = np.asarray(value)
     except jax.errors.TracerArrayConversionError as error:
         raise TypeError(
             f"{name}: got a {kind} of traced values; pass one array, as jnp.stack({name}) "
@@ -55,8 +55,8 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
                 f"{name}.detach().float().cpu()"
             ) from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
-    if value.dtype == object:
-        if value.ndim and isinstance(value.flat[0], (list, tuple, np.ndarray)):
+    if values.dtype == object:
+        if values.ndim and isinstance(values.flat[0], (list, tuple, np.ndarray)):
             raise TypeError(
                 f"{name}: got a {kind} of lists; pass arrays, as "
                 f"jrm.pad_lists(list({name})) makes them"
@@ -64,123 +64,122 @@ def numpy_array(name: str, value: Any) -> np.ndarray:
         raise TypeError(
             f"{name}: got {kind}, which NumPy reads as objects; pass an array of numbers"
         )
-    return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder())
+    if not values.dtype.isnative:
+        return values.astype(values.dtype.newbyteorder())
+    return values
 
 
-def _must_fit(name: str, value: np.ndarray) -> None:
-    """Raises where JAX would cut integers down."""
-    info = np.iinfo(np.int32)
-    if value.dtype.kind not in "iu" or not _is_wide(value) or not value.size:
+def _check_fits_int32(name: str, values: np.ndarray) -> None:
+    """Raises if JAX would wrap these integers to 32 bits."""
+    limits = np.iinfo(np.int32)
+    if values.dtype.kind not in "iu" or not _is_wide(values) or not values.size:
         return
-    if value.min() < info.min or value.max() > info.max:
+    if values.min() < limits.min or values.max() > limits.max:
         raise ValueError(
-            f"{name}: {value.dtype} values from {value.min()} to {value.max()} do not fit "
-            "int32, which JAX uses by default; pass smaller integers or floats, or "
+            f"{name}: {values.dtype} values from {values.min()} to {values.max()} do not "
+            "fit int32, which JAX uses by default; pass smaller integers or floats, or "
             "enable jax_enable_x64"
         )
 
 
-def _is_wide(value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    if dtype is None or dtype.itemsize < 8 or isinstance(value, Tracer):
+def _is_wide(value: object) -> bool:
+    """Whether this is a concrete array of 8-byte numbers while JAX has x64 off."""
+    kinds = (jax.Array, np.ndarray, np.generic)
+    if isinstance(value, Tracer) or not isinstance(value, kinds):
         return False
-    if jnp.issubdtype(dtype, jax.dtypes.extended):
+    if value.dtype.itemsize < 8 or jnp.issubdtype(value.dtype, jax.dtypes.extended):
         return False
-    return jax.dtypes.canonicalize_dtype(dtype) != dtype
+    return jax.dtypes.canonicalize_dtype(value.dtype) != value.dtype
 
 
-def is_wide(tree: Any) -> bool:
-    """Whether it holds numbers of 8 bytes, made while JAX had them switched on.
+def is_wide(tree: object) -> bool:
+    """Whether a concrete pytree holds 8-byte numbers, though JAX has x64 off by now.
 
-    JAX itself does not ask: with x64 off again, constants beside them have half their
-    bits and the results are nonsense. A tree of which any is traced is left alone.
+    JAX itself does not notice: it gives the constants beside them half as many bits, and
+    results are nonsense. A tree with any traced leaf is left alone.
     """
     leaves = jax.tree.leaves(tree)
     wide = any([_is_wide(leaf) for leaf in leaves])
     return wide and not any(isinstance(leaf, Tracer) for leaf in leaves)
 
 
-def canonical(tree: Any) -> Any:
-    """The same pytree with the dtypes that JAX has switched on; see `is_wide`.
-
-    For values: floats are rounded. Integers of which more is kept than their value, such
-    as the bits of floats, must be read before.
-    """
-    return jax.tree.map(lambda leaf: _narrowed("integers", leaf), tree)
-
-
-def _narrowed(name: str, value: Any) -> Any:
+def _narrowed(name: str, value: jax.Array) -> jax.Array:
+    """Returns the array in a dtype that JAX has enabled; raises if integers do not fit."""
     if not _is_wide(value):
         return value
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
-    if getattr(value, "is_fully_addressable", True):
-        _must_fit(name, np.asarray(value))
-    # Outside of any trace: there it would be a cast that the trace does not know.
+    if value.is_fully_addressable:
+        _check_fits_int32(name, np.asarray(value))
+    # Outside of any trace, which would stage a cast between dtypes that it cannot have.
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jnp.asarray(value).astype(dtype)
 
 
-def kind_of(value: Any) -> str:
-    """What a value is, for messages: arrays by dtype and shape, others by type."""
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return f"an array of {value.dtype} {tuple(value.shape)}"
+def kind_of(value: object) -> str:
+    """Describes a value in a message: arrays by dtype and shape, others by type."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        return f"an array of {dtype} {tuple(shape)}"
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
     return f"a {type(value).__name__}"
 
 
-def first_place(x: np.ndarray) -> tuple[int, ...]:
-    """Where the greatest stands, of bools the first that holds."""
+def first_index(x: np.ndarray) -> tuple[int, ...]:
+    """The index of the first maximum; of bools, of the first True."""
     return tuple(int(i) for i in np.unravel_index(np.argmax(x), x.shape))
 
 
-def _of_kind(name: str, value: Any, kinds: Sequence[Any], cure: str) -> jax.Array:
-    value = array(name, value)
-    if not any(jnp.issubdtype(value.dtype, kind) for kind in kinds):
-        raise TypeError(f"{name}: dtype is {value.dtype}; pass {cure}")
-    return value
+def _of_kind(
+    name: str, value: object, kinds: Sequence[DTypeLike], cure: str
+) -> jax.Array:
+    converted = array(name, value)
+    if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
+        raise TypeError(f"{name}: dtype is {converted.dtype}; pass {cure}")
+    return converted
 
 
-def real(name: str, value: Any) -> jax.Array:
-    """An array of bools, integers or floats."""
+def real(name: str, value: object) -> jax.Array:
+    """Converts to an array of bools, integers or floats."""
     kinds = (jnp.bool_, jnp.integer, jnp.floating)
     return _of_kind(name, value, kinds, "a bool, integer or float array")
 
 
-def integers(name: str, value: Any) -> jax.Array:
-    """An array of signed or unsigned integers."""
+def integers(name: str, value: object) -> jax.Array:
+    """Converts to an array of signed or unsigned integers."""
     return _of_kind(name, value, (jnp.integer,), "an array of integers")
 
 
 def boolean(
-    name: str, value: Any, other: str = "", shape: Sequence[int] | None = None
+    name: str, value: object, other: str = "", shape: Sequence[int] | None = None
 ) -> jax.Array | None:
-    """An array of bools, and of the shape that another has; or None.
+    """Converts to an array of bools, of the shape of another argument; passes None on.
 
-    Other dtypes are refused, since 0.1 and -inf would both be true.
+    Other dtypes raise: as bools, a probability of 0.1 and a logit of -inf are both True.
     """
     if value is None:
         return None
-    value = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
+    converted = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
     if shape is not None:
-        same_shape(name, value, other, shape)
-    return value
+        same_shape(name, converted, other, shape)
+    return converted
 
 
-def ids(name: str, value: Any) -> jax.Array:
-    """Signed integers with at least one axis, as int32 unless they are int64."""
-    value = integers(name, value)
-    if value.ndim == 0:
+def ids(name: str, value: object) -> jax.Array:
+    """Converts to signed integers with at least one axis: int64, or else int32."""
+    converted = integers(name, value)
+    if converted.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the ids")
-    if jnp.issubdtype(value.dtype, jnp.unsignedinteger) and value.dtype.itemsize > 2:
+    dtype = converted.dtype
+    if jnp.issubdtype(dtype, jnp.unsignedinteger) and dtype.itemsize > 2:
         raise TypeError(
-            f"{name}: dtype is {value.dtype}; pass signed integers, less than 0 is padding"
+            f"{name}: dtype is {dtype}; pass signed integers, less than 0 is padding"
         )
-    return value if value.dtype == jnp.int64 else value.astype(jnp.int32)
+    return converted if dtype == jnp.int64 else converted.astype(jnp.int32)
 
 
 def same_shape(name: str, value: jax.Array, other: str, shape: Sequence[int]) -> None:
-    """Raises unless `value` has exactly this shape."""
+    """Raises unless `value` has exactly this shape, that of the argument `other`."""
     if value.shape != tuple(shape):
         raise ValueError(
             f"{name} has shape {value.shape}, but {other} has shape {tuple(shape)}; pass "
@@ -189,16 +188,16 @@ def same_shape(name: str, value: jax.Array, other: str, shape: Sequence[int]) ->
 
 
 def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None:
-    """Raises unless both have the same leading axes."""
+    """Raises unless both arrays have the same leading axes."""
     if value.shape[:-1] != like.shape[:-1]:
         raise ValueError(
             f"{name} has shape {value.shape}, but {other} has shape {like.shape}; pass "
-            "arrays that agree but for the last axis"
+            "arrays that agree in all axes but the last axis"
         )
 
 
 def unsharded(name: str, value: jax.Array, cure: str) -> None:
-    """Raises where the type of an array says that devices hold parts of it."""
+    """Raises if the type of an array says that it is sharded over devices."""
     spec = jax.typeof(value).sharding.spec
     if any(entry is not None for entry in spec):
         raise ValueError(
@@ -207,6 +206,6 @@ def unsharded(name: str, value: jax.Array, cure: str) -> None:
 
 
 def float_dtype(*arrays: jax.Array | None) -> jnp.dtype:
-    """What values are computed in: float64 where an input is, else float32."""
+    """The dtype that values are computed in: float64 if an input is, else float32."""
     double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)

@@ -1,7 +1,6 @@
 """The items of lists as callers pass them: labels, masks, weights, ids, columns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import (
     boolean,
-    first_place,
+    first_index,
     ids,
     integers,
     kind_of,
@@ -20,15 +19,15 @@ from jax_rank_metrics._inputs.arrays import (
     same_shape,
     unsharded,
 )
-from jax_rank_metrics._inputs.options import MOST, count, is_integer
+from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 
 
 def item_arrays(
-    name: str, labels: Any, mask: Any
+    name: str, labels: object, mask: object
 ) -> tuple[jax.Array, jax.Array | None]:
-    """Labels and their mask, with at least an item axis."""
-    labels = real(name, labels)
-    if labels.ndim == 0:
+    """Converts labels, which need at least an item axis, and their mask."""
+    label_array = real(name, labels)
+    if label_array.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the items")
     mask_name = name.replace("labels", "mask")
     if is_integer(mask):
@@ -36,19 +35,19 @@ def item_arrays(
             f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
             "an array of bools"
         )
-    return labels, boolean(mask_name, mask, name, labels.shape)
+    return label_array, boolean(mask_name, mask, name, label_array.shape)
 
 
 def weights_for(
     labels: jax.Array,
-    weights: Any,
-    list_weights: Any = None,
+    weights: object,
+    list_weights: object = None,
     num_segments: int | None = None,
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Weights of items, and of lists, which may be one for all; either may be None.
+    """Returns the weights of items, and those of lists or one for all; either may be None.
 
-    The number of axes of `weights` says whom they weigh: all, lists, or items. Where
-    lists are packed, lists have their weights in `list_weights` alone.
+    The number of axes of `weights` says what they weigh: everything, lists, or items. If
+    lists are packed, only `list_weights` can hold weights of lists.
     """
     lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
     if num_segments is None:
@@ -56,51 +55,51 @@ def weights_for(
     else:
         lists = (*lists, num_segments)
         allowed[()] = "a scalar; weights per list go into list_weights"
-    list_weights = per_list("list_weights", list_weights, lists)
+    per_list_weights = per_list("list_weights", list_weights, lists)
     if weights is None:
-        return None, list_weights
-    weights, allowed[labels.shape] = real("weights", weights), "one per item"
-    if weights.shape not in allowed:
-        shapes = ", ".join(f"{shape} ({what})" for shape, what in allowed.items())
+        return None, per_list_weights
+    array, allowed[labels.shape] = real("weights", weights), "one per item"
+    if array.shape not in allowed:
+        shapes = ", ".join(f"{shape} ({kind})" for shape, kind in allowed.items())
         raise ValueError(
-            f"weights has shape {weights.shape}, but labels has shape {labels.shape}; "
+            f"weights has shape {array.shape}, but labels has shape {labels.shape}; "
             f"pass weights of shape {shapes}"
         )
-    if weights.ndim == labels.ndim:
-        return weights, list_weights
-    return None, weights if list_weights is None else list_weights
+    if array.ndim == labels.ndim:
+        return array, per_list_weights
+    return None, array if per_list_weights is None else per_list_weights
 
 
-def per_list(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
-    """One number per list."""
+def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
+    """Converts to an array of one number per list; passes None on."""
     if value is None:
         return None
-    value = real(name, value)
-    if value.shape != lists:
+    array = real(name, value)
+    if array.shape != lists:
         raise ValueError(
-            f"{name} has shape {value.shape}; pass one number per list, shape {lists}"
+            f"{name} has shape {array.shape}; pass one number per list, shape {lists}"
         )
-    return value
+    return array
 
 
-def whole_numbers(name: str, value: Any, lists: tuple[int, ...]) -> jax.Array | None:
-    """One whole number per list, of any dtype; those that are traced are believed."""
-    value = per_list(name, value, lists)
-    if value is None or not jnp.issubdtype(value.dtype, jnp.floating):
-        return value
-    if isinstance(value, Tracer) or not value.is_fully_addressable:
-        return value
-    values = np.asarray(value, np.float64)
+def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
+    """Converts to one whole number per list, of any dtype; traced values are trusted."""
+    array = per_list(name, value, lists)
+    if array is None or not jnp.issubdtype(array.dtype, jnp.floating):
+        return array
+    if isinstance(array, Tracer) or not array.is_fully_addressable:
+        return array
+    values = np.asarray(array, np.float64)
     broken = values[values != np.floor(values)]  # NaN is among them
     if broken.size:
         raise ValueError(f"{name} holds {broken[0]}; pass whole numbers, one per list")
-    return value
+    return array
 
 
 def segments(
-    labels: jax.Array, segment_ids: Any, num_segments: Any
+    labels: jax.Array, segment_ids: object, num_segments: object
 ) -> tuple[jax.Array | None, int | None]:
-    """The list of every packed item, and how many lists there are."""
+    """Returns the list of every packed item, and the number of lists."""
     if segment_ids is None:
         if num_segments is not None:
             raise ValueError(
@@ -112,93 +111,97 @@ def segments(
             "segment_ids is given but num_segments is None; pass how many lists there "
             "are, a Python int"
         )
-    num_segments = count("num_segments", num_segments)
-    if num_segments > MOST:
+    num_lists = positive_integer("num_segments", num_segments)
+    if num_lists > MAX_INT32:
         raise ValueError(
-            f"num_segments is {num_segments}; pass at most {MOST}, what int32 holds"
+            f"num_segments is {num_lists}; pass at most {MAX_INT32}, what int32 holds"
         )
-    # What is no JAX array is read before integers beyond int32 are refused, and before
-    # `jax.jit` around the call would trace it.
+    # Ids that are not in a JAX array are read before the conversion, which refuses
+    # integers beyond int32, and which `jax.jit` around the call would trace.
     on_device = isinstance(segment_ids, jax.Array)
     on_device = on_device or hasattr(segment_ids, "__jax_array__")
-    read = integers if on_device else numpy_array
-    segment_ids = read("segment_ids", segment_ids)
-    _of_lists(segment_ids, num_segments)
-    segment_ids = integers("segment_ids", segment_ids)
-    same_shape("segment_ids", segment_ids, "labels", labels.shape)
-    if segment_ids.dtype.itemsize < 4:
+    convert = integers if on_device else numpy_array
+    raw_ids = convert("segment_ids", segment_ids)
+    _check_segment_ids(raw_ids, num_lists)
+    array = integers("segment_ids", raw_ids)
+    same_shape("segment_ids", array, "labels", labels.shape)
+    if array.dtype.itemsize < 4:
         # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
         # in int8, and every item is masked.
-        segment_ids = segment_ids.astype(jnp.int32)
-    return segment_ids, num_segments
+        array = array.astype(jnp.int32)
+    return array, num_lists
 
 
-def _of_lists(segment_ids: jax.Array | np.ndarray, num_segments: int) -> None:
-    """Raises where ids are known, and one is of no list: the ids of queries, most likely.
+def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> None:
+    """Raises if a known id is not below the number of lists: most likely a query id.
 
-    Those that are traced, or lie in part on other hosts, are masked instead.
+    Traced ids, and those that lie in part on other hosts, are masked instead.
     """
     if isinstance(segment_ids, Tracer) or not getattr(
         segment_ids, "is_fully_addressable", True
     ):
         return
-    ids: np.ndarray = jax.device_get(segment_ids)
-    if not ids.size or ids.dtype.kind not in "iu" or ids.max() < num_segments:
+    values: np.ndarray = jax.device_get(segment_ids)
+    if not values.size or values.dtype.kind not in "iu" or values.max() < num_lists:
         return
-    place = first_place(ids)
+    index = first_index(values)
     raise ValueError(
-        f"segment_ids is {ids[place]} at {place}, but num_segments is {num_segments}; "
+        f"segment_ids is {values[index]} at {index}, but num_segments is {num_lists}; "
         "pass the segment_ids and num_segments of jrm.pack(query_ids), or a larger "
         "num_segments, and -1 for padding"
     )
 
 
 def relevant_items(
-    relevant_ids: Any,
-    relevant_labels: Any,
-    of_columns: Any,
+    relevant_ids: object,
+    relevant_labels: object,
+    relevant_columns: object,
     other: str,
     lists: jax.Array | None,
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
-    """Ids of relevant items, the label of each or None, and their columns.
+    """Converts ids of relevant items, their labels or None, and their columns.
 
-    `lists` is an array that has the same; None where nothing else tells them.
+    `lists` is the array of the argument `other`, whose leading axes must be the same; None
+    if there is no such argument.
     """
-    relevant_ids = ids("relevant_ids", relevant_ids)
+    id_array = ids("relevant_ids", relevant_ids)
     if lists is not None:
-        same_lists("relevant_ids", relevant_ids, other, lists)
-    of = ("relevant_ids", relevant_ids.shape)
+        same_lists("relevant_ids", id_array, other, lists)
+    labels = None
     if relevant_labels is not None:
-        relevant_labels = real("relevant_labels", relevant_labels)
-        same_shape("relevant_labels", relevant_labels, *of)
-    return relevant_ids, relevant_labels, columns(of_columns, *of)
+        labels = real("relevant_labels", relevant_labels)
+        same_shape("relevant_labels", labels, "relevant_ids", id_array.shape)
+    return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
-def of_catalog(name: str, value: Any, entry: tuple[str, ...] = ()) -> jax.Array:
-    """Numbers of each item of a catalogue: `[num_items, *entry]`, whole on a device."""
-    value = real(name, value)
-    if value.ndim != 1 + len(entry) or not value.shape[0]:
+def catalog_array(name: str, value: object, entry: tuple[str, ...] = ()) -> jax.Array:
+    """Converts numbers of the items of a catalogue: `[num_items, *entry]`, unsharded.
+
+    `entry` names the axes after the first, for the message.
+    """
+    array = real(name, value)
+    if array.ndim != 1 + len(entry) or not array.shape[0]:
         shape = ", ".join(("num_items", *entry))
-        raise ValueError(f"{name} has shape {value.shape}; pass an array [{shape}]")
-    unsharded(name, value, "where all of it is on every device")
-    return value
+        raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
+    unsharded(name, array, "where all of it is on every device")
+    return array
 
 
 def columns(
-    given: Any, other: str, shape: Sequence[int], name: str = "columns"
+    value: object, other: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:
-    """Arrays by name that lie where those of a shape do, with any axes at the end."""
-    if given is None:
+    """Converts arrays by name, whose leading axes are this shape, that of `other`."""
+    if value is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(x, str) for x in given):
-        raise TypeError(f"{name}: got {kind_of(given)}; pass a dict of names to arrays")
+    if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value):
+        raise TypeError(f"{name}: got {kind_of(value)}; pass a dict of names to arrays")
     arrays = {}
-    for key, value in given.items():
-        value = real(f"{name}[{key!r}]", value)
-        if value.shape[: len(shape)] != tuple(shape):
+    for key, column in value.items():
+        array = real(f"{name}[{key!r}]", column)
+        if array.shape[: len(shape)] != tuple(shape):
             raise ValueError(
-                f"{name}[{key!r}] has shape {value.shape}, but {other} has shape "
+                f"{name}[{key!r}] has shape {array.shape}, but {other} has shape "
                 f"{tuple(shape)}; pass one entry per item, with any axes after them"
             )
-        arrays[key] = value
+        arrays[key] = array
     return arrays

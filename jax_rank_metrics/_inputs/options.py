@@ -1,64 +1,69 @@
-"""What is static, and what belongs to a call as a whole: cutoffs, choices, keys, axes."""
+"""Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._types import Cut, Cutoffs
+from jax_rank_metrics._types import AxisNames, Cut, Cutoffs
 
-MOST = 2**31 - 1  # of what is counted in int32: ranks, lists
+MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
 
-def is_integer(value: Any) -> bool:
-    """Whether it is an integer of Python or NumPy, and no bool."""
+def is_integer(value: object) -> TypeGuard[int | np.integer]:
+    """Whether this is an integer of Python or NumPy, and not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
 def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
-    """Every cutoff of `k`, in the order given; none is more than int32 holds.
+    """Returns the cutoffs of `k` as a tuple, each at most `MAX_INT32`.
 
-    No list is that long, so that a larger one means the whole list.
+    No list is that long, so a larger cutoff means the whole list as well.
     """
-    ks: Any = k if isinstance(k, (tuple, list)) else (k,)
+    ks: Sequence[object] = k if isinstance(k, (tuple, list)) else (k,)
     if not ks:
         raise ValueError("k is empty; pass an int, None, or a tuple of them")
-    for one in ks:
-        if isinstance(one, jax.Array):
-            raise TypeError(
-                "k is a JAX array; pass a Python int, k is static and cannot be traced"
-            )
-        if one is not None and not is_integer(one):
-            raise TypeError(
-                f"k is {k!r}; pass an int, None, or a tuple of them, not "
-                f"{type(one).__name__}"
-            )
-        if one is not None and one < 1:
-            raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
-    return tuple([None if one is None else min(int(one), MOST) for one in ks])
+    return tuple([_cutoff(cutoff, k) for cutoff in ks])
+
+
+def _cutoff(cutoff: object, k: object) -> int | None:
+    if isinstance(cutoff, jax.Array):
+        raise TypeError(
+            "k is a JAX array; pass a Python int, k is static and cannot be traced"
+        )
+    if cutoff is None:
+        return None
+    if not is_integer(cutoff):
+        kind = type(cutoff).__name__
+        raise TypeError(
+            f"k is {k!r}; pass an int, None, or a tuple of them, not {kind}"
+        )
+    if cutoff < 1:
+        raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
+    return min(int(cutoff), MAX_INT32)
 
 
 def cuts(ks: Sequence[Any]) -> tuple[Cut, ...]:
-    """Cutoffs as formulas may give them: ints, None, or arrays of one per list."""
+    """Converts the cutoffs that a formula uses: ints, None, or arrays `[*lists]`."""
     return tuple(
         int(k) if is_integer(k) else None if k is None else jnp.asarray(k) for k in ks
     )
 
 
 def deepest(ks: Sequence[int | None]) -> int | None:
-    """The depth that reaches every cutoff; None is the whole list."""
+    """Returns the depth that includes every cutoff; None is the whole list."""
     return None if None in ks else max(k for k in ks if k is not None)
 
 
-def count(name: str, value: Any) -> int:
-    """A static integer of at least 1."""
+def positive_integer(name: str, value: object) -> int:
+    """Returns a static integer of at least 1."""
     if isinstance(value, jax.Array):
         raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
     if not is_integer(value):
@@ -68,15 +73,15 @@ def count(name: str, value: Any) -> int:
     return int(value)
 
 
-def option(name: str, value: Any, kind: Any, also: str = "") -> None:
+def option(name: str, value: object, kind: object, also: str = "") -> None:
     """Raises unless `value` is one of the choices of `kind`, a `Literal`."""
     if not isinstance(value, str) or value not in get_args(kind):
         choices = ", ".join(get_args(kind))
         raise ValueError(f"{name} is {value!r}; pass {also}one of {choices}")
 
 
-def positive(name: str, value: Any) -> float:
-    """A static positive number."""
+def positive(name: str, value: object) -> float:
+    """Returns a static positive number, as a float."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass a positive Python number")
     if not 0 < value < float("inf"):
@@ -84,15 +89,16 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
-def share(name: str, value: Any) -> float:
-    """A static number between 0 and 1, and neither of them."""
-    if positive(name, value) >= 1:
+def open_fraction(name: str, value: object) -> float:
+    """Returns a static number strictly between 0 and 1."""
+    number = positive(name, value)
+    if number >= 1:
         raise ValueError(f"{name} is {value!r}; pass a number above 0 and below 1")
-    return float(value)
+    return number
 
 
-def fraction(name: str, value: Any) -> float:
-    """A static number from 0 to 1."""
+def fraction(name: str, value: object) -> float:
+    """Returns a static number from 0 to 1, these included."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass a Python number from 0 to 1")
     if not 0 <= value <= 1:
@@ -100,12 +106,16 @@ def fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def axis_names(name: str, value: Any) -> Any:
-    """One mesh axis or a tuple of them, all of which are manual here."""
+def axis_names(name: str, value: object) -> AxisNames | None:
+    """Returns the name of one mesh axis, or a tuple of names, all manual in this context.
+
+    Inside `jax.shard_map`, manual axes are those that the function is mapped over.
+    """
     if value is None:
         return None
-    names = value if isinstance(value, tuple) else (value,)
-    if not names or not all(isinstance(one, str) for one in names):
+    axes = value if isinstance(value, tuple) else (value,)
+    names = tuple(axis for axis in axes if isinstance(axis, str))
+    if not names or len(names) < len(axes):
         raise TypeError(f"{name} is {value!r}; pass the name of a mesh axis or a tuple")
     try:
         lax.axis_index(names)
@@ -114,24 +124,24 @@ def axis_names(name: str, value: Any) -> Any:
             f"{name} is {value!r}, which is not a mesh axis in this context; call "
             "inside jax.shard_map over it"
         ) from error
-    return value
+    return value if isinstance(value, str) else names
 
 
-def prng_key(key: Any) -> jax.Array:
-    """One typed key, from a typed key or from the raw data of one."""
-    fix = "pass one key, as made by jax.random.key(0)"
+def prng_key(key: object) -> jax.Array:
+    """Returns one typed key, made from a typed key or from the raw data of one."""
+    cure = "pass one key, as made by jax.random.key(0)"
     if not isinstance(key, (jax.Array, np.ndarray)):
-        raise TypeError(f"key: got {type(key).__name__}; {fix}")
+        raise TypeError(f"key: got {type(key).__name__}; {cure}")
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         shape = ()
     elif key.dtype == jnp.uint32:
         shape = jax.eval_shape(jax.random.PRNGKey, 0).shape
     else:
-        raise TypeError(f"key: dtype is {key.dtype}; {fix}")
+        raise TypeError(f"key: dtype is {key.dtype}; {cure}")
     if key.shape != shape:
         raise ValueError(
-            f"key has shape {key.shape}, one key has shape {shape}; {fix}, and under "
+            f"key has shape {key.shape}, one key has shape {shape}; {cure}, and under "
             "jax.vmap one key per list"
         )
-    typed = jnp.asarray(key)
-    return jax.random.wrap_key_data(typed) if shape else typed
+    array = jnp.asarray(key)
+    return jax.random.wrap_key_data(array) if shape else array

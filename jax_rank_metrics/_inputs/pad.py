@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._inputs.options import count
+from jax_rank_metrics._inputs.options import positive_integer
 
 
 def pad_lists(
@@ -122,7 +122,7 @@ def _longest(length: np.ndarray) -> str:
 def _size(name: str, exact: int | None, needed: int, why: str) -> int:
     if exact is None:
         return next_size(needed)
-    if count(name, exact) < needed:
+    if positive_integer(name, exact) < needed:
         raise ValueError(
             f"{name} is {exact}, but {why}; pass {name}={needed} or more, or None"
         )

@@ -141,10 +141,14 @@ def evaluate_users(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
-    plan = step.Plan(bounds, 1, _inputs.count("block_size", block_size), policy.name)
+    plan = step.Plan(
+        bounds, 1, _inputs.positive_integer("block_size", block_size), policy.name
+    )
     if k is None and not plan.top_k_metrics:
         raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
-    plan = plan._replace(k=plan.depth if k is None else _inputs.count("k", k))
+    plan = plan._replace(
+        k=plan.depth if k is None else _inputs.positive_integer("k", k)
+    )
 
     relevant = Interactions.of("relevant", relevant)
     user_ids = read_users(users, relevant)
@@ -163,7 +167,9 @@ def evaluate_users(
     if num_users is not None:
         for interactions in (relevant, seen) if seen is not None else (relevant,):
             interactions.check_users(num_users, chosen=users is not None)
-    size = min(_inputs.count("batch_size", batch_size), next_size(user_ids.size))
+    size = min(
+        _inputs.positive_integer("batch_size", batch_size), next_size(user_ids.size)
+    )
     num_blocks = 1
     if item_embeddings is not None:
         num_blocks = -(-len(item_embeddings) // plan.block_size)  # rounded up

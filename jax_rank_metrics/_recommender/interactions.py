@@ -193,7 +193,7 @@ class Interactions:
         name = f"{self.name} of user {user}"
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise TypeError(f"{name}: got {_inputs.kind_of(ids)}; {_CURE}")
-        if ids.max() >= _inputs.MOST:
+        if ids.max() >= _inputs.MAX_INT32:
             raise ValueError(
                 f"{name} holds the id {ids.max()}; pass ids that fit int32"
             )
@@ -238,7 +238,7 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
             )
     if not user_ids.size:
         raise ValueError("relevant has no users; pass at least one")
-    if user_ids.min() < 0 or user_ids.max() > _inputs.MOST:
+    if user_ids.min() < 0 or user_ids.max() > _inputs.MAX_INT32:
         raise ValueError(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"

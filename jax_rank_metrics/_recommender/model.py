@@ -111,7 +111,7 @@ def read_catalog(
     if item_embeddings is not None:
         _refuse_nan(item_embeddings, mask)
     if features is not None:
-        features = _inputs.of_catalog("embeddings", features, ("features",))
+        features = _inputs.catalog_array("embeddings", features, ("features",))
         if len(features) != num_items:
             raise ValueError(
                 f"embeddings has shape {features.shape}, but the model has {num_items} "

@@ -147,7 +147,7 @@ def bootstrap(
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
-    seeds = seeds_of(key, _inputs.count("samples", samples))
+    seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
     ids = _inputs.integers("ids", ids)
     ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
     for one in leaves_of(lists):

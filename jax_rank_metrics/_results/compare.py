@@ -122,7 +122,7 @@ def compare(
     _inputs.option("test", test, ComparisonTest)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    samples, level = _inputs.count("samples", samples), checked_level(level)
+    samples, level = _inputs.positive_integer("samples", samples), checked_level(level)
     key = random.key(0) if key is None else _inputs.prng_key(key)
     pairs = pairing.with_ids(pairing.pairs_of(a, b), ids)
     check_lower(lower, [key for path in pairs for key in path])

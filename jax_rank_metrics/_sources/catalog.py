@@ -105,7 +105,7 @@ def rank_catalog(
     relevant = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, "queries", lists
     )
-    block_size = _inputs.count("block_size", block_size)
+    block_size = _inputs.positive_integer("block_size", block_size)
     item_mask = _inputs.boolean("item_mask", item_mask, "items", items.shape[:1])
     catalog = Catalog(
         queries=queries,

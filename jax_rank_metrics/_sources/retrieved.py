@@ -135,7 +135,7 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
     counts = (exists & (labels == 1)).sum(-1)
     exceeds = (counts > number) & (number > 0)
     if exceeds.any():
-        index = _inputs.first_place(exceeds)
+        index = _inputs.first_index(exceeds)
         of_list = f" for list {index}" if index else ""
         raise ValueError(
             f"num_relevant is {number[index]}{of_list}, but {counts[index]} retrieved "

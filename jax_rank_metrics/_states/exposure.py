@@ -56,7 +56,10 @@ class Exposure(State):
             num_items: How many items the catalogue has.
             k: How long lists are.
         """
-        num_items, k = _inputs.count("num_items", num_items), _inputs.count("k", k)
+        num_items, k = (
+            _inputs.positive_integer("num_items", num_items),
+            _inputs.positive_integer("k", k),
+        )
         return cls(k, jnp.zeros(num_items, jnp.int32), jnp.zeros(2, jnp.int32))
 
     @property

@@ -128,7 +128,7 @@ class Histogram(State):
 def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
     """Edges that rise; those of some bins of one width on [0, 1] if there are none."""
     if edges is None:
-        number = _inputs.count("bins", bins)
+        number = _inputs.positive_integer("bins", bins)
         return tuple((np.arange(number + 1) / number).tolist())
     fix = "pass rising numbers, such as (0, 0.25, 0.5, 1)"
     if isinstance(edges, Tracer):

@@ -181,7 +181,7 @@ class PerList:
         ([1.0, 0.25], [1, 2], Mean(0.500 ± 0.289, 3 lists, 0 undefined))
         """
         undefined = checked_undefined(self, undefined)
-        num_groups = _inputs.count("num_groups", num_groups)
+        num_groups = _inputs.positive_integer("num_groups", num_groups)
         groups = _inputs.array("groups", groups)
         if groups.dtype != jnp.bool_:
             groups = _inputs.integers("groups", groups)

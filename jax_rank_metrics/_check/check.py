@@ -1,10 +1,10 @@
-"""`jrm.check`: values that are legal, and probably not meant, which no call may tell."""
+"""`jrm.check`: raises on impossible values, and remarks on those that look unintended."""
 
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._check.values import check_ids, check_labels
 from jax_rank_metrics._gains import exponential_gain
-from jax_rank_metrics._inputs.values import of_ids, of_labels
 from jax_rank_metrics._types import (
     ExcludedIds,
     Gain,
@@ -35,46 +35,50 @@ def check(
     exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
 ) -> list[str]:
-    """Raises on values that cannot be meant, and returns remarks on what looks odd.
+    """Raises on values that nobody can intend, and returns remarks on what looks odd.
 
-    Pass what the call to be checked takes: labels and scores as to `rank`, packed or
-    not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to `rank_scores`.
-    Everything is read on the host, so call it outside `jax.jit`, once for a data set or
-    on its first batch.
+    Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
+    packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
+    `rank_scores`. Everything is read on the host, so call it outside `jax.jit`, once for
+    a data set or on its first batch.
 
-    A remark says how many lists or items it is about, gives the place of one, and what
-    to pass instead if it was not meant. It looks for these: lists whose relevant items
-    are all excluded; relevant ids that were never retrieved; ids retrieved twice; labels
-    and scores that were swapped; labels that are all below the threshold, or none;
-    negative labels among others (those at the end of a row are padding, and none is
-    remarked on that follows all others of its row); lists that have a single item, all
-    of them, as in arrays `[lists, items, 1]`; lists in which all scores are equal;
-    relevant items that score below the others, as where scores are ranks or distances;
-    and masks that hide whole lists before others.
+    Each remark says how many lists or items it is about, names the first of them, and
+    says what to pass if it was not intended. There are remarks on
+
+    - labels and scores that seem to be swapped;
+    - lists that all have a single item, as arrays `[lists, items, 1]` have;
+    - items of which none is relevant, or all are, at this threshold;
+    - negative labels, unless they are padding: one value, at the end of rows;
+    - lists in which all scores are equal;
+    - relevant items that score below the others, as if scores were ranks or distances;
+    - masks that hide whole lists before others;
+    - lists whose relevant items are all excluded;
+    - ids that are retrieved twice, and relevant ids that are never retrieved.
 
     Args:
-        labels: As for `rank`, as are the next three.
-        scores: NaN among items that exist raises.
-        mask: As for `rank`.
-        weights: Negative or NaN ones raise, of lists and of items that exist.
-        gain_fn: The gain whose values must be finite and not negative.
-        relevance_threshold: The label from which an item is relevant.
-        segment_ids: As for `rank`, as is the next.
-        num_segments: Ids that are not below it raise.
-        retrieved_ids: As for `rank_ids`.
-        relevant_ids: As for `rank_ids` and `rank_catalog`; a list that has one twice
-            raises.
-        relevant_labels: The same shape, or None for labels that are relevant.
-        exclude_ids: As for `rank_catalog`.
-        num_items: How many items a catalogue has, of which ids count from 0: ids that
-            are not below it raise. Where scores come with ids, they tell.
+        labels: See `rank`.
+        scores: See `rank`. NaN raises where an item exists.
+        mask: See `rank`.
+        weights: See `rank`. Negative and NaN weights raise, of lists and of items that
+            exist.
+        gain_fn: The gain function; its values must be finite and not negative.
+        relevance_threshold: The smallest label of a relevant item.
+        segment_ids: See `rank`.
+        num_segments: See `rank`. Segment ids that are not below it raise.
+        retrieved_ids: See `rank_ids`.
+        relevant_ids: See `rank_ids` and `rank_catalog`. A repeated id in a list raises.
+        relevant_labels: See `rank_ids`; None makes every listed id relevant.
+        exclude_ids: See `rank_catalog`.
+        num_items: The number of items in the catalogue. Ids count from 0, so those that
+            are not below it raise. Read off the scores where these are passed with ids.
 
     Returns:
-        The remarks; none where nothing looks odd.
+        The remarks; an empty list if nothing looks odd.
 
     Raises:
-        ValueError: naming the argument, the first place, and the value there.
-        TypeError: if an argument is traced, or as for `rank`.
+        ValueError: if a value is impossible; it names the argument, the first index and
+            the value there.
+        TypeError: if an argument is traced; or as `rank`.
 
     >>> check([1, 0], [0.5, float("nan")])
     Traceback (most recent call last):
@@ -87,7 +91,7 @@ def check(
     >>> remark.partition(":")[0]
     'every one of 6 items is relevant'
     """
-    given = {
+    arguments = {
         "labels": labels,
         "scores": scores,
         "mask": mask,
@@ -99,30 +103,30 @@ def check(
         "exclude_ids": exclude_ids,
         "num_items": num_items,
     }
-    for name, value in given.items():
+    for name, value in arguments.items():
         if isinstance(value, Tracer):
             raise TypeError(f"{name} is traced; call check outside jax.jit")
     _inputs.positive("relevance_threshold", relevance_threshold)
     if relevant_ids is None:
         for name in ("retrieved_ids", "relevant_labels", "exclude_ids", "num_items"):
-            if given[name] is not None:
+            if arguments[name] is not None:
                 raise ValueError(f"{name} is given but relevant_ids is None; pass both")
     if labels is None:
         for name in ("mask", "weights", "segment_ids"):
-            if given[name] is not None:
+            if arguments[name] is not None:
                 raise ValueError(f"{name} is given but labels is None; pass both")
         if relevant_ids is None:
             raise ValueError("labels and relevant_ids are both None; pass one of them")
     remarks: list[str] = []
     if labels is not None:
-        remarks += of_labels(
+        remarks += check_labels(
             (labels, scores, mask, weights),
             (segment_ids, num_segments),
             gain_fn,
             relevance_threshold,
         )
     if relevant_ids is not None:
-        remarks += of_ids(
+        remarks += check_ids(
             (retrieved_ids, relevant_ids, relevant_labels, exclude_ids),
             scores if labels is None else None,
             num_items,

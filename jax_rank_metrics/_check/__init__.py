@@ -1,0 +1,10 @@
+"""`jrm.check`: finds values that are legal, but probably not intended.
+
+    check.py    the public function: which arguments belong together
+    values.py   reads the arguments, raises on values that no caller can intend, and
+                hands lists over to the remarks
+    remarks.py  the remarks: one function for each common mistake
+
+Everything here runs on the host, in NumPy, on concrete arrays. Calls of metrics never
+look at values in this way, since inside `jax.jit` they cannot.
+"""

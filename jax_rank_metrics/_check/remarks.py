@@ -1,0 +1,295 @@
+"""Remarks of `jrm.check`: what looks like a mistake, though the values are legal.
+
+Thresholds are set so that sound data triggers no remark: chance, or a common habit, must
+be an unlikely explanation of what the remark says.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._inputs import first_index
+
+
+class Lists(NamedTuple):
+    """Lists of any layout, flattened to items, on the host.
+
+    Attributes:
+        labels: `[items]` float64.
+        scores: `[items]` float64, or None.
+        exists: `[items]` bool; False where masked, of a negative label or of no list.
+        relevant: `[items]` bool, a subset of those that exist.
+        list_numbers: `[items]` int, the list of each item; lists of all leading axes are
+            numbered together.
+        shape: The leading axes, whose product is the number of lists.
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray | None
+    exists: np.ndarray
+    relevant: np.ndarray
+    list_numbers: np.ndarray
+    shape: tuple[int, ...]
+
+    def count_items(self, items: np.ndarray) -> np.ndarray:
+        """Counts in each list the items for which a bool array is True; `[lists]`."""
+        return np.bincount(self.list_numbers[items], minlength=math.prod(self.shape))
+
+    def sum_items(self, values: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """Sums values in each list over the items where a bool array is True; `[lists]`."""
+        size = math.prod(self.shape)
+        return np.bincount(self.list_numbers[items], values[items], minlength=size)
+
+
+def _with_example(
+    lists: np.ndarray, of_lists: np.ndarray, shape: tuple[int, ...]
+) -> str:
+    """Says how many lists a remark is about, and which is the first of them.
+
+    `lists` and `of_lists` are bool `[lists]`: those remarked on, and those looked at.
+    """
+    if not shape:
+        return "the list"
+    index = first_index(lists.reshape(shape))
+    example = index[0] if len(index) == 1 else index
+    count, total = np.count_nonzero(lists), np.count_nonzero(of_lists)
+    return f"{count} of {total} lists, as in list {example}"
+
+
+def remark_on_lists(lists: Lists, threshold: float) -> list[str]:
+    """Remarks on labels, and on scores where there are any."""
+    if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
+        return swapped  # further remarks would only follow from this one
+    remarks = [
+        *_single_items(lists),
+        *_never_relevant(lists, threshold),
+        *_always_relevant(lists, threshold),
+    ]
+    if lists.scores is None:
+        return remarks
+    return remarks + remark_on_scores(lists, lists.scores)
+
+
+def remark_on_scores(lists: Lists, scores: np.ndarray) -> list[str]:
+    """Remarks on scores: constant ones, and ones that put relevant items last."""
+    return [*_constant(lists, scores), *_reversed(lists, scores)]
+
+
+def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
+    labels, scores = lists.labels[lists.exists], scores[lists.exists]
+    grades = np.unique(scores)
+    if not (labels.size >= 8 and 2 <= grades.size <= 6):
+        return []
+    fraction = np.mean(labels != np.floor(labels))
+    num_labels = np.unique(labels).size
+    whole = (grades == np.floor(grades)).all()
+    like_grades = whole and 0 <= grades[0] and grades[-1] <= 10
+    if not (like_grades and fraction > 0.5 and num_labels > max(grades.size, 5)):
+        return []
+    return [
+        f"labels hold {num_labels} values, most of them fractions, and scores only "
+        f"{grades.size} whole ones from {grades[0]:g} to {grades[-1]:g}; pass labels "
+        "before scores, if these were swapped"
+    ]
+
+
+def _single_items(lists: Lists) -> list[str]:
+    """Remarks if every list has one item, as in arrays `[lists, items, 1]`."""
+    sizes = lists.count_items(lists.exists)
+    num_lists = np.count_nonzero(sizes)
+    if num_lists < 2 or sizes.max() > 1:
+        return []
+    return [
+        f"every one of {num_lists} lists has a single item, which is always ranked first; "
+        "pass arrays [lists, items], without a last axis of length 1"
+    ]
+
+
+def _never_relevant(lists: Lists, threshold: float) -> list[str]:
+    labels = lists.labels[lists.exists]
+    largest = labels.max(initial=0)
+    if lists.relevant.any() or largest <= 0:
+        return []
+    return [
+        f"none of {labels.size} items is relevant: the largest label is {largest:g}, and "
+        f"relevance_threshold is {threshold:g}; pass a lower relevance_threshold to all "
+        "metrics but cg, dcg and ndcg"
+    ]
+
+
+def _always_relevant(lists: Lists, threshold: float) -> list[str]:
+    num_items = np.count_nonzero(lists.exists)
+    in_company = (lists.count_items(lists.exists) > 1).any()
+    if num_items < 5 or not in_company or (lists.exists & ~lists.relevant).any():
+        return []
+    smallest = lists.labels[lists.exists].min()
+    return [
+        f"every one of {num_items} items is relevant: the least label is {smallest:g}, and "
+        f"relevance_threshold is {threshold:g}; pass a higher relevance_threshold, as "
+        "for ratings, or items that are not relevant too"
+    ]
+
+
+def _constant(lists: Lists, scores: np.ndarray) -> list[str]:
+    """Remarks on lists whose scores are all equal, if they are long or all like that.
+
+    In a few short lists, coarse scores tie by chance.
+    """
+    size = lists.count_items(lists.exists)
+    comparable = size > 1
+    highest = np.full(size.shape, -np.inf)
+    np.maximum.at(highest, lists.list_numbers[lists.exists], scores[lists.exists])
+    below = lists.count_items(lists.exists & (scores < highest[lists.list_numbers]))
+    constant = comparable & (below == 0)
+    if not constant[comparable].all():
+        constant &= size >= 5
+    if not constant.any():
+        return []
+    return [
+        f"all scores are equal in {_with_example(constant, comparable, lists.shape)}; "
+        "pass scores that tell items apart, or expect the metrics of a random order there"
+    ]
+
+
+def _reversed(lists: Lists, scores: np.ndarray) -> list[str]:
+    """Remarks if relevant items score below the others more often than chance allows."""
+    finite = lists.exists & np.isfinite(scores)
+    relevant, irrelevant = finite & lists.relevant, finite & ~lists.relevant
+    num_relevant, num_irrelevant = (
+        lists.count_items(relevant),
+        lists.count_items(irrelevant),
+    )
+    comparable = (num_relevant > 0) & (num_irrelevant > 0)
+    relevant_mean = lists.sum_items(scores, relevant) / np.maximum(num_relevant, 1)
+    irrelevant_mean = lists.sum_items(scores, irrelevant) / np.maximum(
+        num_irrelevant, 1
+    )
+    below = comparable & (relevant_mean < irrelevant_mean)
+    above = comparable & (relevant_mean > irrelevant_mean)
+    losses, wins = np.count_nonzero(below), np.count_nonzero(above)
+    decided = losses + wins
+    # Four standard deviations of fair coins; and four lists in five, however few they are.
+    if losses - wins < max(4 * decided**0.5, 0.6 * decided) or not decided:
+        return []
+    return [
+        "relevant items score below the others in "
+        f"{_with_example(below, comparable, lists.shape)}; higher scores rank first: "
+        "pass -scores, if they are ranks, distances or losses"
+    ]
+
+
+def remark_on_padding(
+    labels: np.ndarray, unmasked: np.ndarray, packed: bool
+) -> list[str]:
+    """Remarks on negative labels, unless they can be padding: one value, ending rows.
+
+    `labels` and `unmasked`, what mask and segments leave, are `[*lists, items]`.
+    """
+    negative = unmasked & (labels < 0)
+    odd = negative
+    if not packed and np.unique(labels[negative]).size < 2:
+        kept = unmasked & ~negative
+        before_kept = np.flip(np.logical_or.accumulate(np.flip(kept, -1), axis=-1), -1)
+        odd = negative & before_kept
+    if not odd.any():
+        return []
+    index = first_index(odd)
+    return [
+        f"{np.count_nonzero(negative)} of {np.count_nonzero(unmasked)} labels are "
+        f"negative, as {labels[index]:g} at {index}, and leave the ranking as padding "
+        "does; pass 0 for items that are not relevant, and mask what is padding"
+    ]
+
+
+def remark_on_mask(mask: np.ndarray) -> list[str]:
+    """Remarks on lists that are wholly masked, except for padding lists at the end."""
+    shape = mask.shape[:-1]
+    exists = np.any(mask, axis=-1).reshape(-1)
+    hidden = ~exists
+    cure = "pass ~mask, if it is True where there is padding: True is what exists"
+    if mask.size and not exists.any():
+        return [f"the mask hides every item of every list; {cure}"]
+    num_lists = exists.size - np.argmax(exists[::-1]) if exists.size else 0
+    hidden[num_lists:] = False
+    if np.count_nonzero(hidden) < max(2, 0.1 * num_lists):
+        return []
+    example = _with_example(hidden, np.ones_like(hidden), shape)
+    return [f"the mask hides every item of {example}; {cure}"]
+
+
+def _keys(*ids: np.ndarray) -> list[np.ndarray]:
+    """Integer keys of ids `[lists, …]`, equal where both list and id are equal."""
+    num_lists = ids[0].shape[0]
+    flat = np.concatenate([array.reshape(-1) for array in ids])
+    _, dense = np.unique(flat, return_inverse=True)
+    parts = np.split(dense, np.cumsum([array.size for array in ids])[:-1])
+    offsets = np.arange(num_lists, dtype=np.int64)[:, None] * (flat.size + 1)
+    return [
+        part.reshape(array.shape) + offsets
+        for part, array in zip(parts, ids, strict=True)
+    ]
+
+
+def remark_on_excluded(
+    relevant_ids: np.ndarray,
+    relevant: np.ndarray,
+    exclude_ids: np.ndarray,
+    shape: tuple[int, ...],
+) -> list[str]:
+    """Remarks on lists whose relevant items are all excluded; arrays are `[lists, …]`."""
+    relevant_keys, excluded_keys = _keys(relevant_ids, exclude_ids)
+    reachable = relevant & ~np.isin(relevant_keys, excluded_keys)
+    has_relevant = np.any(relevant, axis=-1)
+    unreachable = has_relevant & ~np.any(reachable, axis=-1)
+    if not unreachable.any():
+        return []
+    row = int(np.argmax(unreachable))
+    example = relevant_ids[row, np.argmax(relevant[row])]
+    return [
+        "every relevant id is excluded in "
+        f"{_with_example(unreachable, has_relevant, shape)}, {example} among them, so "
+        "that metrics are undefined there; leave what is to be found out of exclude_ids"
+    ]
+
+
+def remark_on_retrieved(
+    retrieved_ids: np.ndarray,
+    relevant_ids: np.ndarray,
+    relevant: np.ndarray,
+    shape: tuple[int, ...],
+) -> list[str]:
+    """Remarks on ids retrieved twice, and if no list retrieved anything relevant.
+
+    Arrays are `[lists, …]`.
+    """
+    remarks = []
+    repeats = repeated(retrieved_ids)
+    has_repeat = np.any(repeats, axis=-1)
+    has_retrieved = np.any(retrieved_ids >= 0, axis=-1)
+    if has_repeat.any():
+        row = int(np.argmax(has_repeat))
+        example = retrieved_ids[row, np.argmax(repeats[row])]
+        remarks.append(
+            "retrieved_ids hold an id twice in "
+            f"{_with_example(has_repeat, has_retrieved, shape)}, {example} there; pass "
+            "each once, later ones are not relevant and keep their rank"
+        )
+    relevant_keys, retrieved_keys = _keys(relevant_ids, retrieved_ids)
+    hits = relevant & np.isin(relevant_keys, retrieved_keys)
+    num_lists = np.count_nonzero(np.any(relevant, axis=-1) & has_retrieved)
+    if num_lists >= 10 and not hits.any():
+        remarks.append(
+            f"none of the relevant ids was retrieved in any of {num_lists} lists; pass "
+            "ids that number items alike, such as both from 0"
+        )
+    return remarks
+
+
+def repeated(ids: np.ndarray) -> np.ndarray:
+    """True where an id that is not padding stands in its list before; `[lists, ids]`."""
+    [keys] = _keys(ids)
+    is_repeat = np.ones(keys.size, bool)
+    _, first_indices = np.unique(keys, return_index=True)
+    is_repeat[first_indices] = False
+    return is_repeat.reshape(ids.shape) & (ids >= 0)

@@ -1,0 +1,204 @@
+"""Reads the arguments of `jrm.check`: raises on impossible values, remarks on odd ones."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._check.remarks import (
+    Lists,
+    remark_on_excluded,
+    remark_on_lists,
+    remark_on_mask,
+    remark_on_padding,
+    remark_on_retrieved,
+    remark_on_scores,
+    repeated,
+)
+from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._types import Gain
+
+_NUMBERS = "pass numbers, or mask the item"
+
+
+def check_labels(
+    arrays: tuple[object, object, object, object],
+    packing: tuple[object, object],
+    gain_fn: Gain,
+    threshold: float,
+) -> list[str]:
+    """Checks labels, scores, mask and weights, as `rank` takes them."""
+    raw_labels, raw_scores, raw_mask, raw_weights = arrays
+    labels, mask = _inputs.item_arrays("labels", raw_labels, raw_mask)
+    segment_ids, num_segments = _inputs.segments(labels, *packing)
+    item_weights, list_weights = _inputs.weights_for(
+        labels, raw_weights, None, num_segments
+    )
+    weights = list_weights if item_weights is None else item_weights
+    scores = None
+    if raw_scores is not None:
+        scores = _inputs.real("scores", raw_scores)
+        _inputs.same_shape("scores", scores, "labels", labels.shape)
+    # In the dtype in which formulas compare: 0.7 is relevant if 0.7 is the threshold.
+    dtype = _inputs.float_dtype(labels, weights, scores)
+    least_relevant = float(dtype.type(threshold))
+
+    unmasked = np.ones(labels.shape, bool) if mask is None else np.asarray(mask)
+    shape = labels.shape[:-1]
+    list_numbers = np.arange(math.prod(shape)).reshape(*shape, 1)
+    if segment_ids is not None and num_segments is not None:
+        unmasked = unmasked & (np.asarray(segment_ids) >= 0)
+        list_numbers = list_numbers * num_segments + np.asarray(segment_ids)
+        shape = (*shape, num_segments)
+    list_numbers = np.broadcast_to(np.where(unmasked, list_numbers, 0), labels.shape)
+
+    values = np.asarray(labels)
+    grades = values.astype(np.float64)
+    _raise_where(unmasked & np.isnan(grades), "labels", values, _NUMBERS)
+    exists = unmasked & (grades >= 0)
+    if weights is not None:
+        weight_values = np.asarray(weights)
+        is_read = exists if item_weights is not None else np.True_
+        bad = is_read & ~(weight_values.astype(np.float64) >= 0)
+        _raise_where(bad, "weights", weight_values, "pass weights of at least 0")
+    score_values = None
+    if scores is not None:
+        score_values = _checked_scores(scores, exists).reshape(-1)
+    _check_gains(gain_fn, values, exists)
+
+    lists = Lists(
+        labels=grades.reshape(-1),
+        scores=score_values,
+        exists=exists.reshape(-1),
+        relevant=(exists & (grades >= least_relevant)).reshape(-1),
+        list_numbers=list_numbers.reshape(-1),
+        shape=shape,
+    )
+    packed = segment_ids is not None
+    remarks = remark_on_lists(lists, threshold)
+    remarks += remark_on_padding(grades, unmasked, packed)
+    return remarks if mask is None else remarks + remark_on_mask(np.asarray(mask))
+
+
+def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
+    """Returns scores as float64; raises where one of an existing item is NaN."""
+    raw_values = np.asarray(scores)
+    values = raw_values.astype(np.float64)
+    _raise_where(exists & np.isnan(values), "scores", raw_values, _NUMBERS)
+    return values
+
+
+def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+    readable = jnp.asarray(np.where(exists, labels, np.zeros_like(labels)))
+    dtype = _inputs.float_dtype(readable)
+    gains = np.asarray(gains_of(gain_fn, readable.astype(dtype)))
+    name, cure = "the gain of labels", "scale the labels down, or pass another gain_fn"
+    _raise_where(exists & ~np.isfinite(gains), name, gains, cure)
+    _raise_where(
+        exists & (gains < 0), name, gains, "pass a gain_fn that is not negative"
+    )
+
+
+def check_ids(
+    arrays: tuple[object, object, object, object],
+    raw_scores: object,
+    num_items: object,
+    gain_fn: Gain,
+    threshold: float,
+) -> list[str]:
+    """Checks ids, as `rank_ids`, `rank_scores` and `rank_catalog` take them."""
+    raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
+    relevant_ids, relevant_labels, _ = _inputs.relevant_items(
+        raw_relevant, raw_labels, None, "", None
+    )
+    shape, scores = relevant_ids.shape[:-1], None
+    if raw_scores is not None:
+        scores = _inputs.real("scores", raw_scores)
+        _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
+        num_items = scores.shape[-1]
+    ids = {"relevant_ids": np.asarray(relevant_ids)}
+    for name, raw_ids in (
+        ("retrieved_ids", raw_retrieved),
+        ("exclude_ids", raw_excluded),
+    ):
+        if raw_ids is not None:
+            array = _inputs.ids(name, raw_ids)
+            _inputs.same_lists(name, array, "relevant_ids", relevant_ids)
+            ids[name] = np.asarray(array)
+    if num_items is not None:
+        count = _inputs.positive_integer("num_items", num_items)
+        cure = f"there are {count} items; pass ids from 0, and -1 for padding"
+        for name, values in ids.items():
+            _raise_where(values >= count, name, values, cure)
+    # From here on, all leading axes are one.
+    rows = {
+        name: values.reshape(math.prod(shape), values.shape[-1])
+        for name, values in ids.items()
+    }
+    relevant_rows = rows["relevant_ids"]
+    _raise_where(
+        repeated(relevant_rows).reshape(relevant_ids.shape),
+        "relevant_ids",
+        ids["relevant_ids"],
+        "its list has it before; pass each id once, and -1 for padding",
+    )
+    relevant = relevant_rows >= 0
+    if relevant_labels is not None:
+        labels, exists = np.asarray(relevant_labels), ids["relevant_ids"] >= 0
+        grades = labels.astype(np.float64)
+        _raise_where(exists & np.isnan(grades), "relevant_labels", labels, _NUMBERS)
+        _check_gains(gain_fn, labels, exists & (grades >= 0))
+        least_relevant = float(_inputs.float_dtype(relevant_labels).type(threshold))
+        relevant = relevant & (grades >= least_relevant).reshape(relevant.shape)
+
+    remarks: list[str] = []
+    exclude_rows = rows.get("exclude_ids")
+    if exclude_rows is not None:
+        remarks += remark_on_excluded(relevant_rows, relevant, exclude_rows, shape)
+    if "retrieved_ids" in rows:
+        remarks += remark_on_retrieved(
+            rows["retrieved_ids"], relevant_rows, relevant, shape
+        )
+    if scores is not None:
+        remarks += _check_catalog_scores(scores, relevant_rows, relevant, exclude_rows)
+    return remarks
+
+
+def _check_catalog_scores(
+    scores: jax.Array,
+    relevant_ids: np.ndarray,
+    relevant: np.ndarray,
+    exclude_ids: np.ndarray | None,
+) -> list[str]:
+    """Checks scores `[*lists, items]`, into which the ids `[lists, …]` are indices."""
+    *shape, num_items = scores.shape
+    num_lists = math.prod(shape)
+    list_numbers = np.arange(num_lists)[:, None]
+    exists = np.ones((num_lists, num_items), bool)
+    if exclude_ids is not None:
+        is_id = exclude_ids >= 0
+        exists[
+            np.broadcast_to(list_numbers, is_id.shape)[is_id], exclude_ids[is_id]
+        ] = False
+    labels = np.zeros(exists.shape)
+    relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
+    labels[relevant_lists, relevant_ids[relevant]] = 1
+    values = _checked_scores(scores, exists.reshape(scores.shape)).reshape(-1)
+    lists = Lists(
+        labels=labels.reshape(-1),
+        scores=values,
+        exists=exists.reshape(-1),
+        relevant=(exists & (labels > 0)).reshape(-1),
+        list_numbers=np.broadcast_to(list_numbers, exists.shape).reshape(-1),
+        shape=tuple(shape),
+    )
+    return remark_on_scores(lists, values)
+
+
+def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:
+    """Raises if any value is bad; the message names the first, and what to pass."""
+    if bad.any():
+        index = _inputs.first_index(bad)
+        raise ValueError(f"{name} is {values[index]} at {index}; {cure}")
