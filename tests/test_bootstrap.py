@@ -1,5 +1,7 @@
 """The mergeable bootstrap: its draws, merging, and the intervals that come of it."""
 
+import zlib
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import bootstrap as module
+from jax_rank_metrics._results import resampling
 
 KEY = jax.random.key(3)
 LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
@@ -23,8 +25,10 @@ def boot(lists, ids, key=KEY):
 
 def draws(ids, samples):
     """How often each list counts in each resample."""
-    seeds = module.seeds_of(KEY, samples)
-    return np.asarray(module._draws(jnp.asarray(ids, jnp.int32), seeds[0], seeds[1:]))
+    seeds = resampling.seeds_of(KEY, samples)
+    return np.asarray(
+        resampling.poisson_draws(jnp.asarray(ids, jnp.int32), seeds[0], seeds[1:])
+    )
 
 
 def at(lists, places):
@@ -74,7 +78,7 @@ def test_replicates_by_hand(rng):
 @pytest.mark.long
 def test_blocks_of_lists(rng):
     """More lists and more resamples than are there at once, the last of them padding."""
-    samples, values = module.RESAMPLES + 9, rng.random(1500)
+    samples, values = resampling.RESAMPLES + 9, rng.random(1500)
     state = jrm.bootstrap(lists_of(values), jnp.arange(1500), samples=samples, key=KEY)
     n = draws(np.arange(1500), samples)
     np.testing.assert_allclose(state.replicates(), n.T @ values / n.sum(0), rtol=1e-6)
@@ -194,6 +198,35 @@ def test_few_lists():
             assert state.compute() == mean and (state.replicates() == mean).all()
             assert state.std_error() == np.inf
             assert state.confidence_interval() == (-np.inf, np.inf)
+
+
+def test_infinite_values():
+    """They have no interval, as in a `Mean`; NaN stays NaN."""
+    for value, ends in ((np.inf, (-np.inf, np.inf)), (np.nan, (np.nan, np.nan))):
+        lists = lists_of(np.where(np.arange(LISTS) == 3, value, 0.5))
+        state = boot(lists, jnp.arange(LISTS))
+        np.testing.assert_array_equal(state.confidence_interval(), ends)
+        np.testing.assert_array_equal(state.std_error(), ends[1])
+
+
+def test_ids_of_any_kind(rng):
+    """All equal, they are pointless; strings and long numbers become 32-bit hashes."""
+    lists = lists_of(rng.random(LISTS))
+    with pytest.warns(UserWarning, match="ids are all 7: .* pass an id for each"):
+        boot(lists, np.full(LISTS, 7))
+    names = [f"q{i}" for i in range(LISTS)]
+    with pytest.raises(TypeError, match=r"pass ids=np.array\(\[zlib.crc32"):
+        boot(lists, names)
+    ids = np.array([zlib.crc32(str(x).encode()) for x in names], np.uint32)
+    assert boot(lists, ids).std_error() > 0
+    # Lists with one id are drawn together, as clusters are.
+    pairs = lists_of(np.repeat(rng.random(LISTS // 2), 2))
+    clusters = boot(pairs, np.arange(LISTS) // 2)
+    np.testing.assert_allclose(
+        clusters.replicates(),
+        boot(pairs[::2], np.arange(LISTS // 2)).replicates(),
+        rtol=1e-6,
+    )
 
 
 def test_what_is_refused(rng):

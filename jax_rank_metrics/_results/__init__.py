@@ -1,6 +1,7 @@
 """What is made of values and states: comparisons, resampling, tables, plots.
 
     paired.py      jrm.paired: the difference of two systems, list by list
+    resampling.py  draws of lists that do not depend on batches, and sums over them
     bootstrap.py   jrm.bootstrap: a state that holds resampled means, and merges as `Mean`
     compare.py     jrm.compare: how large a difference is, and whether it may be chance
     values.py      per-list values of this package and of others, read into NumPy

@@ -1,18 +1,20 @@
 """A state of resampled means: the Poisson bootstrap."""
 
 import math
+import warnings
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax, random
+from jax import lax
+from jax.core import Tracer
 
-from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, widen
-from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._results.resampling import resampled, seeds_of
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.merging import check_leaves, in_order, leaves_of
@@ -20,24 +22,19 @@ from jax_rank_metrics._states.per_list import PerList, filled_values
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
-# How many draws exist at once: 4 MiB of counts, as floats; and of how many resamples.
-DRAWS, RESAMPLES = 2**20, 2**10
-
-# P(n ≤ j) of a Poisson variable n of mean 1, in units of 2⁻³²: n is how many of these a
-# uniform word reaches. There is no more than 12, which is less likely than 2⁻³².
-_AT_MOST = np.cumsum([math.exp(-1) / math.factorial(j) for j in range(12)])
-THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
+# A 32-bit number for an id of any kind, the same in every batch and process.
+_HASH = "np.array([zlib.crc32(str(x).encode()) for x in ids], np.uint32)"
 
 
 @pytree()
 class Bootstrap(State):
-    """A weighted mean over lists, and what it is in many resamples of them.
+    """A weighted mean over lists, and the same mean of many resamples of them.
 
-    In each resample a list counts n times, n being a Poisson variable of mean 1, which is
-    nearly how often it is drawn when as many lists are drawn as there are. Unlike that,
-    it is drawn for every list alone: from the key, the id of the list and the number of
-    the resample. So sums over the lists of a batch merge with those of others, and a list
-    has the same draws in every batch, on every host and for every metric and system.
+    In each resample a list counts n times, n being a Poisson variable of mean 1: nearly
+    as often as it is drawn when as many lists are drawn as there are. Unlike that number,
+    n depends on the list alone: on the key, the id of the list and the number of the
+    resample. So sums over the lists of a batch merge with those of other batches, and a
+    list has the same draws in every batch, on every host and for every metric and system.
 
     Merges, reduces and all_reduces as `Mean`. Merge states of one key, and count every
     list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one.
@@ -47,8 +44,8 @@ class Bootstrap(State):
             resamples is the lists themselves, n = 1.
         counts: `[2]` int32, `lists` and `undefined`.
 
-    An interval of whatever is computed from several means, of two metrics or two systems,
-    is made of the same computation on their replicates:
+    For an interval of anything computed from several means, of two metrics or two systems,
+    compute it from their replicates:
 
         np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
 
@@ -78,26 +75,32 @@ class Bootstrap(State):
         return _means(canonical(self))[self._at(slice(1, None))]
 
     def std_error(self) -> jax.Array:
-        """Standard deviation of the replicates, `[*k]`; inf for fewer than two lists."""
-        return _std_error(self.replicates(), self.lists)
+        """Standard deviation of the replicates, `[*k]`.
+
+        It is inf for fewer than two lists, and where the mean is infinite.
+        """
+        return _std_error(self.compute(), self.replicates(), self.lists)
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of a percentile interval, each `[*k]`.
 
-        Everything for fewer than two lists. It takes some hundreds of samples at a level
-        of 0.95, and more at a higher one: both ends are told by the few beyond them.
+        It is −inf to inf for fewer than two lists, and where the mean is infinite. It takes
+        some hundreds of samples at a level of 0.95, and more at a higher one, since only
+        the few replicates beyond each bound determine it. For fewer than some 50 lists it
+        covers the mean too rarely; see `Mean.confidence_interval`.
 
         Args:
-            level: The probability that the interval should cover, in (0, 1).
+            level: The probability with which the interval should cover the mean, in (0, 1).
 
         Raises:
             TypeError: if the level is no number, or is known only inside `jax.jit`.
             ValueError: if the level is not between 0 and 1.
         """
         level = intervals.checked_level(level)
-        return _percentiles(self.replicates(), self.lists, level)
+        return _percentiles(self.compute(), self.replicates(), self.lists, level)
 
-    def _at(self, samples: Any) -> tuple[Any, ...]:
+    def _at(self, samples: int | slice) -> tuple[int | slice, ...]:
+        """Index of samples in `[*stacked, 1 + samples, *k]`."""
         return (*(slice(None),) * len(self._stacked), samples)
 
 
@@ -111,18 +114,22 @@ def bootstrap(
 ) -> Any:
     """Resampled means of per-list values, as a state that merges with others.
 
-    For percentile intervals of means, and of differences, ratios and whatever else is
-    made of several, over lists that are never in one place; see `Bootstrap`. Pure and
-    jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples on two cores, little
-    more for more metrics, and some 10 MiB beside its result, however many lists there are.
+    For percentile intervals of means, and of differences, ratios and anything else that is
+    computed from several means, over lists that are never in one place; see `Bootstrap`.
+    Pure and jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples on two
+    cores, little more for more metrics, and some 10 MiB beside its result, however many
+    lists there are.
 
     Args:
         lists: A `PerList`, or any pytree of them, as `measure` gives.
-        ids: `[*lists]` integers, an id of each list that is its own and stays: a query
-            id, say, or its number in the file. Ids of one value have one set of draws,
-            whatever their dtype. Integers that do not fit int32 raise, unless
-            `jax_enable_x64` is on: number the lists then.
-        samples: How many resamples.
+        ids: `[*lists]` integers, a number that stands for the same list everywhere, as a
+            query id does or its number in the file. Never number the lists of each batch
+            from 0: equal ids have equal draws, whatever their dtype, and the lists of two
+            batches would then rise and fall together. Where lists come in clusters, as
+            the sessions of a user do, pass the id of the cluster, so that its lists are
+            drawn together. Strings and hashes of 64 bits become such numbers by
+            `np.array([zlib.crc32(str(x).encode()) for x in ids], np.uint32)`.
+        samples: Number of resamples.
         key: A PRNG key, the same on every host and for every system that is compared;
             None is `jax.random.key(0)`.
         undefined: See `PerList.mean`.
@@ -132,7 +139,7 @@ def bootstrap(
 
     Raises:
         ValueError: if `ids` has another shape than the lists; if `samples` is below 1;
-            if ids do not fit.
+            if ids do not fit int32 or uint32, and `jax_enable_x64` is off.
         TypeError: if a leaf is no `PerList`; if ids are no integers.
 
     References:
@@ -148,15 +155,32 @@ def bootstrap(
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
-    ids = _inputs.integers("ids", ids)
-    ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
-    for one in leaves_of(lists):
-        _inputs.same_shape("ids", ids, "lists.weights", jnp.shape(one.weights))
+    ids = _checked_ids(ids)
+    for metric in leaves_of(lists):
+        _inputs.same_shape("ids", ids, "lists.weights", jnp.shape(metric.weights))
     leaves, tree = jax.tree.flatten(
         canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
     )
     states = _bootstrap(leaves, ids, seeds, undefined)
     return in_order(lists, jax.tree.unflatten(tree, states))
+
+
+def _checked_ids(ids: Any) -> jax.Array:
+    """Ids as int32, or int64 where JAX has it; warns of ids that are all equal."""
+    try:
+        ids = _inputs.integers("ids", ids)
+    except (TypeError, ValueError) as error:
+        cure = f"for strings and 64-bit numbers pass ids={_HASH}"
+        raise type(error)(f"{error}; {cure}") from error
+    ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
+    is_known = not isinstance(ids, Tracer) and ids.is_fully_addressable
+    if is_known and ids.size > 1 and (np.asarray(ids) == np.asarray(ids).flat[0]).all():
+        warnings.warn(
+            f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
+            "so that resamples of these hardly differ; pass an id for each list",
+            stacklevel=3,
+        )
+    return ids
 
 
 @partial(jax.jit, static_argnums=3)
@@ -165,110 +189,61 @@ def _bootstrap(
 ) -> list[Bootstrap]:
     dtype = jax.dtypes.canonicalize_dtype(float)
     columns, counts = [], []
-    for one in lists:
+    for metric in lists:
         value, weight, entered = moments.columns_of(
-            filled_values(one, undefined), dtype
+            filled_values(metric, undefined), dtype
         )
         columns += [weight, weight * value]
         counts.append(jnp.sum(entered.reshape(2, -1), axis=-1, dtype=jnp.int32))
+    # One matrix for all metrics, which share their draws.
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(ids.size, values.shape[-1])
     sums = resampled(values, ids.ravel(), seeds)
     states, start = [], 0
-    for one, count in zip(lists, counts, strict=True):
-        k = one.values.shape[one.weights.ndim :]
+    for metric, count in zip(lists, counts, strict=True):
+        k = metric.values.shape[metric.weights.ndim :]
         end = start + 2 * math.prod(k)
 
-        def part(x: jax.Array, start: int = start, end: int = end, k: Any = k):
-            x = x[:, start:end].reshape(-1, 2, *k)
+        def sums_of_metric(
+            x: jax.Array, start: int = start, end: int = end, k: tuple[int, ...] = k
+        ) -> jax.Array:
+            x = x[:, start:end].reshape(-1, 2, *k)  # [1 + samples, 2, *k]
             return jnp.moveaxis(x, 1, 0)
 
-        states.append(Bootstrap(jax.tree.map(part, sums), count))
+        states.append(Bootstrap(jax.tree.map(sums_of_metric, sums), count))
         start = end
     return states
 
 
-def seeds_of(key: Key | None, samples: int) -> jax.Array:
-    """Random words of a key, `[1 + samples]`: one for all lists, one for each resample."""
-    key = random.key(0) if key is None else _inputs.prng_key(key)
-    return random.bits(key, (1 + samples,), jnp.uint32)
-
-
-def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
-    """Σ n·values over lists, `[1 + samples, columns]`, of values `[lists, columns]`."""
-    (lists, columns), samples = values.shape, len(seeds) - 1
-    width = min(samples, RESAMPLES)
-    size = max(min(DRAWS // width, lists), 1)
-    blocks, chunks = -(-lists // size), -(-samples // width)
-    # Padding has id 0 and sums of 0.
-    rest = blocks * size - lists
-    values = jnp.pad(values, ((0, rest), (0, 0))).reshape(blocks, size, columns)
-    ids = jnp.pad(ids, (0, rest)).reshape(blocks, size)
-    start = jnp.zeros((1 + width, columns), values.dtype)
-    start = _mesh.match_varying(FloatPair.of(start), (values, ids))
-
-    def resamples(of_each: jax.Array) -> FloatPair:
-        def add(
-            total: FloatPair, block: tuple[jax.Array, jax.Array]
-        ) -> tuple[FloatPair, None]:
-            values, ids = block
-            n = _draws(ids, seeds[0], of_each).astype(values.dtype)
-            n = jnp.concatenate([jnp.ones((size, 1), n.dtype), n], axis=-1)
-            # Of few lists, so that plain sums lose nothing; blocks add in pairs.
-            sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
-            return total + FloatPair.of(sums), None
-
-        return lax.scan(add, start, (values, ids))[0]
-
-    of_each = jnp.pad(seeds[1:], (0, chunks * width - samples)).reshape(chunks, width)
-    sums = lax.map(resamples, of_each)
-
-    def joined(x: jax.Array) -> jax.Array:
-        several = x[:, 1:].reshape(-1, columns)[:samples]
-        return jnp.concatenate([x[0, :1], several])
-
-    return jax.tree.map(joined, sums)
-
-
-def _draws(ids: jax.Array, of_all: jax.Array, of_each: jax.Array) -> jax.Array:
-    """Poisson variables of mean 1, `[lists, samples]` int32, each of its id alone."""
-    words = mix(ids.astype(jnp.uint32) ^ of_all)
-    if ids.dtype.itemsize == 8:  # the draws are those of 32 bits where the id fits them
-        fits = ids == ids.astype(jnp.int32).astype(ids.dtype)
-        words = jnp.where(fits, words, mix(words ^ (ids >> 32).astype(jnp.uint32)))
-    words = mix(words[:, None] + of_each[None, :])
-    reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
-    return sum(reached, jnp.zeros_like(reached[0]))
-
-
 @jax.jit
 def _means(state: Bootstrap) -> jax.Array:
+    """The mean of the lists and of every resample, `[*stacked, 1 + samples, *k]`."""
     axis = len(state._stacked)
-
-    def at(place: int) -> jax.Array:
-        return jnp.take(state.sums.round(), place, axis=axis)
-
-    weight = at(0)
-    means = ratio(at(1), weight)
+    rounded = state.sums.round()
+    weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
+    means = ratio(weighted_value, weight)
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
 
 
 @jax.jit
-def _std_error(replicates: jax.Array, lists: jax.Array) -> jax.Array:
+def _std_error(mean: jax.Array, replicates: jax.Array, lists: jax.Array) -> jax.Array:
     error = jnp.std(replicates, axis=lists.ndim)
-    return jnp.where(_several(lists, error), error, jnp.inf)
+    return jnp.where(_has_error(mean, lists), error, jnp.inf)
 
 
 @jax.jit
 def _percentiles(
-    replicates: jax.Array, lists: jax.Array, level: Number
+    mean: jax.Array, replicates: jax.Array, lists: jax.Array, level: Number
 ) -> tuple[jax.Array, jax.Array]:
     tails = jnp.asarray([(1 - level) / 2, (1 + level) / 2], replicates.dtype)
     low, high = jnp.quantile(replicates, tails, axis=lists.ndim)
-    several = _several(lists, low)
-    return jnp.where(several, low, -jnp.inf), jnp.where(several, high, jnp.inf)
+    known = _has_error(mean, lists)
+    return jnp.where(known, low, -jnp.inf), jnp.where(known, high, jnp.inf)
 
 
-def _several(lists: jax.Array, like: jax.Array) -> jax.Array:
-    return jnp.broadcast_to(widen(lists > 1, like), like.shape)
+def _has_error(mean: jax.Array, lists: jax.Array) -> jax.Array:
+    """Whether there are two lists and a mean that is not infinite."""
+    # The products of an infinite value with draws of 0 make replicates NaN.
+    several = jnp.broadcast_to(widen(lists > 1, mean), mean.shape)
+    return several & ~jnp.isinf(mean)

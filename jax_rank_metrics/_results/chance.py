@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax, random
 
 from jax_rank_metrics._ordering.keys import mix
-from jax_rank_metrics._results.bootstrap import RESAMPLES, resampled, seeds_of
+from jax_rank_metrics._results.resampling import RESAMPLES, resampled, seeds_of
 
 SIGNS = 2**20  # random signs that exist at once: 4 MiB of floats
 FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
