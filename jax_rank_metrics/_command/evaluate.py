@@ -75,10 +75,9 @@ def evaluate(options: Options) -> None:
     baseline = options.baseline or next(iter(paths))
     if baseline not in paths:
         raise ValueError(f"--baseline {baseline} is none of {', '.join(paths)}")
-    typed = options.metric or []
-    metrics = request.metrics_of(typed, options.trec, options.level)
+    metrics = request.metrics_of(options.metric or (), options.trec, options.level)
     run_lines = _run_lines(options)
-    runs = _measured(options, paths, metrics)
+    runs = _measure(options, paths, metrics)
     _note_skipped_queries(options, runs)
     tests = {}
     if options.compare:
@@ -104,7 +103,7 @@ def note(text: str) -> None:
 
 
 def _check(options: Options) -> None:
-    """Raises where options contradict each other, before any file is read."""
+    """Raises if options contradict each other, before any file is read."""
     format, plot = options.format, options.plot
     for is_set, option, formats in (
         (options.per_query, "--per-query", _PER_QUERY),
@@ -154,10 +153,10 @@ def _run_lines(options: Options) -> list[str]:
     return [name for name in RUN_LINES if name in members]
 
 
-def _measured(
+def _measure(
     options: Options, paths: Mapping[str, Path], metrics: list[request.Metric]
 ) -> dict[str, report.Run]:
-    """Reads, joins and measures every run, behind a bar where there is a terminal."""
+    """Reads, joins and measures every run, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import track
 
@@ -170,7 +169,7 @@ def _measured(
     ):
         run = _read_run(options, path)
         try:
-            joined = _joined(options, judged, run)
+            joined = _join(options, judged, run)
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
         runs[name] = report.measure(metrics, joined)
@@ -192,7 +191,7 @@ def _read_run(options: Options, path: Path) -> "pl.DataFrame":
     format: str | None = options.run_format
     judgements = options.qrels_format or format_of(options.qrels)
     if format is None and judgements == "svmlight" and format_of(path) is None:
-        format = "scores"  # beside items in a file of svmlight stand plain scores
+        format = "scores"  # the runs of an svmlight file are plain scores
     with in_options(format="--run-format", columns="--run-columns"):
         return read(
             _source(path),
@@ -203,21 +202,21 @@ def _read_run(options: Options, path: Path) -> "pl.DataFrame":
         )
 
 
-def _joined(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
-    otherwise = "skip" if options.trec else "error"
+def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
+    default = "skip" if options.trec else "error"
     with in_options():
         return join(
             judged,
             run,
-            missing="zero" if options.complete else options.missing or otherwise,
-            unjudged=options.unjudged or otherwise,
+            missing="zero" if options.complete else options.missing or default,
+            unjudged=options.unjudged or default,
             depth=options.depth,
             ties="trec" if options.trec else "expected",
         )
 
 
 def _note_skipped_queries(options: Options, runs: report.Runs) -> None:
-    """Says on stderr how many judged queries do not count in the means of a run."""
+    """Prints on stderr how many judged queries the means of each run leave out."""
     for name, run in runs.items():
         if run.num_skipped:
             note(
@@ -229,7 +228,7 @@ def _note_skipped_queries(options: Options, runs: report.Runs) -> None:
 
 
 def _source(path: Path) -> Source:
-    """Returns the file, or stdin for a dash."""
+    """Returns the file at a path, or stdin for a dash."""
     if path == STDIN:
         return Source("stdin", lambda: io.BytesIO(sys.stdin.buffer.read()))
     return Source.of(path)

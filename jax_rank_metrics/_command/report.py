@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.estimates import estimates
 from jax_rank_metrics._results.export import csv_of, json_number
+from jax_rank_metrics._results.table import Format
 from jax_rank_metrics._states.per_list import means_of
 from jax_rank_metrics._types import ComparisonTest, Number
 
@@ -27,7 +28,7 @@ class Run(NamedTuple):
 
     lists: dict[str, jrm.PerList]
     states: dict[str, jrm.Mean]
-    query_ids: list[Any]  # of judged queries
+    query_ids: list[str | int]  # of judged queries
     counts: np.ndarray  # [queries] bool, False for queries that the means leave out
 
     @property
@@ -96,7 +97,7 @@ def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
     return {name: run.states for name, run in runs.items()}
 
 
-def _queries(run: Run) -> Iterator[tuple[Any, dict[str, float]]]:
+def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
     """Yields the id of each query that counts, and its values by label."""
     values = {label: lists.values.tolist() for label, lists in run.lists.items()}
     for index in np.flatnonzero(run.counts):
@@ -128,7 +129,7 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
 
 def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     """Writes everything, with null for what is not finite."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "runs": {
             run: {
                 label: {
@@ -154,7 +155,12 @@ def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
 
 
 def as_text(
-    runs: Runs, tests: Tests, per_query: bool, level: Number, format: Any, baseline: str
+    runs: Runs,
+    tests: Tests,
+    per_query: bool,
+    level: Number,
+    format: Format,
+    baseline: str,
 ) -> str:
     """Writes tables, followed by comparisons.
 

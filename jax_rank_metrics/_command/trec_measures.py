@@ -54,18 +54,16 @@ NOT_MEASURED = (
     *("set_relative_P", "set_map", "num_nonrel_judged_ret", "rbp_resid", "yaap"),
 )
 
-_FAMILY = re.compile(rf"({'|'.join(FAMILIES)})(?:\.([\d.]+(?:,[\d.]+)*))?")
+_NUMBER = r"\d*\.?\d+"
+_FAMILY = re.compile(rf"({'|'.join(FAMILIES)})(?:\.({_NUMBER}(?:,{_NUMBER})*))?")
 
 
 def family_of(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Returns a family as a metric with cutoffs, and the names of its values.
+    """Returns a family as a metric with cutoffs and its labels, or None for other names.
 
     >>> family_of("P.5,10")
     ('precision(denominator=k)@5,10', ('P_5', 'P_10'))
     >>> family_of("P_5")
-
-    Raises:
-        ValueError: if a cutoff is not a number.
     """
     match = _FAMILY.fullmatch(name)
     if match is None:

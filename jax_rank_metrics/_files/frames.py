@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -160,6 +159,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
 
 def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFrame":
     """Returns the columns of `data` as they are."""
+    columns: dict[str, object]
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
     if hasattr(data, "column_names") and hasattr(data, "__arrow_c_stream__"):
@@ -168,14 +168,14 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
         columns = dict(zip((*IDS, value), _columns(name, data), strict=True))
         columns[value] = _numeric(columns[value])  # one dtype for ints beside floats
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        names = [*data.columns]
         required = (*IDS, value) if name == "qrels" else ("doc_id", value)
-        missing = [column for column in required if column not in data.columns]
+        missing = [column for column in required if column not in names]
         if missing:
             raise ValueError(
-                f"{name} has no column {missing[0]!r}, only {listed(data.columns)}; "
-                "rename it"
+                f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
             )
-        present = [column for column in (*IDS, value) if column in data.columns]
+        present = [column for column in (*IDS, value) if column in names]
         if isinstance(data, pl.DataFrame):
             return data.select(present)
         columns = {column: _numeric(data[column]) for column in present}
@@ -189,20 +189,22 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
     )
 
 
-def _columns(name: str, data: Mapping[Any, Any]) -> tuple[list[Any], ...]:
+def _columns(name: str, data: Mapping[object, object]) -> tuple[list[object], ...]:
     """Returns the columns of a dict of dicts: queries, documents and numbers."""
-    for query, docs in data.items():
-        if not isinstance(docs, Mapping):
+    queries, docs, numbers = [], [], []
+    for query, of_query in data.items():
+        if not isinstance(of_query, Mapping):
             raise TypeError(
-                f"{name}: query {query!r} holds {kind_of(docs)}; pass a dict of documents "
-                "to numbers"
+                f"{name}: query {query!r} holds {kind_of(of_query)}; pass a dict of "
+                "documents to numbers"
             )
-    queries = chain.from_iterable([query] * len(docs) for query, docs in data.items())
-    numbers = chain.from_iterable(docs.values() for docs in data.values())
-    return [*queries], [*chain.from_iterable(data.values())], [*numbers]
+        queries += [query] * len(of_query)
+        docs += of_query.keys()
+        numbers += of_query.values()
+    return queries, docs, numbers
 
 
-def _numeric(column: Any) -> Any:
+def _numeric(column: object) -> np.ndarray | list[object]:
     """Returns an array of numbers, or a list of anything else.
 
     Strings of pandas are arrays of objects, which polars reads only as a list.
@@ -211,7 +213,7 @@ def _numeric(column: Any) -> Any:
     return values if values.dtype.kind in "biuf" else values.tolist()
 
 
-def _series(pl: ModuleType, name: str, column: str, values: Any) -> "pl.Series":
+def _series(pl: ModuleType, name: str, column: str, values: object) -> "pl.Series":
     try:
         return pl.Series(column, values)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:

@@ -92,8 +92,8 @@ class Joined:
 
 
 def join(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     *,
     missing: Missing = "error",
     unjudged: Unjudged = "error",
