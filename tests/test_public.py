@@ -1,7 +1,6 @@
 """The public face: names, documentation, layers, types."""
 
 import ast
-import doctest
 import graphlib
 import inspect
 import json
@@ -16,6 +15,7 @@ import pytest
 from pages import wrong_examples
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.metric import NAMES
 
 PACKAGE = Path(jrm.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -113,10 +113,18 @@ def test_files_are_short():
 def test_only_one_module_sorts():
     """Sorting, top-k and argsort appear in the package `_ordering` alone."""
     for name, path in modules():
+        tree = ast.parse(path.read_text())
+        of_strings = {  # text.partition("@")
+            node.func
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and [type(getattr(arg, "value", None)) for arg in node.args]
+            in ([str], [bytes])
+        }
         names = {
             node.attr
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.Attribute)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and node not in of_strings
         }
         if not name.startswith(("_ordering", "testing")):
             assert not names & {"sort", "argsort", "top_k", "lexsort", "partition"}, (
@@ -125,33 +133,31 @@ def test_only_one_module_sorts():
 
 
 def test_public_names():
-    """What the design promises is there; all else is private."""
-    promised = {
-        *("rank rank_retrieved rank_ids rank_catalog rank_scores").split(),
-        *("measure mean evaluate metric positions Place Items").split(),
-        *("merge reduce compute empty table plots").split(),
-        *("GeometricMean Histogram testing").split(),
-        *("compare Comparison paired bootstrap Bootstrap").split(),
-        *("all_reduce check pack pad_lists compat Mean PerList Ranking Metric").split(),
-        *("cg dcg ndcg precision recall f_score hit_rate average_precision").split(),
-        *("reciprocal_rank r_precision rank_biased_precision").split(),
-        *("expected_reciprocal_rank average_relevance_position").split(),
-        *("ordered_pair_accuracy roc_auc fall_out interpolated_precision").split(),
-        *("eleven_point_precision label_ranking_average_precision").split(),
-        *("coverage_error label_ranking_loss bpref tau rho judged").split(),
-        *("inferred_average_precision num_relevant num_retrieved").split(),
-        *("num_relevant_retrieved alpha_dcg alpha_ndcg subtopic_recall").split(),
-        *("precision_ia average_precision_ia err_ia nrbp").split(),
-        *("exponential_gain linear_gain log2_discount log_discount").split(),
-        *("reciprocal_discount", "sigmoid_ranks"),
-        *("read_qrels read_run join").split(),
-        *("rank_biased_overlap overlap jaccard kendall_tau spearman_rho").split(),
-        *("evaluate_users", "UserEvaluation"),
-        *("Exposure exposure popularity novelty intra_list_diversity").split(),
+    """Public are the names that `__init__` exports under their own; all else is private."""
+    exports = {
+        alias.asname
+        for node in ast.walk(ast.parse((PACKAGE / "__init__.py").read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
     }
     public = {name for name in vars(jrm) if not name.startswith("_")}
     # Importing these, as another test may, adds them to the package.
-    assert public - {"adapters", "cli", "demo"} == promised
+    assert public - {"adapters", "cli", "demo"} == exports
+    formulas = "jax_rank_metrics._formulas"
+    metrics = {m.__name__ for m in NAMES.values() if m.__module__.startswith(formulas)}
+    assert metrics == set(METRICS)
+
+
+@pytest.mark.parametrize(
+    "init", sorted(PACKAGE.rglob("*/__init__.py")), ids=lambda path: path.parent.name
+)
+def test_the_page_of_a_package_names_its_modules(init):
+    """The docstring of a package says what is in which file."""
+    page = ast.get_docstring(ast.parse(init.read_text())) or ""
+    files = {path.name for path in init.parent.glob("*.py")} - {"__init__.py"}
+    missing = sorted(file for file in files if file not in page)
+    assert not missing, f"{init.parent.name} does not name {missing}"
 
 
 def public_functions():
@@ -183,19 +189,6 @@ def test_a_metric_is_documented(name):
         assert re.search(rf"^    {option}: ", doc, re.M), f"{option} is not documented"
     for shared in ("labels", "scores", "mask", "weights", "key", "ties"):
         assert not re.search(rf"^    {shared}: ", doc, re.M), f"{shared} is shared"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", list(METRICS))
-def test_the_example_of_a_metric(name):
-    """doctest does not find them by itself: they are made by a decorator."""
-    metric = METRICS[name]
-    names = {**vars(sys.modules[metric.__module__])}
-    test = doctest.DocTestParser().get_doctest(metric.__doc__, names, name, None, 0)
-    assert test.examples
-    output = []
-    doctest.DocTestRunner().run(test, out=output.append)
-    assert not output, "".join(output)
 
 
 def test_everything_public_is_documented():
