@@ -13,29 +13,33 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True)
 def pytree(*static: str) -> Callable[[type[T]], type[T]]:
-    """Makes a class a frozen dataclass, a pytree, and exportable by `jax.export`.
+    """Makes a class a frozen dataclass, a pytree, and serialisable by `jax.export`.
 
-    The fields named in `static` are part of the tree structure; all others are leaves.
+    Args:
+        *static: Names of the fields that are part of the tree structure; all others are
+            leaves. They must be hashable, and come back from JSON as they were, but for
+            tuples, which JSON makes lists.
     """
 
     def register(cls: type[T]) -> type[T]:
-        # A repr of its own, or of a base, is kept.
-        plain = cls.__repr__ is object.__repr__
-        cls = dataclasses.dataclass(frozen=True, repr=plain)(cls)
+        # A repr that the class or a base of it defines is kept.
+        has_no_repr = cls.__repr__ is object.__repr__
+        cls = dataclasses.dataclass(frozen=True, repr=has_no_repr)(cls)
         names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         dynamic = [name for name in names if name not in static]
 
-        def flatten_with_keys(tree: Any):
-            leaves = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
-            return leaves, tuple(getattr(tree, n) for n in static)
+        def aux_of(tree: T) -> tuple[Any, ...]:
+            return tuple(getattr(tree, name) for name in static)
 
-        def flatten(tree: Any):
-            return [getattr(tree, n) for n in dynamic], tuple(
-                getattr(tree, n) for n in static
-            )
+        def flatten_with_keys(tree: T):
+            keyed = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
+            return keyed, aux_of(tree)
 
-        def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
-            # Past `__init__`: JAX unflattens with leaves that are not arrays, which
+        def flatten(tree: T):
+            return [getattr(tree, name) for name in dynamic], aux_of(tree)
+
+        def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> T:
+            # `__init__` is bypassed: JAX unflattens with leaves that are not arrays, which
             # run-time type checkers of the constructor would refuse.
             tree = object.__new__(cls)
             for name, value in zip((*dynamic, *static), (*leaves, *aux), strict=True):

@@ -449,7 +449,7 @@ def test_axes_that_do_not_exist():
         lambda: jrm.empty("ndcg", "data"),
         lambda: jrm.all_reduce(state, ("data", "model")),
     ):
-        with pytest.raises(ValueError, match="axis_name is .*no mesh axis here"):
+        with pytest.raises(ValueError, match="axis_name is .*not a mesh axis"):
             call()
     with pytest.raises(TypeError, match="axis_name is None"):
         jrm.all_reduce(state, None)

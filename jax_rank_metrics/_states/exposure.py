@@ -1,4 +1,4 @@
-"""The mergeable state of what was recommended: how often each item was shown."""
+"""The state of recommendations: how often each item was shown."""
 
 import jax
 import jax.numpy as jnp
@@ -12,22 +12,22 @@ from jax_rank_metrics._states.state import State
 
 @pytree("k")
 class Exposure(State):
-    """How often each item was shown, over all lists: what a system makes of a catalogue.
+    """Counts how often each item of a catalogue was shown, over all lists.
 
-    Made by `exposure`. It holds integers alone, so that it is the same however its lists
-    were cut into batches and devices: it merges, reduces and all_reduces as `Mean`, and
-    what moves between devices is one count per item. Merge states of one catalogue and
-    of lists of one length. A count stays at 2³¹ − 1 once it is there.
+    The function `exposure` makes it. It holds only integers, so that it is the same however
+    its lists were split into batches and over devices. It merges, reduces and all_reduces
+    as `Mean` does, and one count per item moves between devices. Merge only states of one
+    catalogue and of lists of one length. A count stays at 2³¹ − 1 once it is there.
 
-    What is computed of the counts is in JAX's default floats: within 1e-5 for a million
+    Numbers are computed from the counts in JAX's default floats: within 1e-5 for a million
     items and ten million lists in float32, and within 1e-12 where `jax_enable_x64` is on.
 
-    States that vmap, scan or pmap has stacked have its axes before these.
+    States stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
-        k: How long lists are, static: the last axis of the ids.
-        counts: `[num_items]` int32, in how many ranks of all lists each item stood.
-        tally: `[2]` int32, how many lists there were, and how many of them were empty.
+        k: The length of the lists, static: the last axis of the ids.
+        counts: `[num_items]` int32, the number of ranks in all lists that show the item.
+        tally: `[2]` int32, the number of lists, and of those that were empty.
 
     >>> from jax_rank_metrics import exposure
     >>> state = exposure(jnp.array([[0, 1], [0, 2], [-1, -1]]), num_items=4)
@@ -50,11 +50,11 @@ class Exposure(State):
 
     @classmethod
     def empty(cls, num_items: int, k: int) -> "Exposure":
-        """The state of no lists, the identity of merge.
+        """Returns the state of no lists, the identity of merge.
 
         Args:
-            num_items: How many items the catalogue has.
-            k: How long lists are.
+            num_items: Number of items in the catalogue.
+            k: Length of the lists.
         """
         num_items, k = (
             _inputs.positive_integer("num_items", num_items),
@@ -64,19 +64,19 @@ class Exposure(State):
 
     @property
     def non_empty(self) -> jax.Array:
-        """How many lists had items, `[]` int32."""
+        """Number of lists that had items, `[]` int32."""
         return self.lists - self.undefined
 
     def compute(self) -> jax.Array:
-        """The catalogue coverage; see `coverage`."""
+        """Catalogue coverage; see `coverage`."""
         return self.coverage()
 
     def coverage(self) -> jax.Array:
-        """Catalogue coverage: the share of all items that were shown at all.
+        """Catalogue coverage: the share of all items that were shown at least once.
 
         References:
             Ge, Delgado-Battenfeld and Jannach, Beyond accuracy: evaluating recommender
-            systems by coverage and serendipity, RecSys 2010. The same as RecBole's
+            systems by coverage and serendipity, RecSys 2010. Equals RecBole's
             `itemcoverage`, where no item is padding.
 
         >>> Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0])).coverage().item()
@@ -85,14 +85,14 @@ class Exposure(State):
         return _coverage(self)
 
     def gini(self) -> jax.Array:
-        """Gini index of how often items were shown: 0 where all were shown alike.
+        """Gini index of the counts: 0 where all items were shown equally often.
 
-        `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the counts c in rising order and n the number
-        of all items, shown or not; it reaches (n − 1)/n where one item alone is shown. 0
-        where nothing was shown.
+        `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the counts c in ascending order and n the
+        number of all items, shown or not. It reaches (n − 1)/n where a single item takes
+        all ranks, and is 0 where nothing was shown.
 
         References:
-            Gini, Variabilità e mutabilità, 1912. The same as RecBole's `giniindex`.
+            Gini, Variabilità e mutabilità, 1912. Equals RecBole's `giniindex`.
 
         >>> state = Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0]))
         >>> state.gini().item()  # (-3·0 - 1·1 + 1·1 + 3·2) / (4·4)
@@ -101,10 +101,10 @@ class Exposure(State):
         return _gini(self)
 
     def entropy(self) -> jax.Array:
-        """Shannon entropy of what was shown, `−Σ p·ln p`, with p an item's share.
+        """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of the counts.
 
-        From 0, where one item alone is shown, to the logarithm of the number of items. 0
-        where nothing was shown.
+        It ranges from 0, where a single item takes all ranks, to the logarithm of the
+        number of items. 0 where nothing was shown.
 
         References:
             Shannon, A mathematical theory of communication, 1948. RecBole's
@@ -117,10 +117,10 @@ class Exposure(State):
         return _entropy(self)
 
     def personalization(self) -> jax.Array:
-        """How much lists differ: 1 − the mean share that two of them have in common.
+        """Personalization: 1 − the mean share of items that two lists have in common.
 
         `1 − Σ c·(c − 1)/2 / (k·U·(U − 1)/2)` over all pairs of the U lists that are not
-        empty. For lists of k distinct items each. 0 where there are not two lists.
+        empty, where each of these has k distinct items. 0 for fewer than two such lists.
 
         References:
             Zhou, Kuscsik, Liu, Medo, Wakeling and Zhang, Solving the apparent
@@ -147,9 +147,9 @@ def _coverage(state: Exposure) -> jax.Array:
 def _gini(state: Exposure) -> jax.Array:
     counts = _floats(sort_by([state.counts])[0])
     size = counts.shape[-1]
-    # In falling order, and so from the largest weight to the smallest.
-    above = (size - 1 - 2 * _arithmetic.iota(counts)).astype(counts.dtype) / size
-    return ratio(_arithmetic.total(above * counts), _arithmetic.total(counts))
+    # `sort_by` sorts in descending order, so the factors 2i − n − 1 descend too.
+    factors = (size - 1 - 2 * _arithmetic.iota(counts)).astype(counts.dtype) / size
+    return ratio(_arithmetic.total(factors * counts), _arithmetic.total(counts))
 
 
 @jax.jit
@@ -163,7 +163,7 @@ def _entropy(state: Exposure) -> jax.Array:
 @jax.jit
 def _personalization(state: Exposure) -> jax.Array:
     counts, lists = _floats(state.counts), _floats(state.non_empty)[..., None]
-    # The share of all other lists that have an item, for every list that has it.
-    pairs = ratio(counts, lists) * ratio(counts - 1, lists - 1)
-    common = _arithmetic.total(pairs) / state.k
+    # Per item, the share of all ordered pairs of lists in which both lists have it.
+    both_have_it = ratio(counts, lists) * ratio(counts - 1, lists - 1)
+    common = _arithmetic.total(both_have_it) / state.k
     return jnp.where(lists[..., 0] > 1, 1 - common, 0)

@@ -1,4 +1,4 @@
-"""The mergeable state of a geometric mean."""
+"""The state of a geometric mean."""
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,15 @@ FLOOR = 1e-5  # trec_eval's
 class GeometricMean(Mean):
     """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 
-    A list that did badly weighs more here than in a mean: from 0.02 to 0.01 counts as
-    much as from 0.8 to 0.4. The floor keeps a single 0 from making all of it 0. Every
-    value is raised to it, that of an undefined list too unless it stays out.
+    Lists with low values weigh more here than in a mean: a drop from 0.02 to 0.01 counts
+    as much as one from 0.8 to 0.4. The floor keeps a single 0 from making the whole mean
+    0. Every smaller value is raised to it, also that of an undefined list unless it is
+    left out.
 
-    It is the `Mean` of the logarithms: what it sums (`sum_wv`, …) are theirs, and it
-    merges, reduces and all_reduces as that does. Merge states of one floor. Made by
-    `PerList.geometric_mean`, and by the name "gm_map" in `evaluate`; `of` has the floor
-    of trec_eval, 1e-5.
+    This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are those of logarithms,
+    and it merges, reduces and all_reduces as a `Mean` does. Merge only states that have
+    the same floor. `PerList.geometric_mean` makes it, and so does the name "gm_map" in
+    `evaluate`; `of` has the floor of trec_eval, 1e-5.
 
     References:
         Robertson, On GMAP: and other transformations, CIKM 2006.
@@ -42,31 +43,32 @@ class GeometricMean(Mean):
         return _compute(canonical(self))
 
     def std_error(self) -> jax.Array:
-        """Its standard error to first order, `[*k]`; inf for fewer than two lists.
+        """Standard error to first order, `[*k]`; inf for fewer than two lists.
 
-        The geometric mean times the standard error of the mean logarithm.
+        It is the geometric mean times the standard error of the mean logarithm.
         """
         return _std_error(canonical(self))
 
     def confidence_interval(
         self, level: Number = 0.95, method: IntervalMethod = "auto"
     ) -> tuple[jax.Array, jax.Array]:
-        """Lower and upper bound of an interval, each `[*k]`: exp of that of the logarithms.
+        """Lower and upper bound of an interval, each `[*k]`.
 
-        Above 0 thereby, and longer upwards; from 0 to inf for fewer than two lists.
+        It is exp of the interval for the mean logarithm, and so above 0 and longer
+        upwards; from 0 to inf for fewer than two lists.
 
         Args:
             level: The probability that the interval should cover, in (0, 1).
             method: "auto" is "t"; or "normal". See `Mean.confidence_interval`.
 
         Raises:
-            TypeError: if the level is no number, or is known only inside `jax.jit`.
+            TypeError: if the level is not a number, or is known only inside `jax.jit`.
             ValueError: if the level is not between 0 and 1, or the method is another.
         """
         if method == "wilson":
             raise ValueError(
-                "method is 'wilson', which is for shares and not for a geometric mean; "
-                "pass 't'"
+                "method is 'wilson', which is for proportions and not for a geometric "
+                "mean; pass 't'"
             )
         method = "t" if method == "auto" else method
         low, high = super().confidence_interval(level, method)
@@ -75,12 +77,12 @@ class GeometricMean(Mean):
 
 @jax.jit
 def _compute(state: GeometricMean) -> jax.Array:
-    some = state._moments().w.round() > 0
-    return jnp.where(some, jnp.exp(Mean.compute(state)), 0)
+    has_lists = state._moments().w.round() > 0
+    return jnp.where(has_lists, jnp.exp(Mean.compute(state)), 0)
 
 
 @jax.jit
 def _std_error(state: GeometricMean) -> jax.Array:
     error = Mean.std_error(state)
-    known = jnp.isfinite(error)  # nothing has a mean of 0, and 0·inf is NaN
+    known = jnp.isfinite(error)  # the mean of no lists is 0, and 0·inf is NaN
     return jnp.where(known, _compute(state) * jnp.where(known, error, 0), jnp.inf)

@@ -1,4 +1,4 @@
-"""The mergeable state of a distribution: how many lists have values in each bin."""
+"""The state of a distribution: the number of lists with values in each bin."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,22 +22,22 @@ from jax_rank_metrics._types import Number
 
 @pytree("edges")
 class Histogram(State):
-    """How the values of lists are distributed: counts by bin, the smallest, the largest.
+    """The distribution of the values of lists: counts by bin, the smallest, the largest.
 
-    Every list of a weight above 0 counts once, whatever its weight. Counts are integers,
-    so that a state is the same however its lists were cut into batches and devices. Made
-    by `PerList.quantiles`; merge states of the same edges.
+    Every list whose weight is above 0 counts once, whatever its weight. Counts are
+    integers, so that a state is the same however its lists were split into batches and
+    over devices. `PerList.quantiles` makes it; merge only states of the same edges.
 
-    In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one; states that
-    vmap, scan or pmap has stacked have its axes before these.
+    In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states
+    stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
         edges: The edges of the bins, a static tuple of n + 1 floats.
-        counts: `[n + 2, *k]` int32. `counts[i]` lists have a value v of
-            edges[i − 1] ≤ v < edges[i]. `counts[0]` have one of at most the first edge,
-            and `counts[n + 1]` of at least the last: what lies beyond the edges, or on
-            the outermost two, as values of 0 and 1 do by default. So `counts[1]` is of
-            values above the first edge.
+        counts: `[n + 2, *k]` int32. For 0 < i < n + 1, `counts[i]` is the number of lists
+            whose value v has edges[i − 1] ≤ v < edges[i]. `counts[0]` counts the values
+            up to the first edge, the edge included, and `counts[n + 1]` those from the
+            last edge on: values beyond the edges, or on the outermost two, as values of 0
+            and 1 are by default. So `counts[1]` leaves out the first edge itself.
         extremes: `[2, *k]`, −1 times the smallest value, and the largest.
         tally: `[2]` int32, `lists` and `undefined`.
 
@@ -69,12 +69,12 @@ class Histogram(State):
         edges: Sequence[Number] | np.ndarray | None = None,
         bins: int = 100,
     ) -> "Histogram":
-        """The state of no lists, the identity of merge.
+        """Returns the state of no lists, the identity of merge.
 
         Args:
-            shape: That of `compute`: `()`, or `(len(k),)` for a tuple of cutoffs.
+            shape: The shape of `compute`: `()`, or `(len(k),)` for a tuple of cutoffs.
             edges: See `PerList.quantiles`.
-            bins: The same.
+            bins: See `PerList.quantiles`.
         """
         edges = edges_of(edges, bins)
         dtype = jax.dtypes.canonicalize_dtype(float)
@@ -87,30 +87,30 @@ class Histogram(State):
 
     @property
     def min(self) -> jax.Array:
-        """The smallest value, exactly, `[*k]`; 0 where nothing counted."""
+        """The exact smallest value, `[*k]`; 0 where nothing counted."""
         return _extremes(canonical(self))[0]
 
     @property
     def max(self) -> jax.Array:
-        """The largest value, exactly, `[*k]`; 0 where nothing counted."""
+        """The exact largest value, `[*k]`; 0 where nothing counted."""
         return _extremes(canonical(self))[1]
 
     def quantile(self, q: Any) -> jax.Array:
-        """The value below which a share q of the lists lies, `[*k]`; 0 of no lists.
+        """The value below which a share q of the lists lies, `[*k]`; 0 for no lists.
 
-        As `numpy.quantile` of the values, between the two nearest in order, where the
-        values of a bin are taken to lie evenly in it. The result is never farther from
-        that than the width of the wider of the two bins they are in; beyond the edges, a
-        bin reaches to the smallest or the largest value. It is exact for values on the
-        two outermost edges, such as 0 and 1 by default, for q = 0 and for q = 1.
-        Beyond 2²⁴ lists, q is read to 1e-7.
+        Approximates `numpy.quantile` of the values, which interpolates between the two
+        nearest values in order. Values are taken to lie evenly in their bin, so the error
+        is at most the width of the wider of the bins of these two values; beyond the
+        edges, a bin reaches to the smallest or the largest value. The result is exact for
+        values on the two outermost edges (0 and 1 by default), for q = 0 and for q = 1.
+        Beyond 2²⁴ lists, q is accurate to 1e-7.
 
         Args:
-            q: A number in [0, 1]; many by `jax.vmap(state.quantile)`.
+            q: A number in [0, 1]; for many, use `jax.vmap(state.quantile)`.
 
         Raises:
-            TypeError: if q is not one number.
-            ValueError: if it is not in [0, 1]. Inside `jax.jit` that gives NaN.
+            TypeError: if q is not a single number.
+            ValueError: if it is not in [0, 1]. Inside `jax.jit` the result is NaN instead.
         """
         fix = "pass a number between 0 and 1"
         if isinstance(q, str) or not hasattr(q, "__float__") or jnp.ndim(q):
@@ -126,109 +126,120 @@ class Histogram(State):
 
 
 def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
-    """Edges that rise; those of some bins of one width on [0, 1] if there are none."""
+    """Returns checked edges, or those of `bins` bins of equal width on [0, 1].
+
+    Raises:
+        TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
+        ValueError: if edges do not ascend, or are fewer than two; if `bins` is below 1.
+    """
     if edges is None:
-        number = _inputs.positive_integer("bins", bins)
-        return tuple((np.arange(number + 1) / number).tolist())
+        num_bins = _inputs.positive_integer("bins", bins)
+        return tuple((np.arange(num_bins + 1) / num_bins).tolist())
     fix = "pass rising numbers, such as (0, 0.25, 0.5, 1)"
     if isinstance(edges, Tracer):
         raise TypeError(f"edges are traced; {fix}, which are static")
     numbers = np.asarray(edges)
     if numbers.dtype.kind not in "biuf" or numbers.ndim != 1:
         raise TypeError(f"edges are {numbers.tolist()}; {fix}")
-    found = tuple(numbers.astype(np.float64).tolist())
-    if len(found) < 2 or not all(a < b for a, b in itertools.pairwise(found)):
+    values = tuple(numbers.astype(np.float64).tolist())
+    if len(values) < 2 or not all(a < b for a, b in itertools.pairwise(values)):
         raise ValueError(f"edges are {numbers.tolist()}; {fix}")
-    return found
+    return values
 
 
 def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
-    """The state of the values of a batch."""
+    """Returns the state of the values of a batch."""
     dtype = jax.dtypes.canonicalize_dtype(float)
     axes = tuple(range(lists.weights.ndim))
-    shape = lists.values.shape[len(axes) :]
-    values, _, tally = moments.columns_of(lists, dtype)
-    values, entered = lax.stop_gradient(values), tally[0][..., None]
-    # Lists that reach each edge: comparing with all of them is one reduction, which
-    # meshes partition as they do that of a mean.
-    # Edges as values of their dtype are: 0.7 is on the edge 0.7 also in few bits.
-    own = lists.values.dtype
-    own = own if jnp.issubdtype(own, jnp.floating) else dtype
-    each = np.asarray(edges, own).astype(dtype).reshape((*(1,) * values.ndim, -1))
-    beyond = (np.arange(len(edges)) > 0).reshape(each.shape)
+    k_shape = lists.values.shape[len(axes) :]
+    values, _, flags = moments.columns_of(lists, dtype)  # [*lists, columns]
+    values, entered = lax.stop_gradient(values), flags[0][..., None]
+    # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
+    # on the edge 0.7.
+    value_dtype = lists.values.dtype
+    if not jnp.issubdtype(value_dtype, jnp.floating):
+        value_dtype = dtype
+    shape = (*(1,) * values.ndim, -1)
+    thresholds = np.asarray(edges, value_dtype).astype(dtype).reshape(shape)
+    includes_equal = (np.arange(len(edges)) > 0).reshape(shape)
+    # Every value is compared with every edge: that is a single reduction, which meshes
+    # partition as they do that of a mean.
     x = values[..., None]
-    reached = ((x > each) | ((x == each) & beyond)) & entered[..., None]
-    reached = jnp.sum(reached, axis=axes, dtype=jnp.int32).T  # [edges, cutoffs]
-    tally = jnp.sum(tally.reshape(2, -1), axis=-1, dtype=jnp.int32)
-    above = jnp.concatenate([jnp.broadcast_to(tally[:1], reached[:1].shape), reached])
-    counts = above - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
+    reached = (x > thresholds) | ((x == thresholds) & includes_equal)
+    reached = jnp.sum(reached & entered[..., None], axis=axes, dtype=jnp.int32)
+    reached = reached.T  # [edges, columns], the number of lists that reach each edge
+    tally = jnp.sum(flags.reshape(2, -1), axis=-1, dtype=jnp.int32)
+    # A bin holds the lists that reach its lower edge, less those that reach its upper one.
+    lower = jnp.concatenate([jnp.broadcast_to(tally[:1], reached[:1].shape), reached])
+    counts = lower - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
     signed = jnp.stack([-values, values])
     signed = jnp.where(entered[None], signed, -jnp.inf)
     extremes = jnp.max(signed, axis=[axis + 1 for axis in axes], initial=-jnp.inf)
     return Histogram(
         edges,
-        counts.reshape(-1, *shape),
-        # One zero, so that which of two is the larger is no matter.
-        jnp.where(extremes == 0, 0, extremes).reshape(2, *shape),
+        counts.reshape(-1, *k_shape),
+        # With a single zero, the result does not depend on which of 0.0 and −0.0 won.
+        jnp.where(extremes == 0, 0, extremes).reshape(2, *k_shape),
         tally,
     )
 
 
-def _along(state: Histogram) -> int:
-    return len(state._stacked)
-
-
 @jax.jit
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
-    negated, largest = jnp.moveaxis(state.extremes, _along(state), 0)
+    negated, largest = jnp.moveaxis(state.extremes, len(state._stacked), 0)
     entered = widen(state.lists > 0, largest)
     # A zero is not negated, since its sign would show.
     smallest = jnp.where(negated != 0, -negated, 0)
     return jnp.where(entered, smallest, 0), jnp.where(entered, largest, 0)
 
 
-def _between(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
-    """Interpolates linearly; exact where `low` is `high`, also of infinite values."""
-    equal = (low == high) | (share <= 0)
-    share = jnp.where(equal, 0.5, share)  # 0·inf is NaN
+def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
+    """Interpolates linearly; exact where `low` equals `high`, also for infinite values."""
+    at_low = (low == high) | (share <= 0)
+    share = jnp.where(at_low, 0.5, share)  # 0·inf would be NaN
     value = jnp.clip(low * (1 - share) + high * share, low, high)
-    return jnp.where(equal, low, value)
+    return jnp.where(at_low, low, value)
 
 
 @jax.jit
 def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
-    least, most = (x[..., None] for x in _extremes(state))
-    dtype = least.dtype
-    through = jnp.cumsum(jnp.moveaxis(state.counts, _along(state), -1), axis=-1)
-    number = through[..., -1:]
-    edges = jnp.asarray(state.edges, dtype).reshape((*(1,) * (least.ndim - 1), -1))
-    edges = jnp.clip(
-        jnp.broadcast_to(edges, (*least.shape[:-1], len(state.edges))), least, most
-    )
-    starts = jnp.concatenate([least, edges], axis=-1)
-    ends = jnp.concatenate([edges, most], axis=-1)
+    smallest, largest = (x[..., None] for x in _extremes(state))
+    dtype = smallest.dtype
+    counts = jnp.moveaxis(state.counts, len(state._stacked), -1)  # [*k, bins]
+    cumulative = jnp.cumsum(counts, axis=-1)
+    total = cumulative[..., -1:]
+    # The bins, clipped to the range of the values: [*k, bins]
+    edges = jnp.asarray(state.edges, dtype).reshape((*(1,) * (smallest.ndim - 1), -1))
+    shape = (*smallest.shape[:-1], len(state.edges))
+    edges = jnp.clip(jnp.broadcast_to(edges, shape), smallest, largest)
+    starts = jnp.concatenate([smallest, edges], axis=-1)
+    ends = jnp.concatenate([edges, largest], axis=-1)
 
-    def in_order(place: jax.Array) -> jax.Array:
-        """The value at a place 0, 1, … among all values in order."""
-        before = through <= place  # bins, all of whose values come earlier
-        bin = jnp.sum(before, axis=-1, keepdims=True, dtype=jnp.int32)
+    def order_statistic(index: jax.Array) -> jax.Array:
+        """The value with an index 0, 1, … in ascending order."""
+        is_before = cumulative <= index  # bins whose values all come earlier
+        bin = jnp.sum(is_before, axis=-1, keepdims=True, dtype=jnp.int32)
         bin = jnp.minimum(bin, len(state.edges))
-        earlier = jnp.max(jnp.where(before, through, 0), axis=-1, keepdims=True)
-        held, start, end = (
-            jnp.take_along_axis(x, bin, axis=-1) for x in (through, starts, ends)
+        num_before = jnp.max(
+            jnp.where(is_before, cumulative, 0), axis=-1, keepdims=True
         )
-        held = jnp.maximum(held - earlier, 1).astype(dtype)
-        share = ((place - earlier).astype(dtype) + 0.5) / held
-        value = _between(start, end, share)
-        value = jnp.where(place == 0, least, value)
-        return jnp.where(place == number - 1, most, value)
+        through, start, end = (
+            jnp.take_along_axis(x, bin, axis=-1) for x in (cumulative, starts, ends)
+        )
+        num_inside = jnp.maximum(through - num_before, 1).astype(dtype)
+        share = ((index - num_before).astype(dtype) + 0.5) / num_inside
+        value = _interpolate(start, end, share)
+        value = jnp.where(index == 0, smallest, value)
+        return jnp.where(index == total - 1, largest, value)
 
-    place = q * jnp.maximum(number - 1, 0).astype(dtype)
-    lower = jnp.floor(place)
-    rest = place - lower
-    lower = jnp.minimum(lower.astype(jnp.int32), number)
-    one, two = in_order(lower), in_order(jnp.minimum(lower + 1, number - 1))
-    value = _between(one, two, rest)
-    value = jnp.where(number > 0, value, 0)
+    position = q * jnp.maximum(total - 1, 0).astype(dtype)
+    index = jnp.floor(position)
+    share = position - index
+    index = jnp.minimum(index.astype(jnp.int32), total)
+    low, high = (
+        order_statistic(index),
+        order_statistic(jnp.minimum(index + 1, total - 1)),
+    )
+    value = jnp.where(total > 0, _interpolate(low, high, share), 0)
     value = jnp.where((q >= 0) & (q <= 1), value, jnp.nan)
     return jnp.squeeze(value, axis=-1)

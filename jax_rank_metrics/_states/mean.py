@@ -210,7 +210,7 @@ class Mean(State):
                 item per list.
 
         Raises:
-            TypeError: if the level is no number, or is known only inside `jax.jit`.
+            TypeError: if the level is not a number, or is known only inside `jax.jit`.
             ValueError: if the level is not between 0 and 1; if the method is none of
                 these; if "wilson" is asked of other values than 0 and 1. Inside `jax.jit`
                 that gives NaN.

@@ -28,15 +28,15 @@ class PerList:
 
     Shapes:
         values: `[*lists]`, or `[*lists, len(k)]` where k is a tuple; 0 where undefined.
-        weights: `[*lists]`, what each list counts for in a mean; 0 for a list that does
-            not count: one without items, or of a weight that is not above 0.
-        defined: `[*lists]` bool, whether the metric has a value there.
-        undefined: What a list counts for where the metric is undefined, unless the reader
-            says otherwise: "zero", "one" or "skip"; static. See `mean`.
+        weights: `[*lists]`, the weight of each list in a mean; 0 for a list that does not
+            count: one without items, or whose weight is not above 0.
+        defined: `[*lists]` bool, whether the metric is defined for the list.
+        undefined: The value that lists count for where the metric is undefined, unless the
+            caller of `mean` and its like passes another: "zero", "one" or "skip"; static.
 
-    Indices are of lists, never of cutoffs: an integer, a slice, an array of integers or
-    of bools, or a tuple of these. What lies beyond the lists raises IndexError where it
-    is known, and inside `jax.jit` is what JAX makes of it.
+    Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
+    of bools, or a tuple of these. An index out of bounds raises IndexError where it is
+    known; a traced index is treated as JAX treats it.
 
     >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
     ...                 jnp.array([True, True, False]))
@@ -44,7 +44,7 @@ class PerList:
     PerList(mean 0.500, 3 lists, 1 undefined)
     >>> lists[lists.defined]
     PerList(mean 0.750, 2 lists, 0 undefined)
-    >>> len(lists), [float(one.values) for one in lists]
+    >>> len(lists), [float(part.values) for part in lists]
     (3, [1.0, 0.5, 0.0])
     """
 
@@ -56,44 +56,45 @@ class PerList:
     __repr__ = show.per_list_repr
 
     def __len__(self) -> int:
-        """How long the first axis of the lists is."""
+        """The length of the first axis of lists."""
         if not jnp.ndim(self.weights):
             raise TypeError("a PerList of a single list has no length")
         return len(self.weights)
 
     def __getitem__(self, index: Any) -> "PerList":
-        """The lists at an index."""
+        """Selects lists."""
         index = index if isinstance(index, tuple) else (index,)
         index = tuple(
             [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
         )
         if not any(isinstance(i, Tracer) for i in index):
-            # Beyond its end JAX gives the last list; NumPy raises.
+            # Out of bounds, JAX would return the last list; NumPy raises.
             np.broadcast_to(False, jnp.shape(self.weights))[index]
-        several = jnp.ndim(self.values) > jnp.ndim(self.weights)
-        values = self.values[(*index, slice(None)) if several else index]
+        has_cutoffs = jnp.ndim(self.values) > jnp.ndim(self.weights)
+        values = self.values[(*index, slice(None)) if has_cutoffs else index]
         weights, defined = self.weights[index], self.defined[index]
         return PerList(values, weights, defined, self.undefined)
 
     def __iter__(self) -> Iterator["PerList"]:
-        """Along the first axis of the lists."""
+        """Iterates over the first axis of lists."""
         parts = zip(self.values, self.weights, self.defined, strict=True)
         return (PerList(*part, self.undefined) for part in parts)
 
     def mean(self, undefined: Undefined | None = None) -> Mean:
-        """The weighted mean over all lists, as a state that merges with others.
+        """Returns the weighted mean over all lists, as a state that can be merged.
 
         Args:
-            undefined: What a list counts for where the metric is undefined: "zero",
-                "one", or "skip", which leaves it out. None is what the values were made
-                with: "zero", unless a call such as `evaluate_users` was told otherwise.
+            undefined: The value that a list counts for where the metric is undefined:
+                "zero", "one", or "skip", which leaves the list out. None takes the choice
+                that the values were made with: "zero", unless a call such as
+                `evaluate_users` was passed another.
 
         Raises:
             ValueError: if `undefined` is none of these.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
         ...                 jnp.array([True, True, False]))
-        >>> [f"{lists.mean(u).compute():.2f}" for u in ("zero", "one", "skip")]
+        >>> [f"{lists.mean(choice).compute():.2f}" for choice in ("zero", "one", "skip")]
         ['0.50', '0.83', '0.75']
         """
         undefined = checked_undefined(self, undefined)
@@ -102,17 +103,17 @@ class PerList:
     def geometric_mean(
         self, floor: Number = FLOOR, undefined: Undefined | None = None
     ) -> GeometricMean:
-        """The weighted geometric mean over all lists, as a state that merges with others.
+        """Returns the weighted geometric mean over all lists, as a state.
 
-        Of the average precision of queries it is GMAP, trec_eval's `gm_map`.
+        For the average precision of queries it is GMAP, trec_eval's `gm_map`.
 
         Args:
-            floor: What a value counts for at least, above 0; static. A list that is
-                undefined counts for it as well, as any value of 0 does.
+            floor: Every smaller value is raised to this number, which must be above 0;
+                static. It applies to undefined lists too, whose value is 0.
             undefined: See `mean`.
 
         Raises:
-            TypeError: if the floor is no Python number.
+            TypeError: if the floor is not a Python number.
             ValueError: if it is not above 0, or so small that JAX's default floats round
                 it to 0; if `undefined` is none of these.
 
@@ -136,17 +137,18 @@ class PerList:
         bins: int = 100,
         undefined: Undefined | None = None,
     ) -> Histogram:
-        """How the values of lists are distributed, as a state that merges with others.
+        """Returns the distribution of the values of lists, as a state that can be merged.
 
         Args:
-            edges: Of the bins, rising; static. None is bins of one width on [0, 1].
-            bins: How many of these; not read where there are edges.
-            undefined: See `mean`. Weights only tell which lists count.
+            edges: The edges of the bins, ascending; static. None is bins of equal width
+                on [0, 1].
+            bins: Number of bins where `edges` is None; otherwise ignored.
+            undefined: See `mean`. Weights only decide which lists count.
 
         Raises:
-            TypeError: if edges are no concrete numbers, or `bins` is no Python int.
-            ValueError: if edges do not rise, or are fewer than two; if `bins` is below 1;
-                if `undefined` is none of these.
+            TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
+            ValueError: if edges do not ascend, or are fewer than two; if `bins` is below 1;
+                if `undefined` is none of the options.
 
         >>> lists = PerList(jnp.array([0.0, 0.2, 0.7, 1.0]), jnp.ones(4), jnp.ones(4, bool))
         >>> [f"{lists.quantiles().quantile(q):.2f}" for q in (0, 0.5, 1)]
@@ -158,12 +160,12 @@ class PerList:
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
     ) -> Mean:
-        """A mean for each group of lists, such as cold and warm users.
+        """Returns a mean for each group of lists, such as new and returning users.
 
         Args:
-            groups: `[*lists]` integers, or bools for two groups. Lists outside
-                0 … num_groups − 1 are in no group.
-            num_groups: How many groups there are; static.
+            groups: `[*lists]` integers, or bools for two groups. Lists with a number
+                outside 0 … num_groups − 1 belong to no group.
+            num_groups: Number of groups; static.
             undefined: See `mean`.
 
         Returns:
@@ -171,9 +173,9 @@ class PerList:
             other batches and devices; `reduce` gives the mean of all groups together.
 
         Raises:
-            TypeError: if groups are no integers, or `num_groups` is no Python int.
-            ValueError: if shapes differ, or lists are sharded by the type of their
-                array: call inside `jax.shard_map`, and `all_reduce` the states.
+            TypeError: if groups are not integers, or `num_groups` is not a Python int.
+            ValueError: if shapes differ, or the type of an array says that the lists are
+                sharded: then call inside `jax.shard_map`, and `all_reduce` the states.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
@@ -204,7 +206,7 @@ def means_of(
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
     """
-    return states_of([filled_values(one, undefined) for one in lists], kinds)
+    return states_of([filled_values(metric, undefined) for metric in lists], kinds)
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
@@ -219,7 +221,7 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
 
 
 def filled_values(lists: PerList, undefined: Undefined | None = None) -> ValuesOfLists:
-    """Values and weights that enter a mean, with undefined values filled in."""
+    """Returns the values and weights that enter a mean, with undefined values filled in."""
     undefined = lists.undefined if undefined is None else undefined
     values, defined = lists.values, lists.defined
     if undefined == "one":
@@ -232,8 +234,8 @@ def filled_values(lists: PerList, undefined: Undefined | None = None) -> ValuesO
 def _geometric_mean_of(
     lists: PerList, floor: float, undefined: Undefined
 ) -> GeometricMean:
-    one = filled_values(lists, undefined)
-    logs = one._replace(values=GeometricMean._summed(one.values, floor))
+    filled = filled_values(lists, undefined)
+    logs = filled._replace(values=GeometricMean._summed(filled.values, floor))
     return GeometricMean(*moments.of_metrics([logs])[0])
 
 
@@ -245,8 +247,10 @@ def _histogram_of(
 
 
 @partial(jax.jit, static_argnums=(2, 3))
-def _by(lists: PerList, groups: jax.Array, number: int, undefined: Undefined) -> Mean:
+def _by(
+    lists: PerList, groups: jax.Array, num_groups: int, undefined: Undefined
+) -> Mean:
     shape = lists.values.shape[groups.ndim :]
-    terms, counted = moments.terms_of_metrics([filled_values(lists, undefined)])
-    sums, counts = sums_by_group(terms, tuple(counted[..., 0]), groups, number)
+    terms, flags = moments.terms_of_metrics([filled_values(lists, undefined)])
+    sums, counts = sums_by_group(terms, tuple(flags[..., 0]), groups, num_groups)
     return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)

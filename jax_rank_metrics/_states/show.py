@@ -1,90 +1,120 @@
-"""States and lists as text: their numbers, or their shapes where none can be read.
+"""States and lists as text: their numbers, or their shapes where no number can be read.
 
-A repr is read in error messages and in debuggers, so it never raises: inside `jax.jit`, of
-the shapes that `jax.eval_shape` gives, and of whatever else JAX puts in place of arrays.
+A repr is read in error messages and in debuggers, so it never raises: not inside
+`jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for whatever else JAX
+puts in place of arrays.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-_SHOWN = 10  # cutoffs, of which there may be one for each rank
+T = TypeVar("T")
+_MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
-def state_repr(self: Any) -> str:
-    """The numbers of a state, and how many lists there were."""
+class _State(Protocol):
+    """The part of a `State` that its text reads; `State` itself imports this module."""
+
+    _text: str
+
+    @property
+    def _stacked(self) -> tuple[int, ...]: ...
+    @property
+    def _tally(self) -> jax.Array: ...
+    @property
+    def _sample_size(self) -> jax.Array | None: ...
+    def _shown(self) -> tuple[jax.Array, ...]: ...
+    def compute(self) -> jax.Array: ...
+
+
+class _PerList(Protocol):
+    """The part of a `PerList` that its text reads."""
+
+    @property
+    def values(self) -> jax.Array: ...
+    def mean(self) -> _State: ...
+
+
+def state_repr(self: _State) -> str:
+    """Shows the numbers of a state, and the number of lists."""
     name = type(self).__name__
     try:
         stacked = list(self._stacked)
-        here = _readable(self)
-        if here is None or stacked:
-            number = jax.eval_shape(lambda state: state.compute(), self)
+        local = _on_host(self)
+        if local is None or stacked:
+            value = jax.eval_shape(lambda state: state.compute(), self)
             axes = [f"stacked {stacked}"] if stacked else []
-            kind = f"{number.dtype}{list(number.shape)}"
-            return f"{name}({', '.join([*_why(self), *axes, kind])})"
-        told, counts = _numbers(here)
-        return f"{name}({self._text.format(*told)}, {counts})"
-    except Exception:  # leaves that are no arrays, or not those of a state
+            kind = f"{value.dtype}{list(value.shape)}"
+            return f"{name}({', '.join([*_why_unreadable(self), *axes, kind])})"
+        numbers, counts = _numbers(local)
+        return f"{name}({self._text.format(*numbers)}, {counts})"
+    except Exception:  # leaves that are not arrays, or not those of a state
         return f"{name}({_fields(self)})"
 
 
-def state_html(state: Any) -> str | None:
-    """What a notebook shows; None is the repr."""
+def state_html(state: _State) -> str | None:
+    """Shows a state in a notebook; None, which falls back to the repr, for shapes."""
     try:
-        here = _readable(state)
-        if here is None or state._stacked:
+        local = _on_host(state)
+        if local is None or state._stacked:
             return None
-        told, counts = _numbers(here)
+        numbers, counts = _numbers(local)
         bold = state._text.replace("{}", "<b>{}</b>", 1)
-        return f"{bold.format(*told)} <small>({counts})</small>"
-    except Exception:  # as above
+        return f"{bold.format(*numbers)} <small>({counts})</small>"
+    except Exception:  # as in `state_repr`
         return None
 
 
-def state_float(state: Any) -> float:
-    """`float(state)`: what it computes, of a state with one number."""
+def state_float(state: _State) -> float:
+    """Converts a state that computes one number to a float.
+
+    Raises:
+        TypeError: if it has several cutoffs, or is stacked.
+    """
     if state._stacked:
         raise TypeError(
-            f"a state stacked along axes of shape {state._stacked} has no one number; "
-            "pass state.reduce(), or read state.compute()"
+            f"a state stacked along axes of shape {state._stacked} is not a single "
+            "number; pass state.reduce(), or read state.compute()"
         )
     value = state.compute()
     if value.ndim:
         raise TypeError(
-            f"a state of {len(value)} cutoffs has no one number; pass one of them, such "
-            "as state.compute()[0]"
+            f"a state of {len(value)} cutoffs is not a single number; pass one of them, "
+            "such as state.compute()[0]"
         )
     return float(value)
 
 
-def state_format(state: Any, spec: str) -> str:
-    """`f"{state:.3f}"` is what it computes as a float; `f"{state}"` is the repr."""
+def state_format(state: _State, spec: str) -> str:
+    """Formats `f"{state:.3f}"` as a float, and `f"{state}"` as the repr."""
     return format(state_float(state), spec) if spec else str(state)
 
 
-def per_list_repr(self: Any) -> str:
-    """The mean, and how many lists there are; the shape unless it is that number."""
+def per_list_repr(self: _PerList) -> str:
+    """Shows the mean and the number of lists; the shape too unless it is that number."""
     try:
         shape = list(jnp.shape(self.values))
-        here = _readable(self)
-        if here is None:
+        local = _on_host(self)
+        if local is None:
             kind = f"{self.values.dtype}{shape}"
-            return f"PerList({', '.join([*_why(self), kind])})"
+            return f"PerList({', '.join([*_why_unreadable(self), kind])})"
         with jax.ensure_compile_time_eval():
-            state = here.mean()
-            told = [] if shape in ([], [int(state.lists)]) else [str(shape)]
+            state = local.mean()
+            is_count = shape in ([], [int(state._tally[0])])
         (mean, _), counts = _numbers(state)
-        return f"PerList({', '.join([*told, f'mean {mean}', counts])})"
-    except Exception:  # as above
+        parts = [] if is_count else [str(shape)]
+        return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
+    except Exception:  # as in `state_repr`
         return f"PerList({_fields(self)})"
 
 
-def number(x: Any) -> str:
-    """Three digits after the point, or three significant ones; a zero has no sign."""
+def number(x: float | np.ndarray) -> str:
+    """Formats with three decimals, or three significant digits; a zero has no sign."""
     x = x + 0  # −0.0 becomes 0.0
     plain = x == 0 or 1e-3 <= abs(x) < 1e6
     return f"{x:.3f}" if plain else f"{x:.2e}"
@@ -95,30 +125,31 @@ def _fields(tree: Any) -> str:
     return ", ".join([f"{name}={getattr(tree, name)!r}" for name in names])
 
 
-def _numbers(state: Any) -> tuple[list[str], str]:
-    # Also inside a trace, where what is computed of constants would else be traced.
+def _numbers(state: _State) -> tuple[list[str], str]:
+    """Formats the numbers of a state, and says how many lists they come from."""
+    # Inside a trace, results computed from constants would otherwise be traced.
     with jax.ensure_compile_time_eval():
         shown, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
         )
     counts = f"{lists} list{'' if lists == 1 else 's'}"
-    # Equal weights give the number of lists but for rounding.
+    # For equal weights the effective number is that of the lists, up to rounding.
     if size is not None and size < 0.995 * lists:
         counts += f", n_eff {size:.3g}" if size < 1000 else f", n_eff {size:.0f}"
     return [_text(x) for x in shown], f"{counts}, {undefined} undefined"
 
 
-def _text(values: Any) -> str:
+def _text(values: np.ndarray) -> str:
     if not np.ndim(values):
         return number(values)
-    shown = [number(x) for x in values[:_SHOWN]] + ["…"] * (len(values) > _SHOWN)
-    return f"[{', '.join(shown)}]"
+    ellipsis = ["…"] * (len(values) > _MAX_SHOWN)
+    return f"[{', '.join([*map(number, values[:_MAX_SHOWN]), *ellipsis])}]"
 
 
-def _readable(tree: Any) -> Any:
-    """The tree in arrays of this host, or None."""
+def _on_host(tree: T) -> T | None:
+    """Returns the tree with arrays that this host can read, or None if it cannot."""
     leaves, structure = jax.tree.flatten(tree)
-    found = []
+    local_leaves = []
     for leaf in leaves:
         if isinstance(leaf, Tracer) or not isinstance(leaf, (jax.Array, np.ndarray)):
             return None
@@ -130,11 +161,11 @@ def _readable(tree: Any) -> Any:
                 if not leaf.is_fully_replicated:
                     return None
                 leaf = leaf.addressable_data(0)
-        found.append(leaf)
-    return jax.tree.unflatten(structure, found)
+        local_leaves.append(leaf)
+    return jax.tree.unflatten(structure, local_leaves)
 
 
-def _why(tree: Any) -> list[str]:
+def _why_unreadable(tree: object) -> list[str]:
     leaves = jax.tree.leaves(tree)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return ["traced"]
