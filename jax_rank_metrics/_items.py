@@ -7,64 +7,63 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import export, lax
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._pytree import pytree
 
 
 class ItemArrays(NamedTuple):
-    """Items of lists, with what does not exist made harmless.
+    """Items of lists, where everything that does not exist is 0.
 
-    Shapes, with `items` the number of places of a list:
-        labels: `[*lists, items]` in the float dtype of the computation, 0 where no item
-            exists.
+    Shapes, with one slot per item along the last axis of lists:
+        labels: `[*lists, items]` in the float dtype of the computation.
         exists: `[*lists, items]` bool, false at padding.
-        weights: `[*lists, items]`, 0 where no item exists; None where items weigh the
-            same.
-        columns: `[*lists, items, …]` each, 0 or False where no item exists.
+        weights: `[*lists, items]`; None where items weigh the same.
+        columns: `[*lists, items, …]` each.
+        integer_labels: `[*lists, items]`, signed integers; None where the labels as
+            floats compare as they were passed.
     """
 
     labels: jax.Array
     exists: jax.Array
     weights: jax.Array | None = None
     columns: Mapping[str, jax.Array] = {}
+    integer_labels: jax.Array | None = None
 
     def read(self) -> "ItemArrays":
-        """Itself; see `RawItems`."""
+        """Returns itself: these arrays are what `RawItems.read` makes."""
         return self
 
     def retrieved_items(self) -> "ItemArrays":
-        """Itself: every item has a rank."""
+        """Returns itself: every item has a rank."""
         return self
 
-    def at(self, places: jax.Array) -> "ItemArrays":
-        """Some of the items, by their places along the axis of items."""
-        return jax.tree.map(lambda x: _arithmetic.take_items(x, places), self)
+    def at(self, slots: jax.Array) -> "ItemArrays":
+        """Gathers items by their slots along the axis of items."""
+        return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
     def only(self, exists: jax.Array) -> "ItemArrays":
-        """Those of the items that also exist here, all others made harmless."""
+        """Removes the items where `exists` is false, in place."""
         exists = self.exists & exists
 
-        def clean(x: jax.Array) -> jax.Array:
+        def zero_missing(x: jax.Array) -> jax.Array:
             return jnp.where(_arithmetic.widen(exists, x), x, jnp.zeros_like(x))
 
-        labels, weights, columns = jax.tree.map(
-            clean, (self.labels, self.weights, self.columns)
-        )
-        return ItemArrays(labels, exists, weights, columns)
+        return jax.tree.map(zero_missing, self)._replace(exists=exists)
 
-    def padded(self, more: int) -> "ItemArrays":
-        """With so many more items at the end, none of which exists."""
+    def padded(self, num_slots: int) -> "ItemArrays":
+        """Appends slots in which no item exists."""
         axis = self.exists.ndim - 1
 
         def pad(x: jax.Array) -> jax.Array:
-            widths = [(0, more if i == axis else 0, 0) for i in range(x.ndim)]
+            widths = [(0, num_slots if i == axis else 0, 0) for i in range(x.ndim)]
             return lax.pad(x, jnp.zeros((), x.dtype), widths)
 
         return jax.tree.map(pad, self)
 
     def relevant(self, threshold: float | int) -> jax.Array:
-        """Which items exist and have at least this label, bool.
+        """Whether each item exists and its label reaches the threshold, bool.
 
         Labels are compared in the dtype of the values, float32 or float64.
         """
@@ -80,9 +79,9 @@ export.register_namedtuple_serialization(
 class RawItems:
     """Items of lists as they were passed, `[*lists, items]`.
 
-    What they stand for is worked out where it is read: for the few items that are
-    chosen, or in the one branch that looks at all. Materialising these arrays for long
-    lists costs more than the top-k itself.
+    They are read where they are used: for the few items that are chosen, or in the one
+    branch that looks at all. Materialising the arrays that `read` makes costs more than
+    the top-k itself where lists are long.
     """
 
     labels: jax.Array
@@ -93,13 +92,14 @@ class RawItems:
     columns: Mapping[str, jax.Array] = dataclasses.field(default_factory=dict)
 
     def read(self) -> ItemArrays:
-        """Items that exist: unmasked, label ≥ 0, weight > 0.
+        """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
 
         Nothing has a gradient from here on: a metric is a constant to autodiff, so that
         padding cannot leak a NaN into one.
         """
         dtype = jnp.dtype(self.dtype)
-        labels = lax.stop_gradient(self.labels).astype(dtype)
+        raw_labels = lax.stop_gradient(self.labels)
+        labels = raw_labels.astype(dtype)
         exists, weights = labels >= 0, self.weights
         if self.mask is not None:
             exists = exists & self.mask
@@ -107,14 +107,32 @@ class RawItems:
             weights = lax.stop_gradient(weights).astype(dtype)
             exists = exists & (weights > 0)
         columns = {name: lax.stop_gradient(x) for name, x in self.columns.items()}
-        every = ItemArrays(labels, jnp.ones_like(exists), weights, columns)
-        return every.only(exists)
+        integer_labels = _inexact_integers(raw_labels, dtype)
+        items = ItemArrays(labels, exists, weights, columns, integer_labels)
+        return items.only(exists)
 
     def retrieved_items(self) -> ItemArrays:
-        """Those of them that have a rank."""
+        """Returns the items that exist and have a rank."""
         items = self.read()
         return items if self.retrieved is None else items.only(self.retrieved)
 
-    def at(self, places: jax.Array) -> "RawItems":
-        """Some of the items, by their places along the axis of items."""
-        return jax.tree.map(lambda x: _arithmetic.take_items(x, places), self)
+    def at(self, slots: jax.Array) -> "RawItems":
+        """Gathers items by their slots along the axis of items."""
+        return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
+
+
+def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
+    """Labels as signed integers, if they are integers that floats of `dtype` may round.
+
+    Unsigned labels beyond the largest signed integer become that integer.
+    """
+    if not jnp.issubdtype(labels.dtype, jnp.integer):
+        return None
+    info = jnp.iinfo(labels.dtype)
+    if info.max <= 2 ** (jnp.finfo(dtype).nmant + 1):
+        return None
+    if info.min < 0:
+        return labels
+    signed = jnp.dtype(f"int{info.bits}")
+    limit = jnp.asarray(jnp.iinfo(signed).max, labels.dtype)
+    return jnp.minimum(labels, limit).astype(signed)

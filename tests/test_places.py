@@ -423,6 +423,46 @@ def test_cutoffs_of_numpy():
     np.testing.assert_array_equal(run(ranking)[:, 0], limits)
 
 
+# Pairs of items.
+
+
+def test_large_integer_labels_compare_as_integers(rng):
+    """Labels that differ by 1 beyond 2²⁴ are in the order of small ones, on each layout."""
+    small = rng.integers(1, 6, (LISTS, 20)).astype(np.int32)
+    scores = rng.integers(0, 8, small.shape).astype(np.float32)
+    mask = rng.random(small.shape) > 0.1
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), 20)
+    slots = np.broadcast_to(np.arange(20), small.shape)
+
+    @jax.jit
+    def run(labels):
+        flat = (x.reshape(-1) for x in (labels, scores, mask))
+        whole = {
+            "rows": jrm.rank(labels, scores, mask),
+            "definite": jrm.rank(labels, scores, mask, ties="stable"),
+            "packed": jrm.rank(*flat, segment_ids=ids, num_segments=LISTS),
+            "retrieved": jrm.rank_retrieved(labels, mask),
+            "ids": jrm.rank_ids(slots, slots, labels),
+        }
+        few = jrm.rank_scores(scores, slots[:, :7], labels[:, :7])
+        opa = {
+            name: jrm.ordered_pair_accuracy.of(x).values for name, x in whole.items()
+        }
+        return opa | {
+            "few": jrm.ordered_pair_accuracy.of(few).values,
+            "tau": jrm.tau.of(whole["rows"]).values,
+            "rho": jrm.rho.of(whole["packed"]).values,
+        }
+
+    expected = run(small)
+    for labels in (small + 1_700_000_000, (small + 1_700_000_000).astype(np.uint32)):
+        for name, values in run(labels).items():
+            np.testing.assert_array_equal(values, expected[name])
+            assert np.ptp(values) > 0
+    # Floats cannot tell these labels apart.
+    assert (run((small + 1_700_000_000).astype(np.float32))["tau"] == 0).all()
+
+
 # First stops by chance.
 
 

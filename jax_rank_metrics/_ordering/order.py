@@ -95,19 +95,25 @@ def order_local(
     columns = {
         name: _arithmetic.take_items(x, indices) for name, x in items.columns.items()
     }
+    labels = jnp.where(exists, labels, jnp.zeros_like(labels))
     ranked = ItemArrays(
-        jnp.where(exists, labels, jnp.zeros_like(labels)),
+        labels.astype(items.labels.dtype),
         exists,
         weights[0] if weights else None,
         columns,
+        None if items.integer_labels is None else labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
     return Ordered(Candidates(keys, ids, ranked, candidates.seeds), straddles)
 
 
 def _marked_labels(items: ItemArrays) -> jax.Array:
-    """Returns labels, -1 where items are missing: one payload of the sort for two."""
-    return jnp.where(items.exists, items.labels, jnp.full_like(items.labels, -1))
+    """Returns labels, -1 where items are missing: one payload of the sort for two.
+
+    Integer labels that floats would round are returned as integers.
+    """
+    labels = items.labels if items.integer_labels is None else items.integer_labels
+    return jnp.where(items.exists, labels, jnp.full_like(labels, -1))
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:

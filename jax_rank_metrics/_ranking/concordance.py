@@ -13,7 +13,7 @@ from jax_rank_metrics._places.by_value import (
     places_by_value,
 )
 from jax_rank_metrics._ranking.held import Held
-from jax_rank_metrics._ranking.items import ItemFn, item_values
+from jax_rank_metrics._ranking.items import ItemFn, item_order_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.sums import check_unlisted
 
@@ -89,8 +89,11 @@ def _held_by_value(
     """The items held, the value of each, and their places by it."""
     held = ranking._held_through((None,))
     check_unlisted(ranking, value_fn)
-    layout, exists = held.layout, held.items.exists
-    values = item_values(value_fn, held.items, ranking._dtype)
+    layout, items, exists = held.layout, held.items, held.items.exists
+    if items.integer_labels is not None:
+        # Only the order of values matters, and floats would tie large integers.
+        items = items._replace(labels=items.integer_labels)
+    values = item_order_values(value_fn, items, ranking._dtype)
 
     def find() -> PlacesByValue:
         return places_by_value(layout, score_key(values, exists), exists)

@@ -35,7 +35,7 @@ class Items:
     @classmethod
     def of(cls, arrays: ItemArrays) -> "Items":
         """Wraps arrays of items."""
-        return cls(*arrays)
+        return cls(arrays.labels, arrays.exists, arrays.weights, arrays.columns)
 
     def relevant(self, threshold: Number) -> jax.Array:
         """Whether each item exists and its label reaches the threshold, bool.
@@ -71,6 +71,15 @@ def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.A
     if values.ndim < arrays.exists.ndim:  # a constant
         values = jnp.broadcast_to(values, arrays.exists.shape)
     return jnp.where(widen(arrays.exists, values), values, jnp.zeros_like(values))
+
+
+def item_order_values(
+    item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike
+) -> jax.Array:
+    """`item_fn` in the integers it gives, or else in floats; 0 where no item exists."""
+    kind = jax.eval_shape(lambda: jnp.asarray(item_fn(Items.of(arrays)))).dtype
+    is_integer = jnp.issubdtype(kind, jnp.integer)
+    return item_values(item_fn, arrays, kind if is_integer else dtype)
 
 
 def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:

@@ -182,7 +182,8 @@ class Ranking(Totals):
         whole lists; items without a rank are in no pair.
 
         Args:
-            value_fn: From `Items`, the value of each, not negative.
+            value_fn: From `Items`, the value of each, not negative. Integer labels
+                reach it as integers, and integer values compare as integers.
 
         Returns:
             `[*lists]` floats each: `in_order`, the pairs in which the larger value has
