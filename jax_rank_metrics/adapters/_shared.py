@@ -95,7 +95,10 @@ def pad_batch(**arrays: np.ndarray) -> dict[str, np.ndarray]:
             theirs. Padding is 0 in each.
     """
     arrays["mask"] = np.ones(arrays["labels"].shape, bool)
-    return {
-        name: np.pad(array, [(0, next_size(size) - size) for size in array.shape])
-        for name, array in arrays.items()
-    }
+    return {name: _padded(array) for name, array in arrays.items()}
+
+
+def _padded(array: np.ndarray) -> np.ndarray:
+    padded = np.zeros([next_size(size) for size in array.shape], array.dtype)
+    padded[tuple(slice(size) for size in array.shape)] = array
+    return padded
