@@ -44,13 +44,12 @@ from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._files.join import join as join
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run
-from jax_rank_metrics._formulas.agreement import (
-    ordered_pair_accuracy as ordered_pair_accuracy,
+from jax_rank_metrics._formulas.beyond_accuracy import exposure as exposure
+from jax_rank_metrics._formulas.beyond_accuracy import (
+    intra_list_diversity as intra_list_diversity,
 )
-from jax_rank_metrics._formulas.agreement import rho as rho
-from jax_rank_metrics._formulas.agreement import roc_auc as roc_auc
-from jax_rank_metrics._formulas.agreement import tau as tau
-from jax_rank_metrics._formulas.counts import fall_out as fall_out
+from jax_rank_metrics._formulas.beyond_accuracy import novelty as novelty
+from jax_rank_metrics._formulas.beyond_accuracy import popularity as popularity
 from jax_rank_metrics._formulas.counts import judged as judged
 from jax_rank_metrics._formulas.counts import num_relevant as num_relevant
 from jax_rank_metrics._formulas.counts import (
@@ -61,24 +60,25 @@ from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
 from jax_rank_metrics._formulas.hits import f_score as f_score
+from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall
-from jax_rank_metrics._formulas.incomplete import bpref as bpref
-from jax_rank_metrics._formulas.incomplete import (
-    eleven_point_precision as eleven_point_precision,
-)
-from jax_rank_metrics._formulas.incomplete import (
+from jax_rank_metrics._formulas.incomplete_judgements import bpref as bpref
+from jax_rank_metrics._formulas.incomplete_judgements import (
     inferred_average_precision as inferred_average_precision,
-)
-from jax_rank_metrics._formulas.incomplete import (
-    interpolated_precision as interpolated_precision,
 )
 from jax_rank_metrics._formulas.intents import (
     average_precision_ia as average_precision_ia,
 )
 from jax_rank_metrics._formulas.intents import err_ia as err_ia
 from jax_rank_metrics._formulas.intents import precision_ia as precision_ia
+from jax_rank_metrics._formulas.interpolated import (
+    eleven_point_precision as eleven_point_precision,
+)
+from jax_rank_metrics._formulas.interpolated import (
+    interpolated_precision as interpolated_precision,
+)
 from jax_rank_metrics._formulas.multilabel import coverage_error as coverage_error
 from jax_rank_metrics._formulas.multilabel import (
     label_ranking_average_precision as label_ranking_average_precision,
@@ -86,33 +86,33 @@ from jax_rank_metrics._formulas.multilabel import (
 from jax_rank_metrics._formulas.multilabel import (
     label_ranking_loss as label_ranking_loss,
 )
+from jax_rank_metrics._formulas.order_agreement import (
+    ordered_pair_accuracy as ordered_pair_accuracy,
+)
+from jax_rank_metrics._formulas.order_agreement import rho as rho
+from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
+from jax_rank_metrics._formulas.order_agreement import tau as tau
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
 from jax_rank_metrics._formulas.positions import (
     average_relevance_position as average_relevance_position,
 )
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
-from jax_rank_metrics._formulas.recommended import exposure as exposure
-from jax_rank_metrics._formulas.recommended import (
-    intra_list_diversity as intra_list_diversity,
-)
-from jax_rank_metrics._formulas.recommended import novelty as novelty
-from jax_rank_metrics._formulas.recommended import popularity as popularity
+from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
+from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
 from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
 from jax_rank_metrics._formulas.subtopics import nrbp as nrbp
 from jax_rank_metrics._formulas.subtopics import subtopic_recall as subtopic_recall
 from jax_rank_metrics._formulas.two_rankings import jaccard as jaccard
-from jax_rank_metrics._formulas.two_rankings import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.two_rankings import overlap as overlap
 from jax_rank_metrics._formulas.two_rankings import (
     rank_biased_overlap as rank_biased_overlap,
 )
-from jax_rank_metrics._formulas.two_rankings import spearman_rho as spearman_rho
-from jax_rank_metrics._formulas.users import (
+from jax_rank_metrics._formulas.user_models import (
     expected_reciprocal_rank as expected_reciprocal_rank,
 )
-from jax_rank_metrics._formulas.users import (
+from jax_rank_metrics._formulas.user_models import (
     rank_biased_precision as rank_biased_precision,
 )
 from jax_rank_metrics._gains import exponential_gain as exponential_gain

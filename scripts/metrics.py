@@ -1,7 +1,7 @@
-"""Writes the tables of all metrics, in README.md and docs/metrics.md, from the code.
+"""Writes the tables of all metrics, in README.md and docs/, from their docstrings.
 
-python scripts/metrics.py            writes them
-python scripts/metrics.py --check    fails if they are not as the code has them
+python scripts/metrics.py            writes README.md, docs/metrics.md and docs/metrics/*.md
+python scripts/metrics.py --check    fails if one of them is not as the code has it
 """
 
 import inspect
@@ -16,16 +16,17 @@ from tabulate import tabulate
 
 from jax_rank_metrics._calls.metric import NAMES
 from jax_rank_metrics._formulas import (
-    agreement,
     counts,
     cumulated_gain,
     hits,
-    incomplete,
+    incomplete_judgements,
     intents,
+    interpolated,
     multilabel,
+    order_agreement,
     positions,
     subtopics,
-    users,
+    user_models,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -34,10 +35,11 @@ FAMILIES: tuple[ModuleType, ...] = (
     cumulated_gain,
     hits,
     positions,
-    users,
-    agreement,
+    user_models,
+    order_agreement,
     multilabel,
-    incomplete,
+    interpolated,
+    incomplete_judgements,
     counts,
     subtopics,
     intents,
@@ -49,126 +51,193 @@ PEERS = (
     "RecBole", "RecTools", "recommenders",
 )  # fmt: skip
 
-HEAD = """# All metrics
+OVERVIEW = """# All metrics
 
-Each is a function of `jax_rank_metrics`, and each of its names is one for `evaluate` and
-`measure`; `help(jrm.ndcg)` tells the whole of it.
+Each metric is a function of `jax_rank_metrics`, and each of its names is a name for
+`evaluate` and `measure`. `help(jrm.ndcg)` has everything about it; the page of its family
+has the formula, the options, the ties, and where it is undefined.
 
-- *undefined*: where a list has no value of its own; it then counts 0, or what
-  `undefined=` says.
-- *ties*: what equal scores mean where no policy is asked for and there is no key. *closed*:
-  the mean over all orders of the tied items, by a formula. *one order*: no such formula is
-  known, and one pseudo-random order is taken, blind to the labels. *own*: the metric says
-  itself what ties mean, under every policy.
-- *columns*: what it reads beside labels, as `columns=`.
-- *agrees*: libraries whose number is the same; its docstring says with which options, and
-  where not. [My number differs](my-number-differs.md) goes through what makes two libraries
-  disagree.
+A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`; for
+`interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
+mean nothing else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`,
+`recip_rank`, `set_P`, `set_recall`, `set_F`, `iprec_at_recall_0.10`, `gm_map`.
 
-A trailing `@k` in a name cuts: `ndcg@10`, `recall@1,5`; for `interpolated_precision` it
-gives levels of recall. trec_eval's own names work too where they mean nothing else here:
-`map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`, `recip_rank`, `set_P`,
-`set_recall`, `set_F`, `iprec_at_recall_0.10`, `gm_map`."""
+*Agrees with* names libraries whose number is the same; the docstring of the metric says
+with which options, and where not. [My number differs](my-number-differs.md) goes through
+what makes two libraries disagree.
+
+What a metric does with ties, unless you ask for another policy or pass a key:
+
+- *closed*: the mean over all orders of the tied items, by a formula.
+- *one order*: no such formula is known; one pseudo-random order is taken, blind to the
+  labels.
+- *own*: the metric defines itself what ties mean, under every policy.
+
+A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}
+BETTER = {False: "higher", True: "lower", None: "neither"}
 
 
 def metrics(family: ModuleType) -> Iterator[Any]:
-    """The metrics that a module defines, in the order of its lines."""
-    every = {id(metric): metric for metric in NAMES.values()}.values()
-    own = [metric for metric in every if metric.__module__ == family.__name__]
-    yield from sorted(own, key=lambda m: m.__wrapped__.__code__.co_firstlineno)
+    """Yields the metrics that a module defines, in the order of its lines."""
+    registered = {id(metric): metric for metric in NAMES.values()}.values()
+    members = [m for m in registered if m.__module__ == family.__name__]
+    yield from sorted(members, key=lambda m: m.__wrapped__.__code__.co_firstlineno)
+
+
+def title(family: ModuleType) -> str:
+    """The heading of a family: the first line of its module's docstring."""
+    return (family.__doc__ or "").splitlines()[0].rstrip(".")
+
+
+def page(family: ModuleType) -> str:
+    """The name of the page of a family, such as `user-models`."""
+    return family.__name__.rpartition(".")[2].replace("_", "-")
 
 
 def names(metric: Any) -> str:
-    """Its names, the longest first."""
-    known = [name for name, one in NAMES.items() if one is metric]
-    own = [name for name in known if name != metric.__name__]
-    return ", ".join(f"`{name}`" for name in (metric.__name__, *own))
+    """The names of a metric, that of the function first."""
+    known = [name for name, registered in NAMES.items() if registered is metric]
+    aliases = [name for name in known if name != metric.__name__]
+    return ", ".join(f"`{name}`" for name in (metric.__name__, *aliases))
 
 
 def part(metric: Any, pattern: str) -> str:
-    """What a pattern finds in its docstring, on one line."""
-    found = re.search(pattern, inspect.getdoc(metric) or "", re.DOTALL)
-    return " ".join(found[1].split()) if found else ""
+    """The first group of a pattern in the docstring of a metric, on one line."""
+    match = re.search(pattern, inspect.getdoc(metric) or "", re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
+
+
+def summary(metric: Any) -> str:
+    """The first sentence or two of its docstring: the paragraph above the formula."""
+    return part(metric, r"\A(.*?)\n\n")
+
+
+def formula(metric: Any) -> str:
+    """The formula of a metric with the paragraph that explains it, as Markdown."""
+    doc = inspect.getdoc(metric) or ""
+    match = re.search(r"\.\. math::(.*?)\n\n(?=\S)(.*?)\n\n", doc, re.DOTALL)
+    if match is None:
+        return ""
+    lines = [line.strip() for line in match[1].strip().splitlines()]
+    block = "\n".join(["```{math}", *lines, "```"])
+    explains = not match[2].startswith(("Undefined", "Args"))
+    return f"{block}\n\n{match[2]}\n\n" if explains else f"{block}\n\n"
+
+
+def undefined(metric: Any) -> str:
+    """Where a metric has no value."""
+    return part(metric, r"Undefined \((.*?)\)")
 
 
 def ties(metric: Any) -> str:
-    """What equal scores mean where no policy says otherwise."""
+    """What equal scores mean to a metric where no policy says otherwise."""
     spec = metric.spec
     if not callable(spec.tie_reading):
         return TIES[spec.tie_reading]
-    return TIES[spec.tie_reading(spec.options)] + ", but for an option"
+    return TIES[spec.tie_reading(spec.options)] + ", except for an option"
 
 
 def agrees(metric: Any) -> str:
-    """Libraries that its references name."""
+    """The libraries that the references of a metric name."""
     references = part(metric, r"References:\n(.*)\Z")
     return ", ".join(peer for peer in PEERS if re.search(rf"\b{peer}\b", references))
 
 
 def options(metric: Any) -> str:
-    """Its own options, the first of several being the default."""
-    shown = []
+    """The options of a metric with their defaults."""
+    texts = []
     for name, value in metric.spec.options.items():
-        given = getattr(value, "__name__", None) or repr(value)
-        shown.append("`k`" if name == "k" else f"`{name}={given}`")
-    return ", ".join(shown)
+        default = getattr(value, "__name__", None) or repr(value)
+        texts.append("`k`" if name == "k" else f"`{name}={default}`")
+    return ", ".join(texts)
 
 
 def columns(metric: Any) -> str:
-    """The columns that it reads."""
-    own = [f"`{name}`" for name in metric.spec.columns]
-    may = [f"`{name}` if given" for name in metric.spec.optional_columns]
-    return ", ".join([*own, *may])
+    """The columns that a metric reads."""
+    required = [f"`{name}`" for name in metric.spec.columns]
+    optional = [f"`{name}` if passed" for name in metric.spec.optional_columns]
+    return ", ".join([*required, *optional])
 
 
-def short() -> str:
+def details(metric: Any) -> str:
+    """The section about a metric on the page of its family."""
+    facts = (
+        ("names", names(metric)),
+        ("options", options(metric)),
+        ("columns", columns(metric)),
+        ("better", BETTER[metric.spec.lower_is_better]),
+        ("ties", ties(metric)),
+        ("undefined", undefined(metric)),
+        ("agrees with", agrees(metric)),
+    )
+    listed = "\n".join(f"- *{name}*: {text}" for name, text in facts if text)
+    return f"## `{metric.__name__}`\n\n{summary(metric)}\n\n{formula(metric)}{listed}"
+
+
+def readme_table() -> str:
     """The table of the README."""
     rows = [
-        (names(m), ties(m), part(m, r"Undefined \((.*?)\)"))
+        (names(metric), ties(metric), undefined(metric))
         for family in FAMILIES
-        for m in metrics(family)
+        for metric in metrics(family)
     ]
     return tabulate(rows, ("metric", "ties", "undefined"), tablefmt="github")
 
 
-def whole() -> str:
-    """The page about all of them."""
-    text = [HEAD]
+def table(family: ModuleType, folder: str) -> str:
+    """The table of a family, whose first column links into its page."""
+    rows = [
+        (
+            f"[`{m.__name__}`]({folder}{page(family)}.md#{m.__name__})",
+            summary(m),
+            agrees(m),
+        )
+        for m in metrics(family)
+    ]
+    return tabulate(rows, ("metric", "value", "agrees with"), tablefmt="github")
+
+
+def overview() -> str:
+    """The page that lists all metrics."""
+    parts = [OVERVIEW]
     for family in FAMILIES:
-        rows = [
-            (
-                names(m),
-                part(m, r"\A(.*?)\n\n"),
-                part(m, r"Undefined \((.*?)\)"),
-                options(m),
-                columns(m),
-                ties(m),
-                agrees(m),
-            )
-            for m in metrics(family)
-        ]
-        head = ("names", "value", "undefined", "options", "columns", "ties", "agrees")
-        title = (family.__doc__ or "").splitlines()[0].rstrip(".")
-        text += [f"## {title}", tabulate(rows, head, tablefmt="github")]
-    return "\n\n".join(text) + "\n"
+        parts += [f"## {title(family)}", table(family, "metrics/")]
+    return "\n\n".join(parts) + "\n"
+
+
+def family_page(family: ModuleType) -> str:
+    """The page about a family."""
+    head = (
+        f"# {title(family)}",
+        "Part of [all metrics](../metrics.md), which explains the words below.",
+    )
+    return "\n\n".join([*head, *map(details, metrics(family))]) + "\n"
 
 
 def written() -> dict[Path, str]:
-    """Each file, as it should be."""
-    readme = ROOT / "README.md"
+    """Every file that the code determines, with its text."""
+    readme, docs = ROOT / "README.md", ROOT / "docs"
     start, end = "<!-- metrics -->\n", "<!-- end of metrics -->"
     before, rest = readme.read_text().split(start)
     _, after = rest.split(end)
-    table = f"{before}{start}\n{short()}\n\n{end}{after}"
-    return {readme: table, ROOT / "docs" / "metrics.md": whole()}
+    pages = {
+        docs / "metrics" / f"{page(family)}.md": family_page(family)
+        for family in FAMILIES
+    }
+    return {
+        readme: f"{before}{start}\n{readme_table()}\n\n{end}{after}",
+        docs / "metrics.md": overview(),
+        **pages,
+    }
 
 
 def main() -> None:
     """Writes or checks."""
     for path, text in written().items():
         if "--check" not in sys.argv[1:]:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             sys.exit(f"{path.name} is not as the code; run python scripts/metrics.py")

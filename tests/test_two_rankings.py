@@ -134,7 +134,7 @@ def test_sharded_lists(rng):
     over_ranks = jax.device_put(
         np.zeros((2, 8), np.int32), NamedSharding(mesh, P(None, "data"))
     )
-    with pytest.raises(ValueError, match="first has ranks that lie on several devices"):
+    with pytest.raises(ValueError, match="first has its ranks sharded over devices"):
         jrm.overlap(over_ranks, over_ranks)
 
 

@@ -1,1 +1,33 @@
-"""One short function per metric, each over a `Ranking`, one family per file."""
+"""The formulas: one short function per metric, over a `Ranking`, one family per file.
+
+    cumulated_gain.py         gains, discounted and normalised: cg, dcg, ndcg
+    hits.py                   relevant items among the first ranks: precision, recall, …
+    positions.py              where relevant items rank: average precision, first hit, …
+    user_models.py            a user who may stop anywhere: rbp, err
+    order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
+    multilabel.py             measures that define themselves what ties mean
+    interpolated.py           interpolated precision at levels of recall
+    incomplete_judgements.py  where not every item was judged: bpref, infap
+    counts.py                 numbers of items, and the share of them that is judged
+    subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
+    intents.py                means over the intents of a query
+    two_rankings.py           overlap of two rankings, without labels
+    rank_correlations.py      whether two rankings have the same order, without labels
+    beyond_accuracy.py        popularity, novelty, diversity, exposure, without labels
+    building_blocks.py        what the formulas of labels are built from
+    id_lists.py               reads lists of ids, for the metrics without labels
+    matched_ids.py            matches two lists by their ids
+
+A metric of labels is built in three steps from `building_blocks.py`:
+
+1. *What an item is worth*, a function of `Items`: `is_relevant(threshold)`,
+   `gain_of(gain_fn)`, `is_judged`, or one of its own. All of these are cached: metrics of
+   one call that pass the same function to the same verb share its result, so a function
+   that depends on options is made under `functools.lru_cache`.
+2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
+   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
+   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
+3. *The result per list*: `per_list_if_relevant(…)` where the metric is undefined when
+   nothing is relevant; `per_list_where(…)` where the metric says itself where it is
+   defined and has no threshold; `ranking.per_list(…)` for everything else.
+"""

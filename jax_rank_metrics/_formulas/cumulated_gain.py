@@ -7,7 +7,12 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import gains, scaled, weighed, weighed_sum
+from jax_rank_metrics._formulas.building_blocks import (
+    gain_of,
+    scaled,
+    weighted,
+    weighted_sum,
+)
 from jax_rank_metrics._gains import (
     MONOTONE_GAINS,
     exponential_gain,
@@ -22,15 +27,18 @@ from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 @metric()
 def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> PerList:
-    """Cumulated gain: `Σ gain` over ranks 1..k.
+    """Cumulated gain: the sum of the gains at ranks 1..k.
 
-    Undefined (never): every list that exists has a value.
+    .. math:: CG@k = Σ_{r ≤ k} g_r
 
-    Takes the arguments of `rank` too, but for its k.
+    g_r is the gain of the item at rank r.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        gain_fn: Maps labels to gains that are not negative.
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative.
 
     Example:
         >>> state = cg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
@@ -41,7 +49,7 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
         Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM
         TOIS 20(4), 2002, section 2.1.
     """
-    return _gained(ranking, k, gain_fn, positions())
+    return _cumulated(ranking, k, gain_fn, positions())
 
 
 @metric()
@@ -52,17 +60,20 @@ def dcg(
     gain_fn: Gain = exponential_gain,
     discount_fn: Discount = log2_discount,
 ) -> PerList:
-    """Discounted cumulated gain: `Σ gain·discount` over ranks 1..k.
+    """Discounted cumulated gain: the sum of gain times discount at ranks 1..k.
 
-    Undefined (never): every list that exists has a value.
+    .. math:: DCG@k = Σ_{r ≤ k} g_r · d(r)
 
-    Takes the arguments of `rank` too, but for its k.
+    By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r).
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        gain_fn: Maps labels to gains that are not negative; a gain that overflows
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative; a gain that overflows
             makes the value inf.
-        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
         >>> state = dcg(jnp.array([3, 2, 3]), jnp.array([0.9, 0.8, 0.7]), k=2)
@@ -71,10 +82,10 @@ def dcg(
 
     References:
         Järvelin and Kekäläinen (see `cg`); Burges et al., ICML 2005, for the gain
-        2^label − 1. With `linear_gain`, the same as scikit-learn's `dcg_score`; both
+        2^y − 1. With `linear_gain` it agrees with scikit-learn's `dcg_score`; both
         average over ties.
     """
-    return _gained(ranking, k, gain_fn, positions(discount_fn))
+    return _cumulated(ranking, k, gain_fn, positions(discount_fn))
 
 
 @metric()
@@ -85,17 +96,21 @@ def ndcg(
     gain_fn: Gain = exponential_gain,
     discount_fn: Discount = log2_discount,
 ) -> PerList:
-    """Normalised DCG: `DCG / ideal DCG`, the ideal from the whole pool, cut at k.
+    """Normalised DCG: DCG over the DCG of the ideal order of the pool, both cut at k.
 
-    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; a gain
-    that overflows counts as the only one. Never clipped.
+    .. math:: nDCG@k = DCG@k / IDCG@k
 
-    Takes the arguments of `rank` too, but for its k.
+    The ideal order has the largest gains first, also those of judged items that were not
+    retrieved. A perfect ranking without ties is worth exactly 1.
+
+    Undefined (no gain above 0 in the pool): 0. Finite whenever every gain is; gains
+    that overflow count as the largest float. Never clipped. Also accepts the
+    arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        gain_fn: Maps labels to gains that are not negative.
-        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
+        k: Cutoff or cutoffs.
+        gain_fn: Maps labels to gains, which must not be negative.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
         >>> state = ndcg(jnp.array([2, 3, 0]), jnp.array([0.9, 0.8, 0.7]))
@@ -103,24 +118,26 @@ def ndcg(
         '0.83399'
 
     References:
-        Järvelin and Kekäläinen (see `cg`). Without ties the same as rax `ndcg_metric`
-        and keras_rs `NDCG`; with `linear_gain`, scikit-learn's `ndcg_score` and
+        Järvelin and Kekäläinen (see `cg`). Without ties it agrees with rax `ndcg_metric`
+        and keras_rs `NDCG`; with `linear_gain`, with scikit-learn's `ndcg_score` and
         trec_eval `ndcg_cut`.
     """
-    ks, gain = ranking.cutoffs(k), gains(gain_fn)
-    gained = weighed(gain) if ranking._has_item_weights else scaled(gain)
+    ks, gain = ranking.cutoffs(k), gain_of(gain_fn)
+    # The mean item weight would divide both DCG and ideal, and cancels.
+    item_fn = weighted(gain) if ranking._has_item_weights else scaled(gain)
     monotone = gain_fn in MONOTONE_GAINS and not ranking._has_item_weights
-    found = ranking.expected_sum(gained, positions(discount_fn), ks)
-    ideal = ranking.ideal_sum(gained, discount_fn, ks, monotone=monotone)
-    # Whatever a rank is worth, something must be gained.
-    most = ranking.ideal_sum(gained, jnp.ones_like, (1,), monotone=monotone)
-    # The mean item weight divides both, so it cancels.
-    return ranking.per_list(ratio(found, ideal), most[..., 0] > 0, k, gain)
+    dcg_values = ranking.expected_sum(item_fn, positions(discount_fn), ks)
+    ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
+    # Read off the gains, since a discount may be 0 at every rank up to k.
+    largest_gain = ranking.ideal_sum(item_fn, jnp.ones_like, (1,), monotone=monotone)
+    values = ratio(dcg_values, ideal)
+    return ranking.per_list(values, largest_gain[..., 0] > 0, k, gain)
 
 
-def _gained(
+def _cumulated(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> PerList:
-    gain = gains(gain_fn)
-    values = weighed_sum(ranking, gain, place_fn, ranking.cutoffs(k))
+    """Sums gains over ranks 1..k, each weighted by what its place is worth."""
+    gain = gain_of(gain_fn)
+    values = weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
     return ranking.per_list(values, True, k, gain)

@@ -1,13 +1,14 @@
-"""How many relevant items the first ranks hold, and out of how many."""
+"""Relevant items among the first ranks: how many, and out of how many."""
 
+import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import binary, relevant
+from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cutoffs,
@@ -25,16 +26,19 @@ def precision(
     denominator: PrecisionDenominator = "retrieved",
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Precision: the share of ranks 1..k that is relevant.
+    """Precision: the share of the items at ranks 1..k that is relevant.
 
-    Undefined (nothing relevant in the pool): 0.
+    .. math:: P@k = hits@k / min(k, n)
 
-    Takes the arguments of `rank` too, but for its k.
+    hits@k is the number of relevant items at ranks 1..k, and n how many items have a rank.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        denominator: "retrieved", how many items ranks 1..k hold; "k", k itself.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        denominator: "retrieved", min(k, n), as above; "k", the cutoff itself, also where
+            the list is shorter.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -45,14 +49,14 @@ def precision(
 
     References:
         Manning, Raghavan and Schütze, Introduction to information retrieval, 2008,
-        section 8.4. "retrieved" is that of keras_rs, TF-Ranking, rax and metrax; "k"
-        that of trec_eval `P`, ranx, torchmetrics and RecBole.
+        section 8.4. "retrieved" agrees with keras_rs, TF-Ranking, rax and metrax; "k"
+        with trec_eval `P`, ranx, torchmetrics and RecBole.
     """
     _inputs.option("denominator", denominator, PrecisionDenominator)
     ks = ranking.cutoffs(k)
-    hits = ranking.expected_sum(relevant(relevance_threshold), positions(), ks)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
     depth = ranking.depth(ks, nominal=denominator == "k")
-    return binary(ranking, ratio(hits, depth), relevance_threshold, k)
+    return per_list_if_relevant(ranking, ratio(hits, depth), relevance_threshold, k)
 
 
 @metric(names=("r",))
@@ -65,15 +69,15 @@ def recall(
 ) -> PerList:
     """Recall: the share of the relevant items of the pool that ranks 1..k hold.
 
-    Undefined (nothing relevant in the pool): 0.
+    .. math:: R@k = hits@k / R
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        denominator: "relevant", R, all relevant items of the pool; "attainable",
-            min(k, R), so that 1 can be reached at every k.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        denominator: "relevant", R, the number of relevant items of the pool;
+            "attainable", min(k, R), so that 1 can be reached at every k.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -81,17 +85,18 @@ def recall(
         '0.50000'
 
     References:
-        Manning et al. (see `precision`), section 8.3. "relevant" is that of every peer;
+        Manning et al. (see `precision`), section 8.3. "relevant" agrees with trec_eval
+        `recall`, ranx, rax, keras_rs, TF-Ranking, metrax, torchmetrics and RecBole;
         "attainable" is the recall of Liang et al., Variational autoencoders for
         collaborative filtering, WWW 2018.
     """
     _inputs.option("denominator", denominator, RecallDenominator)
     ks = ranking.cutoffs(k)
-    hits = ranking.expected_sum(relevant(relevance_threshold), positions(), ks)
-    below = ranking.num_relevant(relevance_threshold)[..., None]
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    divisor = ranking.num_relevant(relevance_threshold)[..., None]
     if denominator == "attainable":
-        below = jnp.minimum(below, ranking.depth(ks, nominal=True))
-    return binary(ranking, ratio(hits, below), relevance_threshold, k)
+        divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
+    return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
 
 
 @metric(names=("f", "f1"))
@@ -102,16 +107,18 @@ def f_score(
     beta: Number = 1.0,
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """F_β: `(1 + β²)·P·R / (β²·P + R)` of precision and recall at k, as by default.
+    """F score: the weighted harmonic mean of precision and recall at k.
 
-    Undefined (nothing relevant in the pool): 0.
+    .. math:: F_β = (1 + β^2) · P · R / (β^2 · P + R)
 
-    Takes the arguments of `rank` too, but for its k.
+    P and R have their default denominators.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        beta: How many times as much recall matters as precision.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        beta: β, how many times as much recall matters as precision.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -119,31 +126,34 @@ def f_score(
         '0.66667'
 
     References:
-        van Rijsbergen, Information retrieval, 1979, chapter 7. ranx `f1` where k items
-        were retrieved.
+        van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with ranx `f1`
+        where k items were retrieved.
     """
     ks = ranking.cutoffs(k)
     beta = _inputs.positive("beta", beta)
     # With h hits among d items and R relevant ones it is (1 + β²)·h / (β²·R + d):
-    # linear in h, so that it is exact over the orders of ties. Divided by 1 + β², it
-    # has its limits: precision for a small β, recall for a large one.
-    of_depth = 1 / (1 + beta * beta)
-    hits = ranking.expected_sum(relevant(relevance_threshold), positions(), ks)
-    number = ranking.num_relevant(relevance_threshold)[..., None]
-    values = ratio(hits, (1 - of_depth) * number + of_depth * ranking.depth(ks))
-    return binary(ranking, values, relevance_threshold, k)
+    # linear in h, and so exact over the orders of tied items. Numerator and denominator
+    # are divided by 1 + β², so that it has its limits: precision for a small β, recall
+    # for a large one.
+    precision_share = 1 / (1 + beta * beta)
+    hits = ranking.expected_sum(is_relevant(relevance_threshold), positions(), ks)
+    num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
+    depth = ranking.depth(ks)
+    divisor = (1 - precision_share) * num_relevant + precision_share * depth
+    return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
 
 
 @metric(names=("rprec",))
 def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """R-precision: precision at rank R, R being the relevant items of the pool.
+    """R-precision: precision at rank R, the number of relevant items of the pool.
 
-    Undefined (nothing relevant in the pool): 0. Reads whole lists.
+    .. math:: hits@R / R
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
 
     Args:
-        relevance_threshold: The least label of a relevant item.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -151,10 +161,48 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
         '0.50000'
 
     References:
-        Manning et al. (see `precision`), section 8.4; trec_eval `Rprec`.
+        Manning et al. (see `precision`), section 8.4. Agrees with trec_eval `Rprec`.
     """
-    hit = relevant(relevance_threshold)
-    number = ranking.num_relevant(relevance_threshold)
-    hits = ranking.expected_sum(hit, positions(), (number,))
-    values = ratio(hits, number[..., None])
-    return binary(ranking, values, relevance_threshold, None)
+    hit = is_relevant(relevance_threshold)
+    num_relevant = ranking.num_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), (num_relevant,))
+    values = ratio(hits, num_relevant[..., None])
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+def _exists(items: Items) -> jax.Array:
+    return items.exists
+
+
+@metric(names=("fallout",), lower_is_better=True)
+def fall_out(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Fall-out: the share of the non-relevant items of the pool that ranks 1..k hold.
+
+    .. math:: (min(k, n) − hits@k) / N
+
+    n items have a rank, and N items of the pool are not relevant. Lower is better.
+
+    Undefined (nothing non-relevant in the pool): 0. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{fall_out(labels, scores, k=2).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        van Rijsbergen, Information retrieval, 1979, chapter 7. Agrees with torchmetrics
+        `RetrievalFallOut`, except for lists where it is undefined.
+    """
+    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    pool_size = ranking.pool_sum(_exists)
+    num_other = pool_size - ranking.num_relevant(relevance_threshold)
+    values = ratio(ranking.depth(ks) - hits, num_other[..., None])
+    return ranking.per_list(values, num_other > 0, k, hit)

@@ -8,9 +8,13 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.positions import precision_at
-from jax_rank_metrics._formulas.shared import plain
-from jax_rank_metrics._formulas.subtopics import novelty, number_of_topics, topics
+from jax_rank_metrics._formulas.subtopics import (
+    has_subtopic,
+    novelty_sum,
+    number_of_topics,
+)
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking
@@ -22,7 +26,7 @@ from jax_rank_metrics._types import (
     PrecisionDenominator,
 )
 
-# Ranks of a sum that are added up one by one.
+# Up to this rank, the terms of a series are added one by one.
 _SUMMED = 4096
 
 
@@ -33,18 +37,14 @@ def precision_ia(
     k: Cutoffs = None,
     denominator: PrecisionDenominator = "retrieved",
 ) -> PerList:
-    """Intent-aware precision: its mean over the subtopics of the pool.
+    """Intent-aware precision: the mean over subtopics of the share of ranks 1..k with it.
 
-    For each of these, the share of ranks 1..k that has it.
-
-    Undefined (no item of the pool has a subtopic): 0.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
-    see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        denominator: "retrieved", how many items ranks 1..k hold; "k", k itself.
+        k: Cutoff or cutoffs.
+        denominator: "retrieved", the number of items at ranks 1..k; "k", k itself.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -54,30 +54,28 @@ def precision_ia(
         '0.50000'
 
     References:
-        Agrawal et al., Diversifying search results, WSDM 2009. "retrieved" is that of
-        TF-Ranking `PrecisionIAMetric`, "k" that of pyndeval and ir_measures `P_IA`.
+        Agrawal et al., Diversifying search results, WSDM 2009. "retrieved" agrees with
+        TF-Ranking `PrecisionIAMetric`, "k" with pyndeval and ir_measures `P_IA`.
     """
     _inputs.option("denominator", denominator, PrecisionDenominator)
-    ks, number = ranking.cutoffs(k), number_of_topics(ranking)
-    found = ranking.expected_sum(topics, positions(), ks).sum(-1)
-    below = ranking.depth(ks, nominal=denominator == "k") * number[..., None]
-    return plain(ranking, ratio(found, below), number > 0, k)
+    ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
+    hits = ranking.expected_sum(has_subtopic, positions(), ks).sum(-1)
+    depth = ranking.depth(ks, nominal=denominator == "k")
+    values = ratio(hits, depth * num_topics[..., None])
+    return per_list_where(ranking, values, num_topics > 0, k)
 
 
 @metric(columns=("subtopics",))
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
-    """Intent-aware average precision: its mean over the subtopics of the pool.
+    """Intent-aware average precision: the mean of average precision over subtopics.
 
-    For each of these, `Σ precision@rank` over the ranks up to k that have it, divided by
-    how many items of the pool do.
+    For each subtopic, the items that have it are the relevant ones.
 
-    Undefined (no item of the pool has a subtopic): 0.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
-    see `alpha_dcg`.
+    Undefined (no item of the pool has a subtopic): 0. Also accepts the
+    arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
-        k: Cutoff, or a tuple of them.
+        k: Cutoff or cutoffs.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -87,31 +85,37 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
         '0.66667'
 
     References:
-        Agrawal et al. (see `precision_ia`). The same as pyndeval `MAP-IA`.
+        Agrawal et al. (see `precision_ia`). Agrees with pyndeval `MAP-IA`.
     """
-    ks, number = ranking.cutoffs(k), number_of_topics(ranking)
-    found = ranking.expected_sum(topics, precision_at, ks, counting=(topics,))
-    of_topic = jnp.expand_dims(ranking.pool_sum(topics), -2)
-    values = ratio(ratio(found, of_topic).sum(-1), number[..., None])
-    return plain(ranking, values, number > 0, k)
+    ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
+    sums = ranking.expected_sum(
+        has_subtopic, precision_at, ks, counting=(has_subtopic,)
+    )  # [*lists, len(ks), topics]
+    items_per_topic = jnp.expand_dims(ranking.pool_sum(has_subtopic), -2)
+    per_topic = ratio(sums, items_per_topic)
+    values = ratio(per_topic.sum(-1), num_topics[..., None])
+    return per_list_where(ranking, values, num_topics > 0, k)
 
 
 @metric(columns=("subtopics",), ties="order")
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
-    """Intent-aware ERR: `Σ 1/rank·Σ (1 − α)^(earlier items with the subtopic)`, as a share.
+    """Intent-aware ERR: reciprocal ranks of subtopics, the less the more often they came.
 
-    Over ranks 1..k and the subtopics of the item at each; divided by
-    `T·Σ (1 − α)^(rank − 1)/rank`, what k items with all T subtopics of the pool would
-    give. Without a k, as many as have a rank.
+    .. math::
+
+        ERR_{IA}@k = (Σ_{r ≤ k} (1/r) · Σ_t (1 − α)^{c_t(r)})
+        / (T · Σ_{r ≤ k} (1 − α)^{r − 1} / r)
+
+    The sum over t is over the subtopics of the item at rank r, which c_t(r) items before
+    it have too. The divisor is the value of k items that each have all T subtopics of the
+    pool. Without a cutoff, k is the number of items that have a rank.
 
     Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
-    see `alpha_dcg`.
+    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        alpha: The chance of a user to stop at an item of the subtopic sought, from 0 to 1.
+        k: Cutoff or cutoffs.
+        alpha: α, the chance that a user stops at an item of the subtopic sought, 0 to 1.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -122,40 +126,43 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 
     References:
         Chapelle et al., Intent-based diversification of web search results: metrics and
-        algorithms, Information Retrieval 14(6), 2011. The same as pyndeval and ir_measures
-        `ERR_IA@k`.
+        algorithms, Information Retrieval 14(6), 2011. Agrees with pyndeval and
+        ir_measures `ERR_IA@k`.
     """
-    ks, number = ranking.cutoffs(k), number_of_topics(ranking)
-    values = ratio(novelty(ranking, reciprocal_discount, alpha, ks), number[..., None])
-    kept = 1 - _inputs.fraction("alpha", alpha)
+    ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
+    sums = novelty_sum(ranking, reciprocal_discount, alpha, ks)
+    per_topic = ratio(sums, num_topics[..., None])
+    kept_share = 1 - _inputs.fraction("alpha", alpha)
     length = ranking.depth((None,))[..., 0].astype(jnp.int32)
     sum_to_length = sum_of_many(
-        jnp.zeros_like(length), length, ranking._max_items or 0, values.dtype
+        jnp.zeros_like(length), length, ranking._max_items or 0, sums.dtype
     )
-    shares = [
-        ratio(values[..., i], sum_to_length(_full_coverage(kept), None))
+    values = [
+        ratio(per_topic[..., i], sum_to_length(_full_coverage(kept_share), None))
         if cutoff is None
-        else values[..., i] / _full_coverage_to(kept, cutoff)
+        else per_topic[..., i] / _full_coverage_sum(kept_share, cutoff)
         for i, cutoff in enumerate(ks)
     ]
-    return plain(ranking, jnp.stack(shares, axis=-1), number > 0, k)
+    return per_list_where(ranking, jnp.stack(values, axis=-1), num_topics > 0, k)
 
 
 @functools.lru_cache(maxsize=256)
-def _full_coverage(kept: float) -> PositionFn:
-    """The value of a rank for one subtopic that all items so far have."""
-    return lambda ranks: power(kept, ranks - 1) / ranks
+def _full_coverage(kept_share: float) -> PositionFn:
+    """The value of a rank for one subtopic that all items before it have too."""
+    return lambda ranks: power(kept_share, ranks - 1) / ranks
 
 
-def _full_coverage_to(kept: float, k: int) -> float:
-    """`Σ kept^(rank − 1) / rank` over ranks 1..k, in float64.
+def _full_coverage_sum(kept_share: float, k: int) -> float:
+    """Sums `kept_share^(rank − 1) / rank` over ranks 1..k, in float64.
 
-    A cutoff may be far longer than any list, so that beyond some thousand ranks the sum
-    is an integral over the logarithm of the rank, with an error below 1e-8.
+    A cutoff may be far longer than any list. So from some thousand ranks on, the sum is
+    replaced by the integral over the logarithm of the rank, with an error below 1e-8.
     """
+    base = np.float64(kept_share)
     ranks = np.arange(1, min(k, _SUMMED) + 1)
-    value = np.sum(np.float64(kept) ** (ranks - 1) / ranks)
+    value = np.sum(base ** (ranks - 1) / ranks)
     if k > _SUMMED:
-        logs = np.linspace(np.log(_SUMMED + 0.5), np.log(k + 0.5), 10_001)
-        value += np.trapezoid(np.float64(kept) ** (np.exp(logs) - 1), logs)
+        # Each rank r stands for the interval from r − ½ to r + ½.
+        log_ranks = np.linspace(np.log(_SUMMED + 0.5), np.log(k + 0.5), 10_001)
+        value += np.trapezoid(base ** (np.exp(log_ranks) - 1), log_ranks)
     return float(value)

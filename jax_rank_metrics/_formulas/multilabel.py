@@ -1,12 +1,12 @@
-"""The measures of multi-label ranking, which say themselves what ties mean."""
+"""Measures of multi-label ranking, which define themselves what ties mean."""
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.agreement import misplaced
-from jax_rank_metrics._formulas.shared import binary, relevant
+from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._formulas.order_agreement import misplaced_share
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -17,16 +17,15 @@ from jax_rank_metrics._types import Cut, Number
 def label_ranking_loss(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Of the pairs of a relevant and a non-relevant item, the share not in order.
+    """Label ranking loss: the share of pairs of a relevant and another item out of order.
 
-    Tied scores are not in order, under every policy of ties. Less is better.
+    A pair of tied scores is out of order, under every tie policy. Lower is better.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
-
-    Takes the arguments of `rank` too, but for its k.
+    Also accepts the arguments of `rank`.
 
     Args:
-        relevance_threshold: The least label of a relevant item.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -34,29 +33,31 @@ def label_ranking_loss(
         '0.50000'
 
     References:
-        Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010. The same as
+        Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010. Agrees with
         scikit-learn's `label_ranking_loss`.
     """
-    shares, defined = misplaced(ranking, relevance_threshold, 1.0)
-    hit = relevant(relevance_threshold)
-    return ranking.per_list(shares, defined, None, hit)
+    shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=1.0)
+    hit = is_relevant(relevance_threshold)
+    return ranking.per_list(shares, has_pairs, None, hit)
 
 
 @metric(names=("lrap",), ties="own")
 def label_ranking_average_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """The mean over relevant items of the precision among all that score as high.
+    """Label ranking average precision: the mean precision at the relevant items.
 
-    `(relevant scoring ≥ it) / (items scoring ≥ it)`: an item that ties with others
-    stands at the last of their ranks, under every policy of ties.
+    .. math:: LRAP = (1 / R) · Σ_i h_i / n_i
 
-    Undefined (nothing relevant in the pool): 0. Reads whole lists.
+    The sum is over the relevant items i, R in the pool. n_i items score at least as high
+    as i, and h_i of them are relevant: an item that ties with others stands at the last
+    of their ranks, under every tie policy.
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
 
     Args:
-        relevance_threshold: The least label of a relevant item.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.9, 0.7])
@@ -65,33 +66,34 @@ def label_ranking_average_precision(
         '0.58333'
 
     References:
-        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
+        Tsoumakas et al. (see `label_ranking_loss`). Agrees with scikit-learn's
         `label_ranking_average_precision_score`, with `undefined="one"` also where
         nothing is relevant.
     """
-    hit = relevant(relevance_threshold)
+    hit = is_relevant(relevance_threshold)
 
     def precision(place: Place, k: Cut) -> jax.Array:
-        (hits,), (tied,) = place.counted_above, place.counted_tied
-        return (hits + tied) / (place.above + place.tied)
+        (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+        return (hits_above + hits_tied) / (place.above + place.tied)
 
     sums = ranking.expected_sum(hit, precision, (None,), counting=(hit,))
-    total = ranking.num_relevant(relevance_threshold)[..., None]
-    return binary(ranking, ratio(sums, total), relevance_threshold, None)
+    num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
+    values = ratio(sums, num_relevant)
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
 @metric(ties="own", lower_is_better=True)
 def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """How far down the list its last relevant item is: items that score as high.
+    """Coverage error: the rank down to which a list holds all its ranked relevant items.
 
-    Those that tie with it count, under every policy of ties. Less is better.
+    It is the number of items that score at least as high as the last relevant one; items
+    that tie with it count, under every tie policy. Lower is better.
 
-    Undefined (no relevant item has a rank): 0. Reads whole lists.
-
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (no relevant item has a rank): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
 
     Args:
-        relevance_threshold: The least label of a relevant item.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.7, 0.6])
@@ -99,14 +101,14 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
         '3.0'
 
     References:
-        Tsoumakas et al. (see `label_ranking_loss`). The same as scikit-learn's
+        Tsoumakas et al. (see `label_ranking_loss`). Agrees with scikit-learn's
         `coverage_error`.
     """
 
-    def last(place: Place, k: Cut) -> jax.Array:
+    def last_rank(place: Place, k: Cut) -> jax.Array:
         del k
         return jnp.add(place.above, place.tied)
 
-    hit = relevant(relevance_threshold)
-    values = ranking.expected_max(hit, last, (None,))
+    hit = is_relevant(relevance_threshold)
+    values = ranking.expected_max(hit, last_rank, (None,))
     return ranking.per_list(values, values[..., 0] > 0, None, hit)

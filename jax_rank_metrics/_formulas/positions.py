@@ -1,4 +1,4 @@
-"""Where the relevant items stand."""
+"""Where the relevant items rank."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import (
-    binary,
-    gains,
-    plain,
-    relevant,
+from jax_rank_metrics._formulas.building_blocks import (
+    gain_of,
+    is_relevant,
+    per_list_if_relevant,
+    per_list_where,
     scaled,
-    weighed_sum,
+    weighted_sum,
 )
 from jax_rank_metrics._gains import linear_gain, reciprocal_discount
 from jax_rank_metrics._places.place import Place, positions
@@ -42,18 +42,21 @@ def average_precision(
     denominator: AveragePrecisionDenominator = "relevant",
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Average precision: `Σ precision@rank` over relevant ranks up to k, / denominator.
+    """Average precision: the mean precision at the ranks of the relevant items.
 
-    Undefined (nothing relevant in the pool): 0.
+    .. math:: AP@k = (1 / R) · Σ_{r ≤ k} rel_r · P@r
 
-    Takes the arguments of `rank` too, but for its k.
+    rel_r is 1 where the item at rank r is relevant, and R is the number of relevant items
+    of the pool: one that has no rank up to k contributes 0.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        denominator: "relevant", R, all relevant items of the pool; "attainable",
-            min(k, R); "hits", relevant items of ranks 1..k, with 0 where there are none;
-            "k", k itself. "hits" has no closed form over ties.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        denominator: What the sum is divided by. "relevant", R; "attainable", min(k, R);
+            "hits", the number of relevant items at ranks 1..k, and 0 where there are
+            none; "k", the cutoff itself. "hits" has no closed form over ties.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -61,34 +64,36 @@ def average_precision(
         '0.83333'
 
     References:
-        Manning et al. (see `precision`), section 8.4. "relevant" is that of trec_eval
-        `map` and `map_cut`, ranx, rax, keras_rs and metrax; "attainable" that of RecBole
-        and recommenders' `map_at_k`; "hits" that of torchmetrics; "k" an option of
-        RecTools.
+        Manning et al. (see `precision`), section 8.4. "relevant" agrees with trec_eval
+        `map` and `map_cut`, ranx, rax, keras_rs and metrax; "attainable" with RecBole and
+        recommenders' `map_at_k`; "hits" with torchmetrics; "k" with an option of RecTools.
     """
     _inputs.option("denominator", denominator, AveragePrecisionDenominator)
     threshold = _inputs.positive("relevance_threshold", relevance_threshold)
-    ks, hit = ranking.cutoffs(k), relevant(threshold)
+    ks, hit = ranking.cutoffs(k), is_relevant(threshold)
 
-    values = weighed_sum(ranking, hit, precision_at, ks, counting=(hit,))
-    total = ranking.num_relevant(threshold)[..., None]
+    sums = weighted_sum(ranking, hit, precision_at, ks, counting=(hit,))
+    divisor = ranking.num_relevant(threshold)[..., None]
     if denominator == "attainable":
-        total = jnp.minimum(total, ranking.depth(ks, nominal=True))
+        divisor = jnp.minimum(divisor, ranking.depth(ks, nominal=True))
     elif denominator == "hits":
-        total = ranking.expected_sum(hit, positions(), ks)
+        divisor = ranking.expected_sum(hit, positions(), ks)
     elif denominator == "k":
-        total = ranking.depth(ks, nominal=True)
-    return binary(ranking, ratio(values, total), threshold, k)
+        divisor = ranking.depth(ks, nominal=True)
+    return per_list_if_relevant(ranking, ratio(sums, divisor), threshold, k)
 
 
 def precision_at(place: Place, k: Cut) -> jax.Array:
-    """The expected precision at the rank of an item that is counted, 0 beyond k."""
-    # In its group's place j a relevant item has j·q of the group's other relevant
-    # items before it, on average, and all relevant items above.
-    (before,), (tied,) = place.counted_above, place.counted_tied
-    q = (tied - 1) / jnp.maximum(place.tied - 1, 1)
-    inverse = place.sum(reciprocal_discount, k)
-    sums = (before + 1 - q * (place.above + 1)) * inverse + q * place.within(k)
+    """The expected precision at the rank of a relevant item, 0 beyond k."""
+    # A relevant item that has j items of its tie group before it has on average j·q
+    # relevant ones of the group before it, where q is the share of relevant items among
+    # the other items of the group, and all relevant items above. At its rank,
+    # r = above + j + 1, the precision is (hits_above + 1 + j·q) / r, which is
+    # (hits_above + 1 − q·(above + 1)) / r + q: a sum of 1 / r over the group's ranks.
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    q = (hits_tied - 1) / jnp.maximum(place.tied - 1, 1)
+    reciprocals = place.sum(reciprocal_discount, k)
+    sums = (hits_above + 1 - q * (place.above + 1)) * reciprocals + q * place.within(k)
     return sums / place.tied
 
 
@@ -96,16 +101,15 @@ def precision_at(place: Place, k: Cut) -> jax.Array:
 def hit_rate(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Hit rate, or success: 1 if any of ranks 1..k is relevant.
+    """Hit rate, or success: 1 if any item at ranks 1..k is relevant, else 0.
 
-    Undefined (nothing relevant in the pool): 0. Reads only the best relevant item, so
-    it needs no sort, at any cutoff.
+    Reads only the best relevant item, so that no cutoff needs a sort.
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([0, 1]), jnp.array([0.9, 0.8])
@@ -113,33 +117,31 @@ def hit_rate(
         ['0.0', '1.0']
 
     References:
-        trec_eval `success`; RecBole and torchmetrics hit rate. What metric learning
-        calls recall@k.
+        Agrees with trec_eval `success` and the hit rates of RecBole and torchmetrics. In
+        metric learning it is called recall@k.
     """
     ks = ranking.cutoffs(k)
-    hit = relevant(relevance_threshold)
-    # As reciprocal rank asks, so that both take one look.
-    _, missed = ranking.expected_first(hit, reciprocal_discount, ks)
-    return binary(ranking, 1 - missed, relevance_threshold, k)
+    hit = is_relevant(relevance_threshold)
+    # The arguments of reciprocal rank, so that both share one pass over the items.
+    _, chance_of_none = ranking.expected_first(hit, reciprocal_discount, ks)
+    return per_list_if_relevant(ranking, 1 - chance_of_none, relevance_threshold, k)
 
 
 @metric(names=("rr", "mrr"), order_free=True)
 def reciprocal_rank(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Reciprocal rank: `1 / rank` of the first relevant item, 0 beyond k.
+    """Reciprocal rank: 1 / rank of the first relevant item, 0 beyond k.
 
-    Undefined (nothing relevant in the pool): 0. Reads only the best relevant item, so
-    it needs no sort, at any cutoff and without one.
+    Reads only the best relevant item, so that no cutoff needs a sort. Under `relax`,
+    where ranks are real numbers and no item is the first, it is the mean of 1 / rank over
+    the relevant items of the pool.
 
-    Under `relax`, where no item is the first: the mean of `1 / rank` over the relevant
-    items of the pool.
-
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        relevance_threshold: The least label of a relevant item.
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
 
     Example:
         >>> labels, scores = jnp.array([0, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -147,19 +149,19 @@ def reciprocal_rank(
         '0.33333'
 
     References:
-        Voorhees, The TREC-8 question answering track report, 1999. The same as
-        trec_eval `recip_rank`, ranx, rax and keras_rs without ties. Bruch, Zoghi,
-        Bendersky and Najork, Revisiting approximate metric optimization in the age of
-        deep neural networks, SIGIR 2019, for `relax`: TF-Ranking's ApproxMRR.
+        Voorhees, The TREC-8 question answering track report, 1999. Agrees with trec_eval
+        `recip_rank`, ranx, rax and keras_rs without ties. Under `relax` it is
+        TF-Ranking's ApproxMRR: Bruch, Zoghi, Bendersky and Najork, Revisiting approximate
+        metric optimization in the age of deep neural networks, SIGIR 2019.
     """
-    hit = relevant(relevance_threshold)
+    hit = is_relevant(relevance_threshold)
     ks = ranking.cutoffs(k)
     if ranking._is_soft:
         sums = ranking.expected_sum(hit, positions(reciprocal_discount), ks)
         values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
     else:
         values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
-    return binary(ranking, values, relevance_threshold, k)
+    return per_list_if_relevant(ranking, values, relevance_threshold, k)
 
 
 def _mean_rank(place: Place, k: Cut) -> jax.Array:
@@ -171,16 +173,17 @@ def _mean_rank(place: Place, k: Cut) -> jax.Array:
 def average_relevance_position(
     ranking: Ranking, *, gain_fn: Gain = linear_gain
 ) -> PerList:
-    """Average relevance position: the mean rank of the items, weighed by gain.
+    """Average relevance position: the mean rank of the items, weighted by gain.
 
-    `Σ gain·rank / Σ gain` over the items that have a rank. Less is better, and 1 is best.
+    .. math:: ARP = Σ_i g_i · r_i / Σ_i g_i
 
-    Undefined (none of these gains anything): 0. Reads whole lists.
+    The sums are over the items i that have a rank r_i. Lower is better; 1 is the best.
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (no ranked item has a gain above 0): 0. Reads whole lists. Also accepts
+    the arguments of `rank`.
 
     Args:
-        gain_fn: Maps labels to gains that are not negative.
+        gain_fn: Maps labels to gains, which must not be negative.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
@@ -189,11 +192,11 @@ def average_relevance_position(
         '2.33333'
 
     References:
-        Zhu, Recall, precision and average precision, 2004. The same per list as
-        TF-Ranking `ARPMetric`, whose mean takes `Σ gain·w` as the weight of a list; pass
-        that as `list_weights`.
+        Zhu, Recall, precision and average precision, 2004. Agrees per list with
+        TF-Ranking `ARPMetric`, whose mean weights each list by Σ gain·weight; pass that
+        as `list_weights`.
     """
-    gain = scaled(gains(gain_fn))
-    ranks = ranking.expected_sum(gain, _mean_rank, (None,))
-    total = ranking.expected_sum(gain, positions(), (None,))
-    return plain(ranking, ratio(ranks, total), total[..., 0] > 0)
+    gain = scaled(gain_of(gain_fn))
+    gained_ranks = ranking.expected_sum(gain, _mean_rank, (None,))
+    gains = ranking.expected_sum(gain, positions(), (None,))
+    return per_list_where(ranking, ratio(gained_ranks, gains), gains[..., 0] > 0)

@@ -1,9 +1,9 @@
 """How well the first ranks cover the subtopics of a query.
 
-Which subtopics an item has is told by the column `subtopics`, `[*lists, items, topics]`
-numbers or bools: not 0 where it has one. Labels tell which items exist, and how much the
-weight of an item counts towards that of its list; where a label and the column disagree,
-the column decides.
+The column `subtopics`, `[*lists, items, topics]` numbers or bools, says which subtopics an
+item has: those whose entry is neither 0 nor NaN. Labels say which items exist, and how the
+weights of items imply the weight of a list; where a label and the column disagree about
+relevance, the column decides.
 """
 
 import functools
@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import plain
-from jax_rank_metrics._formulas.users import persistence
+from jax_rank_metrics._formulas.building_blocks import per_list_where
+from jax_rank_metrics._formulas.user_models import persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Items, Ranking, greedy
@@ -30,17 +30,16 @@ from jax_rank_metrics._types import (
 )
 
 
-def topics(items: Items) -> jax.Array:
-    """Which subtopics an item has, by its column."""
+def has_subtopic(items: Items) -> jax.Array:
+    """Which subtopics each item has, `[*lists, items, topics]` bool."""
     column, lists = items.columns["subtopics"], items.exists.shape
     if column.ndim != len(lists) + 1 or not column.shape[-1]:
         raise ValueError(
             f"columns: 'subtopics' has shape {column.shape} for items of shape {lists}; "
             "pass one entry for each item and subtopic, [*lists, items, topics]"
         )
-    # NaN says that it is not known whether the item has the subtopic.
-    has_subtopic = column.astype(bool) & (column == column)
-    return has_subtopic & items.exists[..., None]
+    is_known = column == column  # NaN: nobody knows whether the item has it
+    return column.astype(bool) & is_known & items.exists[..., None]
 
 
 @metric(columns=("subtopics",), ties="order")
@@ -51,19 +50,21 @@ def alpha_dcg(
     alpha: Number = 0.5,
     discount_fn: Discount = log2_discount,
 ) -> PerList:
-    """α-DCG: `Σ discount·Σ (1 − α)^(earlier items with the subtopic)` over ranks 1..k.
+    """α-DCG: DCG in which a subtopic is worth less each time that it comes again.
 
-    The inner sum is over the subtopics of the item at the rank.
+    .. math:: αDCG@k = Σ_{r ≤ k} d(r) · Σ_t (1 − α)^{c_t(r)}
+
+    The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
+    it have too; d(r) is the discount.
 
     Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`,
-    `[*lists, items, topics]`, which is not 0 where an item has one; see `rank`.
+    Also accepts the arguments of `rank`. Reads the column `subtopics`, `[*lists, items,
+    topics]`: an item has the subtopics whose entry is neither 0 nor NaN.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        alpha: How much of a subtopic's worth every item with it takes, from 0 to 1.
-        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
+        k: Cutoff or cutoffs.
+        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -74,11 +75,11 @@ def alpha_dcg(
 
     References:
         Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR
-        2008. The same per list as TF-Ranking `AlphaDCGMetric`; what ndeval calls
-        alpha-DCG is divided by its value for lists that cannot be.
+        2008. Agrees per list with TF-Ranking `AlphaDCGMetric`. What ndeval calls
+        alpha-DCG is divided by the value of an unattainable list.
     """
-    values = novelty(ranking, discount_fn, alpha, ranking.cutoffs(k))
-    return plain(ranking, values, number_of_topics(ranking) > 0, k)
+    values = novelty_sum(ranking, discount_fn, alpha, ranking.cutoffs(k))
+    return per_list_where(ranking, values, number_of_topics(ranking) > 0, k)
 
 
 @metric(columns=("subtopics",), ties="order")
@@ -89,22 +90,21 @@ def alpha_ndcg(
     alpha: Number = 0.5,
     discount_fn: Discount = log2_discount,
 ) -> PerList:
-    """α-nDCG: `α-DCG / α-DCG of the greedy order of the pool`, cut at k.
+    """α-nDCG: α-DCG over the α-DCG of the greedy order of the pool, both cut at k.
 
-    At each of its ranks, the greedy order has the item that gains most there, of equal
-    ones that of the lowest index. It may not be the best, so that values may be above 1.
-    It takes time of k·items·topics.
+    At each of its ranks, the greedy order has the item that gains most there; of items
+    that gain the same, the one of the lowest index. It may not be the best order, so that
+    values above 1 are possible. It takes time k·items·topics.
 
     Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
-    see `alpha_dcg`. Needs whole lists: raises a ValueError where items are cut over
-    devices, and in the rankings of `rank_catalog` and `rank_scores`.
+    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
+    Raises a ValueError where items are sharded over devices, and for rankings of
+    `rank_catalog` and `rank_scores`: the greedy order needs whole lists.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        alpha: How much of a subtopic's worth every item with it takes, from 0 to 1.
-        discount_fn: Maps ranks 1, 2, … to multipliers, each for itself.
+        k: Cutoff or cutoffs.
+        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
+        discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -114,31 +114,34 @@ def alpha_ndcg(
         '0.96520'
 
     References:
-        Clarke et al. (see `alpha_dcg`). The same as pyndeval and ir_measures `alpha_nDCG`
-        where no items gain the same.
+        Clarke et al. (see `alpha_dcg`). Agrees with pyndeval and ir_measures `alpha_nDCG`
+        where the items of the pool stand in descending order of their document ids, by
+        which these break ties of gain. In other orders the greedy order may take another
+        one of the items that gain the same: of 3,920 values, 52 differed, by up to 0.004.
     """
-    ks, kept = ranking.cutoffs(k), 1 - _inputs.fraction("alpha", alpha)
-    values = novelty(ranking, discount_fn, alpha, ks)
-    ideal = greedy.ideal_sum(ranking, topics, kept, discount_fn, ks)
-    return plain(ranking, ratio(values, ideal), number_of_topics(ranking) > 0, k)
+    ks, kept_share = ranking.cutoffs(k), 1 - _inputs.fraction("alpha", alpha)
+    values = novelty_sum(ranking, discount_fn, alpha, ks)
+    ideal = greedy.ideal_sum(ranking, has_subtopic, kept_share, discount_fn, ks)
+    defined = number_of_topics(ranking) > 0
+    return per_list_where(ranking, ratio(values, ideal), defined, k)
 
 
 @metric(columns=("subtopics",), ties="order")
 def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
-    """Novelty- and rank-biased precision, of a user with one of the subtopics in mind.
+    """Novelty- and rank-biased precision: RBP of a user with one of the subtopics in mind.
 
-    `(1 − (1 − α)·p)/T·Σ p^(rank − 1)·Σ (1 − α)^(earlier items with the subtopic)`, over
-    the subtopics of the item at each rank, of T in the pool.
+    .. math:: NRBP = ((1 − (1 − α) · p) / T) · Σ_r p^{r − 1} · Σ_t (1 − α)^{c_t(r)}
+
+    The inner sum is over the subtopics t of the item at rank r, which c_t(r) items before
+    it have too; T is the number of subtopics in the pool.
 
     Undefined (no item of the pool has a subtopic): 0. Reads whole lists. Has no closed
-    form over ties.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
+    form over ties. Also accepts the arguments of `rank`. Reads the column `subtopics`;
     see `alpha_dcg`.
 
     Args:
-        p: The chance to go on to the next item, above 0 and below 1.
-        alpha: How much of a subtopic's worth every item with it takes, from 0 to 1.
+        p: Chance that the user goes on to the next rank, above 0 and below 1.
+        alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -149,12 +152,12 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
 
     References:
         Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and
-        underspecified queries, ICTIR 2009. The same as pyndeval and ir_measures `NRBP`.
+        underspecified queries, ICTIR 2009. Agrees with pyndeval and ir_measures `NRBP`.
     """
-    number, p = number_of_topics(ranking), _inputs.open_fraction("p", p)
-    values = novelty(ranking, persistence(p), alpha, (None,))
-    share = (1 - (1 - float(alpha)) * p) * ratio(values, number[..., None])
-    return plain(ranking, share, number > 0)
+    num_topics, p = number_of_topics(ranking), _inputs.open_fraction("p", p)
+    sums = novelty_sum(ranking, persistence(p), alpha, (None,))
+    values = (1 - (1 - float(alpha)) * p) * ratio(sums, num_topics[..., None])
+    return per_list_where(ranking, values, num_topics > 0)
 
 
 @metric(names=("strec",), columns=("subtopics",), ties="order")
@@ -162,12 +165,10 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 
     Undefined (no item of the pool has a subtopic): 0. Has no closed form over ties.
-
-    Takes the arguments of `rank` too, but for its k, and reads the column `subtopics`;
-    see `alpha_dcg`.
+    Also accepts the arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
-        k: Cutoff, or a tuple of them.
+        k: Cutoff or cutoffs.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -177,39 +178,48 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
         ['0.5', '1.0']
 
     References:
-        Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003. The same as
+        Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003. Agrees with
         pyndeval `strec` and ir_measures `StRecall`.
     """
-    ks, number = ranking.cutoffs(k), number_of_topics(ranking)
-    found = ranking.expected_sum(topics, _is_first, ks, counting=(topics,))
-    return plain(ranking, ratio(found.sum(-1), number[..., None]), number > 0, k)
+    ks, num_topics = ranking.cutoffs(k), number_of_topics(ranking)
+    # A subtopic is covered once: by the first item that has it.
+    is_covered = ranking.expected_sum(
+        has_subtopic, _first_of_subtopic, ks, counting=(has_subtopic,)
+    )  # [*lists, len(ks), topics]
+    values = ratio(is_covered.sum(-1), num_topics[..., None])
+    return per_list_where(ranking, values, num_topics > 0, k)
 
 
 def number_of_topics(ranking: Ranking) -> jax.Array:
-    """How many subtopics the items of the pool have, `[*lists]` floats."""
-    return (ranking.pool_sum(topics) > 0).sum(-1).astype(ranking._dtype)
+    """Counts the subtopics that items of the pool have, `[*lists]` floats."""
+    return (ranking.pool_sum(has_subtopic) > 0).sum(-1).astype(ranking._dtype)
 
 
-def novelty(
+def novelty_sum(
     ranking: Ranking, position_fn: PositionFn, alpha: Number, ks: Sequence[Cut]
 ) -> jax.Array:
-    """What ranks are worth, times the worth that is left of their items' subtopics."""
-    place_fn = _left(position_fn, _inputs.fraction("alpha", alpha))
-    found = ranking.expected_sum(topics, place_fn, ks, counting=(topics,))
-    return found.sum(-1)
+    """Sums position_fn(r)·(1 − α)^(earlier items) over ranks and subtopics.
+
+    Returns:
+        `[*lists, len(ks)]`.
+    """
+    place_fn = _novelty_at(position_fn, _inputs.fraction("alpha", alpha))
+    sums = ranking.expected_sum(has_subtopic, place_fn, ks, counting=(has_subtopic,))
+    return sums.sum(-1)
 
 
 @functools.lru_cache(maxsize=256)
-def _left(position_fn: PositionFn, alpha: float) -> Callable[..., jax.Array]:
-    at = positions(position_fn)
+def _novelty_at(position_fn: PositionFn, alpha: float) -> Callable[..., jax.Array]:
+    """The worth of a place for one subtopic, which items above have used up in part."""
+    position_value = positions(position_fn)
 
-    def worth(place: Place, k: Cut) -> jax.Array:
-        (before,) = place.counted_above
-        return at(place, k) * power(1 - alpha, before)
+    def novelty_at(place: Place, k: Cut) -> jax.Array:
+        (earlier,) = place.counted_above
+        return position_value(place, k) * power(1 - alpha, earlier)
 
-    return worth
+    return novelty_at
 
 
-def _is_first(place: Place, k: Cut) -> jax.Array:
-    (before,) = place.counted_above
-    return jnp.where(before == 0, place.within(k) / place.tied, 0)
+def _first_of_subtopic(place: Place, k: Cut) -> jax.Array:
+    (earlier,) = place.counted_above
+    return jnp.where(earlier == 0, place.within(k) / place.tied, 0)

@@ -51,7 +51,7 @@ MOST = 2.0**107
 
 # Gains that are to be multiplied by item weights are scaled by this power of two first,
 # so that the products stay below `MOST` where both are large.
-WEIGHED_SCALE = 2.0**-64
+WEIGHTED_SCALE = 2.0**-64
 
 # The value of each item, or whether it has a property: a function of each item by itself.
 ItemFn = Callable[[Items], jax.Array]

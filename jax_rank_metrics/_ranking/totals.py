@@ -11,7 +11,7 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.items import MOST, WEIGHED_SCALE, ItemFn, item_values
+from jax_rank_metrics._ranking.items import MOST, WEIGHTED_SCALE, ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Number, PositionFn
 
@@ -121,7 +121,7 @@ class Totals(Parts):
         assert items.weights is not None
         times = item_values(item_fn, items, self._dtype)
         # Scaled by a power of two, which rounds nothing, so that sums stay finite.
-        times = jnp.minimum(times, jnp.finfo(self._dtype).max) * WEIGHED_SCALE
+        times = jnp.minimum(times, jnp.finfo(self._dtype).max) * WEIGHTED_SCALE
         any_counts = layout.broadcast_to_items(layout.max(times) > 0)
         times = jnp.where(any_counts, times, items.exists.astype(self._dtype))
         weighted = jnp.minimum(items.weights * times, MOST)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._formulas.recommended import exposure
+from jax_rank_metrics._formulas.beyond_accuracy import exposure
 from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.policy import resolve

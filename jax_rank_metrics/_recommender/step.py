@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import Bound, measure_ranking
-from jax_rank_metrics._formulas.recommended import (
+from jax_rank_metrics._formulas.beyond_accuracy import (
     intra_list_diversity,
     novelty,
     popularity,

@@ -1,4 +1,4 @@
-"""Models of a user who goes down the list, and may stop anywhere."""
+"""Models of a user who goes down the list and may stop anywhere."""
 
 import functools
 import math
@@ -9,7 +9,12 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.shared import binary, plain, relevant
+from jax_rank_metrics._formulas.building_blocks import (
+    is_relevant,
+    label_of,
+    per_list_if_relevant,
+    per_list_where,
+)
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
@@ -27,21 +32,20 @@ def rank_biased_precision(
     max_label: Number | None = None,
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Rank-biased precision: `(1 − p)·Σ p^(rank − 1)·rel` over ranks 1..k.
+    """Rank-biased precision: the relevance a user sees who goes on with the chance p.
 
-    A user goes on to the next item with the chance p.
+    .. math:: RBP@k = (1 − p) · Σ_{r ≤ k} p^{r − 1} · rel_r
 
-    Undefined (nothing relevant in the pool): 0. Even a perfect list is worth less than 1.
+    rel_r is the relevance of the item at rank r. Even a perfect list is worth less than 1.
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
-        p: The chance to go on, above 0 and below 1.
-        max_label: None, so that an item is relevant or not. With a number, the label as
-            a share of it, 1 at most, is how relevant an item is.
-        relevance_threshold: The least label of a relevant item; not read with
-            `max_label`.
+        k: Cutoff or cutoffs.
+        p: Chance that the user goes on to the next rank, above 0 and below 1.
+        max_label: If None, relevance is binary. Otherwise it is label / max_label,
+            clipped at 1.
+        relevance_threshold: Least label of a relevant item; not read with `max_label`.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -50,28 +54,28 @@ def rank_biased_precision(
 
     References:
         Moffat and Zobel, Rank-biased precision for measurement of retrieval
-        effectiveness, ACM TOIS 27(1), 2008. The same as cwl_eval `RBP` of binary labels.
+        effectiveness, ACM TOIS 27(1), 2008. Agrees with cwl_eval `RBP` for binary labels.
     """
     ks, p = ranking.cutoffs(k), _inputs.open_fraction("p", p)
     place_fn = positions(persistence(p))
     if max_label is None:
-        hit = relevant(relevance_threshold)
+        hit = is_relevant(relevance_threshold)
         values = (1 - p) * ranking.expected_sum(hit, place_fn, ks)
-        return binary(ranking, values, relevance_threshold, k)
-    share = _share_of(_inputs.positive("max_label", max_label))
-    values = (1 - p) * ranking.expected_sum(share, place_fn, ks)
-    return plain(ranking, values, ranking.pool_max(share) > 0, k)
+        return per_list_if_relevant(ranking, values, relevance_threshold, k)
+    relevance = _graded_relevance(_inputs.positive("max_label", max_label))
+    values = (1 - p) * ranking.expected_sum(relevance, place_fn, ks)
+    return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
 
 @functools.lru_cache(maxsize=256)
 def persistence(p: float) -> PositionFn:
-    """The chance of a user to come to a rank, who goes on with the chance p."""
+    """The chance that a user reaches a rank, who goes on from each with the chance p."""
     return lambda ranks: power(p, ranks - 1)
 
 
 @functools.lru_cache(maxsize=256)
-def _share_of(most: float) -> ItemFn:
-    return lambda items: jnp.minimum(items.labels / most, 1)
+def _graded_relevance(max_label: float) -> ItemFn:
+    return lambda items: jnp.minimum(items.labels / max_label, 1)
 
 
 @metric(names=("err",), ties="order")
@@ -82,16 +86,18 @@ def expected_reciprocal_rank(
     max_label: Number = 4.0,
     normalized: bool = False,
 ) -> PerList:
-    """Expected reciprocal rank: `Σ P(stop at rank) / rank` over ranks 1..k.
+    """Expected reciprocal rank: the mean of 1 / rank at which a user stops.
 
-    A user who comes to an item stops there with the chance `(2^y − 1) / 2^max_label`.
+    .. math:: ERR@k = Σ_{r ≤ k} (1 / r) · s_r · Π_{i < r} (1 − s_i)
 
-    Undefined (no label above 0 in the pool): 0. Has no closed form over ties.
+    A user who reaches the item at rank r stops there with the chance s_r, which is
+    (2^y − 1) / 2^max_label for the label y.
 
-    Takes the arguments of `rank` too, but for its k.
+    Undefined (no label above 0 in the pool): 0. Has no closed form over ties. Also
+    accepts the arguments of `rank`.
 
     Args:
-        k: Cutoff, or a tuple of them.
+        k: Cutoff or cutoffs.
         max_label: The largest label there can be; larger ones count as it.
         normalized: Whether to divide by the value of the best order of the pool.
 
@@ -103,15 +109,16 @@ def expected_reciprocal_rank(
 
     References:
         Chapelle, Metlzer, Zhang and Grinspan, Expected reciprocal rank for graded
-        relevance, CIKM 2009. The same as gdeval and ir_measures `ERR@k`, whose largest
+        relevance, CIKM 2009. Agrees with gdeval and ir_measures `ERR@k`, whose largest
         label is 4.
     """
     ks = ranking.cutoffs(k)
-    stop = _stop_chance(_inputs.positive("max_label", max_label))
-    values, _ = ranking.expected_first(stop, reciprocal_discount, ks)
+    stop_fn = _stop_chance(_inputs.positive("max_label", max_label))
+    values, _ = ranking.expected_first(stop_fn, reciprocal_discount, ks)
     if normalized:
-        values = ratio(values, ranking.ideal_first(stop, reciprocal_discount, ks))
-    return plain(ranking, values, ranking.pool_max(_label) > 0, k)
+        ideal = ranking.ideal_first(stop_fn, reciprocal_discount, ks)
+        values = ratio(values, ideal)
+    return per_list_where(ranking, values, ranking.pool_max(label_of) > 0, k)
 
 
 @functools.lru_cache(maxsize=256)
@@ -124,7 +131,3 @@ def _stop_chance(max_label: float) -> ItemFn:
         return share * jnp.exp(math.log(2) * (labels - max_label))
 
     return stop_chance
-
-
-def _label(items: Items) -> jax.Array:
-    return items.labels

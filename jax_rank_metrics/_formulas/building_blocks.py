@@ -1,0 +1,146 @@
+"""What formulas of labels are built from; the docstring of the package shows how."""
+
+import functools
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking.items import MOST, WEIGHTED_SCALE, ItemFn
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
+
+# Scaled by this, a sum of many gains that are each the largest float stays finite, and
+# gains down to 1e-28 stay above 0. A power of two rounds nothing.
+SCALE = 2.0**-32
+
+
+def is_relevant(threshold: Number) -> ItemFn:
+    """Returns the function of items that says which are relevant, as bools.
+
+    Raises:
+        TypeError: if the threshold is not a Python number.
+        ValueError: if it is not positive.
+    """
+    return _has_label(_inputs.positive("relevance_threshold", threshold))
+
+
+@functools.lru_cache(maxsize=256)
+def _has_label(threshold: float) -> ItemFn:
+    return lambda items: items.relevant(threshold)
+
+
+def label_of(items: Items) -> jax.Array:
+    """Returns the labels of items."""
+    return items.labels
+
+
+@functools.lru_cache(maxsize=256)
+def gain_of(gain_fn: Gain) -> ItemFn:
+    """Returns the function of items that gives their gains."""
+    return lambda items: gains_of(gain_fn, items.labels)
+
+
+def is_judged(items: Items) -> jax.Array:
+    """Reads the column `judged`; without it, every item counts as judged."""
+    return _read_flag(items, "judged")
+
+
+def is_pooled(items: Items) -> jax.Array:
+    """Reads the column `pooled`: items drawn for judging; without it, all were."""
+    return _read_flag(items, "pooled")
+
+
+def _read_flag(items: Items, name: str) -> jax.Array:
+    if name not in items.columns:
+        return items.exists
+    column = items.columns[name]
+    if column.dtype != jnp.bool_ or column.shape != items.exists.shape:
+        raise TypeError(
+            f"columns: {name!r} is {column.dtype} of shape {column.shape}; pass one bool "
+            "per item, such as column != 0"
+        )
+    return column & items.exists
+
+
+@functools.lru_cache(maxsize=256)
+def scaled(item_fn: ItemFn, scale: float = SCALE) -> ItemFn:
+    """Scales `item_fn` so that sums stay finite; inf counts as the largest float.
+
+    For numerators and denominators of ratios, from which the scale cancels.
+    """
+
+    def scaled_values(items: Items) -> jax.Array:
+        values = jnp.asarray(item_fn(items)).astype(items.labels.dtype)
+        return jnp.minimum(values, jnp.finfo(values.dtype).max) * scale
+
+    return scaled_values
+
+
+@functools.lru_cache(maxsize=256)
+def weighted(item_fn: ItemFn) -> ItemFn:
+    """Multiplies `item_fn` by the item weights, scaled by `WEIGHTED_SCALE`."""
+    small = scaled(item_fn, WEIGHTED_SCALE)
+
+    def weighted_values(items: Items) -> jax.Array:
+        if items.weights is None:
+            return small(items)
+        values = small(items).astype(items.weights.dtype)
+        return jnp.minimum(values * items.weights, MOST)
+
+    return weighted_values
+
+
+def weighted_sum(
+    ranking: Ranking,
+    item_fn: ItemFn,
+    place_fn: Callable[..., jax.Array],
+    ks: Sequence[Cut],
+    counting: Sequence[ItemFn] = (),
+) -> jax.Array:
+    """`expected_sum` in which each term is weighted by w/w̄.
+
+    w is the weight of the item and w̄ the mean item weight of its list, so that the sum
+    keeps its unweighted meaning. Without item weights this is `expected_sum` itself.
+    """
+    if not ranking._has_item_weights:
+        return ranking.expected_sum(item_fn, place_fn, ks, counting=counting)
+    sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counting)
+    mean_weight = ranking._mean_item_weight(item_fn)
+    assert mean_weight is not None
+    return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
+
+
+def per_list_if_relevant(
+    ranking: Ranking, values: jax.Array, threshold: Number, k: Cutoffs
+) -> PerList:
+    """Results of a metric that is undefined where nothing in the pool is relevant.
+
+    Args:
+        ranking: The lists.
+        values: `[*lists, len(ks)]`.
+        threshold: The least label of a relevant item.
+        k: As the metric received it.
+    """
+    has_relevant = ranking.num_relevant(threshold) > 0
+    return ranking.per_list(values, has_relevant, k, is_relevant(threshold))
+
+
+def per_list_where(
+    ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
+) -> PerList:
+    """Results of a metric without a threshold, which knows where it is defined.
+
+    Item weights imply the weight of a list by the items with a label of at least 1.
+
+    Args:
+        ranking: The lists.
+        values: `[*lists, len(ks)]`.
+        defined: `[*lists]` bool, or True for every list that exists.
+        k: As the metric received it.
+    """
+    return ranking.per_list(values, defined, k, is_relevant(1.0))

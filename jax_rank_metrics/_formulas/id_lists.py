@@ -1,0 +1,66 @@
+"""Lists of ids in rank order, for metrics that read no labels."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import RankedIds
+
+
+def ranked_ids(
+    name: str, ids: RankedIds | Ranking, ks: Sequence[int | None] = ()
+) -> tuple[jax.Array, jnp.dtype]:
+    """Reads ids in rank order from an array or a ranking, and the dtype of values.
+
+    Args:
+        name: The argument, for error messages.
+        ids: `[*lists, ranks]`, or a ranking of lists in rows.
+        ks: Cutoffs that a ranking must reach.
+
+    Returns:
+        `[*lists, ranks]` integers, at least one rank per list, negative where no item is.
+
+    Raises:
+        ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
+            lists; if the ids of a list are not all on one device.
+        TypeError: if ids are not integers.
+    """
+    dtype = _inputs.float_dtype()
+    if isinstance(ids, Ranking):
+        if ids._held is not None and isinstance(ids._held.layout, Packed):
+            raise ValueError(
+                f"{name} is a ranking of packed lists; pass a ranking of lists in rows, or "
+                "the ids padded with -1"
+            )
+        if ids._held is not None:
+            ids._held_through(ks)
+        dtype, ids = ids._dtype, ids.items
+    array = _inputs.ids(name, ids)
+    if _mesh.spec_of(array)[-1]:
+        raise ValueError(
+            f"{name} has its ranks sharded over devices, as {jax.typeof(array)}; pass "
+            "lists that are each whole on one device"
+        )
+    if not array.shape[-1]:
+        array = jnp.full((*array.shape[:-1], 1), -1, array.dtype)
+    return array, dtype
+
+
+def equally_weighted(
+    values: jax.Array, defined: jax.Array, keep_cutoffs: bool
+) -> PerList:
+    """Results per list, each list with the weight 1.
+
+    Args:
+        values: `[*lists, len(ks)]`.
+        defined: `[*lists]` bool.
+        keep_cutoffs: Whether k was a tuple, so that cutoffs stay as the last axis.
+    """
+    values = jnp.where(defined[..., None], values, 0)
+    values = values if keep_cutoffs else values[..., 0]
+    return PerList(values, jnp.ones(defined.shape, values.dtype), defined)

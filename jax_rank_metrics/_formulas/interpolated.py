@@ -1,0 +1,121 @@
+"""Interpolated precision, at levels of recall."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._places.place import Place
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Number, RecallLevels
+
+ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+# Length of the table of needed items where the number of items is not known.
+_TABLE_LENGTH = 2**16
+
+
+@metric(names=("iprec",), ties="order", at="recall_levels")
+def interpolated_precision(
+    ranking: Ranking,
+    *,
+    recall_levels: RecallLevels = ELEVEN_LEVELS,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Interpolated precision: the best precision at any rank of at least a given recall.
+
+    .. math:: iP(ℓ) = max_{r : hits@r ≥ [ℓ · R]} hits@r / r
+
+    R is the number of relevant items of the pool and [·] rounds to the nearest integer.
+    The value is 0 where no rank has that many hits.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
+    over ties. Also accepts the arguments of `rank`.
+
+    Args:
+        recall_levels: Levels ℓ from 0 to 1: one, or a tuple, whose values are the last
+            axis, as those of several cutoffs are. By name, `iprec@0.1,0.5`.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> state = interpolated_precision(labels, scores, recall_levels=(0, 1))
+        >>> [f"{value:.5f}" for value in state.compute()]  # 2/3 at rank 3, both times
+        ['0.66667', '0.66667']
+
+    References:
+        Manning, Raghavan and Schütze, Introduction to information retrieval, 2008,
+        section 8.4. Agrees with trec_eval 10 `iprec_at_recall`; version 9 rounds ℓ·R up
+        from 0.1 on.
+    """
+    values = _at_recall(ranking, recall_levels, relevance_threshold)
+    # A tuple of levels keeps its axis as a tuple of cutoffs does.
+    keep_levels = (1,) if isinstance(recall_levels, (tuple, list)) else None
+    return per_list_if_relevant(ranking, values, relevance_threshold, keep_levels)
+
+
+@metric(names=("11pt_avg",), ties="order")
+def eleven_point_precision(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Eleven-point average: the mean interpolated precision at recalls 0, 0.1, …, 1.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
+    over ties. Also accepts the arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> state = eleven_point_precision(labels, scores)
+        >>> f"{state.compute():.5f}"  # (8·1 + 3·2/3) / 11, as 0.7·2 is 1 when rounded
+        '0.90909'
+
+    References:
+        See `interpolated_precision`. Agrees with trec_eval 10 `11pt_avg`.
+    """
+    values = _at_recall(ranking, ELEVEN_LEVELS, relevance_threshold)
+    mean = values.mean(axis=-1, keepdims=True)
+    return per_list_if_relevant(ranking, mean, relevance_threshold, None)
+
+
+def _at_recall(ranking: Ranking, levels: RecallLevels, threshold: Number) -> jax.Array:
+    """Interpolated precision at each level, `[*lists, len(levels)]`."""
+    levels = levels if isinstance(levels, (tuple, list)) else (levels,)
+    if not levels:
+        raise ValueError("recall_levels is empty; pass at least one level")
+    hit = is_relevant(threshold)
+    num_relevant = ranking.num_relevant(threshold)
+
+    def precision(place: Place, hits_needed: jax.Array) -> jax.Array:
+        # Only relevant items are asked: between two of them precision falls.
+        hits = place.counted_above[0] + 1
+        return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
+
+    # Verbs broadcast arrays among the cutoffs to the items, which serves levels too.
+    hits_needed = [_hits_needed(ranking, _level(x), num_relevant) for x in levels]
+    return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
+
+
+def _level(level: Number) -> float:
+    """A level of recall as a Python float; a float32 means the decimal it is shown as."""
+    _inputs.fraction("recall_levels", level)
+    return float(str(level))
+
+
+def _hits_needed(ranking: Ranking, level: float, num_relevant: jax.Array) -> jax.Array:
+    """The relevant items needed for a level of recall, rounded in double precision.
+
+    In float32, 0.7·5 + 0.5 may be below 4. So products come from a table over all numbers
+    of relevant items, made in float64.
+    """
+    largest = ranking._max_items or _TABLE_LENGTH
+    rounded = np.floor(np.float64(level) * np.arange(largest + 1) + 0.5)
+    table = jnp.asarray(rounded.astype(num_relevant.dtype))
+    from_table = table[jnp.minimum(num_relevant, largest).astype(jnp.int32)]
+    computed = jnp.floor(level * num_relevant + 0.5)
+    return jnp.where(num_relevant <= largest, from_table, computed)

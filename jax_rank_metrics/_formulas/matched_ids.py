@@ -1,0 +1,73 @@
+"""Two lists of ids, matched by their ids and compared by a formula."""
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs, _shards
+from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
+from jax_rank_metrics._ordering.matching import match
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cutoffs, RankedIds
+
+Ids = RankedIds | Ranking
+Cuts = tuple[int | None, ...]
+Values = tuple[list[jax.Array], jax.Array]  # one [*lists] per cutoff; where defined
+
+
+def compare_ids(
+    formula: Callable[..., Values],
+    first: Ids,
+    second: Ids,
+    k: Cutoffs = None,
+    numbers: tuple[float, ...] = (),
+    reads_cutoffs: bool = False,
+) -> PerList:
+    """Checks two rankings and applies a formula to what matches.
+
+    Args:
+        formula: `formula(matched, ks, dtype, *numbers)`.
+        first: Ids or a ranking.
+        second: Ids or a ranking.
+        k: As the caller passed it.
+        numbers: Numbers that the formula reads; traced, so that others do not compile.
+        reads_cutoffs: Whether rankings must reach k.
+    """
+    ks = _inputs.cutoffs(k)
+    first_ids, first_dtype = ranked_ids("first", first, ks if reads_cutoffs else ())
+    second_ids, second_dtype = ranked_ids("second", second, ks if reads_cutoffs else ())
+    _inputs.same_lists("second", second_ids, "first", first_ids)
+    dtype = max(first_dtype, second_dtype, key=lambda dtype: dtype.itemsize)
+    keep_cutoffs = isinstance(k, (tuple, list))
+    return _apply(formula, ks, keep_cutoffs, dtype.name, first_ids, second_ids, numbers)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _apply(
+    formula: Callable[..., Values],
+    ks: Cuts,
+    keep_cutoffs: bool,
+    dtype: str,
+    first: jax.Array,
+    second: jax.Array,
+    numbers: tuple[jax.Array, ...],
+) -> PerList:
+    first = _shards.reshard_like(first, second)
+    second = _shards.reshard_like(second, first)
+    if first.dtype != second.dtype:
+        first, second = first.astype(jnp.int64), second.astype(jnp.int64)
+
+    def apply_to_shard(
+        tree: tuple[jax.Array, jax.Array, tuple[jax.Array, ...]],
+    ) -> PerList:
+        first, second, numbers = tree
+        cast_numbers = [x.astype(dtype) for x in numbers]
+        matched = match(first, second)
+        values, defined = formula(matched, ks, jnp.dtype(dtype), *cast_numbers)
+        return equally_weighted(jnp.stack(values, axis=-1), defined, keep_cutoffs)
+
+    tree = (first, second, tuple(map(jnp.asarray, numbers)))
+    return _shards.map_shards(apply_to_shard, tree, first[..., 0])

@@ -1,0 +1,175 @@
+"""How well the order by scores agrees with the labels, pair by pair and rank by rank."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._formulas.building_blocks import (
+    is_relevant,
+    label_of,
+    per_list_where,
+)
+from jax_rank_metrics._places.place import Place, positions
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cut, Number, PairWeighting
+
+
+def _one(items: Items) -> jax.Array:
+    return jnp.ones_like(items.labels)
+
+
+def _above(place: Place, k: Cut) -> jax.Array:
+    del k
+    return place.above
+
+
+@metric(names=("opa",))
+def ordered_pair_accuracy(
+    ranking: Ranking, *, weighting: PairWeighting = "list"
+) -> PerList:
+    """Ordered pair accuracy: the share of the pairs of different labels that is in order.
+
+    A pair is in order where the larger label has the better score; a pair of tied scores
+    counts ½.
+
+    Undefined (no two items of different labels): 0. Reads whole lists, of items that
+    have a rank, in time items·log(distinct labels). Also accepts the
+    arguments of `rank`.
+
+    Args:
+        weighting: "list", every list counts alike in the mean; "pairs", a list counts as
+            often as it has pairs.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{ordered_pair_accuracy(labels, scores).compute():.5f}"  # 1 of 3
+        '0.33333'
+
+    References:
+        Joachims, Optimizing search engines using clickthrough data, KDD 2002. Without
+        tied scores "list" agrees with rax `opa_metric`, and "pairs" with TF-Ranking
+        `OPAMetric`; both count a tie as 0.
+    """
+    _inputs.option("weighting", weighting, PairWeighting)
+    pairs = ranking.pairs(label_of)
+    values = ratio(pairs.in_order + pairs.tied / 2, pairs.total)
+    lists = per_list_where(ranking, values[..., None], pairs.total > 0)
+    if weighting == "list":
+        return lists
+    return PerList(lists.values, lists.weights * pairs.total, lists.defined)
+
+
+def misplaced_share(
+    ranking: Ranking, threshold: Number, tie_cost: float
+) -> tuple[jax.Array, jax.Array]:
+    """The share of the pairs of a relevant and a non-relevant item that is out of order.
+
+    Args:
+        ranking: The lists, with their tie groups.
+        threshold: Least label of a relevant item.
+        tie_cost: What a pair of tied items counts, from 0 to 1.
+
+    Returns:
+        Shares, `[*lists, 1]`, and whether there are such pairs, `[*lists]`.
+    """
+    hit = is_relevant(threshold)
+    num_hits = ranking.expected_sum(hit, positions(), (None,))
+    num_other = ranking.depth((None,)) - num_hits
+    has_pairs = (num_hits > 0) & (num_other > 0)
+
+    def share_before(place: Place, k: Cut, num_other: jax.Array) -> jax.Array:
+        """The share of the non-relevant items that rank before a relevant one."""
+        (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+        tied_others = place.tied - hits_tied
+        return ratio(place.above - hits_above + tie_cost * tied_others, num_other)
+
+    shares = ranking.expected_sum(
+        hit, share_before, (None,), counting=(hit,), per_list=(num_other[..., 0],)
+    )
+    return ratio(shares, num_hits), has_pairs[..., 0]
+
+
+@metric(names=("auc",))
+def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
+
+    It is the share of all pairs of a relevant and a non-relevant item that is in order;
+    a pair of tied scores counts ½. Its mean weighted by list is what recommenders call
+    GAUC: pass `list_weights`, often the number of relevant items.
+
+    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
+    Also accepts the arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{roc_auc(labels, scores).compute():.5f}"  # 1 of 2
+        '0.50000'
+
+    References:
+        Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
+        143, 1982. Agrees with scikit-learn's `roc_auc_score` of each list.
+    """
+    shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=0.5)
+    hit = is_relevant(relevance_threshold)
+    return ranking.per_list(1 - shares, has_pairs, None, hit)
+
+
+@metric(ties="own")
+def tau(ranking: Ranking) -> PerList:
+    """Kendall's tau-b of scores and labels: the surplus of pairs that are in order.
+
+    .. math:: τ = (C − D) / √(P_s · P_l)
+
+    C pairs are in order and D in the opposite order. P_s pairs have different scores and
+    P_l different labels, so that ties of either count neither way. From −1 to 1.
+
+    Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
+    lists, of items that have a rank; raises for rankings that hold only relevant items.
+    Also accepts the arguments of `rank`.
+
+    Example:
+        >>> labels, scores = jnp.array([2, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{tau(labels, scores).compute():.5f}"  # (2 − 1) / 3
+        '0.33333'
+
+    References:
+        Kendall, The treatment of ties in ranking problems, Biometrika 33(3), 1945.
+        Agrees with SciPy's `kendalltau`.
+    """
+    pairs = ranking.pairs(label_of)
+    # Each item forms a pair of different scores with every item above its tie group.
+    untied_by_score = ranking.expected_sum(_one, _above, (None,))[..., 0]
+    divisor = jnp.sqrt(pairs.total) * jnp.sqrt(untied_by_score)
+    values = ratio(pairs.in_order - pairs.opposed, divisor)
+    return per_list_where(ranking, values[..., None], divisor > 0)
+
+
+@metric(ties="own")
+def rho(ranking: Ranking) -> PerList:
+    """Spearman's rho of scores and labels: the correlation of their ranks.
+
+    Tied items share the mean of their ranks. From −1 to 1.
+
+    Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
+    lists, of items that have a rank; raises for rankings that hold only relevant items.
+    Also accepts the arguments of `rank`.
+
+    Example:
+        >>> labels, scores = jnp.array([2, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{rho(labels, scores).compute():.5f}"  # 1 − 6·(0 + 1 + 1) / 24
+        '0.50000'
+
+    References:
+        Spearman, The proof and measurement of association between two things, American
+        Journal of Psychology 15(1), 1904. Agrees with SciPy's `spearmanr`.
+    """
+    products = ranking._rank_products(label_of)
+    divisor = jnp.sqrt(products.by_score) * jnp.sqrt(products.by_value)
+    values = ratio(products.both, divisor)
+    return per_list_where(ranking, values[..., None], divisor > 0)
