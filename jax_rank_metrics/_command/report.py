@@ -249,8 +249,14 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     axes = iter(figure.subplots(1, panels, squeeze=False)[0])
     jrm.plots.distribution(of_runs, ax=next(axes)).set_title(label)
     for name in contenders:
-        names = (baseline, name)
-        jrm.plots.differences(lists, of_runs[name], names=names, ax=next(axes))
+        jrm.plots.differences(
+            lists,
+            of_runs[name],
+            names=(baseline, name),
+            metric=label,
+            level=level,
+            ax=next(axes),
+        )
     if len(at_cutoffs) > 1:
         jrm.plots.at_cutoffs(_states(runs), head, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)
