@@ -2,12 +2,14 @@
 
     python scripts/coverage.py [SIMULATIONS]
 
-For each kind of per-list values and each number of lists, it draws many data sets, and
+For each kind of per-list values and each number of lists, it draws many data sets and
 counts in how many of them the interval of each method holds the true mean.
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,70 +17,96 @@ from jax import random
 
 import jax_rank_metrics as jrm
 
-LISTS = (5, 10, 20, 30, 50, 100, 200)
-SAMPLES = 1000
-METHODS = ("normal", "t", "wilson", "bootstrap")
+LISTS = (5, 10, 30, 100, 200, 500)
+SAMPLES = 500
+METHODS = ("auto", "normal", "bootstrap")
 
 
-def some(key, shape):
-    """Nothing found in 80 % of lists, and anything from 0 to 1 in the others."""
-    found, value = random.split(key)
-    return random.bernoulli(found, 0.2, shape) * random.uniform(value, shape)
+def mostly_zero(key, shape):
+    """0 in 80 % of lists, and uniform in [0, 1] in the others."""
+    is_zero, value = random.split(key)
+    return ~random.bernoulli(is_zero, 0.8, shape) * random.uniform(value, shape)
 
 
 def hits(share, key, shape):
-    """Values 0 or 1."""
+    """1 in this share of lists, and 0 in the others."""
     return random.bernoulli(key, share, shape).astype(jnp.float32)
 
 
-# How values are drawn, their mean and their skewness.
+def rare_differences(key, shape):
+    """The difference of two systems that disagree in 2 % of lists, where b wins 2 of 3."""
+    differs, sign = random.split(key)
+    signs = jnp.where(random.bernoulli(sign, 2 / 3, shape), 1.0, -1.0)
+    return random.bernoulli(differs, 0.02, shape) * signs
+
+
+def equal(key, shape):
+    """Weights of 1."""
+    del key
+    return jnp.ones(shape)
+
+
+def unequal(key, shape):
+    """Weights that differ by orders of magnitude: lognormal, with σ = 2."""
+    return jnp.exp(2 * random.normal(key, shape))
+
+
+class Kind(NamedTuple):
+    """How the values and weights of lists are drawn, and the mean of the values."""
+
+    values: Callable[..., jax.Array]
+    mean: float
+    weights: Callable[..., jax.Array] = equal
+
+
 KINDS = {
-    "uniform": (random.uniform, 0.5, 0.0),
-    "exponential": (random.exponential, 1.0, 2.0),
-    "80 % zeros, else uniform": (some, 0.1, 2.37),
-    "hits, 50 %": (partial(hits, 0.5), 0.5, 0.0),
-    "hits, 90 %": (partial(hits, 0.9), 0.9, -2.67),
+    "uniform": Kind(random.uniform, 0.5),
+    "uniform, lognormal weights": Kind(random.uniform, 0.5, unequal),
+    "exponential": Kind(random.exponential, 1.0),
+    "80 % zeros, else uniform": Kind(mostly_zero, 0.1),
+    "hits, 50 %": Kind(partial(hits, 0.5), 0.5),
+    "hits, 95 %": Kind(partial(hits, 0.95), 0.95),
+    "hits, 2 %": Kind(partial(hits, 0.02), 0.02),
+    "differences, 2 % not 0": Kind(rare_differences, 0.02 / 3),
 }
 
 
 @partial(jax.jit, static_argnums=(0, 1, 3))
-def coverage(kind, lists, key, simulations):
-    """The share of simulated data sets that each method covers."""
-    draw, mean, _ = KINDS[kind]
-    of_hits = kind.startswith("hits")
-    methods = [method for method in METHODS if method != "wilson" or of_hits]
+def coverage(kind, count, key, simulations):
+    """The share of simulated data sets that each method covers, `[methods]`."""
+    draw_values, mean, draw_weights = KINDS[kind]
 
     def covers(key):
-        values = draw(key, (lists,))
-        one = jrm.PerList(values, jnp.ones(lists), jnp.ones(lists, bool))
-        state, found = one.mean(), []
-        for method in methods:
+        value_key, weight_key = random.split(key)
+        values = draw_values(value_key, (count,))
+        weights = draw_weights(weight_key, (count,))
+        lists = jrm.PerList(values, weights, jnp.ones(count, bool))
+        state = lists.mean()
+        covered = []
+        for method in METHODS:
             if method == "bootstrap":
-                resampled = jrm.bootstrap(
-                    one, jnp.arange(lists), samples=SAMPLES, key=key
-                )
+                ids = jnp.arange(count)
+                resampled = jrm.bootstrap(lists, ids, samples=SAMPLES, key=key)
                 low, high = resampled.confidence_interval()
             else:
                 low, high = state.confidence_interval(method=method)
-            found.append((low <= mean) & (mean <= high))
-        return jnp.stack(found)
+            covered.append((low <= mean) & (mean <= high))
+        return jnp.stack(covered)
 
-    found = jax.lax.map(covers, random.split(key, simulations), batch_size=20)
-    return dict(zip(methods, jnp.mean(found, axis=0), strict=True))
+    keys = random.split(key, simulations)
+    return jnp.mean(jax.lax.map(covers, keys, batch_size=20), axis=0)
 
 
 def main():
     """Prints the table as Markdown."""
     simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
-    print("| values | skewness | method |", " | ".join(map(str, LISTS)), "|")
-    print("|---" * 3 + "|--:" * len(LISTS) + "|")
-    for kind, (_, _, skewness) in KINDS.items():
-        rows = [coverage(kind, n, random.key(n), simulations) for n in LISTS]
-        for method in METHODS:
-            if method not in rows[0]:
-                continue
-            numbers = [f"{100 * float(row[method]):.1f}" for row in rows]
-            print(f"| {kind} | {skewness:.1f} | {method} |", " | ".join(numbers), "|")
+    print("| values | method |", " | ".join(map(str, LISTS)), "|")
+    print("|---" * 2 + "|--:" * len(LISTS) + "|")
+    for kind in KINDS:
+        columns = [coverage(kind, n, random.key(n), simulations) for n in LISTS]
+        for index, method in enumerate(METHODS):
+            numbers = [f"{100 * float(column[index]):.1f}" for column in columns]
+            print(f"| {kind} | {method} |", " | ".join(numbers), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -168,49 +168,69 @@ def test_a_geometric_mean_takes_t():
         assert bounds[0] == bounds[1]
 
 
-def coverage(draw, mean, lists, methods):
+def coverage(draw, mean, lists, methods, weights=None):
     """The share of 4000 simulated data sets that each method covers at 0.95."""
 
     @jax.jit
     @jax.vmap
     def covers(key):
-        state = state_of(draw(key, (lists,)))
+        of_lists = (
+            None if weights is None else weights(jax.random.fold_in(key, 1), lists)
+        )
+        state = state_of(draw(key, (lists,)), of_lists)
         bounds = [state.confidence_interval(method=method) for method in methods]
         return jnp.stack([(low <= mean) & (mean <= high) for low, high in bounds])
 
     return np.mean(covers(jax.random.split(jax.random.key(lists), 4000)), axis=0)
 
 
-def hits(key, shape):
-    """Ninety of a hundred."""
-    return jax.random.bernoulli(key, 0.9, shape).astype(jnp.float32)
+def hits(share):
+    """Values that are 1 in this share of lists, and 0 in the others."""
+    return lambda key, shape: jax.random.bernoulli(key, share, shape).astype(float)
+
+
+def lognormal(key, lists):
+    """Weights that differ by orders of magnitude."""
+    return jnp.exp(2 * jax.random.normal(key, (lists,)))
+
+
+@pytest.mark.parametrize("lists", [10, 30, 100, 500])
+@pytest.mark.parametrize(
+    "draw, mean, weights, least, most",
+    [
+        (jax.random.uniform, 0.5, None, 0.93, 0.97),
+        (jax.random.exponential, 1.0, None, 0.885, 0.97),
+        (hits(0.02), 0.02, None, 0.90, 1),
+        (hits(0.95), 0.95, None, 0.90, 1),
+        (jax.random.uniform, 0.5, lognormal, 0.92, 1),
+    ],
+    ids=["uniform", "exponential", "rare hits", "rare misses", "unequal weights"],
+)
+def test_the_default_covers(draw, mean, weights, least, most, lists):
+    """As often as docs/intervals.md says, from ten lists on."""
+    (share,) = coverage(draw, mean, lists, ("auto",), weights)
+    assert least < share <= most
 
 
 @pytest.mark.parametrize(
     "draw, mean, lists",
-    [
-        (jax.random.uniform, 0.5, 30),
-        (jax.random.exponential, 1.0, 200),
-    ],
+    [(jax.random.uniform, 0.5, 30), (jax.random.exponential, 1.0, 200)],
     ids=["symmetric", "skewed"],
 )
 def test_intervals_cover(draw, mean, lists):
-    """What they say, from 30 lists of symmetric values and 200 of skewed ones."""
+    """Normal and t intervals do from 30 symmetric and from 200 skewed values on."""
     for share in coverage(draw, mean, lists, ("normal", "t")):
         assert 0.93 < share < 0.97
 
 
 @pytest.mark.parametrize(
     "draw, mean, lists, method",
-    [
-        (jax.random.exponential, 1.0, 10, "t"),
-        (hits, 0.9, 12, "wilson"),
-    ],
+    [(jax.random.exponential, 1.0, 10, "t"), (hits(0.9), 0.9, 12, "wilson")],
     ids=["skewed", "hits"],
 )
-def test_the_method_for_few_lists(draw, mean, lists, method):
-    """Below that, what the documentation advises covers more often than the normal one."""
-    normal, advised = coverage(draw, mean, lists, ("normal", method))
-    assert normal < 0.90 and normal + 0.02 < advised < 0.99
+def test_the_default_is_better_for_few_lists(draw, mean, lists, method):
+    """It is this method, and covers more often there than the normal interval."""
+    normal, advised, auto = coverage(draw, mean, lists, ("normal", method, "auto"))
+    assert normal < 0.90 and normal + 0.02 < advised < 0.99 and auto == advised
     if method == "wilson":
         assert advised > 0.93
