@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
+from jax.core import Tracer
 from jax.sharding import NamedSharding, PartitionSpec
 
 from jax_rank_metrics import _mesh
@@ -72,8 +73,25 @@ def reshard_like(tree: T, like: jax.Array) -> T:
     """Returns a pytree of arrays cut as `like` is, along the axes that they share."""
     if not _mesh.is_sharded(like):
         return tree
+    if isinstance(like, Tracer):
+        sharding = jax.typeof(like).sharding
+        return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
+    # Outside of `jax.jit`, arrays that are on one device have no mesh to be resharded in.
+    return jax.tree.map(lambda x: jax.device_put(x, like.sharding), tree)
+
+
+def align_lists(tree: T, like: jax.Array) -> T:
+    """Returns arrays `[*lists, …]` with lists cut as those of `like`, `[*lists]`, are."""
+    if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
+        return tree
     sharding = jax.typeof(like).sharding
-    return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
+
+    def align(x: jax.Array) -> jax.Array:
+        trailing = jax.typeof(x).sharding.spec[like.ndim :]
+        spec = PartitionSpec(*sharding.spec, *trailing)
+        return jax.sharding.reshard(x, NamedSharding(sharding.mesh, spec))
+
+    return jax.tree.map(align, tree)
 
 
 def _shard_map(

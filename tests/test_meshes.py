@@ -288,3 +288,62 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
     ranks = np.argmax(order == relevant_ids, axis=-1) + 1
     np.testing.assert_allclose(values, 1 / ranks, rtol=1e-6)
     assert len({tuple(ids) for ids in order.tolist()}) == 4
+
+
+def lists_and_ids(rng):
+    """Labels, scores, and ids of the first four of sixteen items in random order."""
+    labels = rng.integers(0, 3, (8, 16)).astype(np.float32)
+    scores = rng.normal(size=labels.shape).astype(np.float32)
+    return labels, scores, np.tile(np.arange(4), (8, 1))
+
+
+@pytest.mark.parametrize("sharded", ["labels", "scores", "mask", "pool"])
+def test_arrays_of_which_one_is_sharded(sharded, rng):
+    """A ranking may be read where its arrays were sharded in different ways."""
+    mesh = make_mesh(AxisType.Explicit)
+    labels, scores, _ = lists_and_ids(rng)
+    arrays = {"labels": labels, "scores": scores, "mask": labels < 2, "pool": labels}
+
+    def run(arrays):
+        if sharded == "pool":
+            ranking = jrm.rank_retrieved(labels, pool_labels=arrays["pool"])
+        else:
+            ranking = jrm.rank(arrays["labels"], arrays["scores"], arrays["mask"])
+        return jrm.measure(("ndcg@3", "mrr"), ranking)
+
+    expected = run(arrays)
+    (array,) = put(mesh, P("data"), [arrays[sharded]])
+    found = run(arrays | {sharded: array})
+    for name, lists in expected.items():
+        np.testing.assert_allclose(found[name].values, lists.values, rtol=1e-6)
+
+
+REFUSED = {
+    "labels": lambda x: jrm.ndcg(x[0], np.ones(16), **PACKED),
+    "mask": lambda x: jrm.ndcg(np.ones(16), np.ones(16), x[0] > 0, **PACKED),
+    "scores": lambda x: jrm.rank_scores(x, IDS),
+    "relevant_ids": lambda x: jrm.rank_scores(np.ones((8, 16)), x.astype(int)),
+    "item_mask": lambda x: jrm.rank_scores(np.ones((8, 16)), IDS, item_mask=x > 0),
+    "exclude_ids": lambda x: jrm.rank_catalog(
+        np.ones((8, 2)), np.ones((16, 2)), IDS, k=3, exclude_ids=x.astype(int)
+    ),
+    "list_weights": lambda x: jrm.rank_catalog(
+        np.ones((16, 2)), np.ones((16, 2)), IDS_OF_16, k=3, list_weights=x[0]
+    ),
+    "the last axis of labels": lambda x: jrm.rank_retrieved(x),
+    "the last axis of pool_labels": lambda x: jrm.rank_retrieved(IDS, pool_labels=x),
+    "the last axis of relevant_ids": lambda x: jrm.rank_ids(IDS, x.astype(int)),
+}
+IDS, IDS_OF_16 = np.zeros((8, 1), np.int32), np.zeros((16, 1), np.int32)
+PACKED = {"segment_ids": np.zeros(16, np.int32), "num_segments": 1}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_sharded_arrays_that_are_refused(name):
+    """By name, with advice that works, before anything is compiled."""
+    mesh = make_mesh(AxisType.Explicit)
+    (array,) = put(mesh, P(None, "data"), [np.ones((8, 16), np.float32)])
+    with pytest.raises(ValueError, match=f"{name} is sharded.*jax.device_get") as info:
+        REFUSED[name](array)
+    assert re.search(r"jax.shard_map|shard the lists instead", str(info.value))
+    REFUSED[name](jax.device_get(array))

@@ -194,6 +194,8 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
     if pool is not None and isinstance(pool.layout, Packed):
         for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
             read_all = jax.vmap(read_all)
+    # Arrays of one call may have been sharded in different ways.
+    ranking = _shards.align_lists(ranking, ranking._list_exists)
     return _shards.map_shards(read_all, ranking, ranking._list_exists)
 
 
@@ -201,7 +203,7 @@ def measure_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None = None
 ) -> dict[str, Any]:
     """Ranks once and reads every metric: its mean, or its `PerList` without `undefined`."""
-    _check_columns(bounds, lists.given.columns, allow_unread=False)
+    _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     values = _measure_lists(bounds, lists, undefined)
     return dict(zip([bound.name for bound in bounds], values, strict=True))
 

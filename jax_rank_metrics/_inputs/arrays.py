@@ -205,7 +205,7 @@ def unsharded(name: str, value: jax.Array, cure: str) -> None:
         )
 
 
-def float_dtype(*arrays: jax.Array | None) -> jnp.dtype:
+def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
     """The dtype that values are computed in: float64 if an input is, else float32."""
     double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)

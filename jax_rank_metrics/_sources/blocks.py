@@ -1,111 +1,116 @@
 """The scores of a catalogue, a block of items at a time."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._types import AxisNames
 
 
 class Block(NamedTuple):
-    """Some items of the catalogue, scored for every list."""
+    """Items of the catalogue with successive ids, scored for every list."""
 
     scores: jax.Array  # [*lists, block]
     exists: jax.Array  # [*lists, block]
-    length: jax.Array  # [*lists] or one for all, how many exist
-    first: jax.Array  # the id of the first
-    fresh: jax.Array  # the first id that no earlier block held
+    length: jax.Array  # [*lists], or () for all lists: how many items exist
+    first_id: jax.Array
+    first_new_id: jax.Array  # the items before it were in an earlier block
 
-    def place(self, ids: jax.Array) -> jax.Array:
-        """Where in the block ids are; beyond its end for those that are not."""
-        return _place(ids, self.first, self.scores.shape[-1])
+    def offsets(self, ids: jax.Array) -> jax.Array:
+        """Returns the offsets of ids in the block, its length where they are not in it."""
+        return _offsets(ids, self.first_id, self.scores.shape[-1])
 
 
-@pytree("score_fn", "block_size", "depth", "ties", "items_axis")
+@pytree("score_fn", "block_size", "depth", "policy", "items_axis")
 class Catalog:
-    """Arguments of `rank_catalog` and `rank_scores`.
+    """The arguments of `rank_catalog` and `rank_scores`, checked.
 
-    The items are those that this device holds, cut into blocks. What both take is first
-    as it was passed, and then checked.
+    The items are those that this device holds. They are scored in blocks.
     """
 
     queries: jax.Array
     items: jax.Array
     relevant: Relevant
-    exclude_ids: Any
+    exclude_ids: jax.Array | None
     item_mask: jax.Array | None
-    list_weights: Any
-    key: Any
+    list_weights: jax.Array | None
+    key: jax.Array | None
     score_fn: Callable[[jax.Array, jax.Array], jax.Array]
     block_size: int
-    depth: Any  # how many ranks; None counts
-    ties: Any
-    items_axis: Any
+    depth: int | None  # how many ranks; None counts places instead
+    policy: Policy
+    items_axis: AxisNames | None
 
     @property
-    def here(self) -> int:
+    def local_items(self) -> int:
         """How many items this device holds."""
         return self.items.shape[0]
 
     @property
-    def total(self) -> int:
+    def total_items(self) -> int:
         """How many items all devices hold."""
         axis = self.items_axis
-        return self.here * (1 if axis is None else lax.axis_size(axis))
+        return self.local_items * (1 if axis is None else lax.axis_size(axis))
 
     @property
-    def size(self) -> int:
-        """How many items a block has."""
-        return min(self.block_size, self.here)
+    def block_length(self) -> int:
+        """How many items every block has."""
+        return min(self.block_size, self.local_items)
 
     @property
-    def number(self) -> int:
-        """How many blocks cover them."""
-        return -(-self.here // self.size)
+    def num_blocks(self) -> int:
+        """How many blocks cover the items of this device."""
+        return -(-self.local_items // self.block_length)
 
     def scores(self, start: jax.Array | int) -> jax.Array:
-        """Of the items of a block, by the first of these."""
-        items = self._part(self.items, start, 0)
+        """Scores the block of items that begins at an index, `[*lists, block]`."""
+        items = self._slice(self.items, start, 0)
         return lax.stop_gradient(self.score_fn(self.queries, items))
 
     def block(self, number: jax.Array) -> Block:
-        """Scores one block. The last one reaches back over items seen before."""
-        fresh = number * self.size
-        start = jnp.minimum(fresh, self.here - self.size)
+        """Scores one block by its number.
+
+        All blocks have one length, so that the last one reaches back over items that were
+        in the block before. These do not exist in it.
+        """
+        first_new = number * self.block_length
+        start = jnp.minimum(first_new, self.local_items - self.block_length)
         scores = self.scores(start)
-        exists = start + lax.iota(jnp.int32, self.size) >= fresh
+        exists = start + lax.iota(jnp.int32, self.block_length) >= first_new
         if self.item_mask is not None:
-            mask = self._part(self.item_mask, start, self.item_mask.ndim - 1)
+            mask = self._slice(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
         exists = jnp.broadcast_to(exists, scores.shape)
-        before = 0
+        before = 0  # items that other devices hold before those of this one
         if self.items_axis is not None:
-            before = lax.axis_index(self.items_axis) * self.here
-        first = start + before
+            before = lax.axis_index(self.items_axis) * self.local_items
+        first_id = start + before
         if self.exclude_ids is not None:
-            place = _place(self.exclude_ids, first, self.size)
-            exists = put(exists, place, jnp.zeros(place.shape, bool))
+            offsets = _offsets(self.exclude_ids, first_id, self.block_length)
+            exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
-        return Block(scores, exists, length, first, fresh + before)
+        return Block(scores, exists, length, first_id, first_new + before)
 
-    def _part(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
-        if self.number == 1:
+    def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
+        if self.num_blocks == 1:
             return x
-        return lax.dynamic_slice_in_dim(x, start, self.size, axis)
+        return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
 
 def products(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """The product of each query with each item, in a dtype that holds it."""
+    """Multiplies each query with each item, in a dtype that holds the products."""
     dtypes = (queries.dtype, items.dtype)
-    floats = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
-    wide = any(dtype.itemsize == 8 for dtype in dtypes)
-    dtype = jnp.dtype(f"{'float' if floats else 'int'}{64 if wide else 32}")
+    is_float = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
+    is_wide = any(dtype.itemsize == 8 for dtype in dtypes)
+    dtype = jnp.dtype(f"{'float' if is_float else 'int'}{64 if is_wide else 32}")
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
         queries, items = queries.astype(dtype), items.astype(dtype)
     return lax.dot_general(
@@ -116,11 +121,13 @@ def products(queries: jax.Array, items: jax.Array) -> jax.Array:
     )
 
 
-def put(x: jax.Array, place: jax.Array, values: jax.Array) -> jax.Array:
-    """`x` with values at places of its last axis; those beyond its end are dropped."""
-    return jnp.put_along_axis(x, place, values, axis=-1, inplace=False, mode="drop")
+def put(x: jax.Array, offsets: jax.Array, values: jax.Array) -> jax.Array:
+    """Puts values at offsets of the last axis; offsets beyond its end are dropped."""
+    return jnp.put_along_axis(x, offsets, values, axis=-1, inplace=False, mode="drop")
 
 
-def _place(ids: jax.Array, first: jax.Array, size: int) -> jax.Array:
-    place = ids - first.astype(ids.dtype)
-    return jnp.where((place >= 0) & (place < size), place, size).astype(jnp.int32)
+def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
+    """Returns `ids - first_id`, and `length` where that is no offset in the block."""
+    offsets = ids - first_id.astype(ids.dtype)
+    is_inside = (offsets >= 0) & (offsets < length)
+    return jnp.where(is_inside, offsets, length).astype(jnp.int32)

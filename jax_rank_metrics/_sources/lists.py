@@ -1,12 +1,13 @@
-"""The checked arguments of `rank` and its kin, and what they share."""
+"""The checked arguments of `rank` and of other sources, and what they share."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.policy import Policy, resolve
@@ -16,16 +17,16 @@ from jax_rank_metrics._pytree import pytree
 
 @pytree("policy", "num_segments", "items_axis", "relax")
 class ScoredLists:
-    """Arguments of `rank`, checked; those that hold no arrays are static."""
+    """The arguments of `rank`, checked; those that hold no arrays are static."""
 
-    given: RawItems
+    raw_items: RawItems
     scores: jax.Array
     list_weights: jax.Array | None  # a scalar is for every list
     key: jax.Array | None
     segment_ids: jax.Array | None
     policy: Policy
     num_segments: int | None
-    items_axis: Any
+    items_axis: _types.AxisNames | None
     relax: sigmoid_ranks | None
 
 
@@ -33,29 +34,29 @@ class Depth(NamedTuple):
     """How much of an order is needed, static."""
 
     ranks: int | None  # how many; None is all
-    ordered: bool = True  # whether any at all
+    ordered: bool = True  # whether any order is needed at all
     in_groups: bool = False  # whether nothing reads the order within tie groups
 
     def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
-        """Returns how items of such scores compare under a policy."""
+        """Returns how items with scores of this dtype compare under a policy."""
         return ItemOrder(policy.where_unread() if self.in_groups else policy, dtype)
 
 
 def checked(
-    labels: Any,
-    scores: Any,
-    mask: Any,
-    weights: Any,
-    key: Any,
+    labels: _types.Labels,
+    scores: _types.Scores,
+    mask: _types.Mask | None,
+    weights: _types.Weights | None,
+    key: _types.Key | None,
     *,
-    ties: Any,
-    list_weights: Any,
-    segment_ids: Any,
-    num_segments: Any,
-    items_axis: Any,
-    retrieved: Any,
-    columns: Any,
-    relax: Any,
+    ties: _types.Ties | None,
+    list_weights: _types.ListWeights | None,
+    segment_ids: _types.SegmentIds | None,
+    num_segments: int | None,
+    items_axis: _types.AxisNames | None,
+    retrieved: _types.Mask | None,
+    columns: _types.Columns | None,
+    relax: sigmoid_ranks | None,
 ) -> ScoredLists:
     """Checks the arguments of `rank`."""
     labels, mask = _inputs.item_arrays("labels", labels, mask)
@@ -73,35 +74,35 @@ def checked(
     if items_axis is not None:
         if segment_ids is not None:
             raise ValueError(
-                "segment_ids and items_axis are both given; pass one, packed lists stay "
-                "whole on a device"
+                "segment_ids and items_axis are both given; pass one, since packed lists "
+                "must be whole on a device"
             )
         if _mesh.is_sharded(scores):
             raise ValueError(
-                f"items_axis is {items_axis!r}, but the type of scores says already how "
+                f"items_axis is {items_axis!r}, but the type of scores already says how "
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "
                 "over it"
             )
     dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
-    given = RawItems(labels, dtype, mask, weights, retrieved, columns)
-    arrays = (given, scores, list_weights, key, segment_ids)
+    raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
+    arrays = (raw_items, scores, list_weights, key, segment_ids)
     return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
 
 
-def _check_relax(relax: Any, **others: Any) -> None:
-    """Raises unless it is None, or a way to relax that stands alone."""
+def _check_relax(relax: object, **incompatible: object) -> None:
+    """Raises unless `relax` is None, or valid and without incompatible arguments."""
     if relax is None:
         return
     if not isinstance(relax, sigmoid_ranks):
         raise TypeError(
-            f"relax is {relax!r}; pass None, or one made of a temperature, such as "
+            f"relax is {relax!r}; pass None, or soft ranks with a temperature, such as "
             "jrm.sigmoid_ranks(0.1)"
         )
-    for name, value in others.items():
+    for name, value in incompatible.items():
         if value is not None:
             raise ValueError(
-                f"relax and {name} are both given; pass one: soft places are of whole "
-                "lists in rows, and have no tie policy"
+                f"relax and {name} are both given; pass one: soft ranks need whole lists "
+                "in rows, and have no tie policy"
             )
 
 
@@ -109,40 +110,75 @@ class Relevant(NamedTuple):
     """Relevant items that are known by id, checked."""
 
     ids: jax.Array  # [*lists, relevant]
-    labels: jax.Array | None
+    labels: jax.Array | None  # the same shape; None is 1 for all
     columns: dict[str, jax.Array]
 
-    def read(self, *others: Any) -> ItemArrays:
-        """The items, in the dtype of values that the dtypes of all arrays ask for."""
-        dtype = _inputs.float_dtype(self.labels, *others).name
+    def items(self, *inputs: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
+        """Returns the items, in the dtype of values that labels and `inputs` ask for."""
+        dtype = _inputs.float_dtype(self.labels, *inputs).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
-        given = RawItems(labels, dtype, self.ids >= 0, columns=self.columns)
-        return given.read()
+        return RawItems(labels, dtype, self.ids >= 0, columns=self.columns).read()
 
-    def among(self, ids: jax.Array, items: ItemArrays) -> tuple[ItemArrays, jax.Array]:
-        """Items `[*lists, ids]` known by id: label 0 where not relevant, or repeated.
+    def find(
+        self, ids: jax.Array, relevant: ItemArrays
+    ) -> tuple[ItemArrays, jax.Array]:
+        """Looks up which items are relevant.
 
-        Also says which are found among the relevant ones, which are `items` as read. An
-        id below 0 is none.
+        Args:
+            ids: `[*lists, ids]` integers; an id below 0 is no item.
+            relevant: What `items` returned, perhaps fewer of them.
+
+        Returns:
+            The items `[*lists, ids]`, with the label 0 where they are not relevant or
+            repeat an earlier id; and whether each was found among the relevant ones,
+            bool.
         """
-        relevant_ids, number = self.ids, self.ids.shape[-1]
+        relevant_ids, not_found = self.ids, self.ids.shape[-1]
         if ids.dtype != relevant_ids.dtype:
             ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
-        same = ids[..., :, None] == relevant_ids[..., None, :]
-        same = same & items.exists[..., None, :] & (ids >= 0)[..., :, None]
-        place = lax.broadcasted_iota(jnp.int32, same.shape, same.ndim - 2)
-        none = ids.shape[-1]
-        first = jnp.where(same, place, none).min(-2, keepdims=True, initial=none)
-        which = jnp.where(place == first, _arithmetic.iota(same), number)
-        which = jnp.min(which, axis=-1, initial=number)
-        return items.padded(1).at(which), which < number
+        is_same = (
+            ids[..., :, None] == relevant_ids[..., None, :]
+        )  # [*lists, ids, relevant]
+        is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
+        # Each relevant item belongs to the first of the ids that are equal to it.
+        index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
+        beyond = ids.shape[-1]
+        first = jnp.where(is_same, index, beyond).min(-2, keepdims=True, initial=beyond)
+        match = jnp.where(index == first, _arithmetic.iota(is_same), not_found)
+        match = jnp.min(match, axis=-1, initial=not_found)  # [*lists, ids]
+        return relevant.padded(1).at(match), match < not_found
 
 
 def clean_weights(
     list_weights: jax.Array | None, lists: tuple[int, ...], dtype: jnp.dtype | str
 ) -> jax.Array | None:
-    """One weight of the dtype of values for every list, 0 where it is not above 0."""
+    """Returns a weight per list in the dtype of values, 0 where it is not above 0."""
     if list_weights is None:
         return None
     list_weights = lax.stop_gradient(list_weights).astype(dtype)
     return jnp.broadcast_to(jnp.where(list_weights > 0, list_weights, 0), lists)
+
+
+def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
+    """Raises unless arrays are device-local, for sources that cannot enter a shard_map."""
+    for name, array in arrays.items():
+        if array is not None:
+            _inputs.unsharded(
+                name, array, f"{cure}, or outside jax.jit pass jax.device_get({name})"
+            )
+
+
+def columns_by_name(columns: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns columns under the names that messages have for them."""
+    return {f"columns[{name!r}]": column for name, column in columns.items()}
+
+
+def check_whole_lists(**arrays: jax.Array | None) -> None:
+    """Raises unless the last axis of every array is whole on each device."""
+    for name, array in arrays.items():
+        if array is not None and (axes := _mesh.spec_of(array)[-1]):
+            raise ValueError(
+                f"the last axis of {name} is sharded over {', '.join(map(repr, axes))}, "
+                "but lists in rank order must be whole on a device; shard the lists "
+                f"instead, or outside jax.jit pass jax.device_get({name})"
+            )

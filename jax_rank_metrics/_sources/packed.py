@@ -6,7 +6,6 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics import _inputs
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_packed
@@ -14,50 +13,69 @@ from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, TieRuns
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
+    check_unsharded,
     clean_weights,
+    columns_by_name,
 )
 
 
 def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
     """Ranks packed lists, always to their end."""
-    given, ids, number = lists.given, lists.segment_ids, lists.num_segments
-    assert ids is not None and number is not None
-    _inputs.unsharded("segment_ids", ids, "with lists that are whole on a device")
-    _inputs.unsharded("scores", lists.scores, "with lists that are whole on a device")
-    rows = ids.shape[:-1]
-    shape = (*rows, number)
-    valid = (ids >= 0) & (ids < number)
-    first = jnp.arange(math.prod(rows), dtype=jnp.int32) * number
-    ids = jnp.where(valid, ids, 0).astype(jnp.int32) + first.reshape(*rows, 1)
-    ids = jnp.where(valid, ids, math.prod(shape))
-
-    mask = valid if given.mask is None else valid & given.mask
-    flat, scores, ids = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[len(shape) :]),
-        (dataclasses.replace(given, mask=mask), lists.scores, ids),
+    raw_items, segment_ids = lists.raw_items, lists.segment_ids
+    num_segments = lists.num_segments
+    assert segment_ids is not None and num_segments is not None
+    check_unsharded(
+        "with lists that are whole on a device",
+        segment_ids=segment_ids,
+        scores=lists.scores,
+        labels=raw_items.labels,
+        mask=raw_items.mask,
+        weights=raw_items.weights,
+        retrieved=raw_items.retrieved,
+        **columns_by_name(raw_items.columns),
     )
-    policy, seed = lists.policy, lists.policy.seeds(lists.key, ())
-    axis = Packed.of(ids, shape)
-    held, pool = None, Pool(flat, axis)
-    pool_scores = PoolScores(scores, seed, policy.name, None)
-    ranked = flat.retrieved_items()
+    # All axes become one: `[*rows, items]` is `[items]`, and `[*rows, num_segments]` of
+    # lists are numbered along all axes. The number of lists marks items of no list.
+    rows = segment_ids.shape[:-1]
+    shape = (*rows, num_segments)
+    valid = (segment_ids >= 0) & (segment_ids < num_segments)
+    first_list = jnp.arange(math.prod(rows), dtype=jnp.int32) * num_segments
+    list_ids = jnp.where(valid, segment_ids, 0).astype(jnp.int32)
+    list_ids = jnp.where(
+        valid, list_ids + first_list.reshape(*rows, 1), math.prod(shape)
+    )
+    mask = valid if raw_items.mask is None else valid & raw_items.mask
+    flat_items, scores, list_ids = jax.tree.map(
+        lambda x: x.reshape(-1, *x.shape[len(shape) :]),
+        (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
+    )
+    policy, seeds = lists.policy, lists.policy.seeds(lists.key, ())
+    layout = Packed.of(list_ids, shape)
+    held, pool = None, Pool(flat_items, layout)
+    pool_scores = PoolScores(scores, seeds, policy.name, None)
+    ranked = flat_items.retrieved_items()
     if depth.ordered:
-        every = RawCandidates(scores, flat, 0, seed)
-        best, places, ids = order_packed(
-            every, ids, axis.starts, depth.item_order(policy, scores.dtype)
+        candidates = RawCandidates(scores, flat_items, 0, seeds)
+        best, indices, list_ids = order_packed(
+            candidates,
+            list_ids,
+            layout.starts,
+            depth.item_order(policy, scores.dtype),
         )
-        axis, pool_scores, ranked = axis.sorted(ids), None, best.items
-        in_row = best.ids % max(lists.scores.shape[-1], 1)
-        index = jnp.where(ranked.exists, in_row, -1)
-        held = TieRuns(ranked, axis, index, best.keys, None, scores.shape[0])
-        items = ranked if given.retrieved is None else flat.at(places).read()
-        pool = Pool(items, axis)
+        layout, pool_scores, ranked = layout.sorted(list_ids), None, best.items
+        index_in_row = best.ids % max(lists.scores.shape[-1], 1)
+        index = jnp.where(ranked.exists, index_in_row, -1)
+        held = TieRuns(ranked, layout, index, best.keys, None, scores.shape[0])
+        pool_items = ranked
+        if raw_items.retrieved is not None:
+            pool_items = flat_items.at(indices).read()
+        pool = Pool(pool_items, layout)
     return Ranking._of(
         held=held,
         pool=pool,
         pool_scores=pool_scores,
-        length=axis.sum(ranked.exists),
-        list_exists=axis.sum(pool.items.read().exists) > 0,
-        list_weights=clean_weights(lists.list_weights, shape, given.dtype),
+        length=layout.sum(ranked.exists),
+        list_exists=layout.sum(pool.items.read().exists) > 0,
+        list_weights=clean_weights(lists.list_weights, shape, raw_items.dtype),
         ties=policy.name,
     )

@@ -8,7 +8,7 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
-from jax_rank_metrics._sources.lists import Relevant, clean_weights
+from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
 
 
 def rank_retrieved(
@@ -24,19 +24,19 @@ def rank_retrieved(
     columns: _types.Columns | None = None,
     pool_columns: _types.Columns | None = None,
 ) -> Ranking:
-    """Takes lists that a system returned already in rank order; nothing is sorted.
+    """Makes a ranking of lists that are in rank order already; nothing is sorted.
 
-    What was not retrieved still counts: the pool is every judged item, those retrieved
-    among them. A list with a pool but nothing retrieved counts, with the value 0.
-    The ranking is whole, and its order definite: there are no ties.
+    Judged items that were not retrieved still count: the pool is every judged item, the
+    retrieved ones included. A list with a pool but nothing retrieved counts, with the
+    value 0. The ranking is never cut, and there are no ties.
 
     Args:
-        labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked, or a
-            label that is negative or NaN) leaves the ranking and later items move up.
+        labels: `[*lists, retrieved]`, relevance in rank order. Padding (masked items, and
+            labels that are negative or NaN) leaves the ranking, and later items move up.
         mask: `[*lists, retrieved]` bool, or None.
         weights: As for `rank`; item weights need `pool_weights` where a pool is given.
         pool_labels: `[*lists, pool]`, the labels of every judged item in any order; None
-            if what was retrieved is all there is.
+            if there are no others than those retrieved.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
         num_relevant: `[*lists]` integers, how many relevant items each list has, where
@@ -45,7 +45,7 @@ def rank_retrieved(
             needs the labels of the pool, then raises.
         list_weights: As for `rank`.
         columns: By name, arrays `[*lists, retrieved, …]`; see `rank`.
-        pool_columns: The same of the pool, `[*lists, pool, …]`, where one is given.
+        pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
         A `Ranking`.
@@ -68,19 +68,19 @@ def rank_retrieved(
         "num_relevant", num_relevant, labels.shape[:-1]
     )
     columns = _inputs.columns(columns, "labels", labels.shape)
-    per_item, pool = weights is not None, None
-    if per_item and num_relevant is not None:
+    weighs_items, raw_pool = weights is not None, None
+    if weighs_items and num_relevant is not None:
         raise ValueError(
             "weights weighs items, but num_relevant tells nothing of the weights in the "
-            "pool; pass pool_labels and pool_weights"
+            "pool; pass pool_labels and pool_weights instead"
         )
     if pool_labels is None:
-        of_pool = {
+        pool_arguments = {
             "pool_mask": pool_mask,
             "pool_weights": pool_weights,
             "pool_columns": pool_columns,
         }
-        for name, value in of_pool.items():
+        for name, value in pool_arguments.items():
             if value is not None:
                 raise ValueError(f"{name} is given but pool_labels is None; pass both")
         dtype = _inputs.float_dtype(labels, weights, list_weights).name
@@ -90,18 +90,18 @@ def rank_retrieved(
         pool_labels, pool_mask = _inputs.item_arrays(
             "pool_labels", pool_labels, pool_mask
         )
-        of = ("pool_labels", pool_labels.shape)
+        shaped_as = ("pool_labels", pool_labels.shape)
         _inputs.same_lists("pool_labels", pool_labels, "labels", labels)
         if pool_weights is not None:
             pool_weights = _inputs.real("pool_weights", pool_weights)
-            _inputs.same_shape("pool_weights", pool_weights, *of)
-        if per_item != (pool_weights is not None):
+            _inputs.same_shape("pool_weights", pool_weights, *shaped_as)
+        if weighs_items != (pool_weights is not None):
             raise ValueError(
-                f"weights {'weighs' if per_item else 'does not weigh'} items, but "
-                f"pool_weights is {'None' if per_item else 'given'}; pass both per item "
-                "or neither"
+                f"weights {'weighs' if weighs_items else 'does not weigh'} items, but "
+                f"pool_weights is {'None' if weighs_items else 'given'}; pass both per "
+                "item, or neither"
             )
-        pool_columns = _inputs.columns(pool_columns, *of, "pool_columns")
+        pool_columns = _inputs.columns(pool_columns, *shaped_as, "pool_columns")
         if set(columns) != set(pool_columns):
             raise ValueError(
                 f"columns are {sorted(columns)}, but pool_columns are "
@@ -109,11 +109,19 @@ def rank_retrieved(
             )
         arrays = (labels, weights, list_weights, pool_labels, pool_weights)
         dtype = _inputs.float_dtype(*arrays).name
-        pool = RawItems(pool_labels, dtype, pool_mask, pool_weights, None, pool_columns)
-    ranked = RawItems(labels, dtype, mask, weights, None, columns)
+        raw_pool = RawItems(
+            pool_labels, dtype, pool_mask, pool_weights, None, pool_columns
+        )
+    check_whole_lists(
+        labels=labels,
+        mask=mask,
+        pool_labels=None if raw_pool is None else raw_pool.labels,
+        pool_mask=None if raw_pool is None else raw_pool.mask,
+    )
+    retrieved = RawItems(labels, dtype, mask, weights, None, columns)
     if num_relevant is not None:
-        _check_num_relevant(ranked, num_relevant)
-    return _rank_retrieved(ranked, pool, num_relevant, list_weights)
+        _check_num_relevant(retrieved, num_relevant)
+    return _rank_retrieved(retrieved, raw_pool, num_relevant, list_weights)
 
 
 def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
@@ -146,13 +154,13 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
 
 @jax.jit
 def _rank_retrieved(
-    given: RawItems,
-    pool: RawItems | None,
+    retrieved: RawItems,
+    raw_pool: RawItems | None,
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
 ) -> Ranking:
-    every = None if pool is None else pool.read()
-    return whole(given.read(), every, num_relevant, list_weights)
+    pool = None if raw_pool is None else raw_pool.read()
+    return rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
 
 
 def rank_ids(
@@ -163,23 +171,23 @@ def rank_ids(
     list_weights: _types.PerListInput | None = None,
     columns: _types.Columns | None = None,
 ) -> Ranking:
-    """Takes the ids that a system returned in rank order, and those of relevant items.
+    """Makes a ranking of the ids that a system returned, and the ids of relevant items.
 
     Args:
-        retrieved_ids: `[*lists, retrieved]` integers. An id below 0 is padding and
-            leaves the ranking, so that later ones move up. A repeated id counts at its
-            first place; later it is not relevant, and keeps its rank.
-        relevant_ids: `[*lists, relevant]` integers, distinct within a list; below 0 is
-            padding.
+        retrieved_ids: `[*lists, retrieved]` integers in rank order. Ids below 0 are
+            padding and leave the ranking, so that later ones move up. A repeated id is
+            relevant at its first rank only; where it is repeated it keeps its rank.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
+            are padding.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
-            all. What is retrieved and not among the relevant ids has the label 0.
+            all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
-            have 0 or False there. List judged non-relevant ids with the label 0.
+            have 0 or False there, so list judged non-relevant ids with the label 0.
 
     Returns:
-        A `Ranking`, whole and of a definite order, as from `rank_retrieved`. Its pool is
-        every relevant and every retrieved item, and its `items` are ids.
+        A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
+        is every relevant and every retrieved item, and its `items` are ids.
 
     Raises:
         ValueError: if leading axes or shapes differ, or if ids do not fit the integers
@@ -199,6 +207,7 @@ def rank_ids(
     )
     lists = retrieved_ids.shape[:-1]
     list_weights = _inputs.per_list("list_weights", list_weights, lists)
+    check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
     return _rank_ids(retrieved_ids, relevant, list_weights)
 
 
@@ -206,58 +215,62 @@ def rank_ids(
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> Ranking:
-    items = relevant.read(list_weights)
-    found, hit = relevant.among(retrieved_ids, items)
+    relevant_items = relevant.items(list_weights)
+    items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0
-    unlisted = jnp.concatenate([items.exists, exists & ~hit], axis=-1)
-    pool = items.padded(exists.shape[-1])._replace(exists=unlisted)
+    # Relevant items come first in the pool, then retrieved ones that are not relevant.
+    in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
+    pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
-    return whole(found._replace(exists=exists), pool, None, list_weights, ids)
+    return rank_in_order(items._replace(exists=exists), pool, None, list_weights, ids)
 
 
-def whole(
-    ranked: ItemArrays,
+def rank_in_order(
+    retrieved: ItemArrays,
     pool: ItemArrays | None,
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
-    index: jax.Array | None = None,
+    ids: jax.Array | None = None,
 ) -> Ranking:
-    """A ranking of all that was retrieved.
+    """Makes a ranking of items that are in rank order already.
 
     Args:
-        ranked: In rank order, with gaps where no item exists.
-        pool: Every judged item; None if that is what was retrieved.
+        retrieved: In rank order, with gaps where no item exists.
+        pool: Every judged item; None if these are the retrieved ones.
         num_relevant: `[*lists]` of any dtype, how many relevant items there are where
-            only that is known of the pool; or None.
+            nothing else is known of the pool; or None.
         list_weights: `[*lists]` as passed, or None.
-        index: `[*lists, retrieved]` int32, which items these are; None for the places.
+        ids: `[*lists, retrieved]` int32, the ids of the items; None for their indices.
     """
-    exists = ranked.exists
+    exists = retrieved.exists
     length = Rows().sum(exists)
     above = Rows().cumulative_count(exists) - exists.astype(jnp.int32)
     if num_relevant is None:
-        pool = ranked if pool is None else pool
-        judged = Rows().sum(pool.exists)
+        pool = retrieved if pool is None else pool
+        pool_size = Rows().sum(pool.exists)
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
-        judged = length + num_relevant
-    index = _shards.map_shards(_moved_up, (index, exists, above), judged)
+        pool_size = length + num_relevant
+    index = _shards.map_shards(_moved_up, (ids, exists, above), pool_size)
     return Ranking._of(
-        held=DefiniteRanks(ranked, Rows(), index, above, exists.shape[-1]),
+        held=DefiniteRanks(retrieved, Rows(), index, above, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
         length=length,
         known_relevant=num_relevant,
-        list_exists=judged > 0,
-        list_weights=clean_weights(list_weights, length.shape, ranked.labels.dtype),
+        list_exists=pool_size > 0,
+        list_weights=clean_weights(list_weights, length.shape, retrieved.labels.dtype),
         ties="none",
     )
 
 
 def _moved_up(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
-    """Which item is at each rank, −1 where none is: later ones move up into gaps."""
-    index, exists, above = arrays
-    if index is None:
-        index = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
-    none = jnp.full(exists.shape, -1, jnp.int32)
-    rank = jnp.where(exists, above, exists.shape[-1])
-    return jnp.put_along_axis(none, rank, index, axis=-1, inplace=False, mode="drop")
+    """Returns which item is at each rank, −1 where none is: items move up into gaps.
+
+    The ids [7, -, 9], of which the second does not exist, give [7, 9, -1].
+    """
+    ids, exists, above = arrays
+    if ids is None:
+        ids = jnp.broadcast_to(Rows().offset_in_list(exists), exists.shape)
+    empty = jnp.full(exists.shape, -1, jnp.int32)
+    slot = jnp.where(exists, above, exists.shape[-1])  # beyond the end, and so dropped
+    return jnp.put_along_axis(empty, slot, ids, axis=-1, inplace=False, mode="drop")

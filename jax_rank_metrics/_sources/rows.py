@@ -1,7 +1,5 @@
 """Lists as rows, whole or with their items cut over devices."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -23,21 +21,32 @@ from jax_rank_metrics._ranking import (
     TieRuns,
 )
 from jax_rank_metrics._sources.lists import Depth
+from jax_rank_metrics._types import AxisNames
 
 
 def rank_rows(
-    given: RawItems,
+    raw_items: RawItems,
     scores: jax.Array,
     list_weights: jax.Array | None,
     seeds: jax.Array | None,
     policy: Policy,
-    items_axis: Any,
+    items_axis: AxisNames | None,
     depth: Depth,
 ) -> Ranking:
-    """Ranks rows, on the device that has them."""
-    axis, size, start = Rows(), scores.shape[-1], 0
+    """Ranks rows, of which this device has all items or a part.
+
+    Args:
+        raw_items: `[*lists, items]`.
+        scores: `[*lists, items]`.
+        list_weights: `[*lists]`, or None where items weigh the list.
+        seeds: `[*lists, 2]` for random ties, or None.
+        policy: The tie policy.
+        items_axis: Mesh axes over which the items of every list are cut, or None.
+        depth: How much of the order is needed.
+    """
+    layout, size, start = Rows(), scores.shape[-1], 0
     if items_axis is not None:
-        axis, start = Sharded(items_axis), lax.axis_index(items_axis) * size
+        layout, start = Sharded(items_axis), lax.axis_index(items_axis) * size
         size = size * lax.axis_size(items_axis)
     cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
     held = length = None
@@ -47,29 +56,29 @@ def rank_rows(
                 "k is None, but the items of a list are cut over devices; pass k to rank "
                 "that deep, or gather labels, scores, mask and weights first"
             )
-        everything = RawCandidates(scores, given, start, seeds)
+        candidates = RawCandidates(scores, raw_items, start, seeds)
         ranks = size if items_axis is not None and cut is None else cut
         item_order = depth.item_order(policy, scores.dtype)
-        best, straddles = order_rows(everything, item_order, ranks, items_axis)
-        index = jnp.where(best.items.exists, best.ids, -1)
+        best, straddles = order_rows(candidates, item_order, ranks, items_axis)
         straddle = None
         if cut is not None:
             assert straddles is not None
-            straddle = Straddle(straddles, None, axis)
+            straddle = Straddle(straddles, None, layout)
+        index = jnp.where(best.items.exists, best.ids, -1)
         held = TieRuns(best.items, Rows(), index, best.keys, straddle, size)
         length = _arithmetic.count(held.items.exists)
-    # What the ranks tell is not counted over the pool again.
-    number = length
-    if length is None or given.retrieved is not None:
-        number = axis.sum(given.read().exists)
-        length = number if length is None else length
-    assert number is not None
+    # The pool is counted only where the ranks do not already say how large it is.
+    pool_size = length
+    if length is None or raw_items.retrieved is not None:
+        pool_size = layout.sum(raw_items.read().exists)
+        length = pool_size if length is None else length
+    assert pool_size is not None
     return Ranking._of(
         held=held,
-        pool=Pool(given, axis),
+        pool=Pool(raw_items, layout),
         pool_scores=PoolScores(scores, seeds, policy.name, items_axis),
         length=length,
-        list_exists=number > 0,
+        list_exists=pool_size > 0,
         list_weights=list_weights,
         cut=cut,
         ties=policy.name,
@@ -77,25 +86,26 @@ def rank_rows(
 
 
 def rank_softly(
-    given: RawItems,
+    raw_items: RawItems,
     scores: jax.Array,
     list_weights: jax.Array | None,
     relax: sigmoid_ranks,
-    items_axis: Any,
+    items_axis: AxisNames | None,
 ) -> Ranking:
-    """Gives soft places to the items of whole rows."""
+    """Gives soft places to the items of whole rows; see `rank_rows` for the arguments."""
     if items_axis is not None:
         raise ValueError(
             "relax is given, but the items of a list are cut over devices; gather "
             "labels, scores, mask and weights first, or cut the lists instead"
         )
-    axis, every, items = Rows(), given.read(), given.retrieved_items()
+    layout, pool_items = Rows(), raw_items.read()
+    items = raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
     return Ranking._of(
-        held=SoftPlaces(items, axis, soft_scores, scores.shape[-1]),
-        pool=Pool(every, axis),
+        held=SoftPlaces(items, layout, soft_scores, scores.shape[-1]),
+        pool=Pool(pool_items, layout),
         length=_arithmetic.count(items.exists),
-        list_exists=_arithmetic.count(every.exists) > 0,
+        list_exists=_arithmetic.count(pool_items.exists) > 0,
         list_weights=list_weights,
         ties="expected",
     )

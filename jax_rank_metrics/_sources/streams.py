@@ -1,7 +1,7 @@
-"""The two ways through the blocks of a catalogue: the best few, or counting."""
+"""The two ways through the blocks of a catalogue: the first ranks, or counting places."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,183 +17,214 @@ from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._ranking import CountedPlaces, Straddle, TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 
+State = TypeVar("State")
+Counts = TypeVar("Counts")
+
 
 class Seen(NamedTuple):
-    """What some blocks held of the relevant items, and how many items in all."""
+    """What the blocks so far held of the relevant items, and how many items in all."""
 
-    keys: jax.Array  # [*lists, relevant], the least where not found
+    keys: jax.Array  # [*lists, relevant], of their scores; the least where not found
     exists: jax.Array  # [*lists, relevant] bool, which were found
-    length: jax.Array  # [*lists] int32
+    length: jax.Array  # [*lists] int32, how many items exist
 
 
 class Stream(NamedTuple):
-    """A catalogue and what to look for."""
+    """A catalogue and what to look for in it."""
 
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
-    seeds: jax.Array | None
+    seeds: jax.Array | None  # [*lists, 2], for random ties
     order: ItemOrder
 
     @property
-    def ids(self) -> jax.Array:
-        """Of the relevant items."""
+    def relevant_ids(self) -> jax.Array:
+        """The ids of the relevant items, `[*lists, relevant]`."""
         return self.catalog.relevant.ids
 
-    def top(self) -> tuple[TieRuns, Seen]:
-        """The first ranks, in one pass."""
+    def first_ranks(self) -> tuple[TieRuns, Seen]:
+        """Finds the items of the first ranks, in one pass."""
         catalog = self.catalog
-        depth = min(catalog.depth, catalog.total)
-        lists = self.ids.shape[:-1]
+        assert catalog.depth is not None
+        depth = min(catalog.depth, catalog.total_items)
+        lists = self.relevant_ids.shape[:-1]
 
-        def step(state: Any, block: Block, given: RawCandidates) -> Any:
-            running, seen = state
-            seen = self._look(seen, block, given)
-            return running.extended(given, self.order), seen
+        def step(
+            state: tuple[BestSoFar, Seen], block: Block, candidates: RawCandidates
+        ) -> tuple[BestSoFar, Seen]:
+            so_far, seen = state
+            seen = self._look_up(seen, block, candidates)
+            return so_far.extended(candidates, self.order), seen
 
-        running = BestSoFar(self._nothing((*lists, depth)), jnp.zeros(lists, jnp.int32))
-        running, seen = self._through(step, (running, self._nothing_seen()))
+        so_far = BestSoFar(
+            self._no_candidates((*lists, depth)), jnp.zeros(lists, jnp.int32)
+        )
+        so_far, seen = self._fold(step, (so_far, self._nothing_seen()))
         if catalog.items_axis is not None:
-            running = running.over_devices(self.order, catalog.items_axis, self.seeds)
-        seen = self._agreed(seen)
-        best, straddle = running.best, None
-        exists, last = best.items.exists, best.keys[..., -1:]
+            so_far = so_far.over_devices(self.order, catalog.items_axis, self.seeds)
+        seen = self._over_devices(seen)
+        best, straddle = so_far.best, None
+        exists, last_key = best.items.exists, best.keys[..., -1:]
         ids = jnp.where(exists, best.ids, -1)
-        items, _ = catalog.relevant.among(ids, self.judged.only(seen.exists))
-        if depth < catalog.total:
-            some, axis = with_others((seen.keys == last) & seen.exists, running.tied)
-            more = running.tied > _arithmetic.count((best.keys == last) & exists)
-            straddle = Straddle(more, some, axis)
+        items, _ = catalog.relevant.find(ids, self.judged.only(seen.exists))
+        if depth < catalog.total_items:
+            relevant_tied = (seen.keys == last_key) & seen.exists
+            tied, layout = with_unlisted(relevant_tied, so_far.tied)
+            held_tied = _arithmetic.count((best.keys == last_key) & exists)
+            straddle = Straddle(so_far.tied > held_tied, tied, layout)
         items = items._replace(exists=exists)
-        held = TieRuns(items, Rows(), ids, best.keys, straddle, catalog.total)
+        held = TieRuns(items, Rows(), ids, best.keys, straddle, catalog.total_items)
         return held, seen
 
-    def counted(self) -> tuple[CountedPlaces, Seen]:
-        """The places of relevant items, in two passes: their scores, then what beats them.
+    def counted_places(self) -> tuple[CountedPlaces, Seen]:
+        """Counts the places of relevant items, in two passes.
 
-        Both passes score a block in the same way, so that an item equals itself.
+        The first pass finds their scores, the second counts the items that rank above
+        them. Both score a block in the same way, so that an item equals itself.
         """
-        seen = self._agreed(self._through(self._look, self._nothing_seen()))
-        of_all = ItemArrays(self.judged.labels, seen.exists)
-        relevant = Candidates(seen.keys, self.ids.astype(jnp.int32), of_all, self.seeds)
+        seen = self._over_devices(self._fold(self._look_up, self._nothing_seen()))
+        found = ItemArrays(self.judged.labels, seen.exists)
+        relevant = Candidates(
+            seen.keys, self.relevant_ids.astype(jnp.int32), found, self.seeds
+        )
 
-        def count(counts: Any, block: Block, given: RawCandidates) -> Any:
-            more = self._outranked(relevant, block, given.read())
-            return tuple(map(jnp.add, counts, more))
+        def add(
+            counts: tuple[jax.Array, ...], block: Block, candidates: RawCandidates
+        ) -> tuple[jax.Array, ...]:
+            in_block = self._outranking(relevant, block, candidates.read())
+            return tuple(map(jnp.add, counts, in_block))
 
-        none = jnp.zeros(self.ids.shape, jnp.int32)
-        counts = self._through(count, (none, none, none))
+        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
+        counts = self._fold(add, (zeros, zeros, zeros))
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
         above, tied, earlier = counts
         tied = jnp.where(seen.exists, tied, 0)
         rank = jnp.where(seen.exists, above + earlier, jnp.iinfo(jnp.int32).max)
-        _, places = sort_by([~rank])
-        items = self.judged.only(seen.exists).at(places)
-        above, tied, rank = (_arithmetic.take(x, places) for x in (above, tied, rank))
+        _, indices = sort_by([~rank])  # ascending
+        items = self.judged.only(seen.exists).at(indices)
+        above, tied, rank = (_arithmetic.take(x, indices) for x in (above, tied, rank))
         rank = jnp.where(items.exists, rank, 0)
-        held = CountedPlaces(items, Rows(), rank, above, tied, self.catalog.total)
+        held = CountedPlaces(items, Rows(), rank, above, tied, self.catalog.total_items)
         return held, seen
 
-    def _through(
-        self, step: Callable[[Any, Block, RawCandidates], Any], first: Any
-    ) -> Any:
-        """Folds `step(state, block, its items)` over all blocks."""
+    def _fold(
+        self, step: Callable[[State, Block, RawCandidates], State], start: State
+    ) -> State:
+        """Folds `step(state, block, candidates of the block)` over all blocks."""
 
-        def body(state: Any, number: jax.Array) -> tuple[Any, None]:
+        def body(state: State, number: jax.Array) -> tuple[State, None]:
             block = self.catalog.block(number)
             labels = jnp.zeros(block.scores.shape, self.judged.labels.dtype)
             if self.order.policy.reads_labels:
-                labels = put(labels, block.place(self.ids), self.judged.labels)
+                offsets = block.offsets(self.relevant_ids)
+                labels = put(labels, offsets, self.judged.labels)
             items = ItemArrays(labels, block.exists)
-            given = RawCandidates(block.scores, items, block.first, self.seeds)
-            return step(state, block, given), None
+            candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
+            return step(state, block, candidates), None
 
-        if self.catalog.number == 1:
-            return body(first, jnp.zeros((), jnp.int32))[0]
-        numbers = jnp.arange(self.catalog.number, dtype=jnp.int32)
-        return lax.scan(
-            body, _mesh.match_varying(first, (self.catalog, self.seeds)), numbers
-        )[0]
+        if self.catalog.num_blocks == 1:
+            return body(start, jnp.zeros((), jnp.int32))[0]
+        numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
+        start = _mesh.match_varying(start, (self.catalog, self.seeds))
+        return lax.scan(body, start, numbers)[0]
 
-    def _nothing(self, shape: tuple[int, ...]) -> Candidates:
+    def _no_candidates(self, shape: tuple[int, ...]) -> Candidates:
+        """Returns candidates none of which exists."""
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
 
     def _nothing_seen(self) -> Seen:
-        none, length = self._nothing(self.ids.shape), self.ids.shape[:-1]
-        return Seen(none.keys, none.items.exists, jnp.zeros(length, jnp.int32))
+        shape = self.relevant_ids.shape
+        none = self._no_candidates(shape)
+        return Seen(none.keys, none.items.exists, jnp.zeros(shape[:-1], jnp.int32))
 
-    def _look(self, seen: Seen, block: Block, given: RawCandidates) -> Seen:
-        """What was seen, with the relevant items that a block holds."""
-        place = block.place(self.ids)
-        here = place < self.catalog.size
-        here = here & (self.ids >= block.fresh.astype(self.ids.dtype))
-        found = given.at(jnp.minimum(place, self.catalog.size - 1)).read()
-        here = here & found.items.exists & self.judged.exists
-        keys = jnp.where(here, found.keys, seen.keys)
-        return Seen(keys, seen.exists | here, seen.length + block.length)
+    def _look_up(self, seen: Seen, block: Block, candidates: RawCandidates) -> Seen:
+        """Returns what was seen after a block, with the relevant items that it holds."""
+        offsets, length = block.offsets(self.relevant_ids), self.catalog.block_length
+        is_new = self.relevant_ids >= block.first_new_id.astype(self.relevant_ids.dtype)
+        in_block = candidates.at(jnp.minimum(offsets, length - 1)).read()
+        exists = (offsets < length) & is_new & in_block.items.exists
+        exists = exists & self.judged.exists
+        keys = jnp.where(exists, in_block.keys, seen.keys)
+        return Seen(keys, seen.exists | exists, seen.length + block.length)
 
-    def _agreed(self, seen: Seen) -> Seen:
-        """What the devices of the axis know together."""
+    def _over_devices(self, seen: Seen) -> Seen:
+        """Returns what the devices with parts of the items saw together."""
         axis = self.catalog.items_axis
         if axis is None:
             return seen
         exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
         return Seen(lax.pmax(seen.keys, axis), exists, lax.psum(seen.length, axis))
 
-    def _outranked(
-        self, relevant: Candidates, block: Block, every: Candidates
+    def _outranking(
+        self, relevant: Candidates, block: Block, candidates: Candidates
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """What a block holds around each relevant item, `[*lists, relevant]` int32.
+        """Counts the items of a block around each relevant item.
 
-        The items with better scores, those with equal ones, and of these the ones that
-        rank before by whatever breaks ties. One relevant item after the other: scores
-        are read once for each, and never compared all with all.
+        Returns:
+            How many have better scores, how many have equal ones, and how many of the
+            latter rank before the relevant item by tie-breaks: `[*lists, relevant]`
+            int32 each.
         """
-        exists = every.items.exists
+        exists, policy = candidates.items.exists, self.order.policy
 
-        def each(fn: Callable[[Candidates], Any]) -> Any:
-            def of(place: jax.Array) -> Any:
+        # One relevant item after the other: scores are read once for each, and are never
+        # compared in an array of all pairs.
+        def for_each_relevant(fn: Callable[[Candidates], Counts]) -> Counts:
+            def count(index: jax.Array) -> Counts:
                 return fn(
-                    relevant.map(lambda x: lax.dynamic_slice_in_dim(x, place, 1, -1))
+                    relevant.map(lambda x: lax.dynamic_slice_in_dim(x, index, 1, -1))
                 )
 
-            found = lax.map(of, jnp.arange(self.ids.shape[-1]))
-            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), found)
+            counts = lax.map(count, jnp.arange(self.relevant_ids.shape[-1]))
+            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), counts)
 
-        def around(one: Candidates) -> tuple[jax.Array, jax.Array]:
-            above = exists & (every.keys > one.keys)
-            equal = exists & (every.keys == one.keys)
-            return _arithmetic.count(above), _arithmetic.count(equal)
+        def by_score(item: Candidates) -> tuple[jax.Array, jax.Array]:
+            is_above = exists & (candidates.keys > item.keys)
+            is_equal = exists & (candidates.keys == item.keys)
+            return _arithmetic.count(is_above), _arithmetic.count(is_equal)
 
-        above, equal = each(around)
-        if self.order.policy.forbids_order:
+        above, equal = for_each_relevant(by_score)
+        if policy.forbids_order:
             return above, equal, jnp.zeros_like(above)
 
-        def before(one: Candidates) -> jax.Array:
-            open_ = exists & (every.keys == one.keys)
-            ahead = jnp.zeros_like(open_)
-            levels = [*every.tie_breaks(self.order.policy), -every.ids]
-            own_levels = [*one.tie_breaks(self.order.policy), -one.ids]
-            for level, own in zip(levels, own_levels, strict=True):
-                ahead = ahead | (open_ & (level > own))
-                open_ = open_ & (level == own)
-            return _arithmetic.count(ahead)
+        def by_tie_breaks(item: Candidates) -> jax.Array:
+            # Compares by one tie-break after the other, at last by index; `undecided`
+            # are the items that are equal so far.
+            undecided = exists & (candidates.keys == item.keys)
+            is_before = jnp.zeros_like(undecided)
+            levels = [*candidates.tie_breaks(policy), -candidates.ids]
+            item_levels = [*item.tie_breaks(policy), -item.ids]
+            for level, item_level in zip(levels, item_levels, strict=True):
+                is_before = is_before | (undecided & (level > item_level))
+                undecided = undecided & (level == item_level)
+            return _arithmetic.count(is_before)
 
-        own = block.place(self.ids) < self.catalog.size
+        # An item that is in the block equals itself.
+        is_here = block.offsets(self.relevant_ids) < self.catalog.block_length
         earlier = lax.cond(
-            _mesh.unvmap_any(equal > own.astype(jnp.int32)),
-            lambda: each(before),
+            _mesh.unvmap_any(equal > is_here.astype(jnp.int32)),
+            lambda: for_each_relevant(by_tie_breaks),
             lambda: jnp.zeros_like(above),
         )
         return above, equal, earlier
 
 
-def with_others(
-    those: jax.Array, number: jax.Array, ranks: int | None = None
+def with_unlisted(
+    is_listed: jax.Array, number: jax.Array, ranks: int | None = None
 ) -> tuple[jax.Array, Weighted]:
-    """Which of a pool there are, and how many: `those` judged, of `number` in all."""
-    others = (number - Rows().sum(those))[..., None]
-    counts = jnp.concatenate([those.astype(jnp.int32), others], axis=-1)
+    """Adds a slot that stands for all unlisted items of a set.
+
+    Args:
+        is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
+        number: `[*lists]` int32, how many items the set has in all.
+        ranks: See `Weighted`.
+
+    Returns:
+        Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
+    """
+    unlisted = (number - Rows().sum(is_listed))[..., None]
+    counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
     return counts > 0, Weighted(counts, ranks)
