@@ -211,6 +211,15 @@ def test_a_discount_may_be_one_number():
     close(discounted.compute(), (7 + 3) / 2)
 
 
+@pytest.mark.parametrize("size", [2, 3, 7, 100])
+def test_a_perfect_order_correlates_exactly(size):
+    """Correlations are exactly 1, or -1 in the reverse order, without rounding."""
+    labels = jnp.arange(float(size))
+    for metric in (jrm.tau, jrm.rho):
+        assert metric(labels, labels).compute() == 1
+        assert metric(labels, -labels).compute() == -1
+
+
 @pytest.mark.parametrize("p", [0.99, 0.998, 0.9999])
 def test_long_lists_of_patient_users(p):
     """Powers of a chance near 1 hold seven digits however long the list is."""

@@ -120,6 +120,12 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     return ranking.per_list(1 - shares, has_pairs, None, hit)
 
 
+def _geometric_mean(x: jax.Array, y: jax.Array) -> jax.Array:
+    """√(x·y) of positive floats: exact where both are equal, and without overflow."""
+    smaller, larger = jnp.minimum(x, y), jnp.maximum(x, y)
+    return smaller * jnp.sqrt(ratio(larger, smaller))
+
+
 @metric(ties="own")
 def tau(ranking: Ranking) -> PerList:
     """Kendall's tau-b of scores and labels: the surplus of pairs that are in order.
@@ -145,7 +151,7 @@ def tau(ranking: Ranking) -> PerList:
     pairs = ranking.pairs(label_of)
     # Each item forms a pair of different scores with every item above its tie group.
     untied_by_score = ranking.expected_sum(_one, _above, (None,))[..., 0]
-    divisor = jnp.sqrt(pairs.total) * jnp.sqrt(untied_by_score)
+    divisor = _geometric_mean(pairs.total, untied_by_score)
     values = ratio(pairs.in_order - pairs.opposed, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)
 
@@ -170,6 +176,6 @@ def rho(ranking: Ranking) -> PerList:
         Journal of Psychology 15(1), 1904. Agrees with SciPy's `spearmanr`.
     """
     products = ranking._rank_products(label_of)
-    divisor = jnp.sqrt(products.by_score) * jnp.sqrt(products.by_value)
+    divisor = _geometric_mean(products.by_score, products.by_value)
     values = ratio(products.both, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)
