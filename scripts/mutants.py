@@ -168,7 +168,7 @@ MUTANTS = [
         "_recommender/batches.py",
         "np.full(is_id.shape, -1, np.int32)",
         "np.full(is_id.shape, 0, np.int32)",
-        "tests/test_users.py::test_as_one_plain_call",
+        "tests/test_evaluate_users.py::test_as_one_plain_call",
     ),
     Mutant(
         "a line off",

@@ -1,4 +1,4 @@
-"""Recommendations of all users against trec_eval, to which unseen items are a run."""
+"""`evaluate_users` against trec_eval, which reads the recommended items as a run."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ OURS = {
 
 @pytest.mark.parametrize("embedded", [True, False])
 def test_recommendations(embedded, agree):
-    """Graded interactions; ten items of each user are what the run holds."""
+    """Graded interactions; the run holds the ten best items of each user."""
     rng = np.random.default_rng(5)
     queries, items = (
         rng.normal(size=(n, 6)).astype(np.float32) for n in (USERS, ITEMS)
@@ -35,7 +35,7 @@ def test_recommendations(embedded, agree):
         relevant[f"u{user}"] = {f"i{i}": int(y) for i, y in enumerate(labels[user])}
     measures = {"ndcg_cut.10", "recall.10", "map_cut.10", "recip_rank"}
     theirs = pytrec_eval.RelevanceEvaluator(relevant, measures).evaluate(run)
-    found = jrm.evaluate_users(
+    evaluation = jrm.evaluate_users(
         tuple(OURS),
         (queries, items) if embedded else scores,
         scipy.sparse.csr_array(labels),
@@ -43,5 +43,5 @@ def test_recommendations(embedded, agree):
         batch_size=8,
     )
     for name, measure in OURS.items():
-        each = [theirs[f"u{user}"][measure] for user in range(USERS)]
-        agree(found.lists[name].values, np.float32(each))
+        values = [theirs[f"u{user}"][measure] for user in range(USERS)]
+        agree(evaluation.lists[name].values, np.float32(values))
