@@ -16,10 +16,15 @@ DEGREE = 20  # of the polynomial that gives them
 
 
 def checked_level(level: Any) -> float:
-    """Returns the level as a float, which must be static and between 0 and 1."""
+    """Returns the level as a float.
+
+    Raises:
+        TypeError: if it is not a number, or is known only inside `jax.jit`.
+        ValueError: if it is not between 0 and 1.
+    """
     fix = "pass a number between 0 and 1, such as 0.95"
     if isinstance(level, Tracer):
-        raise TypeError(f"level is traced; {fix}, that is no argument of jax.jit")
+        raise TypeError(f"level is traced; {fix}, that is not an argument of jax.jit")
     if isinstance(level, str) or not hasattr(level, "__float__") or jnp.ndim(level):
         raise TypeError(f"level is {level!r}; {fix}")
     number = float(level)
@@ -75,8 +80,8 @@ def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax
     for i in range(DEGREE, 0, -1):
         last, previous = 2 * node * last - previous + coefficients[i], last
     phi = node * last - previous + coefficients[0]
-    rest = freedom * y  # 1 − y, without cancellation
-    quantile = z * jnp.sqrt(rest) * jnp.exp(phi / rest)
+    complement = freedom * y  # 1 − y, without cancellation
+    quantile = z * jnp.sqrt(complement) * jnp.exp(phi / complement)
     return jnp.where(enough, quantile, jnp.inf)
 
 

@@ -129,14 +129,14 @@ def _numbers(state: _State) -> tuple[list[str], str]:
     """Formats the numbers of a state, and says how many lists they come from."""
     # Inside a trace, results computed from constants would otherwise be traced.
     with jax.ensure_compile_time_eval():
-        shown, (lists, undefined), size = jax.device_get(
+        values, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
         )
     counts = f"{lists} list{'' if lists == 1 else 's'}"
     # For equal weights the effective number is that of the lists, up to rounding.
     if size is not None and size < 0.995 * lists:
         counts += f", n_eff {size:.3g}" if size < 1000 else f", n_eff {size:.0f}"
-    return [_text(x) for x in shown], f"{counts}, {undefined} undefined"
+    return [_text(x) for x in values], f"{counts}, {undefined} undefined"
 
 
 def _text(values: np.ndarray) -> str:
