@@ -1,4 +1,4 @@
-"""One of the processes of test_distribution: reads its lists, prints what it found."""
+"""A process of test_distribution: reads its lists, and prints its results."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ jax.distributed.initialize(
     f"127.0.0.1:{PORT}", int(PROCESSES), int(NUMBER), initialization_timeout=60
 )
 
-import numpy as np  # noqa: E402  (JAX must be told of the others first)
+import numpy as np  # noqa: E402  (JAX must know the other processes first)
 import recipes  # noqa: E402
 from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
 
@@ -23,7 +23,7 @@ METRIC = ("mrr@10",)
 
 
 def numbers(states):
-    """What a user reads off states, as JSON has it."""
+    """The numbers that a user reads from states, for JSON."""
     return {
         name: {
             "mean": np.asarray(state.compute()).tolist(),
@@ -36,35 +36,35 @@ def numbers(states):
 
 
 def random_ties(mesh):
-    """Constant scores: the mean of each device's lists, and of all in a plain call."""
+    """Measures tied lists: the mean on each device, and of all in a plain call."""
     lists = 100 * jax.local_device_count()
     labels = np.tile(np.arange(30) == 4, (lists, 1))
     arrays = (labels, np.zeros(labels.shape), np.ones_like(labels))
     device = np.arange(lists) // 100 + jax.process_index() * jax.local_device_count()
     step, key = recipes.by_shard_map(METRIC, mesh), jax.random.key(1)
-    alone = []
+    per_device = []
     for number in range(jax.device_count()):
         weighted = (*arrays, (device == number).astype(np.float32))
         states = recipes.by_process(step, mesh, weighted, lists, key)
-        alone.append(numbers(states)["mrr@10"])
+        per_device.append(numbers(states)["mrr@10"])
     sharding = NamedSharding(mesh, PartitionSpec("data"))
     batch = [jax.make_array_from_process_local_data(sharding, x) for x in arrays]
     plain = jrm.evaluate(METRIC, *batch, key=key)
-    return {"alone": alone, "plain": numbers(plain)["mrr@10"]}
+    return {"alone": per_device, "plain": numbers(plain)["mrr@10"]}
 
 
 def main():
-    """Evaluates in several ways, on all devices of all processes."""
+    """Evaluates in batches of several sizes, on all devices of all processes."""
     with np.load(LISTS) as file:
         arrays = tuple(file.values())
     mesh = jax.make_mesh((jax.device_count(),), ("data",))
     step = recipes.by_shard_map(json.loads(METRICS), mesh)
-    found = {"devices": jax.device_count(), "lists here": len(arrays[0])}
+    results = {"devices": jax.device_count(), "lists here": len(arrays[0])}
     for size in json.loads(SIZES):
-        found[size] = numbers(recipes.by_process(step, mesh, arrays, size))
-    found["ties"] = random_ties(mesh)
+        results[size] = numbers(recipes.by_process(step, mesh, arrays, size))
+    results["ties"] = random_ties(mesh)
     if jax.process_index() == 0:
-        print(json.dumps(found))
+        print(json.dumps(results))
 
 
 if __name__ == "__main__":

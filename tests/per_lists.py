@@ -1,4 +1,4 @@
-"""Values of lists as tests write them down."""
+"""Makes values of lists from the arrays that tests write down."""
 
 import jax.numpy as jnp
 
@@ -6,7 +6,7 @@ import jax_rank_metrics as jrm
 
 
 def lists_of(values, weights=None, defined=None):
-    """A `PerList` of plain arrays."""
+    """Makes a `PerList` from plain arrays."""
     values = jnp.asarray(values, jnp.float32)
     lists = values.shape[0]
     weights = jnp.ones(lists) if weights is None else jnp.asarray(weights)

@@ -10,14 +10,14 @@ TIMEOUT = 150  # seconds; many times what the processes need
 
 
 def free_port():
-    """A port that nothing listens on."""
+    """Returns a port on which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
 def wait_for(processes):
-    """Exit codes, once all are done or one has failed; leaves none running."""
+    """Returns exit codes once all have ended or one has failed; kills the others."""
     end = time.monotonic() + TIMEOUT
     try:
         while True:
@@ -31,39 +31,39 @@ def wait_for(processes):
             process.wait()
 
 
-def with_a_name():
-    """What goes before a command where this machine's name leads to no address.
+def resolvable_host():
+    """Returns a command prefix for machines whose host name has no address.
 
-    JAX's processes find each other by it, even if all of them are here.
+    The processes of JAX find each other by that name, even on a single machine.
     """
     try:
         socket.getaddrinfo(socket.gethostname(), None)
     except OSError:
-        named = 'hostname localhost && exec "$@"'
-        own = ["unshare", "--user", "--map-root-user", "--uts"]
-        return [*own, "sh", "-c", named, "sh"]
+        script = 'hostname localhost && exec "$@"'
+        command_line = ["unshare", "--user", "--map-root-user", "--uts"]
+        return [*command_line, "sh", "-c", script, "sh"]
     return []
 
 
 def together(arguments, folder, **environment):
-    """What Python programs print that run side by side, each with its arguments."""
+    """Runs Python programs side by side, each with its arguments; returns their output."""
     # See `recipes` on threads.
     environment = {
         **os.environ,
         **{"JAX_PLATFORMS": "cpu", "PJRT_NPROC": "16"},
         **environment,
     }
-    started = []
-    for number, own in enumerate(arguments):
+    running = []
+    for number, command_line in enumerate(arguments):
         with (
             (folder / f"{number}.out").open("w") as out,
             (folder / f"{number}.err").open("w") as err,
         ):
-            command = [*with_a_name(), sys.executable, *map(str, own)]
-            started.append(
+            command = [*resolvable_host(), sys.executable, *map(str, command_line)]
+            running.append(
                 subprocess.Popen(command, env=environment, stdout=out, stderr=err)
             )
-    codes = wait_for(started)
-    said = [(folder / f"{i}.err").read_text()[-3000:] for i in range(len(started))]
-    assert codes == [0] * len(codes), f"exit codes {codes}\n" + "\n".join(said)
-    return [(folder / f"{i}.out").read_text() for i in range(len(started))]
+    codes = wait_for(running)
+    errors = [(folder / f"{i}.err").read_text()[-3000:] for i in range(len(running))]
+    assert codes == [0] * len(codes), f"exit codes {codes}\n" + "\n".join(errors)
+    return [(folder / f"{i}.out").read_text() for i in range(len(running))]

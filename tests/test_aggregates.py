@@ -1,4 +1,4 @@
-"""States beside the mean: geometric means, also by name, and distributions of values."""
+"""States other than the mean: geometric means, also by name, and distributions."""
 
 import functools
 import pickle
@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
-LISTS, BINS = 40, 10  # of most tests, which so share programs
+LISTS, BINS = 40, 10  # in most tests, so that they share compiled programs
 EDGES = tuple(np.linspace(0, 1, BINS + 1).tolist())
 KINDS = {
     "geometric": (jrm.PerList.geometric_mean, jrm.GeometricMean.empty),
@@ -24,12 +24,12 @@ KINDS = {
     ),
 }
 KS = {"one": (), "cutoffs": (2,)}
-both = pytest.mark.parametrize("kind", list(KINDS))
+each_kind = pytest.mark.parametrize("kind", list(KINDS))
 shapes = pytest.mark.parametrize("k", list(KS))
 
 
 def lists_of(values, weights=None, defined=None):
-    """A `PerList` of plain arrays."""
+    """Makes a `PerList` from plain arrays."""
     values = jnp.asarray(values, jnp.float32)
     size = values.shape[:1]
     weights = jnp.ones(size) if weights is None else jnp.asarray(weights)
@@ -38,32 +38,32 @@ def lists_of(values, weights=None, defined=None):
 
 
 def drawn(rng, shape=()):
-    """Lists of random values, among them 0 and 1, some that do not count or are undefined."""
+    """Draws values, 0 and 1 among them; some lists do not count or are undefined."""
     values = np.clip(rng.normal(0.5, 0.5, (LISTS, *shape)), 0, 1)
     weights = rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.8)
     return lists_of(values, weights, rng.random(LISTS) < 0.8)
 
 
 def at(tree, places):
-    """Some of the lists, or of the states."""
+    """Selects some of the lists or states."""
     return jax.tree.map(lambda x: x[places], tree)
 
 
-def same(one, two):
-    """Counts are equal; the mean logarithm of a geometric mean to its precision."""
-    chex.assert_trees_all_equal_shapes_and_dtypes(one, two)
-    if isinstance(one, jrm.Histogram):
-        chex.assert_trees_all_equal(one, two)
+def same(first, second):
+    """Checks that counts are equal, and geometric means up to rounding."""
+    chex.assert_trees_all_equal_shapes_and_dtypes(first, second)
+    if isinstance(first, jrm.Histogram):
+        chex.assert_trees_all_equal(first, second)
     else:
-        np.testing.assert_array_equal(one.counts, two.counts)
-        np.testing.assert_allclose(one.compute(), two.compute(), rtol=1e-6)
-        np.testing.assert_allclose(one.std_error(), two.std_error(), rtol=1e-4)
+        np.testing.assert_array_equal(first.counts, second.counts)
+        np.testing.assert_allclose(first.compute(), second.compute(), rtol=1e-6)
+        np.testing.assert_allclose(first.std_error(), second.std_error(), rtol=1e-4)
 
 
 @shapes
 @pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
 def test_geometric_mean_by_definition(rng, k, undefined):
-    """Of logarithms of values that are at least the floor; its error by the delta method."""
+    """It is exp of the mean logarithm of floored values, with its error by the delta method."""
     lists = drawn(rng, KS[k])
     values, weights, defined = (np.asarray(x) for x in jax.tree.leaves(lists))
     values = values.astype(np.float64)
@@ -87,7 +87,7 @@ def test_geometric_mean_by_definition(rng, k, undefined):
 
 
 def test_geometric_means_of_little(rng):
-    """Nothing is 0 and nothing NaN; one list is itself; a floor holds all that is below."""
+    """No lists give 0, one list gives its value, and values of 0 give the floor."""
     with jax.debug_nans(True):
         none = jrm.GeometricMean.empty()
         assert none.compute() == 0 and none.std_error() == np.inf
@@ -110,7 +110,7 @@ def test_geometric_means_of_little(rng):
 
 @pytest.mark.parametrize("kind", ["even", "steps", "beyond", "halves"])
 def test_quantiles_are_within_a_bin(rng, kind):
-    """Of the exact ones; the smallest and the largest are these."""
+    """They differ from exact quantiles by at most a bin; the extremes are exact."""
     values = {
         "even": rng.random(LISTS),
         "steps": rng.integers(0, 8, LISTS) / 7,
@@ -121,19 +121,19 @@ def test_quantiles_are_within_a_bin(rng, kind):
     state = lists_of(values).quantiles(bins=BINS)
     assert float(state.min) == values.min() and float(state.max) == values.max()
     for q in (0, 0.1, 0.25, 0.5, 0.9, 0.99, 1):
-        found, exact = float(state.quantile(q)), np.quantile(values, q)
-        assert abs(found - exact) <= (1e-6 if kind == "halves" else width)
-        assert kind != "steps" or exact not in (0, 1) or found == exact
-    several = jax.vmap(state.quantile)(jnp.array([0.1, 0.5, 2.0]))
-    np.testing.assert_allclose(several[1], state.compute(), rtol=1e-6)
-    assert float(several[1]) == 0.5 or kind != "halves"
-    assert np.isnan(several[2]) and not np.isnan(several[0])
+        actual, exact = float(state.quantile(q)), np.quantile(values, q)
+        assert abs(actual - exact) <= (1e-6 if kind == "halves" else width)
+        assert kind != "steps" or exact not in (0, 1) or actual == exact
+    quantiles = jax.vmap(state.quantile)(jnp.array([0.1, 0.5, 2.0]))
+    np.testing.assert_allclose(quantiles[1], state.compute(), rtol=1e-6)
+    assert float(quantiles[1]) == 0.5 or kind != "halves"
+    assert np.isnan(quantiles[2]) and not np.isnan(quantiles[0])
 
 
 @shapes
 @pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
 def test_counts_of_bins(rng, k, undefined):
-    """Each list of weight above 0 once; a value on an edge is of the bin that begins there."""
+    """Each list of weight > 0 counts once; a value on an edge is in the bin that starts there."""
     lists = drawn(rng, KS[k])
     values, weights, defined = (np.asarray(x) for x in jax.tree.leaves(lists))
     values = values.copy()
@@ -159,7 +159,7 @@ def test_counts_of_bins(rng, k, undefined):
 
 
 def test_distributions_of_little():
-    """Nothing is 0, one list is itself, NaN and infinities are told."""
+    """No lists give 0, one list gives its value, and NaN and infinities show."""
     with jax.debug_nans(True):
         none = jrm.Histogram.empty(bins=BINS)
         assert none.compute() == none.min == none.max == 0
@@ -176,52 +176,52 @@ def test_distributions_of_little():
         assert merged.counts.sum() == 3
 
 
-@both
+@each_kind
 @pytest.mark.parametrize("k", [pytest.param("one", marks=pytest.mark.long), "cutoffs"])
 def test_merge_laws(rng, kind, k):
-    """Commutative bit for bit, empty its identity, whatever the cut and the order."""
+    """Merging commutes bit for bit and has an identity, however lists are split."""
     make, empty = KINDS[kind]
     lists = drawn(rng, KS[k])
-    whole, order = make(lists), rng.permutation(LISTS)
+    unsplit, order = make(lists), rng.permutation(LISTS)
     none = empty(KS[k])
-    chex.assert_trees_all_equal_shapes_and_dtypes(none, whole)
-    chex.assert_trees_all_equal(none.merge(whole), whole, jrm.merge(whole, none))
-    one, two = make(at(lists, order[:10])), make(at(lists, order[10:]))
-    chex.assert_trees_all_equal(one.merge(two), two.merge(one))
-    same(one.merge(two), whole)
-    same(jrm.merge({"x": one}, {"x": two})["x"], whole)
+    chex.assert_trees_all_equal_shapes_and_dtypes(none, unsplit)
+    chex.assert_trees_all_equal(none.merge(unsplit), unsplit, jrm.merge(unsplit, none))
+    first, second = make(at(lists, order[:10])), make(at(lists, order[10:]))
+    chex.assert_trees_all_equal(first.merge(second), second.merge(first))
+    same(first.merge(second), unsplit)
+    same(jrm.merge({"x": first}, {"x": second})["x"], unsplit)
     batches = jax.tree.map(lambda x: x.reshape(4, -1, *x.shape[1:]), lists)
     stacked = jax.vmap(make)(batches)
-    same(stacked.reduce(), whole)
-    same(jrm.reduce({"x": stacked})["x"], whole)
+    same(stacked.reduce(), unsplit)
+    same(jrm.reduce({"x": stacked})["x"], unsplit)
     np.testing.assert_allclose(
         stacked.compute()[2], at(stacked, 2).compute(), rtol=1e-6
     )
-    chex.assert_trees_all_equal(pickle.loads(pickle.dumps(whole)), whole)
+    chex.assert_trees_all_equal(pickle.loads(pickle.dumps(unsplit)), unsplit)
 
     def step(carry, lists):
         return jrm.merge(carry, make(lists)), None
 
-    same(jax.jit(lambda *x: lax.scan(step, *x)[0])(none, batches), whole)
+    same(jax.jit(lambda *x: lax.scan(step, *x)[0])(none, batches), unsplit)
 
 
-@both
+@each_kind
 def test_zeros_of_either_sign_merge_alike(kind):
     make, _ = KINDS[kind]
-    one, two = make(lists_of([0.0] * 10)), make(lists_of([-0.0] * 30))
+    first, second = make(lists_of([0.0] * 10)), make(lists_of([-0.0] * 30))
     for x, y in zip(
-        *map(jax.tree.leaves, (one.merge(two), two.merge(one))), strict=True
+        *map(jax.tree.leaves, (first.merge(second), second.merge(first))), strict=True
     ):
         assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
     assert not np.signbit(make(lists_of([0.0] * 10)).compute())
 
 
-@both
+@each_kind
 @pytest.mark.parametrize(
     "weights", ["varying", pytest.param("constant", marks=pytest.mark.long)]
 )
 def test_over_devices(rng, kind, weights):
-    """all_reduce gives the whole on every device bit for bit, and types it so."""
+    """`all_reduce` gives the state of all lists on every device, and types it as equal."""
     make, _ = KINDS[kind]
     lists = drawn(rng, KS["cutoffs"])
     if weights == "constant":
@@ -231,37 +231,41 @@ def test_over_devices(rng, kind, weights):
     def local(lists):
         if weights == "constant":  # typed as equal on all devices
             lists = lists_of(lists.values)
-        whole = jrm.all_reduce({"x": make(lists)}, "data")["x"]
-        here = lax.axis_index("data") * 0
-        return whole, jax.tree.map(lambda x: (x + here.astype(x.dtype))[None], whole)
+        unsplit = jrm.all_reduce({"x": make(lists)}, "data")["x"]
+        zero = lax.axis_index("data") * 0
+        return unsplit, jax.tree.map(
+            lambda x: (x + zero.astype(x.dtype))[None], unsplit
+        )
 
     local = jax.shard_map(local, mesh=mesh, in_specs=data, out_specs=(P(), data))
-    whole, each = jax.jit(local)(jax.device_put(lists, NamedSharding(mesh, data)))
-    same(whole, make(lists))
-    for leaf in map(np.asarray, jax.tree.leaves(each)):
+    unsplit, per_device = jax.jit(local)(
+        jax.device_put(lists, NamedSharding(mesh, data))
+    )
+    same(unsplit, make(lists))
+    for leaf in map(np.asarray, jax.tree.leaves(per_device)):
         np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
 
 
 @pytest.mark.long
-@both
+@each_kind
 @pytest.mark.parametrize("axes", ["Auto", "Explicit"])
 def test_of_sharded_values(rng, kind, axes):
-    """The plain call, whether types tell that lists are cut over devices or not."""
+    """The plain call takes sharded values, whether or not their types say so."""
     make, _ = KINDS[kind]
     lists = drawn(rng, KS["cutoffs"])
     mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType[axes],))
     with jax.set_mesh(mesh):
-        found = make(jax.device_put(lists, NamedSharding(mesh, P("data"))))
-        numbers = np.asarray(found.compute())
-    same(jax.device_get(found), jax.device_get(make(lists)))
+        actual = make(jax.device_put(lists, NamedSharding(mesh, P("data"))))
+        numbers = np.asarray(actual.compute())
+    same(jax.device_get(actual), jax.device_get(make(lists)))
     np.testing.assert_allclose(numbers, make(lists).compute(), rtol=1e-6)
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
-@both
+@each_kind
 @pytest.mark.long
 def test_states_outlive_double_precision(rng, kind):
-    """Made with x64 on, they are read, merged and reduced with it off."""
+    """States made with x64 on are read, merged and reduced with it off."""
     make, empty = KINDS[kind]
     lists = drawn(rng)
     with jax.enable_x64(True):
@@ -269,14 +273,14 @@ def test_states_outlive_double_precision(rng, kind):
         assert "float64" in [leaf.dtype for leaf in jax.tree.leaves(wide)]
     assert repr(wide) == repr(make(lists))
     stacked = jax.tree.map(lambda x: np.asarray(x)[None], wide)
-    for one in (wide.merge(empty()), jrm.merge(empty(), wide), stacked.reduce()):
-        np.testing.assert_allclose(one.compute(), make(lists).compute(), rtol=1e-6)
-        chex.assert_trees_all_equal_shapes_and_dtypes(one, empty())
+    for state in (wide.merge(empty()), jrm.merge(empty(), wide), stacked.reduce()):
+        np.testing.assert_allclose(state.compute(), make(lists).compute(), rtol=1e-6)
+        chex.assert_trees_all_equal_shapes_and_dtypes(state, empty())
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_infinite_values_are_values(sign):
-    """Lists whose values are all infinite are not no lists; some may be finite."""
+    """Infinite values count as values, also where no value is finite."""
     state = lists_of([sign * np.inf] * 3).quantiles(bins=BINS)
     for number in (state.min, state.max, state.compute(), state.quantile(0.9)):
         assert number == sign * np.inf
@@ -288,7 +292,7 @@ def test_infinite_values_are_values(sign):
 
 
 def test_a_floor_that_floats_round_to_0():
-    """It is refused: the logarithm of a list of value 0 would be infinite."""
+    """It is refused, since the logarithm of a value of 0 would be infinite."""
     lists = lists_of([0.0, 1.0])
     floor = 1e-320 if jax.config.jax_enable_x64 else 1e-300
     with pytest.raises(ValueError, match="floor is 1e-3.., which float.. arithmetic"):
@@ -297,10 +301,10 @@ def test_a_floor_that_floats_round_to_0():
 
 
 def test_counts_are_one_sum_over_devices():
-    """Of integers, however many there are; and they saturate."""
+    """All counts of a state are one sum of integers, which saturates."""
     top = np.iinfo(np.int32).max
-    each = np.array([[top, top // 8, 2**28, 1, 0]] * 8, np.int32)
-    each[0, 3], each[0, 1] = 2**30, top - 7 * (top // 8)
+    per_device = np.array([[top, top // 8, 2**28, 1, 0]] * 8, np.int32)
+    per_device[0, 3], per_device[0, 1] = 2**30, top - 7 * (top // 8)
     mesh = jax.make_mesh((8,), ("data",))
 
     @jax.jit
@@ -310,7 +314,7 @@ def test_counts_are_one_sum_over_devices():
         state = jrm.Histogram(state.edges, counts[0], state.extremes, state.tally)
         return jrm.all_reduce(state, "data").counts
 
-    counts = jax.device_put(each, NamedSharding(mesh, P("data")))
+    counts = jax.device_put(per_device, NamedSharding(mesh, P("data")))
     np.testing.assert_array_equal(total(counts), [top, top, top, 2**30 + 7, 0])
     sums = [
         line
@@ -321,21 +325,21 @@ def test_counts_are_one_sum_over_devices():
 
 
 def test_lists_of_other_edges_do_not_merge(rng):
-    """Nor other cutoffs, nor other kinds of states."""
+    """States of different edges, cutoffs or kinds do not merge."""
     lists = drawn(rng)
     state, mean = lists.quantiles(bins=BINS), lists.mean()
-    for other in (lists.quantiles(bins=5), lists.quantiles((0, 1))):
+    for wrong in (lists.quantiles(bins=5), lists.quantiles((0, 1))):
         with pytest.raises(ValueError, match="same cutoffs and edges"):
-            state.merge(other)
+            state.merge(wrong)
         with pytest.raises(ValueError, match="differ in structure"):
-            jrm.merge(state, other)
+            jrm.merge(state, wrong)
     with pytest.raises(ValueError, match="differ in shape.*same cutoffs and edges"):
         state.merge(jrm.Histogram.empty((2,), bins=BINS))
-    for one, two in ((state, mean), (mean, lists.geometric_mean())):
-        with pytest.raises(TypeError, match=f"pass a {type(one).__name__}"):
-            one.merge(two)
+    for first, second in ((state, mean), (mean, lists.geometric_mean())):
+        with pytest.raises(TypeError, match=f"pass a {type(first).__name__}"):
+            first.merge(second)
         with pytest.raises(ValueError, match="differ in structure"):
-            jrm.merge(one, two)
+            jrm.merge(first, second)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +377,7 @@ def test_what_is_no_quantile():
 
 @pytest.mark.long
 def test_how_they_are_shown():
-    """As a mean is: numbers, how many lists, and one of them as a float."""
+    """They show numbers and counts as a mean does, and convert to a float."""
     lists = lists_of([0.25, 1.0, 0.0], defined=[True, True, False])
     state, mean = lists.quantiles(), lists[:2].geometric_mean()
     assert (
@@ -383,10 +387,10 @@ def test_how_they_are_shown():
     assert f"{mean:.2f}" == "0.50" and abs(float(state) - 0.25) < 0.01
     assert "median <b>0.255</b>, 0.000 to" in state._repr_html_()
     text = []
-    jax.jit(lambda one: text.append(repr(one)))(state)
+    jax.jit(lambda state: text.append(repr(state)))(state)
     dtype = state.extremes.dtype
     stacked = jax.tree.map(lambda x: jnp.stack([x, x]), (state, mean))
-    text += [repr(one) for one in stacked]
+    text += [repr(state) for state in stacked]
     assert text[0] == f"Histogram(traced, {dtype}[])"
     assert text[1] == f"Histogram(stacked [2], {dtype}[2])"
     assert text[2] == f"GeometricMean(stacked [2], {dtype}[2])"
@@ -397,14 +401,14 @@ def test_how_they_are_shown():
 
 
 def test_numbers_under_names(rng):
-    """compute, flat and for json, of every kind of state, with cutoffs and without."""
-    one, two = drawn(rng), drawn(rng, KS["cutoffs"])
+    """`compute` reads every kind of state, flat and on the host, with cutoffs and without."""
+    first, second = drawn(rng), drawn(rng, KS["cutoffs"])
     states = {
-        "map": one.geometric_mean(),
-        "p@1,5": two.geometric_mean(),
-        "mrr": one.quantiles(bins=BINS),
-        "r@1,5": two.quantiles(bins=BINS),
-        "boot": jrm.bootstrap(one, jnp.arange(LISTS), samples=20),
+        "map": first.geometric_mean(),
+        "p@1,5": second.geometric_mean(),
+        "mrr": first.quantiles(bins=BINS),
+        "r@1,5": second.quantiles(bins=BINS),
+        "boot": jrm.bootstrap(first, jnp.arange(LISTS), samples=20),
     }
     flat = jrm.compute(states, flat=True, host=True)
     assert list(flat) == ["map", "p@1", "p@5", "mrr", "r@1", "r@5", "boot"]
@@ -422,7 +426,7 @@ AP = np.array([5 / 6, 1 / 4, 0, 1])
 
 @pytest.mark.long
 def test_gm_map_by_name():
-    """A geometric mean beside the means of a call; the values of lists are those of map."""
+    """A geometric mean stands beside the means of a call, and reads the values of map."""
     metrics = ("gm_map", "map", "gm_map(rel=2)", "gm_map@1,4")
     states = jrm.evaluate(metrics, **RUN)
     kinds = [type(state).__name__ for state in states.values()]
@@ -458,7 +462,7 @@ def test_gm_map_by_name():
 
 
 def test_one_reduction_for_means_of_both_kinds():
-    """A geometric mean adds columns to the sums of a call, and no reduction."""
+    """A geometric mean adds columns to the sums of a call, but no reduction."""
 
     def reductions(*metrics):
         jaxpr = jax.make_jaxpr(lambda run: jrm.evaluate(metrics, **run))(RUN)

@@ -1,4 +1,4 @@
-"""The same lists on any devices, in any batches and processes: the same numbers."""
+"""The same lists give the same numbers on any devices, in any batches and processes."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ WORKER = Path(__file__).with_name("distributed_worker.py")
 
 
 def make_mesh(devices, kind=None):
-    """A mesh of the first devices, with axes of a kind or of JAX's default."""
+    """Makes a mesh of the first devices, with axes of one kind or of the default kind."""
     kinds = {} if kind is None else {"axis_types": (kind,)}
     return jax.make_mesh(
         (devices,), ("data",), devices=jax.devices()[:devices], **kinds
@@ -28,18 +28,18 @@ def make_mesh(devices, kind=None):
 
 
 def put(mesh, arrays):
-    """Arrays sharded over their lists."""
+    """Shards arrays over their lists."""
     return jax.device_put(arrays, NamedSharding(mesh, P("data")))
 
 
 def split(arrays, devices):
-    """Arrays with a leading axis of devices."""
+    """Adds a leading axis of devices to arrays."""
     return tuple(x.reshape(devices, -1, *x.shape[1:]) for x in arrays)
 
 
 @pytest.fixture(scope="module")
 def data():
-    """Ragged lists, some of them empty, with tied scores and item weights."""
+    """Draws ragged lists, some of them empty, with tied scores and item weights."""
     rng = np.random.default_rng(3)
     shape = (LISTS, ITEMS)
     labels = rng.choice([0, 0, 0, 0, 0, 0, 1, 2], shape).astype(np.float32)
@@ -52,12 +52,12 @@ def data():
 
 @pytest.fixture(scope="module")
 def expected(data):
-    """A single call on one device."""
+    """The numbers of a single call on one device."""
     return numbers(jrm.evaluate(METRICS, *data))
 
 
 def numbers(states):
-    """What a user reads off states."""
+    """The numbers that a user reads from states."""
     return {
         name: {
             "mean": state.compute(),
@@ -69,15 +69,17 @@ def numbers(states):
     }
 
 
-def check_same(found, expected):
-    """Means and standard errors within 1e-6, and the same counts."""
-    assert set(found) == set(expected)
+def check_same(actual, expected):
+    """Checks that means and standard errors agree within 1e-6, and counts exactly."""
+    assert set(actual) == set(expected)
     for name, metric in expected.items():
         for number in ("mean", "error"):
-            one, two = (np.asarray(x[name][number]) for x in (found, expected))
-            np.testing.assert_allclose(one, two, rtol=1e-6, err_msg=f"{name} {number}")
-        assert found[name]["lists"] == metric["lists"]
-        assert found[name]["undefined"] == metric["undefined"]
+            first, second = (np.asarray(x[name][number]) for x in (actual, expected))
+            np.testing.assert_allclose(
+                first, second, rtol=1e-6, err_msg=f"{name} {number}"
+            )
+        assert actual[name]["lists"] == metric["lists"]
+        assert actual[name]["undefined"] == metric["undefined"]
 
 
 def test_the_lists_are_worth_a_test(data, expected):
@@ -91,7 +93,7 @@ def test_the_lists_are_worth_a_test(data, expected):
     ("devices", "size"), [(8, 64), pytest.param(2, 7, marks=pytest.mark.long)]
 )
 def test_scan(devices, size, data, expected):
-    """Small batches, as many as it takes, on each device."""
+    """Each device scans as many small batches as it takes."""
     mesh = make_mesh(devices)
     step = devices * size
     arrays = recipes.pad(data, -(-LISTS // step) * step)
@@ -106,14 +108,14 @@ def test_scan(devices, size, data, expected):
     ids=str,
 )
 def test_jit(devices, kind, size, data, expected):
-    """The plain call, on all lists at once or with a padded last batch."""
+    """The plain call reads all lists at once, or batches with a padded last one."""
     mesh = make_mesh(devices, kind)
-    found = recipes.by_jit(METRICS, mesh, recipes.cut(data, size))
-    check_same(numbers(found), expected)
+    actual = recipes.by_jit(METRICS, mesh, recipes.cut(data, size))
+    check_same(numbers(actual), expected)
 
 
 def test_shard_map(data, expected):
-    """One all-reduce per batch."""
+    """Every batch ends with an all-reduce."""
     mesh = make_mesh(8)
     step = recipes.by_shard_map(METRICS, mesh)
     states = [step(put(mesh, batch), None) for batch in recipes.cut(data, 4096)]
@@ -122,7 +124,7 @@ def test_shard_map(data, expected):
 
 @pytest.fixture(scope="module")
 def batch_states(data):
-    """The state of every batch of 64, as a list."""
+    """Lists the states of all batches of 64."""
     batches = [
         x.reshape(-1, 64, *x.shape[1:]) for x in recipes.pad(data, -(-LISTS // 64) * 64)
     ]
@@ -134,55 +136,62 @@ def batch_states(data):
 
 
 def tree_merge(states):
-    """Merges neighbours until one is left."""
+    """Merges neighbouring states until a single one is left."""
     while len(states) > 1:
         states = [jrm.merge(*states[i : i + 2]) for i in range(0, len(states), 2)]
     return states[0]
 
 
 def test_order_of_merging(batch_states, expected, rng):
-    """States of batches, merged in any order and any grouping."""
+    """States of batches merge to the same numbers in any order and grouping."""
     states = list(batch_states)
     check_same(numbers(jrm.merge(*states)), expected)
     rng.shuffle(states)
     check_same(numbers(tree_merge(states)), expected)
 
 
-# Lists that each of the two processes holds.
+# The number of lists that each of the two processes holds.
 HELD = (6123, 3877)
 
 
 @pytest.fixture(scope="module")
 def of_processes(data, tmp_path_factory):
-    """What two processes of two devices each find together, from uneven shares."""
+    """The output of two processes with two devices each, which hold uneven shares."""
     folder, port = tmp_path_factory.mktemp("processes"), processes.free_port()
     arguments = []
     for number, end in enumerate(np.cumsum(HELD)):
         lists = folder / f"{number}.npz"
         np.savez(lists, *(x[end - HELD[number] : end] for x in data))
-        own = (port, len(HELD), number, json.dumps(METRICS), "[256, 8000]", lists)
-        arguments.append([WORKER, *own])
+        command_line = (
+            port,
+            len(HELD),
+            number,
+            json.dumps(METRICS),
+            "[256, 8000]",
+            lists,
+        )
+        arguments.append([WORKER, *command_line])
     first, _ = processes.together(arguments, folder)
-    # Libraries may print lines of their own before it.
+    # Libraries may print lines before it.
     return json.loads(first.splitlines()[-1])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [256, 8000])
 def test_processes(size, of_processes, expected):
-    """Each feeds its own lists; the one that runs out goes on with masked lists."""
+    """Each process feeds its lists; one that runs out continues with masked lists."""
     assert of_processes["devices"] == 4
     assert of_processes["lists here"] == HELD[0] > HELD[1]
     check_same(of_processes[str(size)], expected)
 
 
-# Identical lists of constant scores: random ties are all that differs.
+# Identical lists of constant scores, which differ only in their random ties.
 GROUPS, IN_GROUP = 16, 100
 TIED = ("mrr@10",)
 
 
 def tied_lists(group=None):
-    """Two groups of lists for each of eight devices; one counts, or all."""
+    """Makes two groups of lists for each of eight devices; one group counts, or all."""
     shape = (GROUPS * IN_GROUP, ITEMS)
     labels = np.tile(np.arange(ITEMS) == 4, (shape[0], 1))
     groups = np.arange(shape[0]) // IN_GROUP
@@ -196,22 +205,22 @@ def expected_ties():
     return jrm.evaluate(TIED, *tied_lists())["mrr@10"].compute()
 
 
-def check_ties(found, expected):
-    """Every group drew its own ties, and each agrees with their expectation."""
+def check_ties(actual, expected):
+    """Checks that groups drew different ties, and that each agrees with the expectation."""
     means, errors = (
-        np.asarray([one[name] for one in found]) for name in ("mean", "error")
+        np.asarray([group[name] for group in actual]) for name in ("mean", "error")
     )
     assert len(set(means.tolist())) == len(means)
     assert (errors > 0).all() and (np.abs(means - expected) <= 5 * errors).all()
 
 
 def by_jit(mesh):
-    """`recipes.by_jit`, called as the others."""
+    """Adapts `recipes.by_jit` to the signature that all recipes share here."""
     return lambda batch, key: recipes.by_jit(TIED, mesh, [batch], key)
 
 
 def by_pmap(mesh):
-    """`recipes.by_pmap`, called as the others: one key is split for the devices."""
+    """Adapts `recipes.by_pmap`: one key is split for the devices."""
     step = recipes.by_pmap(TIED)
     return lambda batch, key: step(split(batch, 8), jax.random.split(key, 8))
 
@@ -227,7 +236,7 @@ WAYS = {
 @pytest.mark.long
 @pytest.mark.parametrize("way", list(WAYS))
 def test_random_ties(way, expected_ties):
-    """Independent across devices, and on one device from list to list."""
+    """Ties are independent between devices, and between the lists of a device."""
     kind, make = WAYS[way]
     mesh, key = make_mesh(8, kind), jax.random.key(4)
     run = make(mesh)
@@ -237,21 +246,21 @@ def test_random_ties(way, expected_ties):
 
     groups = [evaluate(tied_lists(group)) for group in range(GROUPS)]
     check_ties(groups, expected_ties)
-    whole = evaluate(tied_lists())
-    check_ties([whole], expected_ties)
+    all_lists = evaluate(tied_lists())
+    check_ties([all_lists], expected_ties)
     mean = np.mean([group["mean"] for group in groups])
-    np.testing.assert_allclose(whole["mean"], mean, rtol=1e-6)
+    np.testing.assert_allclose(all_lists["mean"], mean, rtol=1e-6)
 
 
 @pytest.mark.long
 def test_random_ties_of_batches():
-    """Two batches of a loop that are alike have ties of their own."""
+    """Two equal batches of a loop draw different ties."""
     mesh, key = make_mesh(8, AxisType.Explicit), jax.random.key(4)
-    one, two = (
+    first, second = (
         recipes.by_jit(TIED, mesh, [tied_lists()] * batches, key)["mrr@10"]
         for batches in (1, 2)
     )
-    assert two.lists == 2 * one.lists and two.compute() != one.compute()
+    assert second.lists == 2 * first.lists and second.compute() != first.compute()
 
 
 @pytest.mark.long
@@ -259,13 +268,13 @@ def test_random_ties_of_auto_meshes():
     """Where the compiler divides the work, the ties are those of one device."""
     key = jax.random.key(4)
     mesh = make_mesh(8, AxisType.Auto)
-    found = recipes.by_jit(TIED, mesh, [tied_lists()], key)
+    actual = recipes.by_jit(TIED, mesh, [tied_lists()], key)
     one_device = jrm.evaluate(TIED, *tied_lists(), key=jax.random.fold_in(key, 0))
-    check_same(numbers(found), numbers(one_device))
+    check_same(numbers(actual), numbers(one_device))
 
 
 def test_one_key_on_all_devices_of_shard_map():
-    """Why the recipe folds the device into the key: ties would repeat."""
+    """Without folding the device into the key, ties repeat on every device."""
     mesh, key = make_mesh(8), jax.random.key(4)
 
     @jax.jit
@@ -278,7 +287,7 @@ def test_one_key_on_all_devices_of_shard_map():
 
 @pytest.mark.long
 def test_random_ties_of_processes(of_processes, expected_ties):
-    """No two devices of any process draw alike; the plain call works there too."""
+    """All devices of all processes draw different ties; the plain call works too."""
     ties = of_processes["ties"]
     check_ties(ties["alone"], expected_ties)
     assert [device["lists"] for device in ties["alone"]] == [100] * 4
@@ -297,7 +306,7 @@ def carried_on(step):
 
 
 def test_carried_states_count_once():
-    """all_reduce comes before the merge; the other order would count them on each device."""
+    """They do if all_reduce comes before the merge; the opposite order raises."""
     new = lambda labels: jrm.evaluate(("mrr",), labels, -labels)  # noqa: E731
     state = carried_on(lambda old, y: jrm.merge(old, jrm.all_reduce(new(y), "data")))
     assert state.lists == 37

@@ -16,15 +16,15 @@ ITEMS, K = 12, 4
 
 
 def recommended(rng, lists=16):
-    """Distinct ids of lists of one length; one item in all, and others in none."""
-    found = [rng.permutation(ITEMS - 3)[:K] for _ in range(lists)]
-    found = np.stack(found).astype(np.int32)
-    found[:, 0] = 10
-    return found
+    """Draws lists of distinct ids; one item is in all lists, and some are in none."""
+    ids = [rng.permutation(ITEMS - 3)[:K] for _ in range(lists)]
+    ids = np.stack(ids).astype(np.int32)
+    ids[:, 0] = 10
+    return ids
 
 
 def by_loops(ids, num_items):
-    """Coverage, Gini index, entropy and personalization, as RecBole counts them."""
+    """Computes coverage, Gini index, entropy and personalization as RecBole does."""
     counts = {}
     for item in ids.ravel():
         counts[item] = counts.get(item, 0) + 1
@@ -42,13 +42,18 @@ def by_loops(ids, num_items):
 
 @jax.jit
 def numbers(state):
-    """All that an `Exposure` computes."""
-    own = (state.coverage(), state.gini(), state.entropy(), state.personalization())
-    return jnp.stack(own, -1)
+    """Stacks all numbers that an `Exposure` computes."""
+    computed = (
+        state.coverage(),
+        state.gini(),
+        state.entropy(),
+        state.personalization(),
+    )
+    return jnp.stack(computed, -1)
 
 
 def test_exposure_is_that_of_loops(rng):
-    """With lists that are empty and ids that are none, which change nothing."""
+    """Empty lists and ids outside the catalogue change nothing."""
     ids = recommended(rng)
     state = jrm.exposure(ids, ITEMS)
     expected = by_loops(ids, ITEMS)
@@ -57,11 +62,15 @@ def test_exposure_is_that_of_loops(rng):
         state.counts, np.bincount(ids.ravel(), minlength=ITEMS)
     )
     none = np.array([[-1, ITEMS, -(2**31), 2**31 - 1]] * 3, np.int32)
-    more = jrm.exposure(np.concatenate([ids, none]), ITEMS)
-    np.testing.assert_allclose(numbers(more), expected, atol=1e-6)
-    assert (more.lists, more.undefined, more.non_empty) == (19, 3, 16)
+    with_padding = jrm.exposure(np.concatenate([ids, none]), ITEMS)
+    np.testing.assert_allclose(numbers(with_padding), expected, atol=1e-6)
+    assert (with_padding.lists, with_padding.undefined, with_padding.non_empty) == (
+        19,
+        3,
+        16,
+    )
     assert (
-        str(more)
+        str(with_padding)
         == f"Exposure(coverage {expected[0]:.3f}, gini {expected[1]:.3f}, 19 lists, 3 undefined)"
     )
     nothing = numbers(jrm.Exposure.empty(ITEMS, K))
@@ -70,33 +79,33 @@ def test_exposure_is_that_of_loops(rng):
 
 
 def test_exposure_merges(rng):
-    """As one state, in any order, cut in any way; `empty` changes nothing."""
+    """Parts merge to the state of all lists in any order and split; `empty` adds nothing."""
     ids = recommended(rng)
-    whole = jrm.exposure(ids, ITEMS)
+    unsplit = jrm.exposure(ids, ITEMS)
     parts = [jrm.exposure(part, ITEMS) for part in np.split(ids, [3, 4, 11])]
-    chex.assert_trees_all_equal(jrm.merge(*parts), whole)
-    chex.assert_trees_all_equal(jrm.merge(*parts[::-1]), whole)
-    chex.assert_trees_all_equal(jrm.Exposure.empty(ITEMS, K).merge(whole), whole)
+    chex.assert_trees_all_equal(jrm.merge(*parts), unsplit)
+    chex.assert_trees_all_equal(jrm.merge(*parts[::-1]), unsplit)
+    chex.assert_trees_all_equal(jrm.Exposure.empty(ITEMS, K).merge(unsplit), unsplit)
     stacked = jax.vmap(lambda part: jrm.exposure(part, ITEMS))(ids.reshape(4, 4, K))
-    chex.assert_trees_all_equal(stacked.reduce(), whole)
-    one = jax.tree.map(lambda x: x[2], stacked)
-    np.testing.assert_allclose(numbers(stacked)[2], numbers(one), atol=1e-6)
-    assert jrm.compute({"shown": whole}, host=True) == {
-        "shown": float(whole.coverage())
+    chex.assert_trees_all_equal(stacked.reduce(), unsplit)
+    third = jax.tree.map(lambda x: x[2], stacked)
+    np.testing.assert_allclose(numbers(stacked)[2], numbers(third), atol=1e-6)
+    assert jrm.compute({"shown": unsplit}, host=True) == {
+        "shown": float(unsplit.coverage())
     }
     full = jrm.Exposure(
         K, jnp.full(3, 2**31 - 2, jnp.int32), jnp.array([5, 0], jnp.int32)
     )
     assert (full.merge(full).counts == 2**31 - 1).all()
-    for other in (jrm.exposure(ids, ITEMS + 1), jrm.exposure(ids[:, :2], ITEMS)):
+    for wrong in (jrm.exposure(ids, ITEMS + 1), jrm.exposure(ids[:, :2], ITEMS)):
         with pytest.raises(ValueError, match="one catalogue and lists of one length"):
-            whole.merge(other)
+            unsplit.merge(wrong)
         with pytest.raises(ValueError, match="states differ"):
-            jrm.merge({"a": whole}, {"a": other})
+            jrm.merge({"a": unsplit}, {"a": wrong})
 
 
 def test_exposure_over_devices(rng):
-    """Counts of all devices, on each, and typed as equal."""
+    """Every device gets the counts of all, and their type says so."""
     ids = recommended(rng)
     mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
     cut = jax.device_put(ids, NamedSharding(mesh, P("data")))
@@ -114,7 +123,7 @@ def test_exposure_over_devices(rng):
 
 
 def test_large_exposure(rng):
-    """A million items in ten million lists, in float32 against float64."""
+    """For a million items in ten million lists, float32 agrees with float64."""
     counts = np.minimum(rng.zipf(1.3, 10**6), 10**7).astype(np.int32)
     k, lists = 100, 10**7
     c, total = np.sort(counts).astype(np.float64), counts.sum(dtype=np.float64)
@@ -132,7 +141,7 @@ KS = (1, 3, None)
 
 @jax.jit
 def of_lists(ids, counts, embeddings):
-    """What is read of each list alone."""
+    """Computes the metrics that read each list by itself."""
     return {
         "log": jrm.popularity(ids, counts, KS),
         "plain": jrm.popularity(ids, counts, k=KS, log=False),
@@ -142,7 +151,7 @@ def of_lists(ids, counts, embeddings):
 
 
 def lists_of_ids(rng):
-    """Gaps and repeats in lists, one of a single item and one without any."""
+    """Makes lists with gaps and repeats, one with a single item and one without items."""
     ids = rng.integers(-3, ITEMS + 2, (8, 6)).astype(np.int32)
     ids[0], ids[1, 1:] = -1, 99
     ids[1, 0] = 3
@@ -152,18 +161,18 @@ def lists_of_ids(rng):
 
 
 def test_lists_are_those_of_loops(rng):
-    """From the definitions, pair by pair for diversity."""
+    """They equal loops over the definitions, pair by pair for diversity."""
     ids, vectors = lists_of_ids(rng)
-    found = of_lists(ids, TRAINING, vectors)
+    actual = of_lists(ids, TRAINING, vectors)
     seen, total = np.maximum(TRAINING, 1), TRAINING.sum()
     wide = vectors.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
     unit = wide / np.where(lengths > 0, lengths, 1)
     for i, row in enumerate(ids):
         kept = [int(j) for j in row if 0 <= j < ITEMS]
-        for name, lists in found.items():
-            some = len(kept) > (name == "diversity")
-            assert bool(lists.defined[i]) == some and lists.weights[i] == 1
+        for name, lists in actual.items():
+            has_pairs = len(kept) > (name == "diversity")
+            assert bool(lists.defined[i]) == has_pairs and lists.weights[i] == 1
         for at, k in enumerate(KS):
             top = kept[:k]
             expected = {
@@ -172,28 +181,30 @@ def test_lists_are_those_of_loops(rng):
                 "novelty": np.mean(-np.log2(seen[top] / total)) if top else 0,
             }
             for name, value in expected.items():
-                np.testing.assert_allclose(found[name].values[i, at], value, rtol=2e-6)
+                np.testing.assert_allclose(actual[name].values[i, at], value, rtol=2e-6)
             top = kept[: (2, 3, None)[at]]
             pairs = [unit[a] @ unit[b] for a, b in itertools.combinations(top, 2)]
             value = 1 - np.mean(pairs) if pairs else 0
             np.testing.assert_allclose(
-                found["diversity"].values[i, at], value, atol=1e-6
+                actual["diversity"].values[i, at], value, atol=1e-6
             )
 
 
 @pytest.mark.long
 def test_eager_mapped_and_sharded_are_the_same(rng):
-    """And so are lists with axes before them, and rankings by their items."""
+    """They also read lists with several leading axes, and rankings by their items."""
     ids, vectors = lists_of_ids(rng)
-    found = of_lists(ids, TRAINING, vectors)
+    actual = of_lists(ids, TRAINING, vectors)
     mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
     cut = jax.device_put(ids, NamedSharding(mesh, P("data")))
-    whole = [jax.device_put(x, NamedSharding(mesh, P())) for x in (TRAINING, vectors)]
+    replicated = [
+        jax.device_put(x, NamedSharding(mesh, P())) for x in (TRAINING, vectors)
+    ]
     mapped = jax.vmap(of_lists, (0, None, None))(ids, TRAINING, vectors)
-    for other in (mapped, jax.device_get(of_lists(cut, *whole))):
-        chex.assert_trees_all_close(other, found, atol=1e-5)
+    for values in (mapped, jax.device_get(of_lists(cut, *replicated))):
+        chex.assert_trees_all_close(values, actual, atol=1e-5)
     eager = jrm.novelty(ids, TRAINING, KS)
-    chex.assert_trees_all_close(eager, found["novelty"], atol=1e-6)
+    chex.assert_trees_all_close(eager, actual["novelty"], atol=1e-6)
     ranking = jrm.rank_ids(ids % ITEMS, ids[:, :1])
     chex.assert_trees_all_equal(
         jrm.novelty(ranking, TRAINING), jrm.novelty(ids % ITEMS, TRAINING)
@@ -204,16 +215,23 @@ def test_eager_mapped_and_sharded_are_the_same(rng):
 
 
 def test_double_precision(rng):
-    """Values of float64 tables, and of what `Exposure` computes."""
+    """With x64 on, tables of float64 keep their precision, and so does `Exposure`."""
     ids, vectors = lists_of_ids(rng)
     with jax.enable_x64(True):
         lists = jrm.intra_list_diversity(
             ids.astype(np.int64), vectors.astype(np.float64)
         )
         assert lists.values.dtype == jnp.float64
-        shown = recommended(rng).astype(np.int64)
-        state = jrm.exposure(shown + 2**33 * (shown == 0), ITEMS)
+        ids = recommended(rng).astype(np.int64)
+        state = jrm.exposure(ids + 2**33 * (ids == 0), ITEMS)
         assert state.counts.dtype == jnp.int32 and state.counts[0] == 0
-        state = jrm.exposure(shown, ITEMS)
-        own = (state.coverage(), state.gini(), state.entropy(), state.personalization())
-        np.testing.assert_allclose(jnp.stack(own), by_loops(shown, ITEMS), rtol=1e-12)
+        state = jrm.exposure(ids, ITEMS)
+        computed = (
+            state.coverage(),
+            state.gini(),
+            state.entropy(),
+            state.personalization(),
+        )
+        np.testing.assert_allclose(
+            jnp.stack(computed), by_loops(ids, ITEMS), rtol=1e-12
+        )

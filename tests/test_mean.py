@@ -21,7 +21,7 @@ FLOAT = jax.dtypes.canonicalize_dtype(float)
 
 
 def state_of(values, weights=None, defined=None, undefined="zero"):
-    """A state from plain arrays."""
+    """Makes a state from plain arrays."""
     values = jnp.asarray(values, jnp.float32)
     weights = jnp.ones(values.shape[:1]) if weights is None else jnp.asarray(weights)
     defined = (
@@ -32,7 +32,7 @@ def state_of(values, weights=None, defined=None, undefined="zero"):
 
 
 def exact(values, weights):
-    """Mean and standard error in float64."""
+    """Computes the mean and its standard error in float64."""
     values, weights = (np.asarray(x, np.float64) for x in (values, weights))
     entered = weights > 0
     values, weights = values[entered], weights[entered]
@@ -42,10 +42,10 @@ def exact(values, weights):
     return mean, np.sqrt(spread) / weights.sum()
 
 
-def same_bits(one, two):
-    """Every leaf equal bit for bit, in dtype and shape too."""
-    chex.assert_trees_all_equal_shapes_and_dtypes(one, two)
-    for x, y in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
+def same_bits(first, second):
+    """Checks that all leaves are equal bit for bit, and in dtype and shape."""
+    chex.assert_trees_all_equal_shapes_and_dtypes(first, second)
+    for x, y in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 
@@ -55,33 +55,33 @@ floats = st.floats(-1000, 1000, width=32, allow_subnormal=False)
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(floats, min_size=3, max_size=3), min_size=3, max_size=3))
 def test_merge_laws(batches):
-    """Commutative bit for bit, associative to a pair's precision, empty its identity."""
+    """Merging commutes bit for bit, is associative up to rounding, and has an identity."""
     a, b, c = (state_of(batch) for batch in batches)
     same_bits(a.merge(b), b.merge(a))
     same_bits(jrm.Mean.empty().merge(a), a)
     left, right = a.merge(b).merge(c), a.merge(b.merge(c))
     for name in SUMS:
-        one, two = (
+        first, second = (
             np.float64(getattr(s, name).high) + np.float64(getattr(s, name).low)
             for s in (left, right)
         )
         size = 1 + sum(float(s.sum_w2v2.high) for s in (a, b, c))
-        assert abs(one - two) <= 1e-13 * size
+        assert abs(first - second) <= 1e-13 * size
     assert left.lists == right.lists == 9
 
 
 def test_many_merges_do_not_drift():
     """10⁷ merges keep a relative error below 1e-6, where a float32 sum drifts."""
     number = 10_000_000
-    one = state_of([0.1])
+    one_list = state_of([0.1])
 
     def step(carry, _):
         state, naive = carry
-        return (jrm.merge(state, one), naive + jnp.float32(0.1)), None
+        return (jrm.merge(state, one_list), naive + jnp.float32(0.1)), None
 
     @jax.jit
     def run():
-        start = (jax.tree.map(jnp.zeros_like, one), jnp.float32(0))
+        start = (jax.tree.map(jnp.zeros_like, one_list), jnp.float32(0))
         return lax.scan(step, start, length=number)[0]
 
     state, naive = run()
@@ -97,7 +97,7 @@ def test_many_merges_do_not_drift():
     "kind", ["random", "constant", "near-1000", "weighted", "tiny"]
 )
 def test_mean_and_error_equal_float64(rng, kind):
-    """In one batch, in a thousand, and merged in a tree."""
+    """They do in a single batch, merged list by list, and reduced from a stack."""
     values, weights = rng.random(1000), np.ones(1000)
     if kind == "constant":
         values = np.full(1000, 0.7)
@@ -110,7 +110,7 @@ def test_mean_and_error_equal_float64(rng, kind):
         values = values * 1e-12
     values, weights = values.astype(np.float32), weights.astype(np.float32)
     mean, error = exact(values, weights)
-    whole = state_of(values, weights)
+    unsplit = state_of(values, weights)
     steps = functools.reduce(
         jrm.merge,
         [
@@ -121,7 +121,7 @@ def test_mean_and_error_equal_float64(rng, kind):
     stacked = jax.vmap(lambda v, w: state_of(v, w))(
         values.reshape(50, 20), weights.reshape(50, 20)
     )
-    for state in (whole, stacked.reduce(), jrm.reduce(stacked)):
+    for state in (unsplit, stacked.reduce(), jrm.reduce(stacked)):
         np.testing.assert_allclose(state.compute(), mean, rtol=2e-7)
         slack = 1e-4 * error + 1e-9 * abs(mean)
         assert abs(float(state.std_error()) - error) <= slack
@@ -147,7 +147,7 @@ def test_intervals_cover(rng):
 
 
 def lognormal(rng, shape):
-    """Weights of which a few hold most: of 100 lists, n_eff is about 15."""
+    """Draws weights, a few of which hold most of the total."""
     return np.exp(2 * rng.normal(size=shape))
 
 
@@ -172,17 +172,17 @@ COVERED = {
 @pytest.mark.parametrize("lists", [10, 100])
 def test_default_intervals_cover(kind, lists):
     """The default interval covers the mean as often as it says, or nearly so."""
-    draw, mean, weigh, least, most = COVERED[kind]
+    draw, mean, weigh, lower, upper = COVERED[kind]
     rng, trials = np.random.default_rng(lists), 4000
     values, weights = draw(rng, (trials, lists)), weigh(rng, (trials, lists))
     states = jax.vmap(state_of)(values.astype(np.float32), weights.astype(np.float32))
     low, high = states.confidence_interval()
     share = np.mean((low <= mean) & (mean <= high))
-    assert least - 0.005 < share < most + 0.005
+    assert lower - 0.005 < share < upper + 0.005
 
 
 def test_few_lists():
-    """Nothing counted is 0 ± inf; one list has no error yet; constant values have 0."""
+    """No lists give 0 ± inf, one list has an infinite error, and equal values have 0."""
     assert jrm.Mean.empty().compute() == 0
     assert jrm.Mean.empty().std_error() == np.inf
     assert state_of([0.5]).std_error() == np.inf
@@ -192,7 +192,7 @@ def test_few_lists():
 
 
 def test_undefined_lists():
-    """Counted as 0, as 1 or not at all, and their number kept in each case."""
+    """They count as 0, as 1 or not at all, and are counted as undefined in each case."""
     values, weights = [1.0, 0.5, 0.0, 0.0], [1.0, 2.0, 3.0, 0.0]
     defined = [True, True, False, False]
     expected = {"zero": (2 / 6, 3), "one": (5 / 6, 3), "skip": (2 / 3, 2)}
@@ -203,7 +203,7 @@ def test_undefined_lists():
 
 
 def test_empty_has_one_structure():
-    """The identity has the structure, shapes and dtypes of what it meets."""
+    """`empty` has the structure, shapes and dtypes of the states it is merged with."""
     metrics = ("ndcg@10", "recall@1,5", "map", "rprec")
     empty = jrm.empty(metrics)
 
@@ -217,9 +217,9 @@ def test_empty_has_one_structure():
         carry, _ = jax.eval_shape(lambda x: lax.scan(step, empty, x), labels)
         chex.assert_trees_all_equal_shapes_and_dtypes(empty, carry)
     scanned, states = lax.scan(step, empty, labels)
-    one, two = (jax.tree.map(lambda x, i=i: x[i], states) for i in (0, 1))
-    same_bits(jrm.merge(empty, one), one)
-    same_bits(scanned, jrm.merge(one, two))
+    first, second = (jax.tree.map(lambda x, i=i: x[i], states) for i in (0, 1))
+    same_bits(jrm.merge(empty, first), first)
+    same_bits(scanned, jrm.merge(first, second))
 
 
 def test_states_pickle_and_compare(rng):
@@ -228,12 +228,12 @@ def test_states_pickle_and_compare(rng):
     states = jrm.evaluate(("ndcg@3", "p@1,2"), labels, labels)
     same_bits(pickle.loads(pickle.dumps(states)), states)
     ranking = jrm.rank(labels, labels)
-    again = pickle.loads(pickle.dumps(ranking))
-    same_bits(jrm.measure(("map",), again), jrm.measure(("map",), ranking))
+    restored = pickle.loads(pickle.dumps(ranking))
+    same_bits(jrm.measure(("map",), restored), jrm.measure(("map",), ranking))
     assert pickle.loads(pickle.dumps(jrm.ndcg)) is jrm.ndcg
     bound = functools.partial(jrm.ndcg, discount_fn=jrm.log_discount(3))
-    again = pickle.loads(pickle.dumps(bound))
-    assert again.func is jrm.ndcg and again.keywords == bound.keywords
+    restored = pickle.loads(pickle.dumps(bound))
+    assert restored.func is jrm.ndcg and restored.keywords == bound.keywords
 
 
 def test_states_are_pytrees(rng):
@@ -257,13 +257,13 @@ def test_duck_types_clu():
 
 
 def at(state, *place):
-    """One of the states that a pytree of stacked ones holds."""
+    """Selects one state of a stack."""
     return jax.tree.map(lambda x: x[place], state)
 
 
 @pytest.mark.parametrize("stack", [(2,), (3, 2)], ids=str)
 def test_stacked_states(rng, stack):
-    """Numbers of states stacked by vmap are those of each, whatever their number is."""
+    """States stacked by vmap compute the numbers of each state."""
     values = rng.random((*stack, 4, 2)).astype(np.float32)
     weights = rng.gamma(2, size=(*stack, 4)).astype(np.float32)
     make = state_of
@@ -274,13 +274,13 @@ def test_stacked_states(rng, stack):
     mean, error = stacked.compute(), stacked.std_error()
     low, high = stacked.confidence_interval(0.9)
     for place in np.ndindex(*stack):
-        one = at(stacked, *place)
-        np.testing.assert_allclose(mean[place], one.compute(), rtol=1e-6)
-        np.testing.assert_allclose(error[place], one.std_error(), rtol=1e-6)
-        bounds = one.confidence_interval(0.9)
+        state = at(stacked, *place)
+        np.testing.assert_allclose(mean[place], state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(error[place], state.std_error(), rtol=1e-6)
+        bounds = state.confidence_interval(0.9)
         np.testing.assert_allclose((low[place], high[place]), bounds, rtol=1e-6)
-        found = flat["p@1"][place], flat["p@5"][place]
-        np.testing.assert_allclose(found, one.compute(), rtol=1e-6)
+        actual = flat["p@1"][place], flat["p@5"][place]
+        np.testing.assert_allclose(actual, state.compute(), rtol=1e-6)
     reduced = stacked
     for _ in stack:
         reduced = reduced.reduce()
@@ -292,35 +292,35 @@ def test_stacked_states(rng, stack):
 
 
 def test_states_that_do_not_match_are_refused(rng):
-    """`Mean.merge` says what `merge` says."""
-    one, three = state_of(rng.random(4)), state_of(rng.random((4, 3)))
+    """`Mean.merge` and `jrm.merge` raise the same errors."""
+    scalar, three = state_of(rng.random(4)), state_of(rng.random((4, 3)))
     column = state_of(rng.random((4, 1)))
-    for a, b in ((one, three), (column, three), (three, one)):
+    for a, b in ((scalar, three), (column, three), (three, scalar)):
         with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
             a.merge(b)
         with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
             jrm.merge(a, b)
-    stacked = jax.tree.map(lambda x: jnp.stack([x, x, x]), one)
+    stacked = jax.tree.map(lambda x: jnp.stack([x, x, x]), scalar)
     with pytest.raises(ValueError, match="stacked along axes of shape"):
         stacked.merge(three)
-    for other in (3.0, {"x": one}, [one], None):
-        with pytest.raises(TypeError, match=rf"{type(other).__name__}; pass a Mean"):
-            one.merge(other)
-    for states in ([one, one], (one, one), [one]):
+    for wrong in (3.0, {"x": scalar}, [scalar], None):
+        with pytest.raises(TypeError, match=rf"{type(wrong).__name__}; pass a Mean"):
+            scalar.merge(wrong)
+    for states in ([scalar, scalar], (scalar, scalar), [scalar]):
         with pytest.raises(TypeError, match=r"merge\(a, b\)"):
             jrm.merge(states)
-    same_bits(jrm.merge([one], [one]), [one.merge(one)])
+    same_bits(jrm.merge([scalar], [scalar]), [scalar.merge(scalar)])
     with pytest.raises(ValueError, match="without a leading axis"):
-        one.reduce()
+        scalar.reduce()
 
 
 def test_names_of_cutoffs_never_clash(rng):
-    """Two numbers of one name raise; none is lost."""
-    one, two = state_of(rng.random(4)), state_of(rng.random((4, 2)))
+    """Two cutoffs of the same name raise, so that neither is lost."""
+    first, second = state_of(rng.random(4)), state_of(rng.random((4, 2)))
     with pytest.raises(ValueError, match="'p@1' and 'p@1,5' both hold 'p@1'"):
-        jrm.compute({"p@1": one, "p@1,5": two}, flat=True)
-    found = jrm.compute({"p@3": one, "p@1,5": two, "mine": two}, flat=True)
-    assert list(found) == ["p@3", "p@1", "p@5", "mine[0]", "mine[1]"]
+        jrm.compute({"p@1": first, "p@1,5": second}, flat=True)
+    actual = jrm.compute({"p@3": first, "p@1,5": second, "mine": second}, flat=True)
+    assert list(actual) == ["p@3", "p@1", "p@5", "mine[0]", "mine[1]"]
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="nothing is converted")
@@ -334,7 +334,7 @@ def test_states_outlive_double_precision(rng):
         stacked = jax.tree.map(lambda x: jnp.stack([x, x]), state)
     mean, error = exact(values, weights)
     copies = jax.tree.map(np.asarray, state)
-    for found in (
+    for actual in (
         state,
         lists.mean(),
         jrm.mean(lists),
@@ -343,19 +343,19 @@ def test_states_outlive_double_precision(rng):
         jrm.merge(state, jrm.Mean.empty()),
         jax.jit(lambda s: s)(jrm.merge(state)),
     ):
-        np.testing.assert_allclose(found.compute(), mean, rtol=1e-6)
-        np.testing.assert_allclose(found.std_error(), error, rtol=1e-3)
-        low, high = found.confidence_interval()
+        np.testing.assert_allclose(actual.compute(), mean, rtol=1e-6)
+        np.testing.assert_allclose(actual.std_error(), error, rtol=1e-3)
+        low, high = actual.confidence_interval()
         assert low < mean < high
-    for found in (stacked.reduce(), jrm.reduce(stacked)):
-        assert found.sum_wv.high.dtype == jnp.float32 and found.lists == 400
-        np.testing.assert_allclose(found.compute(), mean, rtol=1e-6)
+    for actual in (stacked.reduce(), jrm.reduce(stacked)):
+        assert actual.sum_wv.high.dtype == jnp.float32 and actual.lists == 400
+        np.testing.assert_allclose(actual.compute(), mean, rtol=1e-6)
 
 
 def test_counts_saturate():
-    """At the largest int32, on every way of merging; errors stay right."""
+    """Counts stay at the largest int32 however states merge, and errors stay right."""
     top = np.iinfo(np.int32).max
-    state = one = state_of([0.0, 1.0])
+    state = two_lists = state_of([0.0, 1.0])
     for _ in range(31):
         state = state.merge(state)
     assert state.lists == top and state.undefined == 0
@@ -369,8 +369,8 @@ def test_counts_saturate():
     def merged(states):
         return jrm.all_reduce(states.reduce(), "data")
 
-    for each, lists in ((state, top), (one, 16)):
-        states = jax.tree.map(lambda x: jnp.stack([x] * 8), each)
+    for per_device, lists in ((state, top), (two_lists, 16)):
+        states = jax.tree.map(lambda x: jnp.stack([x] * 8), per_device)
         assert (
             merged(jax.device_put(states, NamedSharding(mesh, P("data")))).lists
             == lists
@@ -381,19 +381,19 @@ SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e3
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("what", ["weights", "values"])
-def test_no_scale_gives_a_wrong_error(what, scale):
-    """Right within the range that is documented, beyond it right or infinite."""
+@pytest.mark.parametrize("scaled", ["weights", "values"])
+def test_no_scale_gives_a_wrong_error(scaled, scale):
+    """Errors are right within the documented range, and right or infinite beyond it."""
     values, weights = [0.0, 1.0, 1.0, 0.5], [1.0, 2.0, 3.0, 4.0]
     mean, error = exact(values, weights)
-    if what == "weights":
+    if scaled == "weights":
         weights = np.multiply(weights, scale)
     else:
         values = np.multiply(values, scale)
         mean, error = mean * scale, error * scale
     state = state_of(values, weights)
     np.testing.assert_allclose(state.compute(), mean, rtol=1e-6)
-    documented = 1e-12 <= scale <= (1e12 if what == "weights" else 1e18)
+    documented = 1e-12 <= scale <= (1e12 if scaled == "weights" else 1e18)
     if documented or np.isfinite(state.std_error()):
         np.testing.assert_allclose(state.std_error(), error, rtol=1e-3)
     low, high = state.confidence_interval()
@@ -408,26 +408,26 @@ def test_weights_too_large_for_a_sum(weight):
     with jax.debug_nans(True):
         state = state_of([0.0, 1.0], [weight, weight])
         merged = state.merge(state_of([0.5]))
-        for one in (state, merged, state.merge(state)):
-            assert one.compute() in (0.5, np.inf) and one.std_error() == np.inf
-            assert one.confidence_interval() == (-np.inf, np.inf)
+        for large in (state, merged, state.merge(state)):
+            assert large.compute() in (0.5, np.inf) and large.std_error() == np.inf
+            assert large.confidence_interval() == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-4])
 def test_small_spread(rng, spread):
-    """Within 1 % down to a ten-thousandth of the mean."""
+    """Errors are accurate to 1 % down to a spread of a ten-thousandth of the mean."""
     values = (1 + spread * rng.random(1000)).astype(np.float32)
     weights = rng.gamma(1, size=1000).astype(np.float32) + np.float32(1e-3)
     _, error = exact(values, weights)
-    whole = state_of(values, weights)
+    unsplit = state_of(values, weights)
     parts = jax.vmap(state_of)(values.reshape(50, 20), weights.reshape(50, 20))
-    for state in (whole, parts.reduce()):
+    for state in (unsplit, parts.reduce()):
         np.testing.assert_allclose(state.std_error(), error, rtol=1e-2)
 
 
 @pytest.mark.parametrize("level", ["95%", "0.95", None, [0.9, 0.95]], ids=str)
 def test_levels_that_are_no_numbers(level):
-    """They are named, as is one that only the compiled program knows."""
+    """The message names the level, and a traced level has a message of its own."""
     state = state_of([0.0, 1.0])
     with pytest.raises(TypeError, match="level is .*pass a number"):
         state.confidence_interval(level)
@@ -442,7 +442,7 @@ def test_levels_that_are_no_numbers(level):
 
 
 def test_axes_that_do_not_exist():
-    """The message of every other argument that names an axis."""
+    """The message is that of all arguments that name an axis."""
     state = state_of([0.0, 1.0])
     for call in (
         lambda: jrm.all_reduce(state, "data"),

@@ -1,4 +1,4 @@
-"""States survive a stop: saved in the middle, an evaluation goes on as if unbroken."""
+"""States survive a stop: an evaluation saved in the middle resumes as if uninterrupted."""
 
 import pickle
 from collections.abc import Callable
@@ -19,44 +19,44 @@ STOP = 7  # batches done when the evaluation stops
 
 
 def save_pickle(path, tree):
-    """Any pytree of states is picklable as it is."""
+    """Pickles any pytree of states as it is."""
     path.write_bytes(pickle.dumps(tree))
 
 
 def load_pickle(path, like):
-    """Needs nothing but the file; `like` is for the other formats."""
+    """Reads the file; only the formats below need `like`."""
     return pickle.loads(path.read_bytes())
 
 
 def save_npz(path, tree):
-    """One array per leaf, under the leaf's place in the tree."""
+    """Writes an array per leaf, named by the path of the leaf in the tree."""
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     with path.open("wb") as file:  # given a name, NumPy may append a suffix
-        np.savez(file, **{jax.tree_util.keystr(place): x for place, x in leaves})
+        np.savez(file, **{jax.tree_util.keystr(key): x for key, x in leaves})
 
 
 def load_npz(path, like):
     """Puts the arrays into the structure of `like`; a missing one is a KeyError."""
     with np.load(path) as arrays:
         return jax.tree_util.tree_map_with_path(
-            lambda place, _: arrays[jax.tree_util.keystr(place)], like
+            lambda key, _: arrays[jax.tree_util.keystr(key)], like
         )
 
 
 def save_orbax(path, tree):
-    """Written in the background, and waited for at the end of the block."""
+    """Writes in the background, and waits at the end of the block."""
     with ocp.StandardCheckpointer() as checkpointer:
         checkpointer.save(path, tree, force=True)
 
 
 def load_orbax(path, like):
-    """Into the structure, dtypes and devices of `like`."""
+    """Restores into the structure, dtypes and devices of `like`."""
     with ocp.StandardCheckpointer() as checkpointer:
         return checkpointer.restore(path, like)
 
 
 class Format(NamedTuple):
-    """One way to keep a pytree in a file or folder."""
+    """A way to keep a pytree in a file or folder."""
 
     save: Callable[[Any, Any], None]
     load: Callable[[Any, Any], Any]
@@ -71,12 +71,12 @@ FORMATS = {
 
 @pytest.fixture(params=FORMATS)
 def form(request):
-    """Every way to save."""
+    """A format, for each in turn."""
     return FORMATS[request.param]
 
 
-def evaluate_with_checkpoints(metrics, batches, folder, form, every, key):
-    """Goes on from the last checkpoint in a folder, if there is one."""
+def evaluate_with_checkpoints(metrics, batches, folder, form, interval, key):
+    """Resumes from the last checkpoint in a folder, if there is one."""
     saved = [int(path.name) for path in folder.iterdir() if path.name.isdecimal()]
     done, states = max(saved, default=0), jrm.empty(metrics)
     if done:
@@ -85,10 +85,10 @@ def evaluate_with_checkpoints(metrics, batches, folder, form, every, key):
         if number <= done:
             continue
         # Ties depend on the batch's number alone, not on where the loop was resumed.
-        own = jax.random.fold_in(key, number)
-        states = jrm.merge(states, jrm.evaluate(metrics, *batch, key=own))
-        if number % every == 0:
-            # Renamed once whole: a stop while writing leaves the one before.
+        key_of_batch = jax.random.fold_in(key, number)
+        states = jrm.merge(states, jrm.evaluate(metrics, *batch, key=key_of_batch))
+        if number % interval == 0:
+            # Renamed once complete: a crash while writing leaves the previous one.
             form.save(folder / "unfinished", states)
             (folder / "unfinished").rename(folder / str(number))
     return states
@@ -107,7 +107,7 @@ def batches():
 
 
 def after(batches, states):
-    """Merges more batches into states."""
+    """Merges further batches into states."""
     for batch in batches:
         states = jrm.merge(states, jrm.evaluate(METRICS, *batch))
     return states
@@ -124,35 +124,37 @@ def halfway(batches):
 
 @pytest.fixture(scope="module")
 def unbroken(batches, halfway):
-    """States of the whole evaluation, which nothing has interrupted."""
+    """States of an evaluation that was not interrupted."""
     return after(batches[STOP:], halfway)
 
 
-def check_same_bits(found, expected):
-    """Every leaf; the numbers computed from them on other devices are close."""
-    assert set(found) == set(expected)
+def check_same_bits(actual, expected):
+    """Checks that all leaves are equal, and that numbers computed from them are close."""
+    assert set(actual) == set(expected)
     for name, state in expected.items():
-        for one, two in zip(*map(jax.tree.leaves, (found[name], state)), strict=True):
-            assert one.dtype == two.dtype
-            np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+        for first, second in zip(
+            *map(jax.tree.leaves, (actual[name], state)), strict=True
+        ):
+            assert first.dtype == second.dtype
+            np.testing.assert_array_equal(np.asarray(first), np.asarray(second))
         for number in ("compute", "std_error"):
-            one, two = (getattr(x, number)() for x in (found[name], state))
-            np.testing.assert_allclose(one, two, rtol=1e-6)
+            first, second = (getattr(x, number)() for x in (actual[name], state))
+            np.testing.assert_allclose(first, second, rtol=1e-6)
 
 
-def check_close(found, expected):
-    """Means and errors to 1e-6, counts exactly."""
-    assert set(found) == set(expected)
+def check_close(actual, expected):
+    """Checks that means and errors agree within 1e-6, and counts exactly."""
+    assert set(actual) == set(expected)
     for name, state in expected.items():
         for number in ("compute", "std_error"):
-            one, two = (getattr(x, number)() for x in (found[name], state))
-            np.testing.assert_allclose(one, two, rtol=1e-6)
-        assert found[name].lists == state.lists
-        assert found[name].undefined == state.undefined
+            first, second = (getattr(x, number)() for x in (actual[name], state))
+            np.testing.assert_allclose(first, second, rtol=1e-6)
+        assert actual[name].lists == state.lists
+        assert actual[name].undefined == state.undefined
 
 
 def test_resumed_bit_for_bit(form, batches, halfway, unbroken, tmp_path):
-    """Saved, restored into the structure of `empty`, and continued."""
+    """An evaluation restored into the structure of `empty` continues bit for bit."""
     form.save(tmp_path / "states", halfway)
     restored = form.load(tmp_path / "states", jrm.empty(METRICS))
     check_same_bits(restored, halfway)
@@ -170,9 +172,9 @@ def test_states_of_other_metrics_are_refused(name, halfway, tmp_path):
 
 @pytest.fixture
 def run(batches, tmp_path):
-    """An evaluation that fails on demand; those of one name share checkpoints."""
+    """An evaluation that fails on demand; runs of one name share checkpoints."""
 
-    def evaluate(name, form, every, start=0, stop=None):
+    def evaluate(name, form, interval, start=0, stop=None):
         def source():
             for number, batch in enumerate(batches):
                 if number == stop:
@@ -183,23 +185,23 @@ def run(batches, tmp_path):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         key = jax.random.key(8)
-        return evaluate_with_checkpoints(METRICS, source(), folder, form, every, key)
+        return evaluate_with_checkpoints(METRICS, source(), folder, form, interval, key)
 
     return evaluate
 
 
-@pytest.mark.parametrize("every", [1, 3])
-def test_crash(form, every, run):
-    """A loop that raises in the middle, then runs again with the same arguments."""
+@pytest.mark.parametrize("interval", [1, 3])
+def test_crash(form, interval, run):
+    """A loop that raised in the middle resumes when it runs again."""
     with pytest.raises(OSError, match="the disk is gone"):
-        run("stopped", form, every, stop=STOP)
-    resumed = run("stopped", form, every, start=STOP - STOP % every)
-    check_same_bits(resumed, run("unbroken", form, every))
+        run("stopped", form, interval, stop=STOP)
+    resumed = run("stopped", form, interval, start=STOP - STOP % interval)
+    check_same_bits(resumed, run("unbroken", form, interval))
 
 
 @pytest.mark.parametrize("name", ["pickle", "npz"])
 def test_crash_while_writing(name, run):
-    """Half a checkpoint is not one."""
+    """A truncated checkpoint is never read."""
     form, writes = FORMATS[name], []
 
     def save_half(path, states):
@@ -210,13 +212,13 @@ def test_crash_while_writing(name, run):
             raise OSError("no space is left")
 
     with pytest.raises(OSError, match="no space is left"):
-        run("stopped", form._replace(save=save_half), every=3)
-    resumed = run("stopped", form, every=3, start=3)
-    check_same_bits(resumed, run("unbroken", form, every=3))
+        run("stopped", form._replace(save=save_half), interval=3)
+    resumed = run("stopped", form, interval=3, start=3)
+    check_same_bits(resumed, run("unbroken", form, interval=3))
 
 
 def on_devices(number):
-    """A mesh, and the compiled evaluation of one batch on it."""
+    """Returns a mesh, and a function that merges batches evaluated on it."""
     mesh = jax.make_mesh((number,), ("data",), devices=jax.devices()[:number])
 
     @jax.jit
@@ -234,7 +236,7 @@ def on_devices(number):
 
 @pytest.mark.long
 def test_resumed_on_other_devices(batches, unbroken, tmp_path):
-    """Saved by eight devices in every format, continued by two."""
+    """An evaluation saved by eight devices is continued by two, in every format."""
     _, merge = on_devices(8)
     first = merge(jrm.empty(METRICS), batches[:STOP])
     assert len(first["map"].sum_wv.high.devices()) == 8

@@ -1,4 +1,4 @@
-"""States and lists as a reader sees them, indices, groups, and numbers for json."""
+"""The text of states and lists; indexing, groups, and numbers for json."""
 
 import dataclasses
 import json
@@ -56,7 +56,7 @@ def test_many_cutoffs_are_not():
 
 
 def test_where_there_are_no_numbers():
-    """What a trace, a shape, a donation or JAX itself puts in place of arrays."""
+    """Traces, shapes, donated arrays and placeholders of JAX have a repr too."""
     seen = []
 
     def see(lists):
@@ -79,8 +79,8 @@ def test_where_there_are_no_numbers():
     assert gone[1]._repr_html_() is None
     for leaf in (None, object(), "x", True, ..., P("data"), np.zeros(3)):
         for tree in (LISTS, STATE):
-            other = jax.tree.unflatten(jax.tree.structure(tree), [leaf] * 3)
-            assert repr(leaf) in repr(other)
+            broken = jax.tree.unflatten(jax.tree.structure(tree), [leaf] * 3)
+            assert repr(leaf) in repr(broken)
     wrong = jax.tree.map(lambda x: x[0], STATE)
     assert "sums=" in repr(wrong) and wrong._repr_html_() is None
 
@@ -101,21 +101,23 @@ def test_one_mean_is_a_float():
 @pytest.mark.long
 def test_indices_are_of_lists():
     wide = jax.tree.map(lambda x: jnp.stack([x, x]), CUTS)
-    some = jnp.array([1, 0, 1]), jnp.array([True, False])
+    arrays = jnp.array([1, 0, 1]), jnp.array([True, False])
     for lists in (CUTS[:2], wide):
         places = np.arange(lists.weights.size).reshape(lists.weights.shape)
-        tuples = [(1, slice(2)), (..., 0), (some[0], 2)] if lists is wide else [(1,)]
-        for index in (-1, slice(1, None), [0, 1], [False, True], *some, *tuples):
-            found = lists[index]
+        tuples = [(1, slice(2)), (..., 0), (arrays[0], 2)] if lists is wide else [(1,)]
+        for index in (-1, slice(1, None), [0, 1], [False, True], *arrays, *tuples):
+            actual = lists[index]
             for name in ("values", "weights", "defined"):
                 flat = getattr(lists, name)
                 flat = flat.reshape(-1, *flat.shape[places.ndim :])
-                np.testing.assert_array_equal(getattr(found, name), flat[places[index]])
+                np.testing.assert_array_equal(
+                    getattr(actual, name), flat[places[index]]
+                )
         assert len(lists) == 2 and len(lists[[]]) == 0
         for index in (2, -3, (0, 0, 0), [9], jnp.ones((3, 2), bool)):
             with pytest.raises(IndexError):
                 lists[index]
-        first, second = (one.values.tolist() for one in lists)
+        first, second = (part.values.tolist() for part in lists)
         assert [first, second] == lists.values.tolist()
     for wrong in (len, iter):
         with pytest.raises(TypeError):
@@ -123,8 +125,8 @@ def test_indices_are_of_lists():
 
 
 def test_indices_inside_a_trace():
-    found = jax.jit(lambda lists, index: lists[index])(CUTS, jnp.array([2, 0]))
-    np.testing.assert_array_equal(found.values, CUTS.values[jnp.array([2, 0])])
+    actual = jax.jit(lambda lists, index: lists[index])(CUTS, jnp.array([2, 0]))
+    np.testing.assert_array_equal(actual.values, CUTS.values[jnp.array([2, 0])])
     # A pytree is what it was: no tree function walks along its lists.
     assert len(jax.tree.leaves(CUTS)) == 3
     assert jax.tree.structure((CUTS,)).num_nodes == 5
@@ -140,20 +142,20 @@ def test_groups_are_means_of_their_lists(rng, undefined):
     means, errors = states.compute(), states.std_error()
     assert means.shape == (3, 2)
     for group in range(3):
-        own = jnp.where(groups == group, weights, 0)
-        state = jrm.PerList(values, own, known).mean(undefined)
+        selected = jnp.where(groups == group, weights, 0)
+        state = jrm.PerList(values, selected, known).mean(undefined)
         np.testing.assert_array_equal(states.counts[group], state.counts)
         np.testing.assert_allclose(means[group], state.compute(), rtol=1e-6)
         np.testing.assert_allclose(errors[group], state.std_error(), rtol=1e-5)
-    own = jnp.where((groups >= 0) & (groups < 3), weights, 0)
-    whole = jrm.PerList(values, own, known).mean(undefined)
-    np.testing.assert_allclose(states.reduce().compute(), whole.compute(), rtol=1e-6)
+    selected = jnp.where((groups >= 0) & (groups < 3), weights, 0)
+    together = jrm.PerList(values, selected, known).mean(undefined)
+    np.testing.assert_allclose(states.reduce().compute(), together.compute(), rtol=1e-6)
 
 
 @pytest.mark.long
 def test_groups_merge_over_batches_and_devices():
     groups = jnp.array([1, 0, 1])
-    batches = [one.by(group, 2) for one, group in zip(CUTS, groups, strict=True)]
+    batches = [lists.by(group, 2) for lists, group in zip(CUTS, groups, strict=True)]
     expected = CUTS.by(groups, 2)
     merged = jrm.merge(jrm.merge(*batches[:2]), batches[2])
     assert (merged.counts == expected.counts).all()
@@ -167,17 +169,17 @@ def test_groups_merge_over_batches_and_devices():
     def of_all(lists, groups):
         return jrm.all_reduce(lists.by(groups, 2), "data")
 
-    found = of_all(lists, groups)
-    assert (found.counts == expected.counts).all()
-    np.testing.assert_allclose(found.compute(), expected.compute(), rtol=1e-6)
+    actual = of_all(lists, groups)
+    assert (actual.counts == expected.counts).all()
+    np.testing.assert_allclose(actual.compute(), expected.compute(), rtol=1e-6)
 
 
 def test_values_remember_what_undefined_lists_count_for():
-    """Everything that reads them takes it, unless it is told otherwise."""
+    """Everything that reads values takes their choice, unless it is passed another."""
     skip = dataclasses.replace(LISTS, undefined="skip")
-    one = dataclasses.replace(LISTS, undefined="one")
+    filled = dataclasses.replace(LISTS, undefined="one")
     assert skip.mean().lists == 2 and skip.mean().compute() == 0.75
-    assert one.mean().compute() == LISTS.mean("one").compute()
+    assert filled.mean().compute() == LISTS.mean("one").compute()
     assert skip.mean("zero").compute() == 0.5 and LISTS.mean("skip").compute() == 0.75
     assert jrm.mean({"a": skip, "b": LISTS})["a"].lists == 2
     assert jrm.mean({"a": skip}, "zero")["a"].lists == 3
@@ -199,7 +201,7 @@ def test_groups_may_be_empty_bools_narrow_or_none():
 
 
 def test_sums_of_groups_do_not_drift():
-    """A float alone would lose 5e-4 of the mean, and all of the error."""
+    """A single float would lose 5e-4 of the mean, and all of the error."""
     number = 100_000
     values = jnp.tile(jnp.array([1000.0, 1000.5]), number // 2)
     lists = jrm.PerList(values, jnp.ones(number), jnp.ones(number, bool))
