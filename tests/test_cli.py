@@ -1,4 +1,4 @@
-"""The command line: what it prints, and one line for every error."""
+"""The command line: its output, and one line on stderr for every error."""
 
 import csv
 import gzip
@@ -22,7 +22,7 @@ RUNS = {
     "good.txt": "q1 Q0 a 1 0.9 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 1 0.9 t\n",
     "bad.txt": "q1 Q0 b 1 0.9 t\nq1 Q0 a 2 0.5 t\nq2 Q0 x 1 0.9 t\n",
 }
-METRICS = ("-m", "recall@1,2")  # one, as each more is compiled
+METRICS = ("-m", "recall@1,2")  # a single metric, since each takes time to compile
 
 
 @pytest.fixture
@@ -45,6 +45,7 @@ def printed(*words):
 
 
 def test_formats(folder):
+    """Every format holds the same means."""
     runs = ("good.txt", "bad.txt", *METRICS)
     text = printed(*runs)
     assert "recall@2" in text and "0.750* [-2.427, 3.927]" in text
@@ -57,16 +58,17 @@ def test_formats(folder):
     rows = [*csv.DictReader(io.StringIO(printed(*runs, "--format", "csv")))]
     means = {(row["run"], row["metric"]): float(row["mean"]) for row in rows}
     assert means[("good", "recall@2")] == 0.75 and means[("bad", "recall@2")] == 0.5
-    found = json.loads(printed(*runs, "--format", "json", "-q", "--compare", "t"))
-    assert found["runs"]["bad"]["recall@2"]["mean"] == 0.5
-    assert found["queries"]["good"]["q2"] == {
+    document = json.loads(printed(*runs, "--format", "json", "-q", "--compare", "t"))
+    assert document["runs"]["bad"]["recall@2"]["mean"] == 0.5
+    assert document["queries"]["good"]["q2"] == {
         "recall@1": 0.5,
         "recall@2": 0.5,
     }
-    assert found["comparisons"]["bad"]["recall@1"]["difference"] == -0.75
+    assert document["comparisons"]["bad"]["recall@1"]["difference"] == -0.75
 
 
 def test_queries_and_comparisons(folder):
+    """Values by query and comparisons stand in every format that can hold them."""
     runs = ("good.txt", "bad.txt", *METRICS)
     text = printed(*runs, "-q", "--compare", "permutation", "--baseline", "bad")
     assert "good against bad\nrecall@1 Comparison(+0.75" in text
@@ -89,7 +91,9 @@ def test_plot(folder):
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_a_metric_is_under_the_options():
+def test_options_of_the_call_go_into_metrics():
+    """`--trec` and `--level` set the options that a name leaves open."""
+
     def names(*typed, trec=True, level=None):
         return [metric.name for metric in request.metrics_of(typed, trec, level)]
 
@@ -110,11 +114,13 @@ def test_what_a_metric_is_under_the_options():
     assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
     assert names("rbp", "rbp(p=0.8)@5") == ["rbp(p=0.9)", "rbp(p=0.8)@5"]
     assert names("rbp", "P", "recall", trec=False) == ["rbp", "P", "recall"]
-    # What is written is what can be read.
+    # Names that were written can be parsed.
     jrm.empty(tuple(names(level=0.5)))
 
 
 def test_names_of_runs(tmp_path):
+    """Runs are named by their files, with as much of the path as distinguishes them."""
+
     def names(*paths):
         return request.run_names([tmp_path / path for path in paths])
 
@@ -127,6 +133,8 @@ def test_names_of_runs(tmp_path):
 
 
 def test_families_and_sets_of_trec_eval():
+    """Families and sets expand to the names that trec_eval prints."""
+
     def labels(*typed, trec=False):
         metrics = request.metrics_of(typed, trec, None)
         return [label for metric in metrics for label in metric.labels]
@@ -168,6 +176,7 @@ def test_official_measures_have_one_meaning(folder):
 
 
 def test_rank_biased_precision_of_trec_eval(folder):
+    """Under `--trec`, its p is 0.9."""
     lines = printed("good.txt", "--trec", "--format", "trec", "-m", "rbp").splitlines()
     assert lines == [f"{'rbp':22}\tall\t0.1000"]  # 0.1·0.9⁰ in both queries
 
@@ -222,7 +231,8 @@ def test_formats_of_both_files(folder):
     assert printed("run.csv", "--run-columns", "user,item,score", *METRICS)
 
 
-def test_a_closed_pipe_is_no_error(folder):
+def test_a_closed_pipe_prints_no_error(folder):
+    """If the reader of stdout stops, as `head` does, stderr stays empty."""
     words = [
         sys.executable,
         "-m",
@@ -240,6 +250,7 @@ def test_a_closed_pipe_is_no_error(folder):
 
 
 def test_version_and_completion():
+    """The command knows its version and completes the names of metrics."""
     done = CliRunner().invoke(cli.app(), ["--version"])
     assert done.exit_code == 0 and done.stdout.split()[1] == jrm.__version__
     assert cli._metric_names("ndcg") == ["ndcg", "ndcg_cut"]
@@ -307,6 +318,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("why", list(ERRORS))
 def test_errors_are_one_line(folder, why):
+    """An error of the user is one line on stderr, and the exit code is 1."""
     (folder / "part.txt").write_text(RUNS["good.txt"].partition("q2")[0])
     (folder / "other.txt").write_text(RUNS["good.txt"] + "q7 Q0 a 1 0 t\n")
     (folder / "twice.txt").write_text(RUNS["good.txt"] + "q1 Q0 a 1 0 t\n")
@@ -318,6 +330,7 @@ def test_errors_are_one_line(folder, why):
 
 
 def test_wrong_usage_is_2():
+    """The exit code of a wrong command line is 2."""
     for words in (("qrels.txt",), ("a", "b", "--format", "xml"), ("a", "b", "-M", "0")):
         done = invoke(*words)
         assert done.exit_code == 2 and not done.stdout
@@ -334,6 +347,7 @@ def test_wrong_usage_is_2():
     st.booleans(),
 )
 def test_junk_is_no_traceback(folder, data, extension, judges):
+    """Arbitrary bytes in a file are an error of one line that names it."""
     path = folder / f"junk.{extension}"
     path.write_bytes(data)
     done = invoke(*((str(path), "good.txt") if judges else ("qrels.txt", str(path))))
@@ -342,6 +356,7 @@ def test_junk_is_no_traceback(folder, data, extension, judges):
 
 
 def test_a_missing_library(monkeypatch):
+    """The message names the extra to install."""
     monkeypatch.setitem(cli.sys.modules, "typer", None)
     for words, extra in ((["demo"], "demo"), (["evaluate"], "trec")):
         monkeypatch.setattr(cli.sys, "argv", ["jax-rank-metrics", *words])

@@ -1,4 +1,4 @@
-"""Files: what is in them is what is read, and all else is an error that says where."""
+"""Files are read as they are written, and anything wrong is an error that says where."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ FUZZ = settings(
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 NAMES = ("query_id", "doc_id", "score")
 
-# Blanks of C separate the fields of TREC; a NUL ends strings there, and no file has it.
+# The blanks of C separate the fields of TREC. NUL ends a string there, so no file has it.
 plain_ids = st.text(
     st.characters(exclude_characters="# \t\r\n\v\f\0", exclude_categories=["Cs"]),
     min_size=1,
@@ -42,14 +42,14 @@ def quoted(text):
 
 
 def write(path, format, rows, end="\n", packed=False, mark=False):
-    """Writes a run by hand, but for Parquet."""
+    """Writes a run, without help of the library except for Parquet."""
     if format == "parquet":
         pl.DataFrame(rows, NAMES, orient="row").write_parquet(path)
         return
     if format == "trec":
         lines = [f"{query} Q0\t{doc} 1  {score!r} tag" for query, doc, score in rows]
     elif format == "jsonl":
-        # There is no infinity in JSON: such a number is a string here.
+        # JSON has no infinity: numbers are written as strings.
         lines = [
             json.dumps(dict(zip(NAMES, (query, doc, repr(score)), strict=True)))
             for query, doc, score in rows
@@ -77,8 +77,8 @@ def write(path, format, rows, end="\n", packed=False, mark=False):
     st.booleans(),
     st.booleans(),
 )
-def test_what_is_written_is_read(tmp_path, format_rows, end, packed, mark):
-    """Ids of any characters and doubles of any size, in every format."""
+def test_runs_are_read_as_written(tmp_path, format_rows, end, packed, mark):
+    """Ids of any characters and doubles of any size survive in every format."""
     format, rows = format_rows
     path = tmp_path / f"run{'.gz' * packed}"
     write(path, format, rows, end, packed, mark)
@@ -96,7 +96,7 @@ def test_what_is_written_is_read(tmp_path, format_rows, end, packed, mark):
     st.integers(0, 30),
 )
 def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
-    """Nothing else than ValueError, and it names the file."""
+    """Arbitrary bytes raise nothing but ValueError, with the name of the file."""
     path = tmp_path / f"junk{'.gz' * packed}"
     path.write_bytes(gzip.compress(data)[: 40 - cut] if packed else data)
     read = jrm.read_qrels if format == "svmlight" else jrm.read_run
@@ -144,6 +144,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", list(BAD))
 def test_the_first_bad_line_is_named(tmp_path, name):
+    """The error begins with the file and the number of the line."""
     format, data, line, why = BAD[name]
     path = tmp_path / "qrels"
     path.write_bytes(data)
@@ -154,7 +155,7 @@ def test_the_first_bad_line_is_named(tmp_path, name):
 
 @pytest.mark.parametrize("middle", ["t", "t ", " "])
 def test_a_lost_newline_is_no_comment(tmp_path, middle):
-    """A line of a run that holds the next one too is refused; a long tag is not."""
+    """A line of a run that contains the next one is refused; one with a long tag is not."""
     path = tmp_path / "run"
     path.write_text(f"q1 Q0 a 1 0.9 {middle}q1 Q0 b 2 -1e-3 t\n")
     with pytest.raises(ValueError, match=r"line 1 .* two lines in one"):
@@ -163,8 +164,8 @@ def test_a_lost_newline_is_no_comment(tmp_path, middle):
     assert jrm.read_run(path).rows() == [("q1", "a", 0.9)]
 
 
-def test_the_cure_fits_the_file(tmp_path):
-    """Tables without names, names with blanks around them, and other compressions."""
+def test_errors_name_the_cure_that_fits(tmp_path):
+    """Tables without names, names with blanks, and other compressions have own messages."""
     path = tmp_path / "qrels.tsv"
     path.write_text("1185869\t0\t0\t1\n")
     with pytest.raises(ValueError, match="pass format='trec', as the first line"):
@@ -184,7 +185,8 @@ def test_the_cure_fits_the_file(tmp_path):
             jrm.read_qrels(path)
 
 
-def test_other_refusals(tmp_path):
+def test_wrong_files_and_options_are_refused(tmp_path):
+    """Files that are missing or empty, and options that do not fit them, raise."""
     path = tmp_path / "qrels.csv"
     with pytest.raises(FileNotFoundError, match="qrels"):
         jrm.read_qrels(path)
@@ -218,6 +220,7 @@ def test_other_refusals(tmp_path):
 
 
 def test_duplicates_and_kinds_of_ids(tmp_path):
+    """The first or last line is kept; ids are strings in text, integers in JSON."""
     path = tmp_path / "run"
     path.write_text("q Q0 a 1 1.0 t\nq Q0 b 1 2 t\nq Q0 a 1 -inf t\n")
     first, last = (jrm.read_run(path, duplicates=x).rows() for x in ("first", "last"))
@@ -226,21 +229,22 @@ def test_duplicates_and_kinds_of_ids(tmp_path):
     lines = '{"user": 1, "item": "x", "score": 2, "other": [1]}\n'
     path = tmp_path / "run.ndjson"
     path.write_text(lines)
-    found = jrm.read_run(path, columns=("user", "item", "score"))
-    assert found.rows() == [(1, "x", 2.0)] and found.columns == [*NAMES]
+    frame = jrm.read_run(path, columns=("user", "item", "score"))
+    assert frame.rows() == [(1, "x", 2.0)] and frame.columns == [*NAMES]
     path = tmp_path / "qrels.tsv.gz"
     path.write_bytes(gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"))
     assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
 
 
-def test_what_trec_eval_passes_over(tmp_path):
-    """Comments, and what stands behind the tag of a run."""
+def test_text_that_trec_eval_ignores(tmp_path):
+    """Comments, and text after the tag of a run, are not read."""
     path = tmp_path / "run.txt"
     path.write_text("# of today\nq #0 a 1 0.5 my tag\n")
     assert jrm.read_run(path).rows() == [("q", "a", 0.5)]
 
 
 def test_svmlight_and_its_scores(tmp_path):
+    """Plain scores belong to the items of an svmlight file, in their order."""
     qrels, run = tmp_path / "test.svm", tmp_path / "scores.txt"
     qrels.write_text("# LETOR\n2 qid:7 1:0.5 2:0.1 # doc 3\n0 qid:7\n1 qid:3 1:1\n")
     run.write_text("0.1\n0.2\n-1e3\n")
@@ -260,23 +264,25 @@ RUN = {"q1": {"a": 0.5, "e": 0.5 + 1e-12, "c": 0.1}, "q3": {"x": -np.inf, "a": -
 
 
 def items_of(joined, query):
-    """By document: label, retrieved, judged, pooled."""
-    own = joined.segment_ids == joined.query_ids.to_list().index(query)
-    assert joined.mask[own].all() and (joined.segment_ids >= 0)[joined.mask].all()
+    """Returns label, retrieved, judged and pooled of a query, by document."""
+    of_query = joined.segment_ids == joined.query_ids.to_list().index(query)
+    assert joined.mask[of_query].all() and (joined.segment_ids >= 0)[joined.mask].all()
     columns = (joined.labels, joined.retrieved, *joined.columns.values())
-    rows = zip(*(x[own].tolist() for x in columns), strict=True)
-    return dict(zip(joined.doc_ids.filter(own), rows, strict=True))
+    rows = zip(*(x[of_query].tolist() for x in columns), strict=True)
+    return dict(zip(joined.doc_ids.filter(of_query), rows, strict=True))
 
 
 def scores_of(joined, query):
-    own = joined.segment_ids == joined.query_ids.to_list().index(query)
-    own &= joined.retrieved
+    """Returns the scores of the documents that were retrieved for a query."""
+    kept = joined.segment_ids == joined.query_ids.to_list().index(query)
+    kept &= joined.retrieved
     return dict(
-        zip(joined.doc_ids.filter(own), joined.scores[own].tolist(), strict=True)
+        zip(joined.doc_ids.filter(kept), joined.scores[kept].tolist(), strict=True)
     )
 
 
 def test_join():
+    """Labels, ties, missing queries and depth, by hand."""
     joined = jrm.join(QRELS, RUN, missing="zero")
     assert repr(joined) == "Joined(3 queries, 5 judged, 6 retrieved)"
     assert items_of(joined, "q1") == {
@@ -298,16 +304,16 @@ def test_join():
     close = jrm.join({"q": {"a": 1}}, {"q": {"a": 1 + 1e-9, "b": 1.0}}, ties="trec")
     scores = scores_of(close, "q")
     assert scores["a"] > scores["b"]
-    for one in (joined, by_trec):
-        assert one.labels.dtype == one.scores.dtype == np.int32
-        assert one.labels.shape == (12,) == one.doc_ids.shape  # of 9 items
+    for lists in (joined, by_trec):
+        assert lists.labels.dtype == lists.scores.dtype == np.int32
+        assert lists.labels.shape == (12,) == lists.doc_ids.shape  # of 9 items
     kept = jrm.join(QRELS, RUN, missing="zero", depth=1)
     assert [*scores_of(kept, "q1")] == ["e"] and [*scores_of(kept, "q3")] == ["b"]
     assert items_of(kept, "q1")["a"] == (1, False, True, True)
 
 
 class Pandas:
-    """What is read of a frame of pandas: strings are objects there."""
+    """The parts of a pandas frame that `join` reads: its strings are objects."""
 
     def __init__(self, frame):
         """A frame of polars, by columns."""
@@ -336,6 +342,7 @@ class Arrow:
 
 
 def test_join_takes_tables_of_arrow():
+    """A table is read by its column names, and errors do not quote its data."""
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["secret"], "relevance": [1]})
     joined = jrm.join(Arrow(frame), {"q": {"secret": 0.5}})
     assert items_of(joined, "q") == {"secret": (1, True, True, True)}
@@ -346,14 +353,14 @@ def test_join_takes_tables_of_arrow():
 
 
 def test_join_takes_frames_and_kinds_of_ids():
-    rows = [(query, doc, y) for query, of in QRELS.items() for doc, y in of.items()]
+    """Frames and dicts give the same lists; integers and strings are compared as text."""
+    rows = [(query, doc, y) for query, docs in QRELS.items() for doc, y in docs.items()]
     frame = pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row")
-    one = jrm.join(frame, RUN, missing="zero")
-    two = jrm.join(QRELS, RUN, missing="zero")
-    three = jrm.join(Pandas(frame), RUN, missing="zero")
-    for other in (two, three):
-        for name, array in one.arguments().items():
-            assert str(array) == str(other.arguments()[name]), name
+    expected = jrm.join(frame, RUN, missing="zero").arguments()
+    for qrels in (QRELS, Pandas(frame)):
+        arguments = jrm.join(qrels, RUN, missing="zero").arguments()
+        for name, array in expected.items():
+            assert str(array) == str(arguments[name]), name
     numbers = jrm.join({1: {10: 0.5}}, {"1": {"10": 3.0}})
     assert numbers.query_ids.to_list() == ["1"] and numbers.retrieved[0]
     assert numbers.labels.dtype == np.float32
@@ -383,12 +390,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("why", list(REFUSED))
 def test_join_refuses(why):
+    """Wrong ids, numbers and options raise ValueError and say which."""
     qrels, run, options = REFUSED[why]
     with pytest.raises(ValueError, match=re.escape(why)):
         jrm.join(qrels, run, **options)
 
 
 def test_join_refuses_other_types():
+    """Anything but frames and dicts of dicts raises TypeError."""
     with pytest.raises(TypeError, match="qrels: got"):
         jrm.join([1], RUN)
     with pytest.raises(TypeError, match="query 'q' holds"):
@@ -396,7 +405,7 @@ def test_join_refuses_other_types():
 
 
 def test_arguments_go_on():
-    """The same from `evaluate` and `rank`; a query that is skipped does not count."""
+    """`evaluate` and `rank` take the arguments; a query that is skipped does not count."""
     metrics = ("judged", "mrr")
     zero = jrm.join(QRELS, RUN, missing="zero")
     skip = jrm.join(QRELS, RUN, missing="skip")
@@ -412,7 +421,8 @@ def test_arguments_go_on():
 
 
 @pytest.mark.long
-def test_nothing_is_imported_before_it_is_needed():
+def test_optional_libraries_are_imported_on_use():
+    """Importing the package imports neither polars nor the libraries of the command."""
     optional = "{'polars', 'rich', 'typer', 'tabulate'}"
     code = f"import sys, jax_rank_metrics; assert not {optional} & {{*sys.modules}}"
     subprocess.run([sys.executable, "-c", code], check=True)

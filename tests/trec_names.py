@@ -1,11 +1,24 @@
-"""The measures that trec_eval and this package both have, by trec_eval's names."""
+"""The measures that both trec_eval and this package have, by the names of trec_eval."""
 
 KS = (3, 20)
 
-CUT = ("map_cut", "ndcg_cut", "P", "recall", "success")
+WITH_CUTOFF = ("map_cut", "ndcg_cut", "P", "recall", "success")
 COUNTS = ("num_ret", "num_rel", "num_rel_ret")
-WHOLE = ("map", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "bpref", "infAP")
-NAMES = (*(f"{name}_{k}" for name in CUT for k in KS), *WHOLE, *COUNTS)
+WITHOUT_CUTOFF = (
+    "map",
+    "recip_rank",
+    "Rprec",
+    "set_P",
+    "set_recall",
+    "set_F",
+    "bpref",
+    "infAP",
+)
+NAMES = (*(f"{name}_{k}" for name in WITH_CUTOFF for k in KS), *WITHOUT_CUTOFF, *COUNTS)
 
-# What asks pytrec_eval for them.
-ASKED = {*(f"{name}.{','.join(map(str, KS))}" for name in CUT), *WHOLE, *COUNTS}
+# The names that request them from pytrec_eval.
+PYTREC_EVAL_NAMES = {
+    *(f"{name}.{','.join(map(str, KS))}" for name in WITH_CUTOFF),
+    *WITHOUT_CUTOFF,
+    *COUNTS,
+}

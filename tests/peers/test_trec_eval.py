@@ -1,4 +1,4 @@
-"""Against trec_eval: runs of documents that are judged, retrieved, or both."""
+"""Runs of documents that are judged, retrieved or both, against trec_eval."""
 
 import functools
 import warnings
@@ -15,15 +15,15 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 KS = (1, 3, 5, 20)
 
-# Our metric of each of its measures.
-CUT = {
+# The metric here for each of its measures, with and without a cutoff.
+WITH_CUTOFF = {
     "ndcg_cut": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain),
     "map_cut": jrm.average_precision,
     "P": functools.partial(jrm.precision, denominator="k"),
     "recall": jrm.recall,
     "success": jrm.hit_rate,
 }
-WHOLE = {
+WITHOUT_CUTOFF = {
     "ndcg": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain),
     "map": jrm.average_precision,
     "recip_rank": jrm.reciprocal_rank,
@@ -35,29 +35,29 @@ WHOLE = {
 
 
 def our_metrics(level):
-    """All of ours, with documents of at least this level relevant."""
+    """Returns all metrics, where documents of at least this level are relevant."""
 
     def at_level(name, metric, **k):
-        if not name.startswith("ndcg"):  # it reads grades
+        if not name.startswith("ndcg"):  # which reads grades
             k["relevance_threshold"] = level
         return functools.partial(metric, **k)
 
     return {
-        **{name: at_level(name, metric, k=KS) for name, metric in CUT.items()},
-        **{name: at_level(name, metric) for name, metric in WHOLE.items()},
+        **{name: at_level(name, metric, k=KS) for name, metric in WITH_CUTOFF.items()},
+        **{name: at_level(name, metric) for name, metric in WITHOUT_CUTOFF.items()},
     }
 
 
 def trec_values(levels, retrieved, level=1, names=None, scores=None, **options):
-    """Its values of every query, of the shapes of ours.
+    """Returns the values of pytrec_eval for every query, in the shapes of ours.
 
     Args:
         levels: `[queries, documents]`, below 0 where not judged.
         retrieved: `[queries, ranks]` documents in rank order, below 0 for none.
         level: The least level of a relevant document.
-        names: Names of documents, by which it orders ties.
-        scores: `[ranks]`, falling by default.
-        options: Of its evaluator.
+        names: The names of documents, which break its ties.
+        scores: `[ranks]`, descending by default.
+        options: The options of its evaluator.
     """
     names = names or [f"d{document}" for document in range(levels.shape[1])]
     scores = -np.arange(retrieved.shape[1]) if scores is None else scores
@@ -72,24 +72,27 @@ def trec_values(levels, retrieved, level=1, names=None, scores=None, **options):
         for query, row in enumerate(retrieved)
     }
     ks = ",".join(map(str, KS))
-    measures = {*(f"{name}.{ks}" for name in CUT), *WHOLE}
+    measures = {*(f"{name}.{ks}" for name in WITH_CUTOFF), *WITHOUT_CUTOFF}
     evaluator = pytrec_eval.RelevanceEvaluator(
         qrel, measures, relevance_level=level, **options
     )
-    found = list(evaluator.evaluate(run).items())
-    assert [query for query, _ in found] == list(run)
+    values = evaluator.evaluate(run)
+    assert list(values) == list(run)
     return {
         **{
-            name: np.array([[one[f"{name}_{k}"] for k in KS] for _, one in found])
-            for name in CUT
+            name: np.array([[x[f"{name}_{k}"] for k in KS] for x in values.values()])
+            for name in WITH_CUTOFF
         },
-        **{name: np.array([one[name] for _, one in found]) for name in WHOLE},
+        **{
+            name: np.array([x[name] for x in values.values()])
+            for name in WITHOUT_CUTOFF
+        },
     }
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """Levels `[queries, documents]` and what was retrieved, `[queries, ranks]`."""
+    """Returns levels `[queries, documents]` and retrieved documents `[queries, ranks]`."""
     rng = np.random.default_rng(5)
     queries, documents, ranks = 15, 14, 10
     levels = rng.choice([-1, -1, 0, 0, 1, 2, 3], (queries, documents))
@@ -100,27 +103,28 @@ def runs():
     levels[2] = 1  # everything relevant, more than is retrieved
     count[3:5] = [[1], [ranks]]
     retrieved = np.where(np.arange(ranks) < count, order[:, :ranks], -1)
-    assert levels[1].max() == 3 and levels[1, retrieved[1]].max() < 0  # all missed
+    assert levels[1].max() == 3 and levels[1, retrieved[1]].max() < 0  # all are missed
     return levels, retrieved
 
 
 def labels_in_rank_order(levels, retrieved, unjudged):
-    """Levels `[queries, ranks]`, with -1 where nothing was retrieved."""
+    """Returns levels `[queries, ranks]`, −1 where nothing was retrieved."""
     labels = np.take_along_axis(levels, retrieved, axis=1)
     return np.where(retrieved < 0, -1, np.where(labels < 0, unjudged, labels))
 
 
-@pytest.mark.parametrize("name", [*CUT, *WHOLE])
+@pytest.mark.parametrize("name", [*WITH_CUTOFF, *WITHOUT_CUTOFF])
 def test_judged_documents_only(name, runs, agree):
-    # What is not judged leaves the ranking, as padding does here.
+    """Unjudged documents can leave the ranking, as padding does here."""
     labels = labels_in_rank_order(*runs, unjudged=-1)
     ranking = jrm.rank_retrieved(labels, pool_labels=runs[0])
     ours = jrm.measure(our_metrics(1), ranking)[name].values
     agree(ours, trec_values(*runs, judged_docs_only_flag=True)[name])
 
 
-@pytest.mark.parametrize("name", [*CUT, *WHOLE])
+@pytest.mark.parametrize("name", [*WITH_CUTOFF, *WITHOUT_CUTOFF])
 def test_scored_lists_of_higher_level(name, runs, agree):
+    """Documents are relevant from a higher level on."""
     levels, _ = runs
     scores = np.random.default_rng(6).permuted(
         np.tile(np.arange(levels.shape[1]), (len(levels), 1)), axis=1
@@ -131,21 +135,20 @@ def test_scored_lists_of_higher_level(name, runs, agree):
     agree(ours, trec_values(levels, retrieved, level=2)[name])
 
 
-@pytest.mark.parametrize("name", [*CUT, *WHOLE])
+@pytest.mark.parametrize("name", [*WITH_CUTOFF, *WITHOUT_CUTOFF])
 def test_ties_by_falling_document_name(name, runs, agree):
-    # In index order, if documents are sorted so: our "stable".
+    """Its order of ties is ours under "stable" if documents are sorted by falling name."""
     levels, scores = np.maximum(runs[0], 0), np.arange(runs[0].shape[1]) // 4
-    everything = np.tile(np.arange(levels.shape[1]), (len(levels), 1))
+    retrieved = np.tile(np.arange(levels.shape[1]), (len(levels), 1))
     names = [f"d{99 - document}" for document in range(levels.shape[1])]
-    theirs = trec_values(levels, everything, names=names, scores=scores)[name]
+    theirs = trec_values(levels, retrieved, names=names, scores=scores)[name]
     tiled = np.tile(scores, (len(levels), 1))
     ranking = jrm.rank(levels, tiled, ties="stable")
     agree(jrm.measure(our_metrics(1), ranking)[name].values, theirs)
 
 
 def test_queries_without_results_count_here(runs, agree):
-    # Its average is over the queries of the run, unless told otherwise; ours over all
-    # that have judgements.
+    """Its mean is over the queries of the run, without `-c`; ours over all judged ones."""
     levels, retrieved = runs
     retrieved = retrieved.copy()
     retrieved[-1] = -1
@@ -157,15 +160,17 @@ def test_queries_without_results_count_here(runs, agree):
 
 
 def test_geometric_mean(runs, agree):
-    # Of every query, also where nothing is relevant or found: these have its floor.
+    """Geometric means agree; queries where nothing is relevant or retrieved get the floor."""
     levels, retrieved = runs
     labels = labels_in_rank_order(levels, retrieved, unjudged=0)
     ranking = jrm.rank_retrieved(labels, pool_labels=levels)
     ours = jrm.measure(("gm_map",), ranking)["gm_map"].geometric_mean()
     qrel, run = {}, {}
-    for query, (judged, found) in enumerate(zip(levels, retrieved, strict=True)):
+    for query, (judged, documents) in enumerate(zip(levels, retrieved, strict=True)):
         qrel[f"q{query}"] = {f"d{d}": int(x) for d, x in enumerate(judged) if x >= 0}
-        run[f"q{query}"] = {f"d{d}": -float(i) for i, d in enumerate(found) if d >= 0}
+        run[f"q{query}"] = {
+            f"d{d}": -float(i) for i, d in enumerate(documents) if d >= 0
+        }
     theirs = pytrec_eval.RelevanceEvaluator(qrel, {"gm_map"}).evaluate(run)
     logs = [query["gm_map"] for query in theirs.values()]
     assert len(logs) == len(levels) and min(logs) < -11

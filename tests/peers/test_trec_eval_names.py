@@ -1,4 +1,4 @@
-"""Against trec_eval by the names of its own measures, on runs with every edge."""
+"""Values under the names of trec_eval, on runs with every edge case, against trec_eval."""
 
 import math
 import warnings
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from trec_names import ASKED, COUNTS, NAMES
+from trec_names import COUNTS, NAMES, PYTREC_EVAL_NAMES
 
 import jax_rank_metrics as jrm
 
@@ -20,12 +20,12 @@ ELEVEN = [column for column, level in enumerate(LEVELS) if level != 0.25]
 
 AT_LEVELS = tuple(f"iprec_at_recall_{level:.2f}" for level in (0.0, 0.25, 0.7))
 
-# A level of a document outside of the qrels; -1 is in them, for one not judged.
-OUTSIDE = -2
+# The level of a document that is not in the qrels; −1 is in them, and means not judged.
+NOT_POOLED = -2
 
 
 class Runs(NamedTuple):
-    """Documents `[queries, documents]`: scores tie, and `number` names a document."""
+    """Documents `[queries, documents]` with tied scores; a document is named by `number`."""
 
     levels: np.ndarray
     number: np.ndarray
@@ -34,7 +34,7 @@ class Runs(NamedTuple):
 
     @property
     def order(self):
-        """Its order: by score, then the last name first, then what is not retrieved."""
+        """The order of trec_eval: by score, ties by the last name; not retrieved ones last."""
         keys = (-self.number, -self.scores, ~self.retrieved)
         return np.lexsort(keys, axis=1)
 
@@ -43,12 +43,12 @@ class Runs(NamedTuple):
 def runs():
     rng = np.random.default_rng(12)
     shape = queries, documents = 14, 64
-    levels = rng.choice([OUTSIDE, OUTSIDE, -1, -1, 0, 0, 1, 1, 2, 3], shape)
+    levels = rng.choice([NOT_POOLED, NOT_POOLED, -1, -1, 0, 0, 1, 1, 2, 3], shape)
     number = rng.permuted(np.tile(np.arange(documents), (queries, 1)), axis=1)
     scores = rng.integers(0, 12, shape)
     retrieved = rng.random(shape) < rng.random((queries, 1))
     levels[0] = np.minimum(levels[0], 0)  # nothing relevant
-    levels[1] = np.where(retrieved[1], OUTSIDE, 1)  # all relevant are missed
+    levels[1] = np.where(retrieved[1], NOT_POOLED, 1)  # all relevant are missed
     levels[2] = np.where(levels[2] == 0, 1, levels[2])  # none judged non-relevant
     retrieved[3] = number[3] == 5  # one document
     retrieved[4] = levels[4] <= 0  # none relevant
@@ -58,11 +58,13 @@ def runs():
 
 
 def ours_of(runs, names, way):
-    """By both ways to say that relevant documents were not retrieved."""
+    """Returns our values, by either way to declare relevant documents not retrieved."""
     labels, order = np.maximum(runs.levels, 0), runs.order
-    columns = {"judged": runs.levels >= 0, "pooled": runs.levels > OUTSIDE}
+    columns = {"judged": runs.levels >= 0, "pooled": runs.levels > NOT_POOLED}
     if way == "scored":
-        places = np.argsort(order, axis=1)  # distinct scores, as ties go otherwise here
+        places = np.argsort(
+            order, axis=1
+        )  # distinct scores, since ties would be averaged
         ranking = jrm.rank(labels, -places, retrieved=runs.retrieved, columns=columns)
     else:
         ranked = [np.take_along_axis(x, order, 1) for x in (labels, *columns.values())]
@@ -70,7 +72,7 @@ def ours_of(runs, names, way):
             ranked[0],
             np.take_along_axis(runs.retrieved, order, axis=1),
             pool_labels=labels,
-            pool_mask=runs.levels > OUTSIDE,
+            pool_mask=runs.levels > NOT_POOLED,
             columns=dict(zip(columns, ranked[1:], strict=True)),
             pool_columns=columns,
         )
@@ -78,7 +80,7 @@ def ours_of(runs, names, way):
 
 
 def theirs_of(runs):
-    """Its values of every query, by name."""
+    """Returns the values of pytrec_eval for every query, by name."""
     qrels, run = {}, {}
     for query, numbers in enumerate(runs.number):
         names = [f"d{number:02}" for number in numbers]
@@ -86,61 +88,62 @@ def theirs_of(runs):
             x[query].tolist() for x in (runs.levels, runs.scores, runs.retrieved)
         )
         documents = [*zip(names, *columns, strict=True)]
-        qrels[f"q{query}"] = {name: y for name, y, _, _ in documents if y > OUTSIDE}
-        run[f"q{query}"] = {name: float(s) for name, _, s, found in documents if found}
+        qrels[f"q{query}"] = {name: y for name, y, _, _ in documents if y > NOT_POOLED}
+        run[f"q{query}"] = {name: float(s) for name, _, s, kept in documents if kept}
     levels = ",".join(map(str, LEVELS))
-    measures = {*ASKED, f"iprec_at_recall.{levels}", "11pt_avg"}
-    found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
-    assert list(found) == list(run)
-    names = next(iter(found.values()))
-    return {name: [one[name] for one in found.values()] for name in names}
+    measures = {*PYTREC_EVAL_NAMES, f"iprec_at_recall.{levels}", "11pt_avg"}
+    values = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
+    assert list(values) == list(run)
+    names = next(iter(values.values()))
+    return {name: [of_query[name] for of_query in values.values()] for name in names}
 
 
-def interpolated(runs, needed):
-    """Interpolated precision `[queries, levels]`, by its definition."""
+def interpolated(runs, num_required):
+    """Returns interpolated precision `[queries, levels]`, from its definition."""
     values = np.zeros((len(runs.levels), len(LEVELS)))
     for query, order in enumerate(runs.order):
         levels = runs.levels[query]
         relevant = levels[order][: runs.retrieved[query].sum()] >= 1
         hits = np.cumsum(relevant)
         for column, level in enumerate(LEVELS):
-            enough = hits >= needed(level * (levels >= 1).sum())
-            precisions = (hits / np.arange(1, len(hits) + 1))[enough]
+            reaches_level = hits >= num_required(level * (levels >= 1).sum())
+            precisions = (hits / np.arange(1, len(hits) + 1))[reaches_level]
             values[query, column] = precisions.max(initial=0)
     return values
 
 
 def version_9(number):
-    """How many relevant documents are so many."""
+    """Returns the number of documents that version 9 requires for a recall level."""
     return math.floor(number + 0.9)
 
 
 def version_10(number):
-    """The same, to the nearest, and a half up."""
+    """Returns the number that version 10 requires: the nearest, with halves up."""
     return math.floor(number + 0.5)
 
 
 @pytest.mark.parametrize("way", ["scored", "in rank order"])
 def test_every_query_and_all(way, runs):
+    """Values by query and means agree; interpolated precision is that of version 10."""
     names = (*NAMES, *AT_LEVELS, "iprec_at_recall", "11pt_avg")
     ours, theirs = ours_of(runs, names, way), theirs_of(runs)
 
     def agree(name, per_query, of_all):
-        for found, expected in (
+        for actual, expected in (
             (ours[name].values, per_query),
             (ours[name].mean().compute(), of_all),
         ):
             np.testing.assert_allclose(
-                found, expected, rtol=2e-6, atol=1e-6, err_msg=name
+                actual, expected, rtol=2e-6, atol=1e-6, err_msg=name
             )
 
     for name in NAMES:
         of_all = pytrec_eval.compute_aggregated_measure(name, theirs[name])
-        if name in COUNTS:  # it adds counts up, and ours is a mean
+        if name in COUNTS:  # it sums counts, and ours is a mean
             of_all = of_all / len(runs.levels)
         agree(name, theirs[name], of_all)
-    # pytrec_eval has version 9, and ours is version 10, which the loop tells once it is
-    # seen to tell version 9.
+    # pytrec_eval contains version 9, and ours follows version 10. The loop above computes
+    # both: since it agrees with pytrec_eval on version 9, it can be trusted on version 10.
     old, new = (interpolated(runs, rule) for rule in (version_9, version_10))
     all_levels = [theirs[f"iprec_at_recall_{level:.2f}"] for level in LEVELS]
     np.testing.assert_allclose(np.transpose(all_levels), old, rtol=1e-12)

@@ -1,10 +1,10 @@
-"""Against trec_eval, from files with every edge to the values of topics and of all."""
+"""Values by topic and overall from files with every edge case, against trec_eval."""
 
 import warnings
 
 import numpy as np
 import pytest
-from trec_names import ASKED, COUNTS, NAMES
+from trec_names import COUNTS, NAMES, PYTREC_EVAL_NAMES
 from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
@@ -17,36 +17,39 @@ with warnings.catch_warnings():
 pytestmark = pytest.mark.filterwarnings("default")
 
 TOPICS, DOCUMENTS = 14, 30
-UNANSWERED, UNJUDGED = "t12", "t13"
+MISSING, UNJUDGED = "t12", "t13"
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Judgements and a run: ties, −1, gaps; pytrec_eval reads scores as float32."""
+    """Writes judgements and a run with ties, relevance −1 and missing topics.
+
+    Scores are exact in float32, since pytrec_eval rounds them so.
+    """
     rng, folder = np.random.default_rng(5), tmp_path_factory.mktemp("trec")
     qrels, run = folder / "qrels.txt", folder / "run.txt"
     judgements, retrieved = [], []
     for topic in (f"t{number}" for number in range(TOPICS)):
-        # The same ids in every topic; "d10" is before "d9" as a string.
+        # The same ids in every topic; "d10" sorts before "d9".
         names = [f"d{number}" for number in rng.permutation(DOCUMENTS)]
         levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 3], DOCUMENTS)
         levels[names.index("d0")] = 0  # at least one is judged
         if topic == "t0":
             levels = np.minimum(levels, 0)  # nothing relevant
         scores = rng.integers(-3, 4, DOCUMENTS) + rng.choice([0, 1e-3, 0.25], DOCUMENTS)
-        found = rng.random(DOCUMENTS) < 0.7
-        found[names.index("d1")] = True
+        is_retrieved = rng.random(DOCUMENTS) < 0.7
+        is_retrieved[names.index("d1")] = True
         if topic != UNJUDGED:
             judgements += [
                 f"{topic} 0 {name} {level}\n"
                 for name, level in zip(names, levels, strict=True)
                 if level > -2
             ]
-        if topic != UNANSWERED:
+        if topic != MISSING:
             retrieved += [
                 f"{topic}\tQ0 {name}  1 {score!r} mine\n"
                 for name, score in zip(names, scores.tolist(), strict=True)
-                if found[names.index(name)]
+                if is_retrieved[names.index(name)]
             ]
     qrels.write_text("".join(judgements))
     run.write_text("".join(retrieved))
@@ -54,48 +57,50 @@ def files(tmp_path_factory):
 
 
 def theirs_of(files, level=1):
-    """Its values by topic and name, of the topics that both files have."""
-    with files[0].open() as judged, files[1].open() as found:
-        qrels, run = pytrec_eval.parse_qrel(judged), pytrec_eval.parse_run(found)
+    """Returns the values of pytrec_eval by topic and name, for topics in both files."""
+    with files[0].open() as qrels, files[1].open() as run:
+        judged, retrieved = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
     precisions = "P.3,5,10,15,20,30,100,200,500,1000"
-    measures = {*ASKED, "ndcg", "gm_map", precisions} - {"P.3,20"}
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=level)
-    found = evaluator.evaluate(run)
-    assert {*found} == {f"t{number}" for number in range(TOPICS - 2)}
-    return found
+    measures = {*PYTREC_EVAL_NAMES, "ndcg", "gm_map", precisions} - {"P.3,20"}
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, measures, relevance_level=level)
+    values = evaluator.evaluate(retrieved)
+    assert {*values} == {f"t{number}" for number in range(TOPICS - 2)}
+    return values
 
 
 @pytest.mark.parametrize("missing", ["skip", "zero"])
 def test_every_topic_and_all(files, missing):
+    """Values by topic and means agree, whether missing topics count or not."""
     theirs = theirs_of(files)
     qrels, run = jrm.read_qrels(files[0]), jrm.read_run(files[1])
     joined = jrm.join(qrels, run, missing=missing, unjudged="skip", ties="trec")
     names = (*NAMES, "ndcg(gain_fn=linear_gain)")
     ours = jrm.measure(names, jrm.rank(**joined.arguments()))
     topics = joined.query_ids.to_list()
-    assert sorted(topics) == sorted([*theirs, UNANSWERED])
+    assert sorted(topics) == sorted([*theirs, MISSING])
     for name, lists in ours.items():
-        own = name.partition("(")[0]
+        trec_name = name.partition("(")[0]
         values = dict(zip(topics, np.asarray(lists.values).tolist(), strict=True))
-        expected = {topic: of[own] for topic, of in theirs.items()}
+        expected = {topic: of_topic[trec_name] for topic, of_topic in theirs.items()}
         for topic, value in expected.items():
             assert abs(values[topic] - value) < 1e-5, (name, topic)
-        if own not in COUNTS:
+        if trec_name not in COUNTS:
             number = len(theirs) + (missing == "zero")
             of_all = sum(expected.values()) / number
             assert abs(float(lists.mean()) - of_all) < 1e-5, name
 
 
-def test_order_matters_here(files):
-    """Ties by name do change values: the rule is tested."""
+def test_files_have_ties_that_matter(files):
+    """Breaking ties by name changes values, so that the tests above cover that rule."""
     qrels, run = jrm.read_qrels(files[0]), jrm.read_run(files[1])
     options = {"missing": "skip", "unjudged": "skip"}
     by_trec = jrm.join(qrels, run, ties="trec", **options)
     tied = jrm.join(qrels, run, **options)
-    first, second = (
-        jrm.average_precision.per_list(**x.arguments("map")) for x in (by_trec, tied)
+    broken_ties, means = (
+        np.asarray(jrm.average_precision.per_list(**x.arguments("map")).values)
+        for x in (by_trec, tied)
     )
-    assert (abs(np.asarray(first.values - second.values)) > 1e-3).sum() > 5
+    assert (abs(broken_ties - means) > 1e-3).sum() > 5
 
 
 def test_families_and_sets_of_the_command(files):
@@ -140,20 +145,20 @@ def test_families_and_sets_of_the_command(files):
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_lines_of_the_command(files, level):
-    """Its measures, as it prints them, topic by topic and for all."""
+    """The command prints the official measures as trec_eval does, topic by topic and overall."""
     theirs = theirs_of(files, level)
     words = ["evaluate", *map(str, files), "--trec", "-q", "--format", "trec"]
     done = CliRunner().invoke(app(), [*words, "-l", str(level)])
     assert done.exit_code == 0, done.output
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    found = {(name.strip(), topic): value for name, topic, value in lines}
-    assert found.pop(("runid", "all")) == "run"
-    assert found.pop(("num_q", "all")) == str(len(theirs))
+    printed = {(name.strip(), topic): value for name, topic, value in lines}
+    assert printed.pop(("runid", "all")) == "run"
+    assert printed.pop(("num_q", "all")) == str(len(theirs))
     checked = 0
-    for (name, topic), text in found.items():
+    for (name, topic), text in printed.items():
         if name.startswith("iprec"):  # which differs by version
             continue
-        values = [of[name] for of in theirs.values()]
+        values = [of_topic[name] for of_topic in theirs.values()]
         value = theirs[topic][name] if topic != "all" else np.mean(values)
         if name == "gm_map":
             value = np.exp(value)
@@ -162,5 +167,5 @@ def test_lines_of_the_command(files, level):
         if name not in COUNTS:
             assert text == f"{value:6.4f}".strip(), (name, topic)
         checked += 1
-    names = len({name for name, _ in found}) - 11
+    names = len({name for name, _ in printed}) - 11
     assert names == 17 and checked == names * (len(theirs) + 1) - len(theirs)
