@@ -165,7 +165,7 @@ def differences(
 ) -> "Axes":
     """The difference b − a of every list, the largest first, and their mean.
 
-    The mean has the interval and the p of `compare`, of 10,000 permutations. Undefined
+    The mean has the interval and the p of `compare` by its permutation test. Undefined
     values count as `PerList.undefined` says, 0 by default.
 
     Args:
@@ -194,7 +194,12 @@ def differences(
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     (comparison,) = compared(
-        [found], [direction], "permutation", 10_000, checked_level(level), random.key(0)
+        [found],
+        [direction],
+        "permutation",
+        100_000,
+        checked_level(level),
+        random.key(0),
     )
     ax = drawing.axes(ax)
     falling = np.array(sorted(found.values[counts, 0], reverse=True))
