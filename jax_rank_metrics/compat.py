@@ -1,9 +1,10 @@
-"""Numbers of other libraries that no pure function of one list can give."""
+"""Numbers of other libraries that depend on more than one list."""
 
 import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._types import Gain, Labels, Mask, Weights
@@ -16,19 +17,19 @@ def keras_rs_list_weights(
     *,
     gain_fn: Gain | None = None,
 ) -> jax.Array:
-    """List weights as keras_rs and TF-Ranking derive them from item weights.
+    """Derives list weights from item weights as keras_rs and TF-Ranking do.
 
-    A list weighs Σ weight·relevance / Σ relevance. A list with nothing relevant weighs
-    the mean of the others *in the same batch*, or 1 where there is no other: with these,
-    as in keras_rs, the result depends on how lists were put into batches. Pass them as
-    `list_weights` to reproduce its numbers.
+    The weight of a list is Σ weight·relevance / Σ relevance. A list with nothing relevant
+    gets the mean weight of the other lists *in the same batch*, or 1 where there are none:
+    with these weights, as in keras_rs, a result depends on how lists were batched. Pass
+    them as `list_weights` to reproduce its numbers.
 
     Args:
         labels: `[lists, items]`; negative labels are padding.
-        weights: `[lists, items]`; items of a weight not above 0 are masked.
+        weights: `[lists, items]`; items with a weight not above 0 are masked.
         mask: `[lists, items]` bool, or None.
-        gain_fn: The relevance of a label: the gain, for keras_rs `DCG` and `NDCG`. None
-            is 1 for labels of at least 1, for its other metrics.
+        gain_fn: The relevance of a label. Pass the gain for keras_rs `DCG` and `NDCG`,
+            and None, which is 1 for labels of at least 1, for its other metrics.
 
     Returns:
         `[lists]` floats.
@@ -56,13 +57,15 @@ def keras_rs_list_weights(
     else:
         relevance = gains_of(gain_fn, items.labels)
     relevance = jnp.where(items.exists, relevance, 0)
-    total = jnp.sum(relevance, axis=-1)
-    some = total > 0
-    weighed = jnp.sum(jnp.where(items.exists, items.weights * relevance, 0), axis=-1)
-    own = weighed / jnp.where(some, total, 1)
-    lists = jnp.sum(some, dtype=jnp.int32).astype(own.dtype)
-    average = jnp.where(
-        lists > 0, jnp.sum(jnp.where(some, own, 0)) / jnp.maximum(lists, 1), 1
+    relevance_sums = jnp.sum(relevance, axis=-1)  # [lists]
+    has_relevant = relevance_sums > 0
+    weighted_relevance = jnp.where(items.exists, items.weights * relevance, 0)
+    own_weights = ratio(jnp.sum(weighted_relevance, axis=-1), relevance_sums)
+    num_with_relevant = jnp.sum(has_relevant, dtype=jnp.int32).astype(own_weights.dtype)
+    # Of the lists in the batch that have something relevant; 1 if none has.
+    mean_weight = jnp.where(
+        num_with_relevant > 0, ratio(jnp.sum(own_weights), num_with_relevant), 1
     )
-    exists = jnp.any(items.exists, axis=-1)
-    return jnp.where(exists, jnp.where(some, own, average), 0)
+    list_exists = jnp.any(items.exists, axis=-1)
+    weights_or_mean = jnp.where(has_relevant, own_weights, mean_weight)
+    return jnp.where(list_exists, weights_or_mean, 0)
