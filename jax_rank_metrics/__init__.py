@@ -2,32 +2,35 @@
 
     labels, scores, mask, weights, key
         │ inputs      checks shapes and dtypes, resolves masks and weights
-        │ ordering    the only place that sorts, once, under a tie policy
+        │ ordering    the only step that sorts: once, under a tie policy
         ▼
-      Ranking         items with their places, and the pool they came from: of rows,
-        │             packed lists, items cut over devices, retrieved ids, a catalogue
+      Ranking         items with their places, and the pool of items they came from: rows,
+        │             packed lists, sharded items, retrieved ids, or a catalogue
         │ formula     one short function per metric: expected_sum, expected_first
         ▼
-      PerList         a value and a weight per list, and where it is defined
+      PerList         a value and a weight per list, and where the metric is defined
         │ mean
         ▼
-      Mean            a mergeable state: sums only
+      Mean            a mergeable state, which holds only sums
         │ merge · reduce · all_reduce     over steps, axes, devices, hosts
         ▼
       compute         numbers, standard errors, intervals
 
     files, dicts, frames ─ read_qrels · read_run · join ─▸ labels, scores, mask, …
-    PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its chance
+    PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its p-value
 
-Every metric is called alike: `metric(labels, scores, mask, weights, key, k=10)` gives a
-`Mean`, `metric.per_list(…)` the value of every list, and `metric.of(ranking, k=10)` reads
-a ranking made by `rank`, `rank_retrieved`, `rank_ids`, `rank_scores` or `rank_catalog`.
-The shared arguments are documented in `rank`; `metric` makes a metric of a formula.
+All metrics are called in the same way: `metric(labels, scores, mask, weights, key, k=10)`
+returns a `Mean`, `metric.per_list(…)` the value of every list, and
+`metric.of(ranking, k=10)` reads a ranking that `rank`, `rank_retrieved`, `rank_ids`,
+`rank_scores` or `rank_catalog` made. `evaluate` computes many metrics from one ranking.
+The arguments that metrics share are documented in `rank`; `metric` turns a formula of
+yours into a metric.
 
-The packages are named after the steps above, and each one's docstring is the page about
-it: `_inputs`, `_ordering`, `_layouts`, `_places`, `_ranking`, `_sources`, `_formulas`,
-`_states`, `_results`, and `_calls`, which is what users call. `_recommender` and `_files`
-bring whole evaluations to these calls, and `adapters` brings them into other frameworks.
+The packages are named after the steps above: `_inputs`, `_ordering`, `_layouts`,
+`_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_calls` holds
+what users call, and `_check` is `jrm.check`. The docstring of each package explains it.
+`_recommender` and `_files` feed whole evaluations into these calls, and `adapters` brings
+them into other frameworks.
 """
 
 from importlib.metadata import version as _version

@@ -210,9 +210,14 @@ def test_padding():
         (([["a"]],), {}, TypeError, "list 0 of argument 0 is <U1; pass a list"),
         ((3,), {}, TypeError, "argument 0: got int; pass a sequence of lists"),
         ((), {}, ValueError, "pad_lists got no lists"),
-        (([[True]],), {"fill": -1}, ValueError, "fill is -1, which is no bool"),
-        ((np.ones((1, 1), np.uint8),), {"fill": -1}, ValueError, "which is no uint8"),
-        (([[1]],), {"fill": "x"}, ValueError, "fill is 'x', which is no int64"),
+        (([[True]],), {"fill": -1}, ValueError, "fill is -1, which bool cannot hold"),
+        (
+            (np.ones((1, 1), np.uint8),),
+            {"fill": -1},
+            ValueError,
+            "which uint8 cannot hold",
+        ),
+        (([[1]],), {"fill": "x"}, ValueError, "fill is 'x', which int64 cannot hold"),
     ],
 )
 def test_lists_that_cannot_be_padded(args, own, error, text):

@@ -1,4 +1,4 @@
-"""`jrm.pack`: ids of any kind as the numbers of packed lists."""
+"""`jrm.pack`: numbers the lists of packed items by query ids of any kind."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,11 +8,11 @@ from jax.core import Tracer
 
 
 class Packing(NamedTuple):
-    """What `pack` gives.
+    """The result of `pack`.
 
     Attributes:
         segment_ids: `[items]` int32, the list of every item, counted from 0.
-        num_segments: How many lists there are.
+        num_segments: The number of lists.
         ids: `[num_segments]`, the id of every list, in order of first appearance.
     """
 
@@ -22,20 +22,21 @@ class Packing(NamedTuple):
 
 
 def pack(query_ids: Any) -> Packing:
-    """Numbers lists by their ids, for flat arrays as LETOR and MSLR files hold them.
+    """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
 
-    Items of one list need not be neighbours. On the host, so outside `jax.jit` only.
-    `num_segments` is static: another number of lists compiles anew. A loop over parts of
-    a file may pass any larger number instead, for lists without items do not count.
+    The items of a list need not be neighbours. This runs on the host, so call it outside
+    `jax.jit`. `num_segments` is static: each number of lists compiles its own program. A
+    loop over parts of a file may pass any larger number instead, since lists without
+    items do not count.
 
     Args:
-        query_ids: `[items]`, the id of the list of every item: integers of any size,
-            strings, or anything else that can be the key of a dict, as a list or an
-            array of NumPy, pandas or JAX. Whole numbers may be floats.
+        query_ids: `[items]`, the id of each item's list, as a list or an array of NumPy,
+            pandas or JAX. Ids are integers of any size, strings, or any keys of dicts;
+            floats must be whole numbers.
 
     Returns:
-        `segment_ids` and `num_segments` for every call that takes them, and `ids`, which
-        tells what list each value is of.
+        `segment_ids` and `num_segments`, for all calls that accept them, and `ids`, the
+        id of the list that each value belongs to.
 
     Raises:
         ValueError: if there is more than one axis, an id is missing (None or NaN), or
@@ -69,12 +70,13 @@ def pack(query_ids: Any) -> Packing:
     if ids.dtype.kind not in "iufUS":
         return _pack_objects(ids.astype(object), listed)
     if ids.dtype.kind == "f":
-        _whole(ids)
-    _, first, which = np.unique(ids, return_index=True, return_inverse=True)
-    starts = np.zeros(ids.shape, bool)
-    starts[first] = True
-    number = np.cumsum(starts, dtype=np.int32) - 1
-    return Packing(number[first][which], first.size, ids[starts])
+        _check_whole(ids)
+    _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    is_first = np.zeros(ids.shape, bool)
+    is_first[first_indices] = True
+    # NumPy sorts ids by value; lists are numbered in order of first appearance.
+    numbers = np.cumsum(is_first, dtype=np.int32) - 1
+    return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
 def _objects(values: Sequence[Any]) -> np.ndarray:
@@ -85,45 +87,49 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
 
 
 def _pack_objects(ids: np.ndarray, listed: bool) -> Packing:
-    known: dict[Any, int] = {}
+    """Numbers ids that NumPy cannot sort, by a dict."""
+    numbers: dict[Any, int] = {}
     segment_ids = np.empty(ids.shape, np.int32)
-    for i, one in enumerate(ids):
+    for i, query_id in enumerate(ids):
         try:
-            segment_ids[i] = known.setdefault(one, len(known))
+            segment_ids[i] = numbers.setdefault(query_id, len(numbers))
         except TypeError as error:
             raise TypeError(
-                f"query_ids holds {one!r} at {i}, which cannot be the key of a dict; pass "
-                "integers or strings, one per item"
+                f"query_ids holds {query_id!r} at {i}, which cannot be the key of a dict; "
+                "pass integers or strings, one per item"
             ) from error
-    for one, number in known.items():
-        if one is None or not _is_itself(one):
-            place = int(np.argmax(segment_ids == number))
+    for query_id, number in numbers.items():
+        if query_id is None or not _equals_itself(query_id):
+            index = int(np.argmax(segment_ids == number))
             raise ValueError(
-                f"query_ids is {one} at {place}; pass an id for every item, or leave the "
-                "item out"
+                f"query_ids is {query_id} at {index}; pass an id for every item, or leave "
+                "the item out"
             )
-    names = np.empty(len(known), object)
-    names[:] = list(known)
-    if listed and len({type(one) for one in known}) == 1:
-        plain = np.array(list(known))
-        names = plain if plain.ndim == 1 and plain.tolist() == list(known) else names
-    return Packing(segment_ids, len(known), names)
+    query_ids = np.empty(len(numbers), object)
+    query_ids[:] = list(numbers)
+    if listed and len({type(query_id) for query_id in numbers}) == 1:
+        # A list of strings or ints becomes an array of these, unless that changes any.
+        typed = np.array(list(numbers))
+        if typed.ndim == 1 and typed.tolist() == list(numbers):
+            query_ids = typed
+    return Packing(segment_ids, len(numbers), query_ids)
 
 
-def _is_itself(value: Any) -> bool:
+def _equals_itself(value: Any) -> bool:
+    """Whether a value is not missing: NaN differs from itself, pandas.NA will not say."""
     try:
         return bool(value == value)
     except (TypeError, ValueError):
-        return False  # what is missing in pandas answers neither yes nor no
+        return False
 
 
-def _whole(ids: np.ndarray) -> None:
-    """Raises where a float is no id."""
-    most = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
-    bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < most)
+def _check_whole(ids: np.ndarray) -> None:
+    """Raises on floats that cannot be ids: fractions, and those as large as their spacing."""
+    limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
+    bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
     if bad.any():
-        place = int(np.argmax(bad))
+        index = int(np.argmax(bad))
         raise ValueError(
-            f"query_ids is {ids[place]} at {place}; pass integers or strings, or floats "
-            f"that are whole and below {most:.0f}, where {ids.dtype} tells them apart"
+            f"query_ids is {ids[index]} at {index}; pass integers or strings, or floats "
+            f"that are whole and below {limit:.0f}, where {ids.dtype} tells them apart"
         )

@@ -1,4 +1,4 @@
-"""`jrm.pad_lists`: lists of any length as arrays of few shapes."""
+"""`jrm.pad_lists`: ragged lists as padded arrays of few different shapes."""
 
 from typing import Any
 
@@ -11,34 +11,35 @@ from jax_rank_metrics._inputs.options import positive_integer
 def pad_lists(
     *ragged: Any, items: int | None = None, lists: int | None = None, fill: Any = 0
 ) -> tuple[np.ndarray, ...]:
-    """Pads lists of any length to arrays of few shapes, and makes their mask.
+    """Pads ragged lists to arrays of few different shapes, and makes their mask.
 
-    Compiled functions are compiled once for every shape. So both axes go up to the next
-    of 1, 2, 3, 4, 6, 8, 12, 16, …: the powers of two, and one and a half times these. A
-    loop that passes `lists`, its batch size, compiles nothing new for a last, smaller
-    batch; one that passes `items` too, nothing for any batch.
+    A jitted function is compiled once for every shape. Therefore both axes are padded to
+    the next of 1, 2, 3, 4, 6, 8, 12, 16, …: the powers of two, and one and a half times
+    these. A loop that passes its batch size as `lists` compiles nothing new for a smaller
+    last batch; one that also passes `items` compiles only once.
 
-    Lists that are added are wholly masked, and as such do not count, in any metric; nor
-    do lists that were empty. Pad arguments of one number per list with anything.
+    Lists that are added are wholly masked, so that they do not count in any metric; nor
+    do lists that were empty. Arguments of one number per list, such as list weights, can
+    be padded with any number.
 
     Args:
-        *ragged: Each a sequence of lists of numbers, as labels and scores: lists of lists
-            or of arrays, all with the same number of items in the same place.
+        *ragged: Sequences of lists of numbers, such as labels and scores: lists of lists
+            or of arrays. The lists at the same index have the same length in all of them.
         items: The exact length of the last axis, instead of the next size.
         lists: The exact number of lists, instead of the next size.
-        fill: What padding holds. It is never read where the mask goes along; pass -1
+        fill: The number in padded items. Calls that get the mask never read it; pass -1
             for ids, which have no mask.
 
     Returns:
         A NumPy array `[lists, items]` for each argument, of the dtype of its numbers
-        (bool, integers or floats, the widest if lists differ), then the mask, bool of
-        the same shape: True where an item was given.
+        (bool, integers or floats, the widest if lists differ), then the mask: bool, of
+        the same shape, True where an item exists.
 
     Raises:
-        ValueError: if arguments differ in their number of lists, or in the length of
-            one; if a list is longer than `items`, or there are more than `lists`; or if
-            `fill` is no number of the dtype.
-        TypeError: if an argument is traced, or holds no numbers.
+        ValueError: if arguments differ in their number of lists, or in the length of a
+            list; if a list is longer than `items`, or there are more than `lists`; or if
+            `fill` is not a number of the dtype.
+        TypeError: if an argument is traced, or does not hold numbers.
 
     >>> labels, scores, mask = pad_lists(
     ...     [[1, 0, 2], [0, 1], [1]], [[0.9, 0.8, 0.1], [0.5, 0.6], [0.3]], lists=4
@@ -54,98 +55,93 @@ def pad_lists(
     """
     if not ragged:
         raise ValueError("pad_lists got no lists; pass labels, scores, …")
-    given = [_arrays(place, one) for place, one in enumerate(ragged)]
-    lengths = [np.array([one.size for one in arrays], int) for arrays in given]
-    for place, other in enumerate(lengths):
-        if other.size != lengths[0].size:
+    arguments = [_arrays(index, argument) for index, argument in enumerate(ragged)]
+    all_lengths = [np.array([row.size for row in rows], int) for rows in arguments]
+    lengths = all_lengths[0]
+    for index, argument_lengths in enumerate(all_lengths):
+        if argument_lengths.size != lengths.size:
             raise ValueError(
-                f"argument {place} has {other.size} lists, but argument 0 has "
-                f"{lengths[0].size}; pass the same number of lists"
+                f"argument {index} has {argument_lengths.size} lists, but argument 0 has "
+                f"{lengths.size}; pass the same number of lists"
             )
-        if (other != lengths[0]).any():
-            row = int(np.argmax(other != lengths[0]))
+        if (argument_lengths != lengths).any():
+            row = int(np.argmax(argument_lengths != lengths))
             raise ValueError(
-                f"list {row} has {other[row]} items in argument {place}, but "
-                f"{lengths[0][row]} in argument 0; pass lists of equal length"
+                f"list {row} has {argument_lengths[row]} items in argument {index}, but "
+                f"{lengths[row]} in argument 0; pass lists of equal length"
             )
-    length = lengths[0]
+    longest = int(np.argmax(lengths)) if lengths.size else 0
+    num_items = int(lengths.max(initial=0))
     shape = (
-        _size("lists", lists, length.size, f"there are {length.size} lists"),
-        _size("items", items, int(length.max(initial=0)), _longest(length)),
+        _size("lists", lists, lengths.size, f"there are {lengths.size} lists"),
+        _size("items", items, num_items, f"list {longest} has {num_items} items"),
     )
     mask = np.zeros(shape, bool)
-    mask[: length.size] = np.arange(shape[1]) < length[:, None]
-    return (*[_filled(arrays, mask, fill) for arrays in given], mask)
+    mask[: lengths.size] = np.arange(shape[1]) < lengths[:, None]
+    return (*[_padded(rows, mask, fill) for rows in arguments], mask)
 
 
-def _arrays(place: int, given: Any) -> list[np.ndarray]:
-    """The lists of one argument."""
-    if isinstance(given, Tracer):
-        raise TypeError(f"argument {place} is traced; call pad_lists outside jax.jit")
+def _arrays(index: int, argument: Any) -> list[np.ndarray]:
+    """Converts the lists of one argument to arrays."""
+    if isinstance(argument, Tracer):
+        raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
     try:
-        rows = list(given)
+        rows = list(argument)
     except TypeError as error:
         raise TypeError(
-            f"argument {place}: got {type(given).__name__}; pass a sequence of lists"
+            f"argument {index}: got {type(argument).__name__}; pass a sequence of lists"
         ) from error
-    return [_array(place, row, one) for row, one in enumerate(rows)]
+    return [_array(f"list {i} of argument {index}", row) for i, row in enumerate(rows)]
 
 
-def _array(place: int, row: int, given: Any) -> np.ndarray:
-    if isinstance(given, Tracer) or (
-        isinstance(given, (list, tuple)) and any(isinstance(x, Tracer) for x in given)
+def _array(name: str, row: object) -> np.ndarray:
+    """Converts one list to an array; `name` says which, in messages."""
+    if isinstance(row, Tracer) or (
+        isinstance(row, (list, tuple)) and any(isinstance(x, Tracer) for x in row)
     ):
-        raise TypeError(
-            f"list {row} of argument {place} is traced; call pad_lists outside jax.jit"
-        )
+        raise TypeError(f"{name} is traced; call pad_lists outside jax.jit")
     cure = "pass a list of numbers"
     try:
-        array = np.asarray(given)
+        array = np.asarray(row)
     except ValueError as error:
-        raise ValueError(
-            f"list {row} of argument {place} holds lists that differ in length; {cure}"
-        ) from error
+        raise ValueError(f"{name} holds lists that differ in length; {cure}") from error
     if array.ndim != 1:
-        raise ValueError(
-            f"list {row} of argument {place} has shape {array.shape}; {cure}"
-        )
+        raise ValueError(f"{name} has shape {array.shape}; {cure}")
     if array.dtype.kind not in "biufV" or array.dtype.names:  # "V": bfloat16 and kin
-        raise TypeError(f"list {row} of argument {place} is {array.dtype}; {cure}")
+        raise TypeError(f"{name} is {array.dtype}; {cure}")
     return array
 
 
-def _longest(length: np.ndarray) -> str:
-    row = int(np.argmax(length)) if length.size else 0
-    return f"list {row} has {length.max(initial=0)} items"
-
-
-def _size(name: str, exact: int | None, needed: int, why: str) -> int:
+def _size(name: str, exact: int | None, least: int, reason: str) -> int:
+    """Returns the length of an axis that must hold `least` entries."""
     if exact is None:
-        return next_size(needed)
-    if positive_integer(name, exact) < needed:
+        return next_size(least)
+    if positive_integer(name, exact) < least:
         raise ValueError(
-            f"{name} is {exact}, but {why}; pass {name}={needed} or more, or None"
+            f"{name} is {exact}, but {reason}; pass {name}={least} or more, or None"
         )
     return int(exact)
 
 
-def next_size(needed: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, …, the sizes that `pad_lists` pads to."""
-    power = 1 << max(needed - 1, 0).bit_length()
-    return power * 3 // 4 if power >= 4 and needed <= power * 3 // 4 else power
+def next_size(least: int) -> int:
+    """Returns the next of 1, 2, 3, 4, 6, 8, 12, …, the sizes that `pad_lists` pads to."""
+    power = 1 << max(least - 1, 0).bit_length()
+    return power * 3 // 4 if power >= 4 and least <= power * 3 // 4 else power
 
 
-def _filled(arrays: list[np.ndarray], mask: np.ndarray, fill: Any) -> np.ndarray:
-    """One argument as an array, with the fill where nothing was given."""
-    # An empty list of Python has no numbers, and so no dtype.
-    told = [one.dtype for one in arrays if one.size] or [one.dtype for one in arrays]
-    dtype = np.result_type(*told) if told else np.dtype(np.float32)
+def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Any) -> np.ndarray:
+    """Returns the lists of one argument as one array, with the fill where there is none."""
+    # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
+    dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]
+    dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
     try:
         padded = np.full(mask.shape, fill, dtype)
         fits = bool((padded == fill).all()) or fill != fill
     except (OverflowError, TypeError, ValueError):
         padded, fits = np.zeros(mask.shape, dtype), False
     if not fits:
-        raise ValueError(f"fill is {fill!r}, which is no {dtype}; pass one that is")
-    padded[mask] = np.concatenate([*arrays, np.zeros(0, dtype)]).astype(dtype)
+        raise ValueError(
+            f"fill is {fill!r}, which {dtype} cannot hold; pass another fill"
+        )
+    padded[mask] = np.concatenate([*rows, np.zeros(0, dtype)]).astype(dtype)
     return padded
