@@ -89,7 +89,7 @@ def evaluate(
         columns=columns,
         relax=relax,
     )
-    return run.measure_lists(bounds, lists, undefined)
+    return run.mean_lists(bounds, lists, undefined)
 
 
 def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:

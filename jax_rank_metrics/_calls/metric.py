@@ -213,7 +213,7 @@ def metric(
             *args: Any, undefined: _types.Undefined = "zero", **arguments: Any
         ) -> Mean:
             _inputs.option("undefined", undefined, _types.Undefined)
-            return run.measure_lists(*bind(args, arguments), undefined)[name]
+            return run.mean_lists(*bind(args, arguments), undefined)[name]
 
         def per_list(*args: Any, **arguments: Any) -> PerList:
             """Returns the value of every list."""

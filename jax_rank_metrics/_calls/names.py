@@ -5,8 +5,7 @@ import difflib
 import functools
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import jax
 
@@ -17,10 +16,11 @@ from jax_rank_metrics._calls.run import SHARED, Bound
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 
-Metrics = str | Sequence[str] | Mapping[str, Any]
+# Names, or metrics under the names of their results.
+Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
 
 SHORT = {"rel": "relevance_threshold"}
-FUNCTIONS: dict[str, Any] = {
+FUNCTIONS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
         _gains.exponential_gain,
@@ -147,7 +147,7 @@ def _bind(name: object, value: object) -> Bound:
     """Returns the metric of one entry of a dict: a metric, or a partial of one."""
     if not isinstance(name, str):
         raise TypeError(f"metrics: key {name!r} is not a string; pass names as keys")
-    options: dict[str, Any] = {}
+    options: Mapping[str, object] = {}
     metric, args = value, ()
     if isinstance(value, functools.partial):
         metric, args, options = value.func, value.args, value.keywords
@@ -165,9 +165,9 @@ def _bind(name: object, value: object) -> Bound:
     return metric.spec.bind(args, options)._replace(name=name)
 
 
-def _cutoffs(text: str, option: str) -> Any:
+def _cutoffs(text: str, option: str) -> float | tuple[float, ...]:
     """Returns what stands after the @ of a name: one number, or a tuple of them."""
-    number: Any = int if option == "k" else float
+    number = int if option == "k" else float
     try:
         cutoffs = tuple(number(k) for k in text.split(","))
     except ValueError as error:
@@ -178,7 +178,7 @@ def _cutoffs(text: str, option: str) -> Any:
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
-def _options(text: str | None) -> list[tuple[str, Any]]:
+def _options(text: str | None) -> list[tuple[str, object]]:
     """Returns the options in the parentheses of a name, with their values."""
     try:
         call = ast.parse(f"f{text or '()'}", mode="eval").body
@@ -198,7 +198,7 @@ def _options(text: str | None) -> list[tuple[str, Any]]:
     ]
 
 
-def _value(node: ast.expr) -> Any:
+def _value(node: ast.expr) -> object:
     """Returns the value of an option: a literal, a bare word, a gain or a discount."""
     if isinstance(node, ast.Name):
         value = FUNCTIONS.get(node.id, node.id)

@@ -5,7 +5,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -17,7 +17,9 @@ from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList, means_of
-from jax_rank_metrics._types import TieReading
+from jax_rank_metrics._types import Cutoffs, TieReading, Undefined
+
+R = TypeVar("R")
 
 # The arguments that all metrics share: those of `rank`, except k, and that of the mean.
 SHARED = (*inspect.signature(checked).parameters, "undefined")
@@ -100,7 +102,7 @@ class Bound(NamedTuple):
     state: type[Mean] = Mean  # what its values are aggregated into
 
     @property
-    def k(self) -> Any:
+    def k(self) -> Cutoffs:
         """The cutoffs as passed; None if the metric has none."""
         return dict(self.options).get("k")
 
@@ -112,7 +114,7 @@ class Bound(NamedTuple):
 
     @property
     def tie_reading(self) -> TieReading:
-        """How the formula reads tied items; see `metric`."""
+        """The way in which the formula reads tied items; see `metric`."""
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
@@ -175,15 +177,13 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
     _check_columns(bounds, ranking._column_names, allow_unread=True)
-    names = [bound.name for bound in bounds]
     if not _inputs.is_wide(ranking):
-        return dict(zip(names, _measure_ranking(bounds, ranking), strict=True))
+        return _by_name(bounds, _measure_ranking(bounds, ranking))
     # It was ranked while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
-        values = _measure_ranking(bounds, ranking)
+        values = _by_name(bounds, _measure_ranking(bounds, ranking))
     return jax.tree.map(
-        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)),
-        dict(zip(names, values, strict=True)),
+        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), values
     )
 
 
@@ -199,20 +199,32 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
     return _shards.map_shards(read_all, ranking, ranking._list_exists)
 
 
-def measure_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None = None
-) -> dict[str, Any]:
-    """Ranks once and reads every metric: its mean, or its `PerList` without `undefined`."""
+def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
+    """Ranks once and reads every metric; values by the names of the metrics."""
     _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    values = _measure_lists(bounds, lists, undefined)
-    return dict(zip([bound.name for bound in bounds], values, strict=True))
+    return _by_name(bounds, _measure_lists(bounds, lists))
+
+
+@partial(jax.jit, static_argnums=0)
+def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> list[PerList]:
+    return read_lists(lists, _depth(bounds), partial(read, bounds))
+
+
+def mean_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
+) -> dict[str, Mean]:
+    """Ranks once and reads the mean of every metric; states by the names of the metrics."""
+    _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
+    return _by_name(bounds, _mean_lists(bounds, lists, undefined))
 
 
 @partial(jax.jit, static_argnums=(0, 2))
-def _measure_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: str | None
-) -> list[PerList] | list[Mean]:
+def _mean_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
+) -> list[Mean]:
     values = read_lists(lists, _depth(bounds), partial(read, bounds))
-    if undefined is None:
-        return values
     return means_of(tuple(values), undefined, tuple(bound.state for bound in bounds))
+
+
+def _by_name(bounds: Sequence[Bound], results: Sequence[R]) -> dict[str, R]:
+    return dict(zip([bound.name for bound in bounds], results, strict=True))

@@ -1,13 +1,12 @@
 """The names of trec_eval that do not collide with names of this package."""
 
 import re
-from typing import Any
 
 from jax_rank_metrics._gains import linear_gain
 
 # Names that end in a cutoff. As trec_eval defines them, precision divides by k even where
 # fewer items were retrieved, and the gain is the label.
-_WITH_CUTOFF: dict[str, tuple[str, dict[str, Any]]] = {
+_WITH_CUTOFF: dict[str, tuple[str, dict[str, object]]] = {
     "map_cut": ("average_precision", {}),
     "ndcg_cut": ("ndcg", {"gain_fn": linear_gain}),
     "p": ("precision", {"denominator": "k"}),
@@ -29,7 +28,7 @@ _FAMILY = re.compile(
 )
 
 
-def meaning(name: str) -> tuple[str, list[tuple[str, Any]]]:
+def meaning(name: str) -> tuple[str, list[tuple[str, object]]]:
     """Returns the metric and the options that a name in lower case stands for.
 
     >>> meaning("map_cut_10")

@@ -83,8 +83,8 @@ def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
         return []
     fraction = np.mean(labels != np.floor(labels))
     num_labels = np.unique(labels).size
-    whole = (grades == np.floor(grades)).all()
-    like_grades = whole and 0 <= grades[0] and grades[-1] <= 10
+    are_whole = (grades == np.floor(grades)).all()
+    like_grades = are_whole and 0 <= grades[0] and grades[-1] <= 10
     if not (like_grades and fraction > 0.5 and num_labels > max(grades.size, 5)):
         return []
     return [

@@ -151,7 +151,7 @@ def integers(name: str, value: object) -> jax.Array:
 
 
 def boolean(
-    name: str, value: object, other: str = "", shape: Sequence[int] | None = None
+    name: str, value: object, other_name: str = "", shape: Sequence[int] | None = None
 ) -> jax.Array | None:
     """Converts to an array of bools, of the shape of another argument; passes None on.
 
@@ -161,7 +161,7 @@ def boolean(
         return None
     converted = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
     if shape is not None:
-        same_shape(name, converted, other, shape)
+        same_shape(name, converted, other_name, shape)
     return converted
 
 
@@ -178,21 +178,23 @@ def ids(name: str, value: object) -> jax.Array:
     return converted if dtype == jnp.int64 else converted.astype(jnp.int32)
 
 
-def same_shape(name: str, value: jax.Array, other: str, shape: Sequence[int]) -> None:
-    """Raises unless `value` has exactly this shape, that of the argument `other`."""
+def same_shape(
+    name: str, value: jax.Array, other_name: str, shape: Sequence[int]
+) -> None:
+    """Raises unless `value` has exactly this shape, that of another argument."""
     if value.shape != tuple(shape):
         raise ValueError(
-            f"{name} has shape {value.shape}, but {other} has shape {tuple(shape)}; pass "
-            "arrays of equal shape, nothing is broadcast"
+            f"{name} has shape {value.shape}, but {other_name} has shape "
+            f"{tuple(shape)}; pass arrays of equal shape, nothing is broadcast"
         )
 
 
-def same_lists(name: str, value: jax.Array, other: str, like: jax.Array) -> None:
+def same_lists(name: str, value: jax.Array, other_name: str, like: jax.Array) -> None:
     """Raises unless both arrays have the same leading axes."""
     if value.shape[:-1] != like.shape[:-1]:
         raise ValueError(
-            f"{name} has shape {value.shape}, but {other} has shape {like.shape}; pass "
-            "arrays that agree in all axes but the last axis"
+            f"{name} has shape {value.shape}, but {other_name} has shape "
+            f"{like.shape}; pass arrays that agree in all axes but the last axis"
         )
 
 

@@ -156,17 +156,17 @@ def relevant_items(
     relevant_ids: object,
     relevant_labels: object,
     relevant_columns: object,
-    other: str,
+    other_name: str,
     lists: jax.Array | None,
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
     """Converts ids of relevant items, their labels or None, and their columns.
 
-    `lists` is the array of the argument `other`, whose leading axes must be the same; None
-    if there is no such argument.
+    `lists` is the array of the argument `other_name`, which must have the same leading
+    axes; None if there is no such argument.
     """
     id_array = ids("relevant_ids", relevant_ids)
     if lists is not None:
-        same_lists("relevant_ids", id_array, other, lists)
+        same_lists("relevant_ids", id_array, other_name, lists)
     labels = None
     if relevant_labels is not None:
         labels = real("relevant_labels", relevant_labels)
@@ -188,9 +188,9 @@ def catalog_array(name: str, value: object, entry: tuple[str, ...] = ()) -> jax.
 
 
 def columns(
-    value: object, other: str, shape: Sequence[int], name: str = "columns"
+    value: object, other_name: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:
-    """Converts arrays by name, whose leading axes are this shape, that of `other`."""
+    """Converts named arrays whose leading axes are the shape of another argument."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value):
@@ -200,7 +200,7 @@ def columns(
         array = real(f"{name}[{key!r}]", column)
         if array.shape[: len(shape)] != tuple(shape):
             raise ValueError(
-                f"{name}[{key!r}] has shape {array.shape}, but {other} has shape "
+                f"{name}[{key!r}] has shape {array.shape}, but {other_name} has shape "
                 f"{tuple(shape)}; pass one entry per item, with any axes after them"
             )
         arrays[key] = array

@@ -1,7 +1,7 @@
 """Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard, get_args
+from typing import TypeGuard, get_args
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +50,7 @@ def _cutoff(cutoff: object, k: object) -> int | None:
     return min(int(cutoff), MAX_INT32)
 
 
-def cuts(ks: Sequence[Any]) -> tuple[Cut, ...]:
+def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
     """Converts the cutoffs that a formula uses: ints, None, or arrays `[*lists]`."""
     return tuple(
         int(k) if is_integer(k) else None if k is None else jnp.asarray(k) for k in ks

@@ -1,7 +1,7 @@
 """`jrm.pack`: numbers the lists of packed items by query ids of any kind."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jax.core import Tracer
@@ -21,7 +21,7 @@ class Packing(NamedTuple):
     ids: np.ndarray
 
 
-def pack(query_ids: Any) -> Packing:
+def pack(query_ids: Iterable[Hashable]) -> Packing:
     """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
 
     The items of a list need not be neighbours. This runs on the host, so call it outside
@@ -79,7 +79,7 @@ def pack(query_ids: Any) -> Packing:
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
-def _objects(values: Sequence[Any]) -> np.ndarray:
+def _objects(values: Sequence[Hashable]) -> np.ndarray:
     ids = np.empty(len(values), object)
     for i, value in enumerate(values):
         ids[i] = value
@@ -88,7 +88,7 @@ def _objects(values: Sequence[Any]) -> np.ndarray:
 
 def _pack_objects(ids: np.ndarray, listed: bool) -> Packing:
     """Numbers ids that NumPy cannot sort, by a dict."""
-    numbers: dict[Any, int] = {}
+    numbers: dict[Hashable, int] = {}
     segment_ids = np.empty(ids.shape, np.int32)
     for i, query_id in enumerate(ids):
         try:
@@ -115,7 +115,7 @@ def _pack_objects(ids: np.ndarray, listed: bool) -> Packing:
     return Packing(segment_ids, len(numbers), query_ids)
 
 
-def _equals_itself(value: Any) -> bool:
+def _equals_itself(value: object) -> bool:
     """Whether a value is not missing: NaN differs from itself, pandas.NA will not say."""
     try:
         return bool(value == value)
@@ -124,7 +124,7 @@ def _equals_itself(value: Any) -> bool:
 
 
 def _check_whole(ids: np.ndarray) -> None:
-    """Raises on floats that cannot be ids: fractions, and those as large as their spacing."""
+    """Raises on floats that are fractions, or so large that neighbours are rounded."""
     limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
     bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
     if bad.any():

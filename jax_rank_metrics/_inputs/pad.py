@@ -1,6 +1,6 @@
 """`jrm.pad_lists`: ragged lists as padded arrays of few different shapes."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from jax.core import Tracer
@@ -9,7 +9,10 @@ from jax_rank_metrics._inputs.options import positive_integer
 
 
 def pad_lists(
-    *ragged: Any, items: int | None = None, lists: int | None = None, fill: Any = 0
+    *ragged: Iterable[Iterable[float]],
+    items: int | None = None,
+    lists: int | None = None,
+    fill: float = 0,
 ) -> tuple[np.ndarray, ...]:
     """Pads ragged lists to arrays of few different shapes, and makes their mask.
 
@@ -81,7 +84,7 @@ def pad_lists(
     return (*[_padded(rows, mask, fill) for rows in arguments], mask)
 
 
-def _arrays(index: int, argument: Any) -> list[np.ndarray]:
+def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
     """Converts the lists of one argument to arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
@@ -112,24 +115,24 @@ def _array(name: str, row: object) -> np.ndarray:
     return array
 
 
-def _size(name: str, exact: int | None, least: int, reason: str) -> int:
-    """Returns the length of an axis that must hold `least` entries."""
+def _size(name: str, exact: int | None, min_size: int, reason: str) -> int:
+    """Returns the length of an axis that must hold `min_size` entries."""
     if exact is None:
-        return next_size(least)
-    if positive_integer(name, exact) < least:
+        return next_size(min_size)
+    if positive_integer(name, exact) < min_size:
         raise ValueError(
-            f"{name} is {exact}, but {reason}; pass {name}={least} or more, or None"
+            f"{name} is {exact}, but {reason}; pass {name}={min_size} or more, or None"
         )
     return int(exact)
 
 
-def next_size(least: int) -> int:
+def next_size(min_size: int) -> int:
     """Returns the next of 1, 2, 3, 4, 6, 8, 12, …, the sizes that `pad_lists` pads to."""
-    power = 1 << max(least - 1, 0).bit_length()
-    return power * 3 // 4 if power >= 4 and least <= power * 3 // 4 else power
+    power = 1 << max(min_size - 1, 0).bit_length()
+    return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
-def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Any) -> np.ndarray:
+def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: float) -> np.ndarray:
     """Returns the lists of one argument as one array, with the fill where there is none."""
     # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
     dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]

@@ -123,14 +123,14 @@ def test_folds_share_programs(lists):
     weights = np.linspace(0, 1, 11)
     expected = score(lists.labels, lists.features.sum(-1), weights, metric="mrr")
     score(labels, scores, query_ids=ids, metric="mrr")
-    programs = run._measure_lists._cache_size()
+    programs = run._mean_lists._cache_size()
     packed = score(
         labels[ids < 10], scores[ids < 10], query_ids=ids[ids < 10], metric="mrr"
     )
     rows = score(
         lists.labels[:10], lists.features.sum(-1)[:10], weights[:10], metric="mrr"
     )
-    assert run._measure_lists._cache_size() == programs
+    assert run._mean_lists._cache_size() == programs
     state = jrm.reciprocal_rank(lists.labels[:10], lists.features.sum(-1)[:10])
     np.testing.assert_allclose(packed, float(state), atol=1e-6)
     state = jrm.reciprocal_rank(

@@ -66,16 +66,16 @@ def test_lengths_share_programs(lists, agree):
     """Batches are padded to few sizes, on both axes."""
     metrics = compute_metrics(METRICS)
     metrics(predictions(lists))
-    programs = run._measure_lists._cache_size()
+    programs = run._mean_lists._cache_size()
     for number, length in ((11, 7), (10, 8), (9, 7)):
         labels = lists.labels[:number, :length]
         scores = lists.features.sum(-1)[:number, :length]
         result = metrics(EvalPrediction(predictions=scores, label_ids=labels))
         agree(result, labels, scores)
-    assert run._measure_lists._cache_size() <= programs + 3  # those of `agree`
+    assert run._mean_lists._cache_size() <= programs + 3  # those of `agree`
     metrics(predictions(lists, slice(0, 10)))
     metrics(EvalPrediction(lists.features[:9, :7].sum(-1), lists.labels[:9, :7]))
-    assert run._measure_lists._cache_size() <= programs + 3
+    assert run._mean_lists._cache_size() <= programs + 3
 
 
 def test_shapes_that_are_refused(lists):
