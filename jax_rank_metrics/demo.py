@@ -1,11 +1,11 @@
 """The command `jax-rank-metrics demo`: learns to retrieve digits, and measures it.
 
-A query is an image of a handwritten digit; relevant is every other image of that digit.
-A small network is trained, with ndcg@10 and mrr measured inside the compiled step.
-Then every held-out image queries all the other held-out ones, so that nothing in the
-measurement was trained on, with the queries spread over all devices.
+A query is an image of a handwritten digit, and every other image of that digit is relevant
+to it. A small network is trained, with ndcg@10 and mrr measured inside the compiled step.
+Then every held-out image queries all other held-out images, none of which was trained on,
+with the queries spread over all devices.
 
-It reads nothing but scikit-learn's own copy of the images.
+The images are those that come with scikit-learn; nothing is downloaded.
 """
 
 import math
@@ -28,7 +28,7 @@ METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
 
 COMPARED = ("ndcg@10", "map", "mrr")
 
-LAYERS = (64, 128, 64)  # as wide at the end as the images it is compared with
+LAYERS = (64, 128, 64)  # the last is as wide as the raw images, the baseline
 BATCH = 256
 LEARNING_RATE = 2e-3
 TEMPERATURE = 0.1
@@ -42,14 +42,14 @@ Lists = dict[str, jrm.PerList]
 
 
 class Images(NamedTuple):
-    """Images `[images, 64]` in 0..1 and the digits they show, `[images]`."""
+    """Images of handwritten digits."""
 
-    pixels: jax.Array
-    digits: jax.Array
+    pixels: jax.Array  # [images, 64], from 0 to 1
+    digits: jax.Array  # [images], the digit that each shows
 
 
 def load_images(seed: int) -> tuple[Images, Images]:
-    """The images to train on and those held out."""
+    """Loads the images to train on and those held out."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -71,7 +71,7 @@ def load_images(seed: int) -> tuple[Images, Images]:
 
 
 def init_network(key: jax.Array) -> Params:
-    """Random parameters of a multilayer perceptron."""
+    """Draws random parameters of a multilayer perceptron."""
     init = jax.nn.initializers.he_normal()
     keys = jax.random.split(key, len(LAYERS) - 1)
     return [
@@ -81,12 +81,12 @@ def init_network(key: jax.Array) -> Params:
 
 
 def unit_length(vectors: jax.Array) -> jax.Array:
-    """The vectors, scaled so that their products are cosines."""
+    """Scales vectors to length 1, so that their products are cosines."""
     return vectors / (jnp.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-6)
 
 
 def embed(params: Params, pixels: jax.Array) -> jax.Array:
-    """Images `[images, 64]` as vectors of unit length, as wide as the images."""
+    """Embeds images `[images, 64]` as vectors of unit length, `[images, 64]`."""
     *hidden, last = params
     for layer in hidden:
         pixels = jax.nn.relu(pixels @ layer["kernel"] + layer["bias"])
@@ -100,25 +100,25 @@ def softmax_loss(labels: jax.Array, scores: jax.Array, mask: jax.Array) -> jax.A
     """Cross-entropy between the relevant candidates and a softmax over the scores."""
     logits = jnp.where(mask, scores / TEMPERATURE, -jnp.inf)
     relevant = labels & mask
-    found = jnp.where(relevant, jax.nn.log_softmax(logits), 0)
-    return -jnp.sum(found) / jnp.maximum(jnp.sum(relevant), 1)
+    log_probabilities = jnp.where(relevant, jax.nn.log_softmax(logits), 0)
+    return -jnp.sum(log_probabilities) / jnp.maximum(jnp.sum(relevant), 1)
 
 
 def score_batch(
     params: Params, batch: Images
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
-    """The loss; and labels, scores and mask `[batch, batch]` for the metrics."""
+    """Returns the loss, and labels, scores and mask `[batch, batch]` for the metrics."""
     embeddings = embed(params, batch.pixels)
     scores = embeddings @ embeddings.T
     labels = batch.digits[:, None] == batch.digits
-    # No image is a candidate for itself. What is masked is never read, so that its
-    # label, True, does no harm.
+    # No image is a candidate for itself. Masked items are never read, so that their
+    # labels, which are True, do no harm.
     mask = ~jnp.eye(len(labels), dtype=bool)
     return softmax_loss(labels, scores, mask), (labels, scores, mask)
 
 
 def make_train_step(optimizer: Any) -> Callable[..., Any]:
-    """A compiled step that trains on a random batch and measures it."""
+    """Makes a compiled step that trains on a random batch and measures it."""
     import optax
 
     @jax.jit
@@ -131,8 +131,8 @@ def make_train_step(optimizer: Any) -> Callable[..., Any]:
         (loss, lists), grads = value_and_grad(params, batch)
         updates, opt_state = optimizer.update(grads, opt_state, params)
         params = optax.apply_updates(params, updates)
-        # The scores exist already: one ranking of them is all that the metrics cost.
-        # Their states stay on the device until somebody wants to read them.
+        # The scores exist already, so that the metrics only cost one ranking of them.
+        # Their states stay on the device until they are read.
         states = jrm.merge(states, jrm.evaluate(TRAIN_METRICS, *lists))
         return params, opt_state, states, loss
 
@@ -160,7 +160,7 @@ def train(
         )
         if step % STEPS_PER_REPORT == 0 or step == steps:
             report(step, float(loss), jrm.compute(states))
-            # Start anew, so that each report is of the steps since the last.
+            # Empty states make each report cover the steps since the last one.
             states = jrm.empty(TRAIN_METRICS)
     return params
 
@@ -170,10 +170,10 @@ def train(
 
 @cache  # so that both models share one compilation
 def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
-    """A compiled function that measures one batch of queries, sharded over the mesh.
+    """Makes a compiled function that measures a batch of queries, sharded over the mesh.
 
-    It gives states, which are all that an evaluation needs, and beside them the values of
-    every query, by which two models are compared.
+    It returns states, which are all that an evaluation needs, and the values of every
+    query, by which two models are compared.
     """
 
     @jax.jit
@@ -186,7 +186,7 @@ def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
     def evaluate_batch(
         rows: jax.Array, embeddings: jax.Array, digits: jax.Array
     ) -> tuple[States, Lists]:
-        # From here to `all_reduce` every device sees its own queries only.
+        # From here to `all_reduce` every device sees only its own queries.
         scores = embeddings[rows] @ embeddings.T
         labels = digits[rows][:, None] == digits
         query = rows[:, None]
@@ -200,16 +200,16 @@ def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
 
 
 def padded_batches(queries: int, size: int) -> Iterator[np.ndarray]:
-    """The rows of all queries, `size` at a time; -1 fills up the last batch."""
+    """Yields the rows of all queries, `size` at a time; -1 fills up the last batch."""
     rows = np.arange(math.ceil(queries / size) * size, dtype=np.int32)
     rows[queries:] = -1
     yield from rows.reshape(-1, size)
 
 
 def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
-    """Every image queries all the others."""
+    """Measures how well every image retrieves all others of its digit."""
     devices = jax.device_count()
-    # Said in full, since the default type of an axis differs among versions of JAX.
+    # The axis type is explicit, since its default differs among versions of JAX.
     mesh = jax.make_mesh((devices,), ("data",), axis_types=(AxisType.Auto,))
     evaluate_batch = make_evaluate_batch(mesh)
     states, parts = jrm.empty(METRICS), []
@@ -222,11 +222,11 @@ def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
     return {name: states[name] for name in METRICS}, lists
 
 
-# What the user sees
+# Output
 
 
 def make_progress(console: Any) -> Any:
-    """A progress bar with the loss and the metrics beside it."""
+    """Makes a progress bar with the loss and the metrics beside it."""
     from rich import progress
 
     return progress.Progress(
@@ -241,30 +241,29 @@ def make_progress(console: Any) -> Any:
 def train_with_progress(
     console: Any, params: Params, images: Images, steps: int, key: jax.Array
 ) -> Params:
-    """Trains behind a progress bar."""
+    """Trains while a progress bar shows the loss and the metrics."""
     with make_progress(console) as bar:
         task = bar.add_task("training", total=steps, values="compiling")
 
         def report(step: int, loss: float, means: dict[str, jax.Array]) -> None:
-            shown = [f"loss {loss:.3f}"]
-            shown += [f"{name} {means[name]:.3f}" for name in TRAIN_METRICS]
-            bar.update(task, completed=step, values="  ".join(shown))
+            parts = [f"loss {loss:.3f}"]
+            parts += [f"{name} {means[name]:.3f}" for name in TRAIN_METRICS]
+            bar.update(task, completed=step, values="  ".join(parts))
 
         return train(params, images, steps, key, report)
 
 
 def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
-    """A figure of recall at cutoffs, and of the difference that training makes."""
+    """Draws recall at cutoffs, and the difference that training makes to each query."""
     library = import_optional("matplotlib.figure", "demo --save", "plots")
     figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     jrm.plots.at_cutoffs(states, "recall", ax=left)
-    one, two = lists
-    a, b = (lists[run]["map"] for run in (one, two))
-    jrm.plots.differences(a, b, names=(one, two), ax=middle)
-    middle.set_title("average precision of every query")
-    jrm.plots.distribution({one: a, two: b}, ax=right)
-    right.set_title("average precision")
+    baseline, trained = lists
+    a, b = lists[baseline], lists[trained]
+    names = (baseline, trained)
+    jrm.plots.differences(a, b, names=names, metric="map", ax=middle)
+    jrm.plots.distribution(lists, metric="map", ax=right)
     return figure
 
 
@@ -283,10 +282,12 @@ def run(steps: int, seed: int, save: Path | None) -> None:
     for run, model in models.items():
         states[run], lists[run] = evaluate(model(held_out.pixels), held_out.digits)
     print(f"\nHeld-out queries\n{jrm.table(states, rows='metrics')}")
-    one, two = ({name: of[name] for name in COMPARED} for of in lists.values())
+    baseline, trained = (
+        {name: metrics[name] for name in COMPARED} for metrics in lists.values()
+    )
     print(f"\n{' against '.join(reversed(models))}")
-    for name, found in jrm.compare(one, two).items():
-        print(f"{name:8} {found}")
+    for name, comparison in jrm.compare(baseline, trained).items():
+        print(f"{name:8} {comparison}")
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         (save / "table.md").write_text(
