@@ -22,16 +22,16 @@ Other kinds of states merge in the same way, leaf by leaf: sums and counts add, 
 floats are maxima. A `GeometricMean` holds the sums of logarithms, a `Histogram` counts by
 bin with the smallest and the largest value, and an `Exposure` counts by item.
 
-Modules, each of which imports only those before it:
+Files, each of which imports only those before it:
 
-    double_floats   arithmetic of pairs, and how leaves merge
-    moments         the sums of a batch
-    group_sums      the same sums for each of many groups of lists
-    show            the text of states and lists
-    state           the base class: what a new kind of state must have
-    intervals       confidence intervals and their quantiles
-    uncertainty     mean, standard error and interval from the sums
-    mean, geometric, histogram, exposure    the kinds of states
-    per_list        the values of lists
-    merging         operations on many states at once, held in any pytree
+- `double_floats.py`: arithmetic of pairs, and how leaves merge.
+- `moments.py`: the sums of a batch.
+- `group_sums.py`: the same sums for each of many groups of lists.
+- `show.py`: the text of states and lists.
+- `state.py`: the base class, and what a new kind of state must have.
+- `intervals.py`: confidence intervals and their quantiles.
+- `uncertainty.py`: mean, standard error and interval from the sums.
+- `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.
+- `per_list.py`: the values of lists.
+- `merging.py`: operations on many states at once, held in any pytree.
 """
