@@ -47,10 +47,11 @@ def sign_flip_test(
     threshold = np.abs(terms.sum(0)) - ROUNDING * np.abs(terms).sum(0)
     lists, comparisons = terms.shape
     if 2**lists <= samples:
-        sums = np.zeros((1, comparisons))
-        for row in terms:
-            sums = np.concatenate([sums + row, sums - row])
-        return np.mean(np.abs(sums) >= threshold, axis=0), 0
+        p = [
+            np.mean(np.abs(_all_flipped_sums(column)) >= least)
+            for column, least in zip(terms.T, threshold, strict=True)
+        ]
+        return np.array(p), 0
     rows = min(1 << (lists - 1).bit_length(), 1024)
     padded = np.pad(terms.astype(np.float32), ((0, -lists % rows), (0, 0)))
     chunks = padded.reshape(-1, rows, comparisons)
@@ -58,12 +59,20 @@ def sign_flip_test(
     return (1 + np.asarray(counts)) / (1 + samples), samples
 
 
+def _all_flipped_sums(terms: np.ndarray) -> np.ndarray:
+    """Sums of `[lists]` under all 2ⁿ sign patterns."""
+    sums = np.zeros(1)
+    for term in terms:
+        sums = np.concatenate([sums + term, sums - term])
+    return sums
+
+
 @partial(jax.jit, static_argnums=3)
 def _count_extreme_sums(
     chunks: jax.Array, threshold: jax.Array, key: jax.Array, samples: int
 ) -> jax.Array:
     """Number of sign patterns whose |sum| reaches the threshold, `[comparisons]`."""
-    patterns = _patterns_per_block(chunks.shape[1])
+    patterns = _patterns_per_block(chunks)
 
     def add_block(counts: jax.Array, block: jax.Array) -> tuple[jax.Array, None]:
         sums = _flipped_sums(chunks, random.fold_in(key, block))
@@ -78,8 +87,10 @@ def _count_extreme_sums(
     return lax.scan(add_block, start, blocks)[0]
 
 
-def _patterns_per_block(rows: int) -> int:
-    return 32 * max(SIGNS // rows // 32, 1)
+def _patterns_per_block(chunks: jax.Array) -> int:
+    # Neither signs, `[patterns, rows]`, nor sums, `[patterns, comparisons]`, become large.
+    _, rows, comparisons = chunks.shape
+    return 32 * max(SIGNS // max(rows, comparisons) // 32, 1)
 
 
 def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
@@ -93,7 +104,7 @@ def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
         `[patterns, comparisons]`.
     """
     number, rows, comparisons = chunks.shape
-    patterns = _patterns_per_block(rows)
+    patterns = _patterns_per_block(chunks)
     bit = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
     sign_bit, one = (
         lax.bitcast_convert_type(jnp.float32(x), jnp.uint32) for x in (-0.0, 1.0)
@@ -155,10 +166,12 @@ def studentised_bootstrap(
     t = np.asarray(_resampled_t(columns.astype(np.float32), seeds, samples))
     threshold = np.float32((1 - ROUNDING) * np.abs(means) / errors)
     p = (1 + np.sum(t >= threshold, axis=0)) / (1 + samples)
-    # NumPy interpolates also where it has nothing to interpolate, which would be NaN
-    # between infinities.
-    finite = np.minimum(t, np.float32(1e30))
-    quantile = np.quantile(finite, level, axis=0, method="higher")
+    # NumPy interpolates even where there is nothing to interpolate, which would be NaN
+    # between infinities. One column at a time needs no second copy of all of them.
+    huge = np.float32(1e30)
+    quantile = np.array(
+        [np.quantile(np.minimum(x, huge), level, method="higher") for x in t.T]
+    )
     return p, np.where(quantile < 1e30, quantile * errors, np.inf)
 
 

@@ -51,7 +51,7 @@ def compare(
 
     It runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` work.
     100,000 permutations of 10,000 lists take about a second on two cores, as many
-    resamples for "bootstrap" about seven. Both need some 20 MiB, and "bootstrap" 12 bytes
+    resamples for "bootstrap" about seven. Both need some 30 MiB, and "bootstrap" 10 bytes
     more for each sample and comparison.
 
     Args:
