@@ -1,4 +1,4 @@
-"""The adapters where their frameworks are missing; `tests/frameworks` has all else."""
+"""Adapters whose framework is missing; `tests/frameworks` has all other tests."""
 
 import importlib
 import sys
@@ -16,13 +16,13 @@ from jax_rank_metrics.adapters import tensorboard
         ("nnx", "flax"),
     ],
 )
-def test_what_is_missing_is_named(monkeypatch, adapter, library):
-    """With the extra that has it."""
+def test_a_missing_framework_is_named(monkeypatch, adapter, library):
+    """The message names the extra that installs it."""
     name = f"jax_rank_metrics.adapters.{adapter}"
     monkeypatch.delitem(sys.modules, name, raising=False)
-    # Another test may have imported what is inside it.
-    for inside in [one for one in sys.modules if one.startswith(f"{library}.")]:
-        monkeypatch.delitem(sys.modules, inside)
+    # Another test may have imported its submodules.
+    for module in [x for x in sys.modules if x.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(
         ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[frameworks\]"
@@ -31,14 +31,14 @@ def test_what_is_missing_is_named(monkeypatch, adapter, library):
 
 
 def test_several_runs_are_no_states():
-    """To be written as scalars, they would need names of their own."""
+    """Several runs are refused: their scalars would have the same names."""
     with pytest.raises(TypeError, match="several runs"):
         tensorboard.write(None, {"one": {}, "two": {}}, 0)
 
 
-def test_what_a_library_lacks_is_not_the_library(monkeypatch, tmp_path):
-    """Such as Keras that looks for TensorFlow."""
-    (tmp_path / "half_installed.py").write_text("import what_it_lacks")
+def test_a_missing_dependency_is_not_the_library(monkeypatch, tmp_path):
+    """An error of a library that is installed is kept: Keras may lack TensorFlow."""
+    (tmp_path / "half_installed.py").write_text("import its_dependency")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="^No module named 'what_it_lacks'"):
+    with pytest.raises(ModuleNotFoundError, match="^No module named 'its_dependency'"):
         import_optional("half_installed", "this", "extra")

@@ -92,7 +92,12 @@ class RankingMetrics(_keras.metrics.Metric):
         leaves = [variable.value for variable in self.variables]
         return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: jax.Array,
+        y_pred: jax.Array,
+        sample_weight: jax.Array | None = None,
+    ) -> None:
         """Adds the lists of a batch.
 
         Args:

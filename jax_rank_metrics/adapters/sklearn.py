@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.pack import pack
@@ -19,10 +20,10 @@ _sklearn = framework("sklearn.metrics", __name__)
 
 
 def score(
-    y_true: Any,
-    y_score: Any,
-    sample_weight: Any = None,
-    query_ids: Any = None,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    query_ids: ArrayLike | None = None,
     *,
     metric: str,
     **options: Any,

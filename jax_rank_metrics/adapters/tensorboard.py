@@ -1,14 +1,21 @@
 """Writes states as scalars for TensorBoard."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 from jax_rank_metrics._results.estimates import estimates
 from jax_rank_metrics._states.mean import Mean
 
 
+class ScalarWriter(Protocol):
+    """The method of a `SummaryWriter` that `write` calls."""
+
+    def add_scalar(self, tag: str, value: float, step: int, /) -> object:
+        """Writes one value of a tag, at a step."""
+
+
 def write(
-    writer: Any,
+    writer: ScalarWriter,
     states: Mapping[str, Mean],
     step: int,
     prefix: str = "",

@@ -1,6 +1,6 @@
-"""What the loops of the frameworks share: lists, and what plain `evaluate` makes of them.
+"""Fixtures of the frameworks' tests: lists, and a comparison with plain `evaluate`.
 
-No test here is skipped where a framework is missing: the folder is run by its path, in an
+No test is skipped where a framework is missing: run the folder by its path, in an
 environment with the extra "frameworks".
 """
 
@@ -20,20 +20,20 @@ METRICS = ("recall@1,3", "ndcg@5", "mrr")
 
 
 class Lists(NamedTuple):
-    """Eleven lists of up to eight items, their padding labelled −1: batches of 4, 4, 3."""
+    """Eleven lists of up to eight items, in batches of 4, 4 and 3; padding has −1."""
 
     features: np.ndarray  # [lists, items, 3]
     labels: np.ndarray  # [lists, items]
 
     def batches(self):
-        """Four lists each, and at last three."""
+        """Yields four lists at a time, and three at the end."""
         for start in range(0, len(self.labels), 4):
             yield Lists(*(x[start : start + 4] for x in self))
 
 
 @pytest.fixture(autouse=True)
 def lenient():
-    """The frameworks do not hold to this suite's strict settings of JAX."""
+    """Lifts this suite's strict settings of JAX, which the frameworks do not keep."""
     with contextlib.ExitStack() as settings:
         settings.enter_context(jax.numpy_dtype_promotion("standard"))
         settings.enter_context(jax.numpy_rank_promotion("allow"))
@@ -42,7 +42,7 @@ def lenient():
 
 @pytest.fixture(scope="session")
 def lists():
-    """Lists whose labels can be learned from their features, to some degree."""
+    """Lists whose labels can be learned from their features, up to noise."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(11, 8, 3)).astype(np.float32)
     noise = rng.normal(size=(11, 8))
@@ -55,11 +55,11 @@ def lists():
 
 @pytest.fixture
 def agree():
-    """Asserts that flat numbers, or states, are those of one call with all lists."""
+    """Asserts that flat results are those of one call with all lists."""
 
-    def agree(found, labels, scores, metrics=METRICS, **options):
+    def agree(results, labels, scores, metrics=METRICS, **options):
         states = jrm.evaluate(metrics, labels, np.asarray(scores), **options)
         for name, value in jrm.compute(states, flat=True, host=True).items():
-            np.testing.assert_allclose(found[name], value, atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(results[name], value, atol=1e-6, err_msg=name)
 
     return agree

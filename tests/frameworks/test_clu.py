@@ -1,4 +1,4 @@
-"""Common Loop Utils: a `Collection` in a jitted loop, and under pmap."""
+"""The adapter for Common Loop Utils: a `Collection` in a jitted loop, and under pmap."""
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +11,15 @@ from jax_rank_metrics.adapters import clu
 
 METRICS = ("recall@1,3", "ndcg@5", "mrr")
 
-Both = clu_metrics.Collection.create(
+Evaluation = clu_metrics.Collection.create(
     rank=clu.metric(METRICS), loss=clu_metrics.Average.from_output("loss")
 )
 
 
 def outputs(lists, size):
-    """Padded to a batch, with clu's mask: a number for each example."""
-    more = size - len(lists.labels)
-    padded = [np.pad(x, [(0, more)] + [(0, 0)] * (x.ndim - 1)) for x in lists]
+    """Returns a batch padded to a size, with clu's mask: a number for each example."""
+    num_padded = size - len(lists.labels)
+    padded = [np.pad(x, [(0, num_padded)] + [(0, 0)] * (x.ndim - 1)) for x in lists]
     mask = (np.arange(size) < len(lists.labels)).astype(np.float32)
     scores = padded[0].sum(-1)
     return {
@@ -31,62 +31,70 @@ def outputs(lists, size):
 
 
 def test_a_loop(lists, agree):
-    """`single_from_model_output` in a jitted step, merged."""
+    """`single_from_model_output` in a jitted step, merged over batches."""
 
     @jax.jit
     def step(metrics, outputs):
-        return metrics.merge(Both.single_from_model_output(**outputs))
+        return metrics.merge(Evaluation.single_from_model_output(**outputs))
 
-    found = Both.empty()
+    evaluation = Evaluation.empty()
     for batch in lists.batches():
-        found = step(found, outputs(batch, 4))
-    whole = outputs(lists, 11)
-    agree(found.compute()["rank"], lists.labels, whole["scores"])
-    np.testing.assert_allclose(found.compute()["loss"], whole["loss"].mean(), rtol=1e-6)
-    assert int(found.rank.states["mrr"].lists) == 11
-    assert list(found.compute()["rank"]) == [*("recall@1 recall@3 ndcg@5 mrr").split()]
-    values = found.compute_values()["rank"]
-    np.testing.assert_allclose(values["mrr"].value, found.compute()["rank"]["mrr"])
+        evaluation = step(evaluation, outputs(batch, 4))
+    all_outputs = outputs(lists, 11)
+    agree(evaluation.compute()["rank"], lists.labels, all_outputs["scores"])
+    np.testing.assert_allclose(
+        evaluation.compute()["loss"], all_outputs["loss"].mean(), rtol=1e-6
+    )
+    assert int(evaluation.rank.states["mrr"].lists) == 11
+    assert list(evaluation.compute()["rank"]) == [
+        *("recall@1 recall@3 ndcg@5 mrr").split()
+    ]
+    values = evaluation.compute_values()["rank"]
+    np.testing.assert_allclose(values["mrr"].value, evaluation.compute()["rank"]["mrr"])
 
 
 def test_results_for_writers(lists):
-    """One level of scalars, as clu's `write_values` takes them; and bytes of Flax."""
-    found = Both.single_from_model_output(**outputs(lists, 11))
-    flat = clu.flatten(found.compute_values())
+    """`flatten` makes the level of scalars that writers take; Flax serialises states."""
+    evaluation = Evaluation.single_from_model_output(**outputs(lists, 11))
+    flat = clu.flatten(evaluation.compute_values())
     assert set(flat) == {
         "loss",
         *(f"rank/{name}" for name in ("recall@1", "recall@3", "ndcg@5", "mrr")),
     }
     assert all(isinstance(value, clu_values.Scalar) for value in flat.values())
-    assert flat["rank/mrr"].value == found.compute()["rank"]["mrr"]
-    assert clu.flatten(found.compute())["rank/mrr"] == flat["rank/mrr"].value
-    restored = serialization.from_bytes(Both.empty(), serialization.to_bytes(found))
-    assert restored.compute()["rank"] == found.compute()["rank"]
+    assert flat["rank/mrr"].value == evaluation.compute()["rank"]["mrr"]
+    assert clu.flatten(evaluation.compute())["rank/mrr"] == flat["rank/mrr"].value
+    restored = serialization.from_bytes(
+        Evaluation.empty(), serialization.to_bytes(evaluation)
+    )
+    assert restored.compute()["rank"] == evaluation.compute()["rank"]
 
 
 def test_many_devices(lists, agree):
-    """`gather_from_model_output` under pmap, merged and unreplicated."""
+    """`gather_from_model_output` under pmap is merged and unreplicated."""
 
     @jax.pmap
     def start(_):
-        return Both.empty()
+        return Evaluation.empty()
 
     def step(metrics, outputs):
-        return metrics.merge(Both.gather_from_model_output(**outputs))
+        return metrics.merge(Evaluation.gather_from_model_output(**outputs))
 
     step = jax.pmap(step, axis_name="batch")
     batch = outputs(lists, 16)
     cut = jax.tree.map(lambda x: jnp.reshape(x, (8, 2, *x.shape[1:])), batch)
-    found = step(start(jnp.arange(8)), cut).unreplicate()
-    agree(found.compute()["rank"], lists.labels, batch["scores"][:11])
-    assert int(found.rank.states["mrr"].lists) == 11
+    evaluation = step(start(jnp.arange(8)), cut).unreplicate()
+    agree(evaluation.compute()["rank"], lists.labels, batch["scores"][:11])
+    assert int(evaluation.rank.states["mrr"].lists) == 11
 
 
 def test_other_names(lists, agree):
-    """Outputs are renamed as clu renames them."""
+    """`from_fun` renames outputs."""
     renamed = clu.metric(METRICS, undefined="one").from_fun(
         lambda relevance, logits, **_: {"labels": relevance, "scores": logits}
     )
     scores = lists.features.sum(-1)
-    found = renamed.from_model_output(relevance=lists.labels, logits=scores, other=1)
-    agree(found.compute(), lists.labels, scores, undefined="one")
+    evaluation = renamed.from_model_output(
+        relevance=lists.labels, logits=scores, other=1
+    )
+    agree(evaluation.compute(), lists.labels, scores, undefined="one")

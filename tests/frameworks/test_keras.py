@@ -1,4 +1,4 @@
-"""Keras 3 on JAX: compile, fit, evaluate, save."""
+"""The adapter for Keras 3 on JAX: compile, fit, evaluate, save."""
 
 import keras
 import numpy as np
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ impl:DeprecationWarnin
 
 
 def of_items(labels, scores):
-    """A loss for each item, so that items may be weighted."""
+    """Returns a loss for each item, so that items may be weighted."""
     return keras.ops.where(labels >= 0, (labels - scores) ** 2, 0)
 
 
 def of_lists(labels, scores):
-    """A loss for each list."""
+    """Returns a loss for each list."""
     return keras.ops.mean(of_items(labels, scores), axis=-1)
 
 
@@ -39,7 +39,7 @@ def compiled(loss):
 
 
 def test_fit_and_evaluate(lists, agree):
-    """Dicts of results are spread in all logs, and sample weights are those of lists."""
+    """Keras spreads results in all logs; sample weights are weights of lists."""
     model, weights = compiled(of_lists), np.linspace(0.5, 2, 11, dtype=np.float32)
     fitted = model.fit(
         *lists,
@@ -50,14 +50,14 @@ def test_fit_and_evaluate(lists, agree):
         validation_batch_size=4,
         verbose=0,
     )
-    found = model.evaluate(
+    logs = model.evaluate(
         *lists, sample_weight=weights, batch_size=4, verbose=0, return_dict=True
     )
     names = {"recall@1", "recall@3", "ndcg@5", "mrr", "map", "loss"}
     assert set(fitted.history) == names | {f"val_{name}" for name in names}
     scores = model.predict(lists.features, verbose=0)
     last = {name: fitted.history[f"val_{name}"][-1] for name in names}
-    for result in (found, last):
+    for result in (logs, last):
         agree(result, lists.labels, scores, undefined="skip")
         agree(result, lists.labels, scores, WEIGHTED, weights=weights)
     (metric,) = [m for m in model.metrics[1].metrics if m.name == "ranking"]
@@ -65,36 +65,36 @@ def test_fit_and_evaluate(lists, agree):
 
 
 def test_item_weights(lists, agree):
-    """Sample weights of items, where the loss is one of items."""
+    """Sample weights are weights of items where the loss is per item."""
     weights = np.linspace(0.5, 2, 88, dtype=np.float32).reshape(11, 8)
     model = compiled(of_items)
-    found = model.evaluate(
+    logs = model.evaluate(
         *lists, sample_weight=weights, batch_size=4, verbose=0, return_dict=True
     )
     scores = model.predict(lists.features, verbose=0)
-    agree(found, lists.labels, scores, WEIGHTED, weights=weights)
+    agree(logs, lists.labels, scores, WEIGHTED, weights=weights)
 
 
 def test_saved(lists, agree, tmp_path):
-    """A saved model has its metrics; a configuration makes an equal one."""
+    """A loaded model has its metrics; a configuration makes an equal metric."""
     model, path = compiled(of_lists), tmp_path / "model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path, custom_objects={"of_lists": of_lists})
-    found = loaded.evaluate(*lists, batch_size=4, verbose=0, return_dict=True)
+    logs = loaded.evaluate(*lists, batch_size=4, verbose=0, return_dict=True)
     scores = model.predict(lists.features, verbose=0)
-    agree(found, lists.labels, scores, undefined="skip")
+    agree(logs, lists.labels, scores, undefined="skip")
     metric = RankingMetrics("mrr", ties="worst", name="one")
-    again = RankingMetrics.from_config(metric.get_config())
-    assert again.get_config() == metric.get_config()
-    again.update_state(lists.labels, np.zeros_like(lists.labels))
-    agree(again.result(), lists.labels, 0 * lists.labels, "mrr", ties="worst")
-    again.reset_state()
-    assert int(again.states["mrr"].lists) == 0
+    copy = RankingMetrics.from_config(metric.get_config())
+    assert copy.get_config() == metric.get_config()
+    copy.update_state(lists.labels, np.zeros_like(lists.labels))
+    agree(copy.result(), lists.labels, 0 * lists.labels, "mrr", ties="worst")
+    copy.reset_state()
+    assert int(copy.states["mrr"].lists) == 0
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 1), (4, 1)])
 def test_single_items(shape):
-    """The last axis of a Dense(1) would make a list of each item."""
+    """The last axis of a Dense(1) is refused: it would make a list of each item."""
     ones = np.ones(shape, np.float32)
     for labels, scores in ((ones, ones), (ones[..., 0], ones), (ones, ones[..., 0])):
         with pytest.raises(ValueError, match=r"y_\w+ has shape .*1\).*Reshape"):
@@ -102,7 +102,7 @@ def test_single_items(shape):
 
 
 def test_two_outputs(lists, agree, tmp_path):
-    """A prefix keeps the results of each output, also in a model that was saved."""
+    """A prefix keeps the results of both outputs, in a loaded model too."""
     keras.utils.set_random_seed(0)
     features = keras.Input((8, 3))
     outputs = {
@@ -134,13 +134,13 @@ def test_two_outputs(lists, agree, tmp_path):
 
 
 def test_functions_cannot_be_saved():
-    """They are refused when saved, rather than when the model is loaded."""
+    """Metrics of functions are refused when saved, not when the model is loaded."""
     with pytest.raises(ValueError, match="cannot be saved; pass names"):
         RankingMetrics({"mine": jrm.ndcg}).get_config()
 
 
 def test_other_backends(monkeypatch):
-    """Refused by name, since arrays of these are none of JAX."""
+    """A backend other than JAX is refused by its name."""
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     with pytest.raises(RuntimeError, match="runs on torch; .*KERAS_BACKEND=jax"):
         RankingMetrics("mrr")

@@ -1,4 +1,4 @@
-"""Flax NNX: a train step, an evaluation, a scan."""
+"""The adapter for Flax NNX: train steps, evaluation, transforms, checkpoints."""
 
 import pickle
 
@@ -23,7 +23,7 @@ def loss_fn(model, batch):
 
 
 def test_train_and_evaluate(lists, agree):
-    """In a `MultiMetric` beside a loss, trained and evaluated inside `nnx.jit`."""
+    """A `MultiMetric` with a loss, in train and evaluation steps under `nnx.jit`."""
     model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
     optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
     traced = []
@@ -65,9 +65,10 @@ def test_train_and_evaluate(lists, agree):
         )  # made anew, as an evaluation in a function of its own does
         for batch in lists.batches():
             mask = np.arange(4) < len(batch.labels)
-            more = 4 - len(batch.labels)
+            num_padded = 4 - len(batch.labels)
             batch = jax.tree.map(
-                lambda x, n=more: np.pad(x, [(0, n)] + [(0, 0)] * (x.ndim - 1)), batch
+                lambda x, n=num_padded: np.pad(x, [(0, n)] + [(0, 0)] * (x.ndim - 1)),
+                batch,
             )
             eval_step(model, evaluated, batch, mask)
     assert len(traced) == 1
@@ -81,7 +82,7 @@ def test_train_and_evaluate(lists, agree):
 
 
 def test_restored_without_a_target(lists, agree, tmp_path):
-    """A pure dict, as orbax saves and restores it, goes into another object."""
+    """A pure dict that orbax saved and restored goes into another object."""
     scores = lists.features[..., 0]
     names = (*METRICS, "recall(rel=2)@1,3", "gm_map")
     metrics, later = RankingMetrics(names), RankingMetrics(names)
@@ -99,7 +100,7 @@ def test_restored_without_a_target(lists, agree, tmp_path):
 
 
 def test_serialized_and_pickled(lists):
-    """States by `flax.serialization`, and the metric by pickle."""
+    """`flax.serialization` takes states, and pickle the metric."""
     metrics = RankingMetrics((*METRICS, "gm_map"), undefined="skip")
     metrics.update(labels=lists.labels, scores=lists.features[..., 0])
     for states in (
@@ -120,7 +121,7 @@ def test_serialized_and_pickled(lists):
 
 
 def test_shard_map(lists, agree):
-    """With `axis_name`, each batch counts the lists of all devices, once."""
+    """With `axis_name`, each update counts the lists of all devices once."""
     mesh = jax.make_mesh((8,), ("data",))
     spec = jax.P("data")
     metrics = RankingMetrics(METRICS, axis_name="data")
@@ -142,8 +143,8 @@ def test_shard_map(lists, agree):
     assert int(metrics.states["mrr"].lists) == 22
 
 
-def test_what_is_meant(lists):
-    """Names that other libraries use are not ignored where they must have been meant."""
+def test_missing_arguments(lists):
+    """Messages name the argument that was meant by a name of other libraries."""
     with pytest.raises(TypeError, match="scores are missing; pass scores=logits"):
         RankingMetrics("mrr").update(labels=lists.labels, logits=lists.labels)
     with pytest.raises(TypeError, match="labels are missing; pass labels=…"):
@@ -153,7 +154,7 @@ def test_what_is_meant(lists):
 
 
 def test_scan_and_checkpoint(lists, agree):
-    """As the carry of `nnx.scan`; its state goes on in another object."""
+    """It is a carry of `nnx.scan`, and another object continues its state."""
     scores = lists.features[..., 0]
     steps = jax.tree.map(lambda x: x[:8].reshape(2, 4, *x.shape[1:]), lists)
 

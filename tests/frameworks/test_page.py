@@ -1,4 +1,4 @@
-"""The page of the frameworks: what it shows is what happens."""
+"""The examples on the page about frameworks."""
 
 import pytest
 from pages import OF_FRAMEWORKS, wrong_examples
@@ -8,6 +8,6 @@ from pages import OF_FRAMEWORKS, wrong_examples
 @pytest.mark.filterwarnings("ignore:__array__ impl:DeprecationWarning")
 @pytest.mark.parametrize("page", OF_FRAMEWORKS, ids=lambda page: page.stem)
 def test_examples_of_a_page(page):
-    """Every Python block runs, in order, and prints what it says."""
+    """Every Python block runs, in order, and prints what the page shows."""
     wrong = wrong_examples(page)
     assert not wrong, wrong

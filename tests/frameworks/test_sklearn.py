@@ -1,4 +1,4 @@
-"""scikit-learn: cross-validation and search, of multilabel problems and packed lists."""
+"""The adapter for scikit-learn: cross-validation and search, multilabel and packed."""
 
 import numpy as np
 import pytest
@@ -21,23 +21,23 @@ from jax_rank_metrics.adapters.sklearn import score, scorer
 
 @pytest.fixture
 def samples():
-    """Samples of five classes, any number of which holds of one."""
+    """Samples with any number of five classes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(24, 5)).astype(np.float32)
     return X, (X + rng.normal(size=X.shape) > 0.3).astype(int)
 
 
 def test_multilabel(samples):
-    """A list for each sample: by hand, `cross_val_score` and `cross_validate` agree."""
+    """Every sample is a list; both functions agree with folds by hand."""
     X, y = samples
     model, folds = OneVsRestClassifier(LogisticRegression()), KFold(3)
     by_hand = []
     for train, test in folds.split(X):
         scores = model.fit(X[train], y[train]).decision_function(X[test])
         by_hand.append(float(jrm.ndcg(y[test], scores.astype(np.float32), k=3)))
-    found = cross_val_score(model, X, y, cv=folds, scoring=scorer("ndcg@3"))
-    np.testing.assert_allclose(found, by_hand, atol=1e-6)
-    several = cross_validate(
+    results = cross_val_score(model, X, y, cv=folds, scoring=scorer("ndcg@3"))
+    np.testing.assert_allclose(results, by_hand, atol=1e-6)
+    scores_of = cross_validate(
         model,
         X,
         y,
@@ -47,19 +47,19 @@ def test_multilabel(samples):
             "first": scorer("average_relevance_position", greater_is_better=False),
         },
     )
-    np.testing.assert_allclose(several["test_ndcg"], by_hand, atol=1e-6)
-    assert (several["test_first"] < 0).all()
+    np.testing.assert_allclose(scores_of["test_ndcg"], by_hand, atol=1e-6)
+    assert (scores_of["test_first"] < 0).all()
 
 
 def test_doubles_do_not_tie():
-    """Probabilities near 1 differ in float64 alone, as scikit-learn has them."""
+    """Probabilities near 1, which differ in float64 alone, do not tie."""
     rng = np.random.default_rng(1)
     labels, far = rng.integers(0, 3, (6, 8)), rng.normal(size=(6, 8))
     near = 1 - 1e-9 * rng.permuted(np.tile(np.arange(8), (6, 1)), axis=1)
     for scores in (near, far):
-        found = score(labels, scores, metric="ndcg(gain_fn=linear_gain)@5")
+        results = score(labels, scores, metric="ndcg(gain_fn=linear_gain)@5")
         expected = sklearn.metrics.ndcg_score(labels, scores, k=5)
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(results, expected, rtol=1e-6)
     near[0, 3] = np.nan
     assert np.isfinite(score(labels, near, metric="mrr"))
     with pytest.raises(TypeError, match="tie"):
@@ -67,7 +67,7 @@ def test_doubles_do_not_tie():
 
 
 def test_grid_search(samples):
-    """The best is what ranks best, and not what knows only how frequent classes are."""
+    """The search prefers a model to one that only knows how frequent classes are."""
     X, y = samples
     learner = LogisticRegression()
     model = OneVsRestClassifier(learner)
@@ -83,12 +83,12 @@ def test_grid_search(samples):
 
 
 def test_learning_to_rank(lists):
-    """Samples are items: the ids of their queries go to the scorer and to the folds."""
+    """Samples are items; the ids of their queries reach the scorer and the folds."""
     real = lists.labels >= 0
     ids = np.broadcast_to(np.arange(11)[:, None], real.shape)[real]
     X, y = lists.features[real], lists.labels[real]
     with sklearn.config_context(enable_metadata_routing=True):
-        found = cross_val_score(
+        results = cross_val_score(
             Ridge(),
             X,
             y,
@@ -104,15 +104,15 @@ def test_learning_to_rank(lists):
         rows = np.unique(ids[test])
         scores = model.predict(lists.features[rows].reshape(-1, 3)).reshape(-1, 8)
         by_hand.append(float(jrm.reciprocal_rank(lists.labels[rows], scores)))
-    np.testing.assert_allclose(found, by_hand, atol=1e-6)
+    np.testing.assert_allclose(results, by_hand, atol=1e-6)
 
 
 def test_weights(lists):
-    """Weights of samples are those of lists."""
+    """Weights of samples are weights of lists."""
     scores, weights = lists.features[..., 0], np.linspace(0, 1, 11)
-    found = score(lists.labels, scores, weights, metric="ndcg@5", undefined="skip")
+    results = score(lists.labels, scores, weights, metric="ndcg@5", undefined="skip")
     state = jrm.ndcg(lists.labels, scores, list_weights=weights, k=5, undefined="skip")
-    np.testing.assert_allclose(found, float(state), atol=1e-6)
+    np.testing.assert_allclose(results, float(state), atol=1e-6)
 
 
 def test_folds_share_programs(lists):
@@ -141,7 +141,7 @@ def test_folds_share_programs(lists):
 
 
 def test_one_number():
-    """Several cutoffs are no score."""
+    """A name with several cutoffs is refused."""
     with pytest.raises(ValueError, match="more than one number"):
         scorer("recall@1,5")
     with pytest.raises(ValueError, match="did you mean"):

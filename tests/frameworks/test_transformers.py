@@ -1,4 +1,4 @@
-"""Hugging Face: a Trainer of a small PyTorch model, on CPU."""
+"""The adapter for Hugging Face: a Trainer of a small PyTorch model, on CPU."""
 
 import pickle
 
@@ -14,7 +14,7 @@ METRICS = ("recall@1,3", "ndcg@5", "mrr")
 
 
 class Scorer(torch.nn.Module):
-    """Scores items by their features; only items with a label enter the loss."""
+    """Scores items by their features; items without a label do not enter the loss."""
 
     def __init__(self):  # noqa: D107
         super().__init__()
@@ -27,10 +27,10 @@ class Scorer(torch.nn.Module):
 
 
 def collate(examples):
-    """Each batch as long as its longest list, padded by −100."""
+    """Pads a batch to its longest list, with −100."""
     pad = torch.nn.utils.rnn.pad_sequence
-    labels = [torch.tensor(one["labels"]) for one in examples]
-    features = [torch.tensor(one["features"]) for one in examples]
+    labels = [torch.tensor(example["labels"]) for example in examples]
+    features = [torch.tensor(example["features"]) for example in examples]
     return {
         "labels": pad(labels, batch_first=True, padding_value=-100),
         "features": pad(features, batch_first=True),
@@ -38,14 +38,14 @@ def collate(examples):
 
 
 def predictions(lists, part=slice(None)):
-    """Some of the lists, as a Trainer passes them on."""
+    """Returns a part of the lists, as a Trainer passes them on."""
     return EvalPrediction(
         predictions=lists.features[part].sum(-1), label_ids=lists.labels[part]
     )
 
 
 def test_an_evaluation_that_broke_off(lists, agree):
-    """Its batches are forgotten after `reset`, and where a batch itself is refused."""
+    """Its batches are forgotten by `reset`, and when a batch itself is refused."""
     metrics = compute_metrics(METRICS)
     metrics(predictions(lists), compute_result=True)
     before = metrics.states
@@ -63,7 +63,7 @@ def test_an_evaluation_that_broke_off(lists, agree):
 
 
 def test_lengths_share_programs(lists, agree):
-    """Batches are padded to few sizes, on both axes."""
+    """Batches are padded to few sizes on both axes."""
     metrics = compute_metrics(METRICS)
     metrics(predictions(lists))
     programs = run._mean_lists._cache_size()
@@ -79,7 +79,7 @@ def test_lengths_share_programs(lists, agree):
 
 
 def test_shapes_that_are_refused(lists):
-    """Each says what to pass instead."""
+    """Each message says what to pass instead."""
     metrics, labels = compute_metrics("mrr"), lists.labels
     with pytest.raises(TypeError, match="label_ids holds 2 arrays.*label_names"):
         metrics(EvalPrediction(predictions=labels, label_ids=(labels, labels)))
@@ -91,7 +91,7 @@ def test_shapes_that_are_refused(lists):
 
 
 def test_pickled(lists):
-    """As a Trainer that is sent to another process."""
+    """A pickled copy gives the same results, as in another process."""
     metrics = compute_metrics(METRICS, undefined="skip")
     copy = pickle.loads(pickle.dumps(metrics))
     assert copy(predictions(lists)) == metrics(predictions(lists))
@@ -99,7 +99,7 @@ def test_pickled(lists):
 
 @pytest.mark.parametrize("by_batch", [False, True])
 def test_trainer(lists, agree, tmp_path, by_batch):
-    """Trained, and evaluated twice: what one evaluation added up, the next forgets."""
+    """A second evaluation does not include the batches of the first."""
     data = []
     for features, labels in zip(*lists, strict=True):
         real = labels >= 0
@@ -129,11 +129,11 @@ def test_trainer(lists, agree, tmp_path, by_batch):
         compute_metrics=metrics,
     )
     trainer.train()
-    found = trainer.evaluate()
+    results = trainer.evaluate()
     with torch.no_grad():
         scores = trainer.model.score(torch.tensor(lists.features))[..., 0].numpy()
-    found = {name.removeprefix("eval_"): value for name, value in found.items()}
-    agree(found, lists.labels, scores, undefined="skip")
+    results = {name.removeprefix("eval_"): value for name, value in results.items()}
+    agree(results, lists.labels, scores, undefined="skip")
     state = metrics.states["mrr"]
     assert int(state.lists + state.undefined) == 11
     assert np.isfinite(state.std_error())
