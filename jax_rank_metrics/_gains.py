@@ -1,10 +1,10 @@
 """Gains and discounts of the cumulated-gain metrics.
 
-A gain maps labels to how much a relevant item is worth; it must not be negative. A
-discount maps ranks 1, 2, … to *multipliers*, each for itself: it may be asked for ranks
-beyond the end of a list. Any callable on arrays will do; these are the ones with names.
-They are static under `jax.jit`: pass a named function rather than a fresh lambda, or
-every call compiles again.
+A gain maps labels to what items are worth, and must not be negative. A discount maps
+ranks 1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of
+a list. Any callable on arrays will do; those that metric names know are defined in this
+module. Gains and discounts are static under `jax.jit`: pass a named function, since a
+fresh lambda makes every call compile again.
 """
 
 import dataclasses
@@ -20,9 +20,10 @@ from jax_rank_metrics._types import Gain, Number
 
 
 def exponential_gain(labels: jax.Array) -> jax.Array:
-    """`2^label − 1`, exact where the label is a whole number, and accurate near 0.
+    """Returns `2^label − 1`, exact for whole numbers, and accurate near 0.
 
-    Finite in float32 for labels below 128; to 5e-6 for the largest that are not whole.
+    It is finite in float32 for labels below 128. For labels that are not whole, the
+    relative error grows with them, to 5e-6.
 
     >>> [f"{gain:.1f}" for gain in exponential_gain(jnp.array([0.0, 1.0, 2.0, 5.0]))]
     ['0.0', '1.0', '3.0', '31.0']
@@ -33,15 +34,16 @@ def exponential_gain(labels: jax.Array) -> jax.Array:
     if labels.dtype != jnp.float64:
         labels = labels.astype(jnp.float32)
     info = jnp.finfo(labels.dtype)
-    whole = jnp.clip(jnp.floor(labels), 0, info.maxexp)
+    # The bits of 2^exponent: the biased exponent, and a mantissa of zeros.
+    exponent = jnp.clip(jnp.floor(labels), 0, info.maxexp)
     integer = _arithmetic.integer_like(labels.dtype)
-    biased = (whole.astype(integer) - (info.minexp - 1)) << info.nmant
+    biased = (exponent.astype(integer) - (info.minexp - 1)) << info.nmant
     power = lax.bitcast_convert_type(biased, labels.dtype)  # inf for 2^128 and beyond
-    return jnp.where(labels == whole, power - 1, jnp.expm1(labels * math.log(2)))
+    return jnp.where(labels == exponent, power - 1, jnp.expm1(labels * math.log(2)))
 
 
 def linear_gain(labels: jax.Array) -> jax.Array:
-    """The label itself.
+    """Returns the label itself.
 
     >>> [f"{gain:.1f}" for gain in linear_gain(jnp.array([0.0, 1.0, 2.5]))]
     ['0.0', '1.0', '2.5']
@@ -54,10 +56,10 @@ def linear_gain(labels: jax.Array) -> jax.Array:
 
 
 def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
-    """One gain per label, in their dtype, from any function: it may be a constant.
+    """Returns one gain per label, in the dtype of labels; `gain_fn` may be constant.
 
     Raises:
-        ValueError: if the function gives another number of gains.
+        ValueError: if `gain_fn` returns neither one gain per label nor a scalar.
     """
     gains = jnp.asarray(gain_fn(labels)).astype(labels.dtype)
     if gains.shape not in ((), labels.shape):
@@ -68,13 +70,12 @@ def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
     return jnp.broadcast_to(gains, labels.shape)
 
 
-# Monotone in the label, with a gain of 0 for 0: the best order of the labels is the best
-# order of what they gain.
+# Gains that are monotone in the label and 0 for 0: sorting the labels sorts the gains.
 MONOTONE_GAINS = (exponential_gain, linear_gain)
 
 
 def log2_discount(ranks: jax.Array) -> jax.Array:
-    """`1 / log2(1 + rank)`: 1, 0.63, 0.5, …
+    """Returns `1 / log2(1 + rank)`: 1, 0.63, 0.5, …
 
     >>> [f"{weight:.5f}" for weight in log2_discount(jnp.array([1.0, 2.0, 3.0]))]
     ['1.00000', '0.63093', '0.50000']
@@ -84,9 +85,9 @@ def log2_discount(ranks: jax.Array) -> jax.Array:
 
 @dataclasses.dataclass(frozen=True)
 class log_discount:
-    """`1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.
+    """Discount `1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.
 
-    Two of the same base are equal, so they share one compilation.
+    Discounts of the same base are equal, and so share one compilation.
 
     >>> [f"{weight:.5f}" for weight in log_discount(10)(jnp.array([9.0, 99.0]))]
     ['1.00000', '0.50000']
@@ -96,7 +97,7 @@ class log_discount:
 
     Raises:
         ValueError: if the base is not above 1, or infinite.
-        TypeError: if it is no Python number.
+        TypeError: if the base is not a Python number.
     """
 
     base: Number
@@ -112,12 +113,12 @@ class log_discount:
             raise ValueError(f"log_discount: base is {self.base}; pass a base above 1")
 
     def __call__(self, ranks: jax.Array) -> jax.Array:
-        """Multipliers of ranks 1, 2, …"""
+        """Returns the multipliers of ranks 1, 2, …"""
         return math.log(self.base) / jnp.log1p(ranks)
 
 
 def reciprocal_discount(ranks: jax.Array) -> jax.Array:
-    """`1 / rank`: 1, 0.5, 0.33, …
+    """Returns `1 / rank`: 1, 0.5, 0.33, …
 
     >>> [f"{weight:.5f}" for weight in reciprocal_discount(jnp.array([1.0, 2.0, 3.0]))]
     ['1.00000', '0.50000', '0.33333']

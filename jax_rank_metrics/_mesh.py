@@ -1,4 +1,4 @@
-"""What is known of device meshes: collectives, varying types, and sharding queries.
+"""Collectives over device meshes, and queries of how arrays vary and are sharded.
 
 Two things are read off the type of an array (`jax.typeof`): its *sharding*, which says
 over which mesh axes each of its axes is cut, and, inside `jax.shard_map`, the mesh axes

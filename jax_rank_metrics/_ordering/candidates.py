@@ -14,7 +14,7 @@ from jax_rank_metrics._ordering.policy import Policy
 
 
 class ItemOrder(NamedTuple):
-    """How items compare: by scores of a dtype, then under a tie policy."""
+    """The order in which items compare: by scores of a dtype, then under a tie policy."""
 
     policy: Policy
     dtype: jnp.dtype  # of the scores

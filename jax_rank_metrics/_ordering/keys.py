@@ -70,14 +70,14 @@ def has_digit(dtype: DTypeLike) -> bool:
 
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Returns keys of scores of a dtype as float32; −inf for missing items."""
-    least = jnp.iinfo(jnp.int32).min
+    missing = jnp.iinfo(jnp.int32).min
     if jnp.issubdtype(dtype, jnp.floating):
         finite = jnp.maximum(key, 1 - _FLOAT32_INFINITY)
-        bits = jnp.where(finite < 0, least - finite, finite)
+        bits = jnp.where(finite < 0, missing - finite, finite)
         number = lax.bitcast_convert_type(bits, jnp.float32)
     else:
         number = key.astype(jnp.float32)
-    return jnp.where(key == least, -jnp.inf, number)
+    return jnp.where(key == missing, -jnp.inf, number)
 
 
 def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
@@ -86,9 +86,9 @@ def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array
     The kind of the score decides, from 3 to 0: finite or inf, −inf, NaN, missing; then a
     hash, if `tie_breaks` holds one.
     """
-    least = jnp.iinfo(key.dtype).min
-    kind = (key > least).astype(jnp.int32)
-    for bound in (least + 1, -_FLOAT32_INFINITY):
+    missing = jnp.iinfo(key.dtype).min
+    kind = (key > missing).astype(jnp.int32)
+    for bound in (missing + 1, -_FLOAT32_INFINITY):
         kind = kind + (key > bound).astype(jnp.int32)
     if tie_breaks:
         (hashes,) = tie_breaks

@@ -33,13 +33,13 @@ class BestSoFar(NamedTuple):
         block = block._replace(items=items._replace(exists=items.exists & competes))
         use_top_k = top_k.is_faster(block.scores, depth)
         chosen, straddles = order_local(block, order, depth, use_top_k)
-        both = jax.tree.map(
+        candidates = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
             self.best,
             chosen._replace(seeds=None),
         )
-        both = both._replace(seeds=block.seeds)
-        best = order_local(both, order, depth, use_top_k).candidates
+        candidates = candidates._replace(seeds=block.seeds)
+        best = order_local(candidates, order, depth, use_top_k).candidates
         if straddles is None:
             tied = _count_tied(chosen, best)
         else:

@@ -6,6 +6,6 @@ rows.py       lists as rows, whole or with their items cut over devices
 packed.py     lists one after the other
 retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
-blocks.py     the scores of a catalogue, a block at a time
+blocks.py     the checked arguments of a catalogue, and its scores in blocks
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

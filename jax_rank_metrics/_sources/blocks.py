@@ -1,4 +1,4 @@
-"""The scores of a catalogue, a block of items at a time."""
+"""The checked arguments of catalogues, and their scores, a block of items at a time."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,11 +7,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics import _arithmetic, _inputs, _types
+from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
 from jax_rank_metrics._types import AxisNames
+
+# What to do with arrays that are sharded; see `check_unsharded`.
+CURE = "with items_axis if items are cut"
 
 
 class Block(NamedTuple):
@@ -50,23 +53,23 @@ class Catalog:
 
     @property
     def local_items(self) -> int:
-        """How many items this device holds."""
+        """The number of items that this device holds."""
         return self.items.shape[0]
 
     @property
     def total_items(self) -> int:
-        """How many items all devices hold."""
+        """The number of items that all devices hold."""
         axis = self.items_axis
         return self.local_items * (1 if axis is None else lax.axis_size(axis))
 
     @property
     def block_length(self) -> int:
-        """How many items every block has."""
+        """The number of items in every block."""
         return min(self.block_size, self.local_items)
 
     @property
     def num_blocks(self) -> int:
-        """How many blocks cover the items of this device."""
+        """The number of blocks that cover the items of this device."""
         return -(-self.local_items // self.block_length)
 
     def scores(self, start: jax.Array | int) -> jax.Array:
@@ -103,6 +106,55 @@ class Catalog:
         if self.num_blocks == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
+
+
+def checked_catalog(
+    queries: jax.Array,
+    items: jax.Array,
+    relevant: Relevant,
+    *,
+    score_fn: Callable[[jax.Array, jax.Array], jax.Array],
+    block_size: int,
+    item_mask: jax.Array | None,
+    exclude_ids: _types.ExcludedIds | None,
+    k: _types.Cutoffs,
+    list_weights: _types.PerListInput | None,
+    items_axis: _types.AxisNames | None,
+    ties: _types.Ties | None,
+    key: _types.Key | None,
+) -> Catalog:
+    """Checks the arguments that `rank_catalog` and `rank_scores` share."""
+    lists = relevant.ids.shape[:-1]
+    depth = _inputs.deepest(_inputs.cutoffs(k))
+    excluded = None
+    if exclude_ids is not None:
+        excluded = _inputs.ids("exclude_ids", exclude_ids)
+        _inputs.same_lists("exclude_ids", excluded, "relevant_ids", relevant.ids)
+    policy, key = resolve(ties, key)
+    weights = _inputs.per_list("list_weights", list_weights, lists)
+    check_unsharded(
+        CURE,
+        relevant_ids=relevant.ids,
+        relevant_labels=relevant.labels,
+        item_mask=item_mask,
+        exclude_ids=excluded,
+        list_weights=weights,
+        **columns_by_name(relevant.columns),
+    )
+    return Catalog(
+        queries=queries,
+        items=items,
+        relevant=relevant,
+        exclude_ids=excluded,
+        item_mask=item_mask,
+        list_weights=weights,
+        key=key,
+        score_fn=score_fn,
+        block_size=block_size,
+        depth=depth,
+        policy=policy,
+        items_axis=_inputs.axis_names("items_axis", items_axis),
+    )
 
 
 def products(queries: jax.Array, items: jax.Array) -> jax.Array:

@@ -9,19 +9,14 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.candidates import ItemOrder
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._ranking import Pool, Ranking
-from jax_rank_metrics._sources.blocks import Catalog, products
+from jax_rank_metrics._sources.blocks import CURE, Catalog, checked_catalog, products
 from jax_rank_metrics._sources.lists import (
     Relevant,
     check_unsharded,
     clean_weights,
-    columns_by_name,
 )
 from jax_rank_metrics._sources.streams import Stream, with_unlisted
-
-# What to do with arrays that are sharded.
-_CURE = "with items_axis if items are cut"
 
 
 def rank_catalog(
@@ -106,12 +101,12 @@ def rank_catalog(
         )
     if items.ndim == 0 or items.shape[0] == 0:
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
-    check_unsharded(_CURE, queries=queries, items=items)
+    check_unsharded(CURE, queries=queries, items=items)
     same_lists_as = queries if score_fn is None else None
     relevant = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, "queries", same_lists_as
     )
-    catalog = _catalog(
+    catalog = checked_catalog(
         queries,
         items,
         Relevant(*relevant),
@@ -184,7 +179,7 @@ def rank_scores(
     scores = _inputs.real("scores", scores)
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
-    check_unsharded(_CURE, scores=scores)
+    check_unsharded(CURE, scores=scores)
     relevant = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, "scores", scores
     )
@@ -196,7 +191,7 @@ def rank_scores(
         )
     # A catalogue of one block, whose items need no embeddings.
     size = scores.shape[-1]
-    catalog = _catalog(
+    catalog = checked_catalog(
         scores,
         jnp.zeros((size, 0)),
         Relevant(*relevant),
@@ -216,55 +211,6 @@ def rank_scores(
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     del items
     return scores
-
-
-def _catalog(
-    queries: jax.Array,
-    items: jax.Array,
-    relevant: Relevant,
-    *,
-    score_fn: Callable[[jax.Array, jax.Array], jax.Array],
-    block_size: int,
-    item_mask: jax.Array | None,
-    exclude_ids: _types.ExcludedIds | None,
-    k: _types.Cutoffs,
-    list_weights: _types.PerListInput | None,
-    items_axis: _types.AxisNames | None,
-    ties: _types.Ties | None,
-    key: _types.Key | None,
-) -> Catalog:
-    """Checks the arguments that catalogues and scores share."""
-    lists = relevant.ids.shape[:-1]
-    depth = _inputs.deepest(_inputs.cutoffs(k))
-    excluded = None
-    if exclude_ids is not None:
-        excluded = _inputs.ids("exclude_ids", exclude_ids)
-        _inputs.same_lists("exclude_ids", excluded, "relevant_ids", relevant.ids)
-    policy, key = resolve(ties, key)
-    weights = _inputs.per_list("list_weights", list_weights, lists)
-    check_unsharded(
-        _CURE,
-        relevant_ids=relevant.ids,
-        relevant_labels=relevant.labels,
-        item_mask=item_mask,
-        exclude_ids=excluded,
-        list_weights=weights,
-        **columns_by_name(relevant.columns),
-    )
-    return Catalog(
-        queries=queries,
-        items=items,
-        relevant=relevant,
-        exclude_ids=excluded,
-        item_mask=item_mask,
-        list_weights=weights,
-        key=key,
-        score_fn=score_fn,
-        block_size=block_size,
-        depth=depth,
-        policy=policy,
-        items_axis=_inputs.axis_names("items_axis", items_axis),
-    )
 
 
 def _check_score_fn(catalog: Catalog) -> None:

@@ -31,7 +31,7 @@ class ScoredLists:
 
 
 class Depth(NamedTuple):
-    """How much of an order is needed, static."""
+    """The part of an order that is needed, static."""
 
     ranks: int | None  # how many; None is all
     ordered: bool = True  # whether any order is needed at all
@@ -142,8 +142,10 @@ class Relevant(NamedTuple):
         is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
         # Each relevant item belongs to the first of the ids that are equal to it.
         index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
-        beyond = ids.shape[-1]
-        first = jnp.where(is_same, index, beyond).min(-2, keepdims=True, initial=beyond)
+        no_index = ids.shape[-1]
+        first = jnp.where(is_same, index, no_index).min(
+            -2, keepdims=True, initial=no_index
+        )
         match = jnp.where(index == first, _arithmetic.iota(is_same), not_found)
         match = jnp.min(match, axis=-1, initial=not_found)  # [*lists, ids]
         return relevant.padded(1).at(match), match < not_found

@@ -22,7 +22,7 @@ Counts = TypeVar("Counts")
 
 
 class Seen(NamedTuple):
-    """What the blocks so far held of the relevant items, and how many items in all."""
+    """The relevant items in the blocks so far, and the number of all items in them."""
 
     keys: jax.Array  # [*lists, relevant], of their scores; the least where not found
     exists: jax.Array  # [*lists, relevant] bool, which were found
@@ -83,10 +83,9 @@ class Stream(NamedTuple):
         them. Both score a block in the same way, so that an item equals itself.
         """
         seen = self._over_devices(self._fold(self._look_up, self._nothing_seen()))
-        found = ItemArrays(self.judged.labels, seen.exists)
-        relevant = Candidates(
-            seen.keys, self.relevant_ids.astype(jnp.int32), found, self.seeds
-        )
+        items = ItemArrays(self.judged.labels, seen.exists)
+        ids = self.relevant_ids.astype(jnp.int32)
+        relevant = Candidates(seen.keys, ids, items, self.seeds)
 
         def add(
             counts: tuple[jax.Array, ...], block: Block, candidates: RawCandidates
