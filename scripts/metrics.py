@@ -132,7 +132,7 @@ def undefined(metric: Any) -> str:
 
 
 def ties(metric: Any) -> str:
-    """What equal scores mean to a metric where no policy says otherwise."""
+    """The meaning of equal scores for a metric where no policy says otherwise."""
     spec = metric.spec
     if not callable(spec.tie_reading):
         return TIES[spec.tie_reading]
@@ -220,8 +220,8 @@ def written() -> dict[Path, str]:
     """Every file that the code determines, with its text."""
     readme, docs = ROOT / "README.md", ROOT / "docs"
     start, end = "<!-- metrics -->\n", "<!-- end of metrics -->"
-    before, rest = readme.read_text().split(start)
-    _, after = rest.split(end)
+    before, after_start = readme.read_text().split(start)
+    _, after = after_start.split(end)
     pages = {
         docs / "metrics" / f"{page(family)}.md": family_page(family)
         for family in FAMILIES

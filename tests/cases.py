@@ -1,4 +1,4 @@
-"""The table of all metrics and options that the law tests walk through."""
+"""The table of all metrics and options that the tests of laws and layouts walk through."""
 
 import dataclasses
 import functools
@@ -42,29 +42,29 @@ class Case:
 
     @property
     def has_k(self) -> bool:
-        """Whether it takes cutoffs."""
+        """Whether the metric takes cutoffs."""
         return "k" in self.metric.spec.options
 
     def partial(self, ks: Any) -> Any:
-        """The metric bound to its options and to cutoffs."""
+        """Binds the metric to its options and to cutoffs."""
         k = {"k": ks} if self.has_k else {}
         return functools.partial(self.metric, **self.options, **k)
 
     def expect(self, *args: Any, ks: Any) -> Any:
-        """The oracle's values, `[lists, ks]`, or `[lists]` without cutoffs."""
+        """Returns the oracle's values, `[lists, ks]`, or `[lists]` without cutoffs."""
         options = self.options if self.oracle_options is None else self.oracle_options
         options = {
             {"relevance_threshold": "threshold"}.get(name, name): value
             for name, value in options.items()
         }
-        found = oracle.values(
+        values = oracle.values(
             self.oracle, *args, ks if self.has_k else (None,), **options
         )
-        return found if self.has_k else found[:, 0]
+        return values if self.has_k else values[:, 0]
 
 
 def _gain(
-    metric, function, gain, gain_oracle, discount=None, discount_oracle=None, **own
+    metric, function, gain, gain_oracle, discount=None, discount_oracle=None, **fields
 ):
     options = {"gain_fn": gain}
     oracle_options = {"gain": gain_oracle}
@@ -72,7 +72,7 @@ def _gain(
         options["discount_fn"] = discount
         oracle_options["discount"] = discount_oracle
     return Case(
-        metric, function, options, oracle_options, gain_oracle, weighted=True, **own
+        metric, function, options, oracle_options, gain_oracle, weighted=True, **fields
     )
 
 
@@ -86,7 +86,7 @@ def gained(labels, scores):
     return any(label > 0 for label in labels)
 
 
-def both(labels, scores):
+def has_two_classes(labels, scores):
     """Defined where something is relevant, and something is not."""
     return len({label >= 1 for label in labels}) == 2
 
@@ -102,7 +102,7 @@ def differ_twice(labels, scores):
 
 
 def halved(labels):
-    """A gain that is not one of the package's own, and not 0 for label 0."""
+    """A gain that is not defined by the package, and not 0 for the label 0."""
     return 0.5 * labels + 0.25
 
 
@@ -230,7 +230,7 @@ CASES: dict[str, Case] = {
     "ordered_pair_accuracy": Case(
         jrm.ordered_pair_accuracy, oracle.ordered_pair_accuracy, defined=differ
     ),
-    "roc_auc": Case(jrm.roc_auc, oracle.roc_auc, defined=both),
+    "roc_auc": Case(jrm.roc_auc, oracle.roc_auc, defined=has_two_classes),
     "fall_out": Case(
         jrm.fall_out,
         oracle.fall_out,
@@ -257,7 +257,7 @@ CASES: dict[str, Case] = {
     ),
     "coverage_error": Case(jrm.coverage_error, oracle.coverage_error, bounded=False),
     "label_ranking_loss": Case(
-        jrm.label_ranking_loss, oracle.label_ranking_loss, defined=both
+        jrm.label_ranking_loss, oracle.label_ranking_loss, defined=has_two_classes
     ),
     "bpref": Case(jrm.bpref, oracle.bpref, needs_pool=True),
     "inferred_average_precision": Case(
@@ -285,9 +285,9 @@ CASES: dict[str, Case] = {
 
 CLOSED = {name: case for name, case in CASES.items() if case.closed_form}
 
-# The metrics that most tests walk through, with the options that ask most of each. A case
-# is compiled again for every test; that options compute what they should is tested against
-# loops. Laws and layouts go on to MORE and WHOLE, which make it every metric.
+# The metrics that most tests walk through, each with its most demanding options. Every
+# test compiles its cases again; the values of all options are tested against loops. Tests
+# of laws and layouts add MORE and WHOLE, which together cover every metric.
 CORE = {
     name: CASES[name]
     for name in (
@@ -303,7 +303,7 @@ CORE = {
     )
 }
 
-# The same of all others: those with a cutoff, and those that read whole lists.
+# All other metrics: those with a cutoff, and those that read whole lists.
 MORE = {
     name: CASES[name]
     for name in (
@@ -321,11 +321,11 @@ WHOLE = {
     if not case.has_k and name not in (*CORE, "eleven_point_precision")
 }
 
-# Of these there is no value where relevant items alone are held.
+# Metrics that raise where only the relevant items are held.
 ALL_HELD = ("tau", "rho")
 
-# Of these, the ones that between them take every way through the package: a sum over the
-# top with an ideal order, counts above each item, what has no closed form, a first stop.
+# Metrics of CORE that between them take every path through the package: a sum over the top
+# ranks with an ideal order, counts above each item, no closed form, a first stop.
 FEW = {
     name: CORE[name]
     for name in (
@@ -350,7 +350,7 @@ def keep_only(chosen: dict[str, Case]) -> None:
 
 
 def metrics(ks: Any, ties: str | None = None, cases: dict[str, Case] | None = None):
-    """The table as `evaluate` and `measure` take it, for policies that serve all."""
+    """Returns a table as `evaluate` and `measure` take it, for one tie policy."""
     cases = CORE if cases is None else cases
     if ties == "expected":
         cases = {name: case for name, case in cases.items() if case.closed_form}

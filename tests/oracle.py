@@ -1,6 +1,6 @@
-"""Every metric again, as literal loops in float64 over one list.
+"""Every metric a second time, as literal loops in float64 over one list.
 
-Written from the definitions, without a look at the package: items are ranked by Python's
+Written from the definitions and independent of the package: items are ranked by Python's
 `sorted`, and ties are averaged by walking through every order of the tied items.
 """
 
@@ -31,7 +31,7 @@ def reciprocal(rank):
 
 
 def existing(labels, mask=None, weights=None):
-    """Indices of the items that exist."""
+    """Returns the indices of the items that exist."""
     return [
         i
         for i in range(len(labels))
@@ -42,15 +42,15 @@ def existing(labels, mask=None, weights=None):
 
 
 def tie_groups(indices, scores):
-    """Groups of equal scores, the best first; NaN is below -inf and ties with NaN."""
+    """Returns groups of equal scores, best first; NaN is below -inf and ties with NaN."""
 
-    def place(i):
+    def sort_key(i):
         score = scores[i].item() if hasattr(scores[i], "item") else scores[i]
         return (0, 0) if score != score else (1, score)
 
     groups = []
-    for i in sorted(indices, key=place, reverse=True):
-        if groups and place(groups[-1][0]) == place(i):
+    for i in sorted(indices, key=sort_key, reverse=True):
+        if groups and sort_key(groups[-1][0]) == sort_key(i):
             groups[-1].append(i)
         else:
             groups.append([i])
@@ -58,39 +58,39 @@ def tie_groups(indices, scores):
 
 
 def all_orders(groups):
-    """Every ranking that the tie groups allow."""
+    """Yields every ranking that the tie groups allow."""
     for parts in itertools.product(*map(itertools.permutations, groups)):
         yield [i for part in parts for i in part]
 
 
 def one_order(groups, labels, weights, ties):
-    """The ranking of a policy that has just one."""
+    """Returns the ranking under a policy that allows only one."""
 
-    def worth(i):
+    def label_and_weight(i):
         return (labels[i], 1 if weights is None else weights[i])
 
     if ties == "best":
-        groups = [sorted(group, key=worth, reverse=True) for group in groups]
+        groups = [sorted(group, key=label_and_weight, reverse=True) for group in groups]
     elif ties == "worst":
-        groups = [sorted(group, key=worth) for group in groups]
+        groups = [sorted(group, key=label_and_weight) for group in groups]
     return [i for group in groups for i in group]
 
 
 class List:
-    """One list: what a metric may know of it, in any order."""
+    """One list: the pool of its items, in any order."""
 
     def __init__(self, labels, mask=None, weights=None):
-        """Reads the pool."""
+        """Finds the items that exist."""
         self.labels = [float(y) for y in labels]
         self.weights = None if weights is None else [float(w) for w in weights]
         self.pool = existing(self.labels, mask, self.weights)
 
     def weight(self, i):
-        """The weight of an item, 1 without weights."""
+        """Returns the weight of an item, 1 without weights."""
         return 1.0 if self.weights is None else self.weights[i]
 
     def implied_weight(self, relevance):
-        """Σ w·r / Σ r, or the mean weight where nothing is relevant."""
+        """Returns Σ w·r / Σ r, or the mean weight where nothing is relevant."""
         if not self.pool:
             return 0.0
         total = sum(relevance(self.labels[i]) for i in self.pool)
@@ -100,7 +100,7 @@ class List:
         return sum(self.weight(i) for i in self.pool) / len(self.pool)
 
     def gained(self, order, k, gain, discount):
-        """Σ w·gain·discount / w̄ over ranks 1..k."""
+        """Returns Σ w·gain·discount / w̄ over ranks 1..k."""
         if not self.pool:
             return 0.0
         scale = self.implied_weight(gain)
@@ -140,35 +140,35 @@ def _top(order, k):
 
 
 def precision(case, order, k, denominator="retrieved", threshold=1.0):
-    """Hits over the items retrieved, or over k."""
+    """Relevant items in the top k, over the items retrieved or over k."""
     retrieved = len(_top(order, k))
-    below = k if denominator == "k" and k is not None else retrieved
-    return _relevant(case, _top(order, k), threshold) / below if below else 0.0
+    divisor = k if denominator == "k" and k is not None else retrieved
+    return _relevant(case, _top(order, k), threshold) / divisor if divisor else 0.0
 
 
 def recall(case, order, k, denominator="relevant", threshold=1.0):
-    """Hits over the relevant items, or over as many as can be reached."""
-    below = _relevant(case, case.pool, threshold)
+    """Relevant items in the top k, over all relevant items or those that fit into k."""
+    divisor = _relevant(case, case.pool, threshold)
     if denominator == "attainable":
-        below = min(below, len(order) if k is None else k)
-    return _relevant(case, _top(order, k), threshold) / below if below else 0.0
+        divisor = min(divisor, len(order) if k is None else k)
+    return _relevant(case, _top(order, k), threshold) / divisor if divisor else 0.0
 
 
 def f_score(case, order, k, beta=1.0, threshold=1.0):
     """The weighted harmonic mean of precision and recall."""
     p = precision(case, order, k, threshold=threshold)
     r = recall(case, order, k, threshold=threshold)
-    below = beta**2 * p + r
-    return (1 + beta**2) * p * r / below if below else 0.0
+    divisor = beta**2 * p + r
+    return (1 + beta**2) * p * r / divisor if divisor else 0.0
 
 
 def hit_rate(case, order, k, threshold=1.0):
-    """Whether there is a hit."""
+    """1 if the top k holds a relevant item, else 0."""
     return float(_relevant(case, _top(order, k), threshold) > 0)
 
 
 def average_precision(case, order, k, denominator="relevant", threshold=1.0):
-    """Precision at the ranks of hits, with weights, over a denominator."""
+    """The sum of the precision at relevant ranks, weighted, over a denominator."""
     relevant = _relevant(case, case.pool, threshold)
     if not relevant:
         return 0.0
@@ -179,17 +179,17 @@ def average_precision(case, order, k, denominator="relevant", threshold=1.0):
             hits += 1
             total += case.weight(i) / scale * hits / rank
     depth = len(order) if k is None else k
-    below = {
+    divisor = {
         "relevant": relevant,
         "attainable": min(relevant, depth),
         "hits": hits,
         "k": depth,
     }[denominator]
-    return total / below if below else 0.0
+    return total / divisor if divisor else 0.0
 
 
 def reciprocal_rank(case, order, k, threshold=1.0):
-    """1 over the rank of the first hit."""
+    """1 / rank of the first relevant item."""
     for rank, i in enumerate(_top(order, k), 1):
         if case.labels[i] >= threshold:
             return 1 / rank
@@ -204,20 +204,20 @@ def r_precision(case, order, k, threshold=1.0):
 
 
 def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
-    """A user who goes on with the chance p."""
+    """The relevance that a user sees who goes on with the chance p."""
 
-    def worth(label):
+    def relevance(label):
         if max_label is not None:
             return min(label / max_label, 1)
         return float(label >= threshold)
 
     return (1 - p) * math.fsum(
-        worth(case.labels[i]) * p**place for place, i in enumerate(_top(order, k))
+        relevance(case.labels[i]) * p**depth for depth, i in enumerate(_top(order, k))
     )
 
 
 def expected_reciprocal_rank(case, order, k, max_label=4.0, normalized=False):
-    """1 / rank of the item at which a user stops, by chance."""
+    """The expected 1 / rank of the item at which a user stops."""
 
     def stops(order):
         total, goes_on = 0.0, 1.0
@@ -234,26 +234,27 @@ def expected_reciprocal_rank(case, order, k, max_label=4.0, normalized=False):
 
 
 def average_relevance_position(case, order, k, gain=linear):
-    """The mean rank, weighed by gain."""
+    """The mean rank, weighted by gain."""
     gains = [gain(case.labels[i]) for i in order]
     ranks = math.fsum(g * rank for rank, g in enumerate(gains, 1))
     return ranks / math.fsum(gains) if sum(gains) else 0.0
 
 
 def fall_out(case, order, k, threshold=1.0):
-    """Non-relevant items retrieved, out of all."""
+    """The share of the non-relevant items that is retrieved."""
     top = _top(order, k)
-    others = len(case.pool) - _relevant(case, case.pool, threshold)
-    return (len(top) - _relevant(case, top, threshold)) / others if others else 0.0
+    nonrelevant = len(case.pool) - _relevant(case, case.pool, threshold)
+    false_hits = len(top) - _relevant(case, top, threshold)
+    return false_hits / nonrelevant if nonrelevant else 0.0
 
 
 def judged(case, order, k):
-    """Every item is."""
+    """1 where anything is retrieved, since every item is judged."""
     return float(len(order) > 0)
 
 
 def num_relevant_retrieved(case, order, k, threshold=1.0):
-    """Hits."""
+    """Relevant items in the top k."""
     return float(_relevant(case, _top(order, k), threshold))
 
 
@@ -268,7 +269,7 @@ def num_relevant(case, order, k, threshold=1.0):
 
 
 def interpolated_precision(case, order, k, level, threshold=1.0):
-    """The best precision of at least so much recall."""
+    """The best precision at a rank of at least this recall."""
     relevant = _relevant(case, case.pool, threshold)
     needed = math.floor(level * relevant + 0.5)
     best, hits = 0.0, 0
@@ -280,26 +281,27 @@ def interpolated_precision(case, order, k, level, threshold=1.0):
 
 
 def eleven_point_precision(case, order, k):
-    """The mean over eleven levels."""
+    """The mean interpolated precision over eleven levels of recall."""
     levels = [round(0.1 * i, 1) for i in range(11)]
     return sum(interpolated_precision(case, order, k, x) for x in levels) / 11
 
 
 def bpref(case, order, k, threshold=1.0):
-    """How many non-relevant items are above relevant ones, where all are judged."""
+    """Binary preference, where every item is judged."""
     relevant = _relevant(case, case.pool, threshold)
     bound = min(relevant, len(case.pool) - relevant)
-    total, others = 0.0, 0
+    total, nonrelevant_above = 0.0, 0
     for i in order:
         if case.labels[i] >= threshold:
-            total += 1 - min(others, relevant) / bound if others else 1
+            capped = min(nonrelevant_above, relevant)
+            total += 1 - capped / bound if nonrelevant_above else 1
         else:
-            others += 1
+            nonrelevant_above += 1
     return total / relevant if relevant else 0.0
 
 
 def inferred_average_precision(case, order, k, threshold=1.0):
-    """Average precision with its correction, where all are judged."""
+    """Inferred average precision, where every item is judged."""
     relevant, tiny = _relevant(case, case.pool, threshold), 1e-5
     total, hits = 0.0, 0
     for rank, i in enumerate(order, 1):
@@ -312,17 +314,19 @@ def inferred_average_precision(case, order, k, threshold=1.0):
 
 
 def of_groups(metric):
-    """Marks a metric that is given tie groups, whatever the policy."""
+    """Marks a metric that reads tie groups, whatever the policy."""
     metric.of_groups = True
     return metric
 
 
 def _pairs(case, groups, differ):
-    """In order, tied and all pairs of items of which `differ` holds."""
-    place = {i: at for at, group in enumerate(groups) for i in group}
-    items = list(place)
+    """Counts pairs of items for which `differ` holds: in order, tied, and all."""
+    position = {
+        i: group_number for group_number, group in enumerate(groups) for i in group
+    }
+    items = list(position)
     pairs = [
-        (place[i], place[j])
+        (position[i], position[j])
         for i in items
         for j in items
         if differ(case.labels[i], case.labels[j])
@@ -335,24 +339,26 @@ def _pairs(case, groups, differ):
 
 
 def ordered_pair_accuracy(case, order, k):
-    """Of the pairs of different labels, the share in order."""
-    place = {i: at for at, i in enumerate(order)}
+    """The share of the pairs of different labels that is in order."""
+    position = {i: offset for offset, i in enumerate(order)}
     pairs = [(i, j) for i in order for j in order if case.labels[i] > case.labels[j]]
-    return sum(place[i] < place[j] for i, j in pairs) / len(pairs) if pairs else 0.0
+    in_order = sum(position[i] < position[j] for i, j in pairs)
+    return in_order / len(pairs) if pairs else 0.0
 
 
 def roc_auc(case, order, k, threshold=1.0):
-    """The same of relevant and other items."""
-    place = {i: at for at, i in enumerate(order)}
-    hits = [i for i in order if case.labels[i] >= threshold]
-    others = [i for i in order if case.labels[i] < threshold]
-    pairs = [(i, j) for i in hits for j in others]
-    return sum(place[i] < place[j] for i, j in pairs) / len(pairs) if pairs else 0.0
+    """The share of the pairs of a relevant and another item that is in order."""
+    position = {i: offset for offset, i in enumerate(order)}
+    relevant = [i for i in order if case.labels[i] >= threshold]
+    nonrelevant = [i for i in order if case.labels[i] < threshold]
+    pairs = [(i, j) for i in relevant for j in nonrelevant]
+    in_order = sum(position[i] < position[j] for i, j in pairs)
+    return in_order / len(pairs) if pairs else 0.0
 
 
 @of_groups
 def label_ranking_loss(case, groups, threshold=1.0):
-    """Pairs of a relevant and another item not in order, ties among them."""
+    """The share of the pairs of a relevant and another item that is not in order."""
     better, _, total = _pairs(case, groups, lambda x, y: x >= threshold > y)
     return 1 - better / total if total else 0.0
 
@@ -363,9 +369,9 @@ def label_ranking_average_precision(case, groups, threshold=1.0):
     relevant = _relevant(case, case.pool, threshold)
     total, seen, hits = 0.0, 0, 0
     for group in groups:
-        here = _relevant(case, group, threshold)
-        seen, hits = seen + len(group), hits + here
-        total += here * hits / seen
+        group_hits = _relevant(case, group, threshold)
+        seen, hits = seen + len(group), hits + group_hits
+        total += group_hits * hits / seen
     return total / relevant if relevant else 0.0
 
 
@@ -386,8 +392,8 @@ def tau(case, groups):
     better, tied, total = _pairs(case, groups, lambda x, y: x > y)
     number = sum(map(len, groups))
     differ = number * (number - 1) / 2 - sum(len(g) * (len(g) - 1) / 2 for g in groups)
-    below = math.sqrt(total * differ)
-    return (better - (total - better - tied)) / below if below else 0.0
+    divisor = math.sqrt(total * differ)
+    return (better - (total - better - tied)) / divisor if divisor else 0.0
 
 
 @of_groups
@@ -395,19 +401,19 @@ def rho(case, groups):
     """The correlation of mean ranks."""
     labels = sorted((case.labels[i] for i in case.pool), reverse=True)
     ends = np.cumsum([len(group) for group in groups])
-    one, two = [], []
+    score_ranks, label_ranks = [], []
     for group, end in zip(groups, ends, strict=True):
         for i in group:
-            same = [at for at, y in enumerate(labels, 1) if y == case.labels[i]]
-            one.append(end - (len(group) - 1) / 2)
-            two.append(sum(same) / len(same))
-    if len(set(one)) < 2 or len(set(two)) < 2:
+            tied = [rank for rank, y in enumerate(labels, 1) if y == case.labels[i]]
+            score_ranks.append(end - (len(group) - 1) / 2)
+            label_ranks.append(sum(tied) / len(tied))
+    if len(set(score_ranks)) < 2 or len(set(label_ranks)) < 2:
         return 0.0
-    return float(np.corrcoef(one, two)[0, 1])
+    return float(np.corrcoef(score_ranks, label_ranks)[0, 1])
 
 
 def value(metric, labels, scores, mask, weights, ties, k, **options):
-    """A metric of one list under a policy; "expected" walks through every order."""
+    """Returns a metric of one list under a policy; "expected" averages every order."""
     case = List(labels, mask, weights)
     groups = tie_groups(case.pool, scores)
     if hasattr(metric, "of_groups"):
@@ -420,7 +426,7 @@ def value(metric, labels, scores, mask, weights, ties, k, **options):
 
 
 def values(metric, labels, scores, mask, weights, ties, ks, **options):
-    """`value` for every list and cutoff, `[lists, ks]`."""
+    """Returns `value` of every list and cutoff, `[lists, ks]`."""
     return np.array(
         [
             [

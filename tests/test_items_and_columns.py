@@ -31,11 +31,11 @@ def draw(rng, *, tied):
 
 def stable(labels, scores, mask):
     """Items by score, then by index; −1 where there are no more."""
-    found = np.full(labels.shape, -1)
+    results = np.full(labels.shape, -1)
     for row in range(len(labels)):
         exists = [i for i in range(ITEMS) if mask[row, i] and labels[row, i] >= 0]
-        found[row, : len(exists)] = sorted(exists, key=lambda i: -scores[row, i])
-    return found
+        results[row, : len(exists)] = sorted(exists, key=lambda i: -scores[row, i])
+    return results
 
 
 def pack(*arrays, order=None):
@@ -85,15 +85,15 @@ def test_items_of_rows_and_devices(rng):
     again = jrm.rank(others, scores[::-1], mask[::-1] & (labels >= 0)[::-1]).items
     np.testing.assert_array_equal(again[::-1], hashed)
 
-    found = over_devices(
+    values = over_devices(
         lambda *x: [
             jrm.rank(*x, k=6, ties=ties, items_axis="model").items
             for ties in ("stable", None)
         ],
         *(labels, scores, mask),
     )
-    np.testing.assert_array_equal(found[0], order[:, :6])
-    np.testing.assert_array_equal(found[1], hashed[:, :6])
+    np.testing.assert_array_equal(values[0], order[:, :6])
+    np.testing.assert_array_equal(values[1], hashed[:, :6])
 
     flat, own = pack(labels, scores, mask)
     ranking = jrm.rank(*flat, **own)
@@ -111,14 +111,14 @@ def test_items_of_packed_lists(rng):
     nowhere = rng.random(flat[0].shape) < 0.1
     own["segment_ids"] = np.where(nowhere, -3, own["segment_ids"])
     ranking = jrm.rank(*flat, **own, ties="stable")
-    found, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
+    results, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
     assert (np.diff(lists) >= 0).all() and (lists == LISTS).sum() == nowhere.sum()
-    assert (found[lists == LISTS] == -1).all()
+    assert (results[lists == LISTS] == -1).all()
     labels, scores, mask = flat
     for row in range(LISTS):
         exists = np.flatnonzero(mask & (labels >= 0) & (own["segment_ids"] == row))
         expected = sorted(exists, key=lambda i: (-scores[i], i))
-        mine = found[lists == row]
+        mine = results[lists == row]
         assert mine[: len(expected)].tolist() == expected
         assert (mine[len(expected) :] == -1).all()
     with pytest.raises(ValueError, match="not packed"):
@@ -179,8 +179,8 @@ def test_not_retrieved(rng):
     )
     assert expected["ndcg@5"].defined.tolist() == [True, False, True, True]
 
-    def check(found):
-        for name, lists in found.items():
+    def check(results):
+        for name, lists in results.items():
             np.testing.assert_allclose(
                 lists.values, expected[name].values, rtol=0, atol=1e-6, err_msg=name
             )
@@ -202,8 +202,8 @@ def test_not_retrieved(rng):
             {"mrr@5": jrm.reciprocal_rank.per_list(labels, scores, mask, k=5, **own)},
         )
 
-    for found in over_devices(sharded, labels, scores, mask, retrieved):
-        check(found)
+    for results in over_devices(sharded, labels, scores, mask, retrieved):
+        check(results)
 
 
 # Columns.
@@ -237,13 +237,13 @@ def interest(monkeypatch):
 
 def loop(order, topics, judged, pool, k):
     """The same, of one list after the other."""
-    found = []
+    values = []
     for row in range(len(order)):
         seen = [i for i in order[row][:k] if i >= 0 and judged[row, i]]
         worth = sum(topics[row, i] @ [1, 10, 100] for i in seen)
         total = judged[row][pool[row]].sum()
-        found.append(worth / total if total else 0)
-    return np.array(found)
+        values.append(worth / total if total else 0)
+    return np.array(values)
 
 
 @pytest.mark.long
@@ -257,10 +257,10 @@ def test_columns_on_every_layout(rng, interest):
     pool, order = mask & (labels >= 0), stable(labels, scores, mask)
     ks = (3, None)
 
-    def check(found, order=order, pool=pool, judged=judged, ks=ks):
+    def check(lists, order=order, pool=pool, judged=judged, ks=ks):
         for at, k in enumerate(ks):
             expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(found.values[:, at], expected, rtol=1e-6)
+            np.testing.assert_allclose(lists.values[:, at], expected, rtol=1e-6)
 
     check(interest.per_list(labels, scores, mask, columns=columns, k=ks))
     flat, own = pack(
@@ -268,7 +268,7 @@ def test_columns_on_every_layout(rng, interest):
     )
     own["columns"] = dict(zip(("judged", "topics"), flat[3:], strict=True))
     check(interest.per_list(*flat[:3], **own, k=ks))
-    found = over_devices(
+    lists = over_devices(
         lambda *x: interest.per_list(
             *x[:3],
             items_axis="model",
@@ -277,7 +277,7 @@ def test_columns_on_every_layout(rng, interest):
         ),
         *(labels, scores, mask, judged, topics),
     )
-    check(found, ks=(3, 5))
+    check(lists, ks=(3, 5))
 
     places = np.maximum(order[:, :8], 0)
     taken = {
@@ -314,10 +314,10 @@ def test_columns_beside_ids(rng, interest):
     pool = np.ones_like(judged)
 
     def check(ranking, ks, order=order):
-        found = interest.of(ranking, k=ks).values
+        values = interest.of(ranking, k=ks).values
         for at, k in enumerate(ks):
             expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(found[:, at], expected, rtol=1e-6)
+            np.testing.assert_allclose(values[:, at], expected, rtol=1e-6)
 
     check(
         jrm.rank_ids(order[:, :10], ids, given, columns=columns),

@@ -16,11 +16,11 @@ def test_c1_gains_need_no_pool():
     ranking = jrm.rank_retrieved(
         jnp.array([[1, 0, 2], [0, -1, 1]]), num_relevant=[4, 0]
     )
-    found = jrm.measure(("cg@2", "cg", "dcg"), ranking)
-    assert found["cg@2"].values.tolist() == [1, 1]
-    assert found["cg"].values.tolist() == [3, 1]
+    results = jrm.measure(("cg@2", "cg", "dcg"), ranking)
+    assert results["cg@2"].values.tolist() == [1, 1]
+    assert results["cg"].values.tolist() == [3, 1]
     np.testing.assert_allclose(
-        found["dcg"].values, [1 + 3 / 2, 1 / np.log2(3)], rtol=1e-6
+        results["dcg"].values, [1 + 3 / 2, 1 / np.log2(3)], rtol=1e-6
     )
     with pytest.raises(ValueError, match="pool_labels"):
         jrm.ndcg.of(ranking)
@@ -83,10 +83,10 @@ def test_w12_weights_near_the_largest_float():
     for labels, scales in ((usual, (8.5e37, 1e12, 1e-12)), (large, (1e12, 1, 1e-12))):
         expected = weighed(labels, weights / 4)
         for scale in scales:
-            for name, found in weighed(labels, weights * scale).items():
-                assert np.isfinite(found).all(), (name, scale, found)
+            for name, results in weighed(labels, weights * scale).items():
+                assert np.isfinite(results).all(), (name, scale, results)
                 np.testing.assert_allclose(
-                    found, expected[name], rtol=1e-5, err_msg=f"{name} {scale}"
+                    results, expected[name], rtol=1e-5, err_msg=f"{name} {scale}"
                 )
     # By hand: the second list's weights are equal, so they cancel.
     exact = 2.0**127 / np.log2(4) + 1 / np.log2(2)
@@ -100,9 +100,9 @@ def test_w12_weights_near_the_largest_float():
 def test_w12_never_nan():
     """Outside of the range that holds, with gains and weights both the largest."""
     labels = np.array([[2, 1, 0, 1], [127, 0, 1, 0]], np.float32)
-    for name, found in weighed(labels, np.full(labels.shape, 3e38)).items():
-        assert not np.isnan(found).any(), (name, found)
-        assert (found > 0).all(), (name, found)
+    for name, values in weighed(labels, np.full(labels.shape, 3e38)).items():
+        assert not np.isnan(values).any(), (name, values)
+        assert (values > 0).all(), (name, values)
 
 
 def test_w5_cutoffs_beyond_int32():
@@ -116,9 +116,9 @@ def test_w5_cutoffs_beyond_int32():
             "f1": partial(jrm.f_score, k=k),
             "mrr": partial(jrm.reciprocal_rank, k=k),
         }
-        found = jrm.compute(jrm.evaluate(table, labels, scores))
-        found = {name: float(value) for name, value in found.items()}
-        assert found == pytest.approx(
+        results = jrm.compute(jrm.evaluate(table, labels, scores))
+        results = {name: float(value) for name, value in results.items()}
+        assert results == pytest.approx(
             {"recall": 1, "map": 0.5, "p": 0.5, "f1": 2 / 3, "mrr": 0.5}
         ), k
     ids = jnp.zeros((2,), jnp.int32)
@@ -140,6 +140,6 @@ def test_packed_lists_count_what_was_retrieved():
         "num_segments": 2,
         "retrieved": retrieved,
     }
-    found = jrm.reciprocal_rank.per_list(labels, scores, **own)
-    np.testing.assert_allclose(found.values, [0, 1 / 2], rtol=1e-6)
-    assert found.defined.tolist() == [True, True]
+    lists = jrm.reciprocal_rank.per_list(labels, scores, **own)
+    np.testing.assert_allclose(lists.values, [0, 1 / 2], rtol=1e-6)
+    assert lists.defined.tolist() == [True, True]

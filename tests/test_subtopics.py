@@ -78,8 +78,8 @@ class Query:
 
     def nrbp(self, order, k):
         """Of whole lists."""
-        found = self.gained(order, None, lambda r: PATIENCE ** (r - 1))
-        return (1 - (1 - ALPHA) * PATIENCE) / len(self.topics) * found
+        values = self.gained(order, None, lambda r: PATIENCE ** (r - 1))
+        return (1 - (1 - ALPHA) * PATIENCE) / len(self.topics) * values
 
     def subtopic_recall(self, order, k):
         """The topics seen, over all."""
@@ -88,12 +88,12 @@ class Query:
 
     def mean(self, metric, order, k, **options):
         """A metric with each topic as relevance."""
-        found = []
+        values = []
         for t in self.topics:
             case = oracle.List([row[t] for row in self.has])
             case.pool = self.pool
-            found.append(metric(case, order, k, **options))
-        return math.fsum(found) / len(found)
+            values.append(metric(case, order, k, **options))
+        return math.fsum(values) / len(values)
 
     def value(self, name, order, k):
         """Any of the metrics."""
@@ -124,27 +124,27 @@ def measure(labels, scores, mask, subtopics, metrics=METRICS, **how):
     return jrm.measure(metrics, ranking), ranking
 
 
-def check_same(found, expected):
+def check_same(results, expected):
     """The same values, weights and defined lists."""
     for name, lists in expected.items():
         close = functools.partial(
             np.testing.assert_allclose, rtol=1e-6, atol=1e-6, err_msg=name
         )
-        close(found[name].values, lists.values)
-        close(found[name].weights, lists.weights)
-        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+        close(results[name].values, lists.values)
+        close(results[name].weights, lists.weights)
+        np.testing.assert_array_equal(results[name].defined, lists.defined, name)
 
 
 def test_against_loops(rng):
     """Every metric and cutoff; closed forms against all orders of tied items."""
     labels, scores, mask, subtopics = draw(rng)
-    found, ranking = measure(labels, scores, mask, subtopics)
+    results, ranking = measure(labels, scores, mask, subtopics)
     for row in range(LISTS):
         pool = oracle.existing(labels[row], mask[row])
         query = Query(subtopics[row], pool)
         order = [int(i) for i in ranking.items[row] if i >= 0]
         groups = oracle.tie_groups(pool, scores[row])
-        for name, lists in found.items():
+        for name, lists in results.items():
             assert lists.defined[row] == bool(query.topics)
             if not query.topics:
                 np.testing.assert_array_equal(lists.values[row], 0)
@@ -166,8 +166,8 @@ def test_what_is_masked_is_not_read(rng):
     expected, _ = measure(labels, scores, mask, subtopics)
     garbage = rng.choice(np.float32([np.nan, np.inf, -1, 3]), subtopics.shape)
     dirty = np.where(mask[..., None], subtopics * np.float32(-2.5), garbage)
-    found, _ = measure(labels, scores, mask, dirty)
-    check_same(found, expected)
+    results, _ = measure(labels, scores, mask, dirty)
+    check_same(results, expected)
 
 
 @pytest.mark.long
@@ -180,8 +180,10 @@ def test_packed_lists(rng):
     flat = [
         x.reshape(-1, *x.shape[2:])[order] for x in (labels, scores, mask, subtopics)
     ]
-    found, _ = measure(*flat, ties="stable", segment_ids=ids[order], num_segments=LISTS)
-    check_same(found, expected)
+    results, _ = measure(
+        *flat, ties="stable", segment_ids=ids[order], num_segments=LISTS
+    )
+    check_same(results, expected)
 
 
 @pytest.mark.long
@@ -212,8 +214,8 @@ def test_under_jit_and_vmap(rng):
     def of_one(*one):
         return measure(*one, ties="stable")[0]
 
-    found = jax.jit(jax.vmap(of_one))(labels, scores, mask, subtopics)
-    check_same(found, expected)
+    results = jax.jit(jax.vmap(of_one))(labels, scores, mask, subtopics)
+    check_same(results, expected)
 
 
 @pytest.mark.long
@@ -237,10 +239,10 @@ def test_intent_aware_metrics_are_means_over_topics(tied, rng):
     of_topics = jrm.measure(plain, jrm.rank(each.astype(np.int32), *copies))
     number = np.maximum((each & mask).any(-1).sum(0), 1)
 
-    def check(found):
+    def check(results):
         for name, lists in of_topics.items():
             expected = np.asarray(lists.values).sum(0) / number[:, None]
-            np.testing.assert_allclose(found[name].values, expected, atol=1e-6)
+            np.testing.assert_allclose(results[name].values, expected, atol=1e-6)
 
     for k in (None, 40):
         check(measure(labels, scores, mask, subtopics, own, k=k)[0])
@@ -253,7 +255,7 @@ def test_soft_ranks(rng):
     """The same, of the metric that counts what is above: of one topic after the other."""
     labels, scores, mask, subtopics = draw(rng)
     soft = jrm.sigmoid_ranks(0.5)
-    found, _ = measure(
+    results, _ = measure(
         *(labels, scores, mask, subtopics), ("average_precision_ia",), relax=soft
     )
     each = [
@@ -263,7 +265,7 @@ def test_soft_ranks(rng):
     number = np.maximum((subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1)
     expected = np.sum(each, 0) / number
     np.testing.assert_allclose(
-        found["average_precision_ia"].values, expected, rtol=1e-6, atol=1e-6
+        results["average_precision_ia"].values, expected, rtol=1e-6, atol=1e-6
     )
 
 
@@ -335,11 +337,11 @@ def test_item_weights_weigh_lists_alone(rng):
     columns = {"subtopics": subtopics}
     ranking = jrm.rank(labels, scores, mask, weights, columns=columns)
     table = ("strec@3", "average_precision_ia", "recall")
-    found = jrm.measure(table, ranking)
+    results = jrm.measure(table, ranking)
     expected, _ = measure(labels, scores, mask, subtopics, table)
     for name in table[:2]:
-        np.testing.assert_allclose(found[name].values, expected[name].values, 1e-6)
-        np.testing.assert_array_equal(found[name].weights, found["recall"].weights)
+        np.testing.assert_allclose(results[name].values, expected[name].values, 1e-6)
+        np.testing.assert_array_equal(results[name].weights, results["recall"].weights)
 
 
 def test_counts_may_have_any_axes(rng):
@@ -374,13 +376,13 @@ def test_counts_may_have_any_axes(rng):
             for topic in range(TOPICS)
             for other in range(2)
         ]
-        found = [
+        values = [
             ranking.expected_sum(
                 fn, place_fn, (2, None), counting=(fn, lambda items: items.labels > 0)
             )
             for fn in fns
         ]
-        return jnp.stack(found, -1).reshape(LISTS, 2, TOPICS, 2)
+        return jnp.stack(values, -1).reshape(LISTS, 2, TOPICS, 2)
 
     np.testing.assert_allclose(run(ranking), each(ranking), rtol=1e-6)
     assert run(ranking).any()
@@ -420,16 +422,16 @@ def test_err_ia_at_cutoffs_beyond_the_list(alpha):
     ks, most = (3, 100, 4_096, 4_097, 100_000), 2**31 - 1
     columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
     data = np.ones(3, np.float32), np.float32([3, 2, 1])
-    found = jrm.err_ia(*data, columns=columns, k=(*ks, most), alpha=alpha).compute()
+    values = jrm.err_ia(*data, columns=columns, k=(*ks, most), alpha=alpha).compute()
     gained = (1 + (1 - alpha) / 2 + 1 / 3) / 2
-    for k, value in zip(ks, found, strict=False):
+    for k, value in zip(ks, values, strict=False):
         ranks = np.arange(1, k + 1)
         full = np.sum((1 - alpha) ** (ranks - 1.0) / ranks)
         np.testing.assert_allclose(value, gained / full, rtol=3e-7)
     # Of a sum over 2^31 - 1 ranks: the harmonic number, or the series of the logarithm.
     ends = {0: np.log(most) + np.euler_gamma, 1: 1}
     limit = ends[alpha] if alpha in ends else -np.log(alpha) / (1 - alpha)
-    np.testing.assert_allclose(found[-1], gained / limit, rtol=3e-7)
+    np.testing.assert_allclose(values[-1], gained / limit, rtol=3e-7)
 
 
 @pytest.mark.parametrize(

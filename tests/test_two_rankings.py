@@ -48,22 +48,22 @@ def by_loops(first, second):
     a, b = (
         list(dict.fromkeys(i for i in x.tolist() if i >= 0)) for x in (first, second)
     )
-    found = dict.fromkeys(("rbo", "overlap", "jaccard", "tau", "rho"))
+    results = dict.fromkeys(("rbo", "overlap", "jaccard", "tau", "rho"))
     if a and b:
-        found["rbo"] = extrapolated(a, b, 0.9)
+        results["rbo"] = extrapolated(a, b, 0.9)
         cut = [(set(a[:k]), set(b[:k])) for k in KS]
-        found["overlap"] = [len(x & y) / min(len(x), len(y)) for x, y in cut]
+        results["overlap"] = [len(x & y) / min(len(x), len(y)) for x, y in cut]
     if a or b:
-        found["jaccard"] = [
+        results["jaccard"] = [
             len(x & y) / len(x | y) for x, y in ((set(a[:k]), set(b[:k])) for k in KS)
         ]
     there = [b.index(i) for i in a if i in b]
     if (n := len(there)) > 1:
         pairs = [np.sign(there[j] - there[i]) for j in range(n) for i in range(j)]
-        found["tau"] = np.mean(pairs)
+        results["tau"] = np.mean(pairs)
         ranks = np.argsort(np.argsort(there))
-        found["rho"] = np.corrcoef(ranks, np.arange(n))[0, 1]
-    return found
+        results["rho"] = np.corrcoef(ranks, np.arange(n))[0, 1]
+    return results
 
 
 def lists_of_ids(rng, lists=24, firsts=12, seconds=9):
@@ -79,19 +79,19 @@ def lists_of_ids(rng, lists=24, firsts=12, seconds=9):
 def test_values_are_those_of_loops(rng):
     """In every list: padding, repeats, lists of any length, and none at all."""
     first, second = lists_of_ids(rng)
-    found = once(first, second)
+    results = once(first, second)
     for i in range(len(first)):
         for name, value in by_loops(first[i], second[i]).items():
-            lists = found[name][i]
+            lists = results[name][i]
             assert bool(lists.defined) == (value is not None), (name, i)
             value = 0.0 if value is None else np.asarray(value)
             np.testing.assert_allclose(lists.values, value, atol=1e-6, err_msg=name)
-    for lists in found.values():
+    for lists in results.values():
         np.testing.assert_array_equal(lists.weights, np.ones(len(first)))
         assert lists.values.dtype == jnp.float32
     turned = once(second, first)
     for name, lists in turned.items():
-        chex.assert_trees_all_close(lists, found[name], atol=1e-6)
+        chex.assert_trees_all_close(lists, results[name], atol=1e-6)
 
 
 def test_values_of_another_library():
@@ -103,33 +103,33 @@ def test_values_of_another_library():
         (range(20), [19, 0, 18, 1, 17, 2, 40, 41], 0.98, 0.47960922130885103),
     ]
     for first, second, p, value in known:
-        found = jrm.rank_biased_overlap(np.array(first), np.array(second), p)
-        np.testing.assert_allclose(found.values, value, rtol=1e-6)
+        lists = jrm.rank_biased_overlap(np.array(first), np.array(second), p)
+        np.testing.assert_allclose(lists.values, value, rtol=1e-6)
 
 
 @pytest.mark.long
 def test_eager_and_mapped_are_the_same(rng):
     """As in one jitted call; and so are lists with axes before them."""
     first, second = lists_of_ids(rng)
-    found = once_few(first, second)
-    chex.assert_trees_all_close(few(first, second), found, atol=1e-6)
-    chex.assert_trees_all_close(jax.vmap(few)(first, second), found, atol=1e-6)
+    results = once_few(first, second)
+    chex.assert_trees_all_close(few(first, second), results, atol=1e-6)
+    chex.assert_trees_all_close(jax.vmap(few)(first, second), results, atol=1e-6)
     deep = once_few(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
     deep = jax.tree.map(lambda x: x.reshape(24, *x.shape[2:]), deep)
-    chex.assert_trees_all_close(deep, found, atol=1e-6)
+    chex.assert_trees_all_close(deep, results, atol=1e-6)
 
 
 @pytest.mark.long
 def test_sharded_lists(rng):
     """Inside shard_map, and by the plain call where the types of arrays are sharded."""
     first, second = lists_of_ids(rng)
-    found = once_few(first, second)
+    results = once_few(first, second)
     mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
     data = P("data")
     cut = jax.device_put((first, second), NamedSharding(mesh, data))
     inside = jax.shard_map(few, mesh=mesh, in_specs=(data, data), out_specs=data)
     for lists in (jax.jit(inside)(*cut), once_few(cut[0], second)):
-        chex.assert_trees_all_close(jax.device_get(lists), found, atol=1e-6)
+        chex.assert_trees_all_close(jax.device_get(lists), results, atol=1e-6)
         assert "data" in lists["rbo"].values.sharding.spec
     over_ranks = jax.device_put(
         np.zeros((2, 8), np.int32), NamedSharding(mesh, P(None, "data"))
@@ -145,14 +145,14 @@ def test_rankings(rng):
     labels = np.ones((5, 30), np.float32)
     mask = np.arange(30) < np.array([[30], [30], [9], [1], [0]])
     one, two = (jrm.rank(labels, x, mask, k=10) for x in scores)
-    found = jrm.overlap(one, two, k=(5, 10))
+    lists = jrm.overlap(one, two, k=(5, 10))
     expected = jrm.overlap(one.items, np.asarray(two.items), k=(5, 10))
-    chex.assert_trees_all_equal(found, expected)
-    assert found.defined.tolist() == [True] * 4 + [False]
+    chex.assert_trees_all_equal(lists, expected)
+    assert lists.defined.tolist() == [True] * 4 + [False]
     order = np.argsort(-scores, axis=-1)
     for i in range(2):
         alike = len(set(order[0, i, :5]) & set(order[1, i, :5])) / 5
-        np.testing.assert_allclose(found.values[i, 0], alike, rtol=1e-6)
+        np.testing.assert_allclose(lists.values[i, 0], alike, rtol=1e-6)
     whole = [jrm.rank(labels, x, mask) for x in scores]
     rho = jrm.spearman_rho(*whole)
     ranks = np.argsort(order[:, 0], axis=-1)
@@ -179,16 +179,16 @@ def test_long_lists(rng):
     beyond = np.where(depth > s, shared[s - 1] * (depth - s) / (s * depth), 0)
     expected = (1 - p) / p * ((shared / depth + beyond) * p**depth).sum()
     expected += ((shared[-1] - shared[s - 1]) / size + shared[s - 1] / s) * p**size
-    found = jrm.rank_biased_overlap(first, second, p).values
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    values = jrm.rank_biased_overlap(first, second, p).values
+    np.testing.assert_allclose(values, expected, atol=1e-6)
     dense = np.argsort(np.argsort(ranks[1]))
-    found = jrm.spearman_rho(first, second).values
+    values = jrm.spearman_rho(first, second).values
     expected = np.corrcoef(np.arange(len(dense)), dense)[0, 1]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(values, expected, atol=1e-5)
     stats = pytest.importorskip("scipy.stats")
-    found = jrm.kendall_tau(first, second).values
+    values = jrm.kendall_tau(first, second).values
     expected = stats.kendalltau(np.arange(len(dense)), dense).statistic
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(values, expected, atol=1e-5)
     for fn in (jrm.rank_biased_overlap, jrm.kendall_tau):
         program = jax.jit(fn).lower(first, second).compile()
         memory = program.memory_analysis()
@@ -203,8 +203,8 @@ def test_double_precision(rng):
     with jax.enable_x64(True):
         first, second = first.astype(np.int64), second.astype(np.int64)
         beyond = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
-        found = jrm.overlap(*beyond, KS)
-        chex.assert_trees_all_close(found, expected, atol=1e-6)
+        results = jrm.overlap(*beyond, KS)
+        chex.assert_trees_all_close(results, expected, atol=1e-6)
         assert not jrm.overlap(beyond[0], second.astype(np.int32)).values.any()
         ranked = [jrm.rank_retrieved(np.ones((2, 5))) for _ in range(2)]
         tau = jrm.kendall_tau(*ranked)

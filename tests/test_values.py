@@ -18,9 +18,9 @@ def log2(x):
     return math.log2(x)
 
 
-def close(found, expected, rtol=2e-7):
+def close(values, expected, rtol=2e-7):
     """Equal to float32."""
-    np.testing.assert_allclose(np.asarray(found), expected, rtol=rtol)
+    np.testing.assert_allclose(np.asarray(values), expected, rtol=rtol)
 
 
 def test_gains_of_six_documents():
@@ -45,16 +45,16 @@ def test_the_ideal_is_of_the_pool():
     linear = 3 + 2 / log2(3) + 3 / 2 + 1 / log2(6) + 2 / log2(7)
     ideal = 3 + 3 / log2(3) + 3 / 2 + 2 / log2(5) + 2 / log2(6) + 2 / log2(7)
     assert round(ideal, 3) == 8.740
-    found = jrm.ndcg.of(retrieved, k=6, gain_fn=jrm.linear_gain)
-    close(found.values, linear / ideal)
+    lists = jrm.ndcg.of(retrieved, k=6, gain_fn=jrm.linear_gain)
+    close(lists.values, linear / ideal)
 
 
 def test_a_cut_list_of_eight():
     """A published value of nDCG@6, with the full list as the pool."""
     labels = jnp.array([3, 2, 3, 0, 1, 2, 3, 0])
     scores = jnp.array([0.94, 0.93, 0.92, 0.91, 0.8, 0.7, 0.6, 0.5])
-    found = jrm.ndcg(labels, scores, k=6, gain_fn=jrm.linear_gain).compute()
-    close(found, 0.8183541904922857)
+    values = jrm.ndcg(labels, scores, k=6, gain_fn=jrm.linear_gain).compute()
+    close(values, 0.8183541904922857)
 
 
 def test_retrieved_without_one_relevant_document():
@@ -63,10 +63,10 @@ def test_retrieved_without_one_relevant_document():
     by_number = jrm.rank_retrieved(labels, num_relevant=4)
     by_pool = jrm.rank_retrieved(labels, pool_labels=jnp.array([1, 0, 1, 0, 1, 1]))
     for retrieved in (by_number, by_pool):
-        found = jrm.measure(("p@3,4,5", "r@3,4,5", "f1@3,4,5"), retrieved)
-        close(found["p@3,4,5"].values, [2 / 3, 2 / 4, 3 / 5])
-        close(found["r@3,4,5"].values, [2 / 4, 2 / 4, 3 / 4])
-        close(found["f1@3,4,5"].values, [4 / 7, 1 / 2, 2 / 3])
+        results = jrm.measure(("p@3,4,5", "r@3,4,5", "f1@3,4,5"), retrieved)
+        close(results["p@3,4,5"].values, [2 / 3, 2 / 4, 3 / 5])
+        close(results["r@3,4,5"].values, [2 / 4, 2 / 4, 3 / 4])
+        close(results["f1@3,4,5"].values, [4 / 7, 1 / 2, 2 / 3])
 
 
 def test_fewer_relevant_documents_than_were_retrieved():
@@ -84,10 +84,10 @@ def test_fewer_relevant_documents_than_were_retrieved():
         return jrm.measure(("recall@1,3", "map", "num_relevant"), ranking)
 
     for number, relevant in ((1, 3), (3, 3), (6, 6)):
-        found = traced(jnp.int32(number))
-        close(found["recall@1,3"].values, [1 / relevant, 3 / relevant])
-        close(found["map"].values, 3 / relevant)
-        close(found["num_relevant"].values, relevant)
+        results = traced(jnp.int32(number))
+        close(results["recall@1,3"].values, [1 / relevant, 3 / relevant])
+        close(results["map"].values, 3 / relevant)
+        close(results["num_relevant"].values, relevant)
     # Of graded labels, metrics say which are relevant.
     graded = jrm.rank_retrieved([1, 1, 2], num_relevant=1)
     close(jrm.recall.of(graded, relevance_threshold=2).values, 1)
@@ -142,8 +142,8 @@ def test_retrieved_padding_moves_up():
         jrm.average_precision.of(retrieved).values,
         [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3) / 2],
     )
-    found = jrm.ndcg.of(retrieved, k=2).values
-    close(found, [(1 / log2(3)) / (1 + 1 / log2(3)), 1 / (1 + 1 / log2(3))])
+    values = jrm.ndcg.of(retrieved, k=2).values
+    close(values, [(1 / log2(3)) / (1 + 1 / log2(3)), 1 / (1 + 1 / log2(3))])
 
 
 @pytest.mark.long
@@ -227,12 +227,12 @@ def test_long_lists_of_patient_users(p):
     ranks = np.arange(1, size + 1)
     labels, scores = np.ones(size, np.float32), -ranks.astype(np.float32)
     columns = {"subtopics": np.ones((size, 1), np.float32)}
-    found = jrm.rank_biased_precision(labels, scores, p=p).compute()
-    close(found, 1 - p**size, rtol=3e-7)
-    found = jrm.nrbp(labels, scores, columns=columns, p=p, alpha=0.0).compute()
-    close(found, 1 - p**size, rtol=3e-7)
-    found = jrm.alpha_dcg(labels, scores, columns=columns, alpha=1 - p).compute()
-    close(found, np.sum(p ** (ranks - 1) / np.log2(1 + ranks)), rtol=3e-7)
+    values = jrm.rank_biased_precision(labels, scores, p=p).compute()
+    close(values, 1 - p**size, rtol=3e-7)
+    values = jrm.nrbp(labels, scores, columns=columns, p=p, alpha=0.0).compute()
+    close(values, 1 - p**size, rtol=3e-7)
+    values = jrm.alpha_dcg(labels, scores, columns=columns, alpha=1 - p).compute()
+    close(values, np.sum(p ** (ranks - 1) / np.log2(1 + ranks)), rtol=3e-7)
 
 
 @pytest.mark.parametrize("max_label", [1, 4, 126, 127])
@@ -289,10 +289,10 @@ def test_a_perfect_ranking_is_worth_exactly_one(rng):
 def test_levels_of_recall_are_decimal_numbers(level):
     """A float32 of 0.7 needs 4 of 5 relevant items, as 0.7 does; lists are tuples."""
     labels = np.array([1, 1, 1, 0, 1, 1], np.float32)
-    found = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=level)
-    close(found.compute(), 5 / 6)
-    found = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=[level, 0.2])
-    close(found.compute(), [5 / 6, 1])
+    values = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=level)
+    close(values.compute(), 5 / 6)
+    values = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=[level, 0.2])
+    close(values.compute(), [5 / 6, 1])
 
 
 @pytest.mark.parametrize("metric", ["num_relevant", "recall", "iprec", "bpref"])

@@ -1,4 +1,4 @@
-"""What formulas of labels are built from; the docstring of the package shows how."""
+"""Building blocks of formulas over labels; the package docstring shows their use."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How well the order by scores agrees with the labels, pair by pair and rank by rank."""
+"""Agreement of scores with labels: pairs in order, and rank correlation."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""How well the first ranks cover the subtopics of a query.
+"""Coverage of the subtopics of a query: novelty and diversity.
 
 The column `subtopics`, `[*lists, items, topics]` numbers or bools, says which subtopics an
 item has: those whose entry is neither 0 nor NaN. Labels say which items exist, and how the

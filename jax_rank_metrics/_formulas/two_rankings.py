@@ -145,9 +145,9 @@ def _rank_biased(
     # become common: one that has its deeper rank in each list.
     common_from = jnp.maximum(matched.first_ranks, matched.second_ranks)
     is_deeper_in_first = matched.first_ranks >= matched.second_ranks
-    one = jnp.ones_like(common_from)
+    ones = jnp.ones_like(common_from)
     becomes_common = [
-        scattered(common_from - 1, one, matched.in_both & mask, matched.max_length) > 0
+        scattered(common_from - 1, ones, matched.in_both & mask, matched.max_length) > 0
         for mask in (is_deeper_in_first, ~is_deeper_in_first)
     ]  # [*lists, depths]
     first_counts, second_counts = map(_arithmetic.cumulative_count, becomes_common)

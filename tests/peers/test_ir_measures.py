@@ -41,10 +41,10 @@ def runs():
 @pytest.fixture(scope="module")
 def ours(runs):
     levels, lengths = runs
-    found = np.arange(DOCUMENTS) < lengths[:, None]
+    values = np.arange(DOCUMENTS) < lengths[:, None]
     labels, judged = np.maximum(levels, 0), {"judged": levels >= 0}
     ranking = jrm.rank_retrieved(
-        labels, found, pool_labels=labels, columns=judged, pool_columns=judged
+        labels, values, pool_labels=labels, columns=judged, pool_columns=judged
     )
     return jrm.measure(OURS, ranking)
 
@@ -77,8 +77,8 @@ def test_every_query(provider, measure, name, rounded, runs, ours):
     ]
     measure = ir_measures.parse_measure(measure)
     calculate = ir_measures.providers.registry[provider].evaluator([measure], qrels)
-    found = {one.query_id: one.value for one in calculate.iter_calc(run)}
-    theirs = [found[str(query)] for query in range(QUERIES)]
+    results = {one.query_id: one.value for one in calculate.iter_calc(run)}
+    theirs = [results[str(query)] for query in range(QUERIES)]
     np.testing.assert_allclose(
         ours[name].values, theirs, rtol=2e-6, atol=1e-6 + rounded
     )

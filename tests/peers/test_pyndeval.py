@@ -47,14 +47,14 @@ def values():
         for q, i in zip(*returned.nonzero(), strict=True)
     ]
     names = [*(f"{name}@{k}" for name in CUT for k in KS), *WHOLE]
-    found = pyndeval.ndeval(qrels, run, names, alpha=ALPHA, beta=BETA)
-    assert list(found) == [f"q{q}" for q in range(queries)]
+    lists = pyndeval.ndeval(qrels, run, names, alpha=ALPHA, beta=BETA)
+    assert list(lists) == [f"q{q}" for q in range(queries)]
     theirs = {
-        name: np.array([[one[f"{name}@{k}"] for k in KS] for one in found.values()])
+        name: np.array([[one[f"{name}@{k}"] for k in KS] for one in lists.values()])
         for name in CUT
     }
     for name in WHOLE:
-        theirs[name] = np.array([one[name] for one in found.values()])
+        theirs[name] = np.array([one[name] for one in lists.values()])
 
     labels, columns = subtopics.any(-1), {"subtopics": subtopics}
     ranking = jrm.rank(labels, scores, retrieved=returned, columns=columns)

@@ -152,10 +152,12 @@ def test_infinitely_low_scores_are_not_retrieved_there(name, lists, rax_values, 
     # Here, what a system did not retrieve is left out and stays in the pool.
     low = some_infinitely_low(lists)
     order = np.argsort(-low.scores, axis=1)
-    found = low.mask & (low.scores > -np.inf)
-    labels, found = (np.take_along_axis(x, order, axis=1) for x in (low.labels, found))
+    values = low.mask & (low.scores > -np.inf)
+    labels, values = (
+        np.take_along_axis(x, order, axis=1) for x in (low.labels, values)
+    )
     ranking = jrm.rank_retrieved(
-        labels, found, pool_labels=low.labels, pool_mask=low.mask
+        labels, values, pool_labels=low.labels, pool_mask=low.mask
     )
     ours = jrm.measure(OURS, ranking)[name].values
     agree(ours, rax_values(name, *low))

@@ -72,10 +72,10 @@ def test_holm():
     rng = np.random.default_rng(2)
     a = rng.random(40)
     systems = {str(i): a + 0.02 * i + 0.2 * rng.normal(size=40) for i in range(8)}
-    found = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
-    p = [one.p for one in found.values()]
+    lists = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
+    p = [one.p for one in lists.values()]
     _, theirs, _, _ = multitest.multipletests(p, method="holm")
-    np.testing.assert_allclose([one.p_holm for one in found.values()], theirs)
+    np.testing.assert_allclose([one.p_holm for one in lists.values()], theirs)
 
 
 @pytest.mark.filterwarnings("ignore:An input array is constant")

@@ -81,12 +81,12 @@ def rax_lists(peer):
     """Values of every list at every cutoff, from those of items."""
 
     def values(name, packed, where=None, **options):
-        found = rax_items(peer, name, packed, where, reduce_fn=None, **options)
+        results = rax_items(peer, name, packed, where, reduce_fn=None, **options)
         # A list has its value at its first item, and 0 at all others.
-        lists = np.zeros((*found.shape[:-2], len(LENGTHS), len(KS)))
+        lists = np.zeros((*results.shape[:-2], len(LENGTHS), len(KS)))
         for segment in range(len(LENGTHS)):
             mine = (packed.segment_ids == segment)[..., None]
-            lists[..., segment, :] = np.where(mine, found, 0).sum(axis=-2)
+            lists[..., segment, :] = np.where(mine, results, 0).sum(axis=-2)
         return lists
 
     return values

@@ -131,10 +131,10 @@ def test_precision_recall_and_f_score_of_the_best(beta, lists, agree):
         for column, k in enumerate(ks):
             best = np.isin(scores, np.sort(scores)[::-1][:k])
             if exists.any():
-                *found, _ = sklearn_metrics.precision_recall_fscore_support(
+                *values, _ = sklearn_metrics.precision_recall_fscore_support(
                     relevant, best, beta=beta, average="binary", zero_division=0
                 )
-                theirs[:, row, column] = found
+                theirs[:, row, column] = values
     agree(np.stack(ours), theirs)
 
 
