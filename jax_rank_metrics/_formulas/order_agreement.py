@@ -177,5 +177,5 @@ def rho(ranking: Ranking) -> PerList:
     """
     products = ranking._rank_products(label_of)
     divisor = _geometric_mean(products.by_score, products.by_value)
-    values = ratio(products.both, divisor)
+    values = ratio(products.by_both, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)

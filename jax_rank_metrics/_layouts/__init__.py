@@ -1,4 +1,4 @@
-"""How the items of lists lie in arrays, and how to reduce over a list.
+"""Layouts of the items of lists in arrays, and reductions over each list.
 
 A formula never names an axis: a `Ranking` reduces, scans and broadcasts through these
 classes, so that a new layout has to define these operations and nothing else.

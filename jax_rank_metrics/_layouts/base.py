@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @runtime_checkable
 class PoolLayout(Protocol):
-    """How the items of a pool lie in arrays, and how to reduce over each list.
+    """The layout of a pool's items in arrays, and reductions over each list.
 
     Layouts inherit from it, and so need not repeat what holds for most of them.
     """
@@ -71,7 +71,7 @@ class PoolLayout(Protocol):
 
 @runtime_checkable
 class RankedLayout(PoolLayout, Protocol):
-    """How items in rank order lie: the items of a list are neighbours."""
+    """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
         """The number of slots of the same list before each; broadcasts with `x`, int32."""

@@ -84,8 +84,8 @@ class Packed(RankedLayout):
 
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list."""
-        least = _arithmetic.max_identity(x.dtype)
-        start = jnp.full((self.number, *x.shape[1:]), least, x.dtype)
+        identity = _arithmetic.max_identity(x.dtype)
+        start = jnp.full((self.number, *x.shape[1:]), identity, x.dtype)
         largest = start.at[self.ids].max(
             x, indices_are_sorted=self.in_order, mode="drop"
         )

@@ -53,16 +53,18 @@ def places_by_value(
 def count_smaller(
     level: jax.Array, start: jax.Array, *stops: jax.Array
 ) -> tuple[jax.Array, ...]:
-    """For every item, how many items of a smaller value stand at some slots, int32.
+    """Counts, for each item, the items of smaller value in a range of slots, int32.
 
-    By a wavelet matrix: for one bit of the levels after the other, from the highest, all
-    items move, stably, so that those without the bit come first, and the bounds of the
-    slots move with them. Where an item lacks the bit, the items in its slots that have
-    it are of a larger level, that is of a smaller value: they are counted, and the rest
-    of the item's slots is followed on; where it has the bit, those without are dropped.
-    Takes time of items·log(distinct values), and the memory of a few arrays.
+    This is a wavelet matrix. The bits of the levels are read one by one, the highest
+    first. For each bit, all items move, stably, so that those without the bit come
+    first; the ranges move with them. Where an item lacks the bit, the items of its range
+    that have it are of a larger level, which is a smaller value: they are counted, and
+    the range shrinks to the items without the bit. Where the item has the bit, the
+    range shrinks to the items that have it. Takes time of items·log(distinct values),
+    and the memory of a few arrays.
 
-    For the levels 3 1 3 2 4 and all slots from 0 up to 5, the counts are 1 4 1 3 0.
+    For the levels 3 1 3 2 4 and the range of all slots, 0 up to 5, the counts are
+    1 4 1 3 0.
 
     Args:
         level: `[…, items]`, as in `PlacesByValue`.
@@ -78,28 +80,32 @@ def count_smaller(
     def step(state):
         bit, moved, counts, bounds = state
         lacks_bit = ((moved >> bit) & 1) == 0
-        lacking_through = _arithmetic.cumulative_count(lacks_bit)
-        num_lacking = lacking_through[..., -1:]
-        # How many of the items before each bound lack the bit, and how many have it.
-        lacking = [
+        num_lacking_through = _arithmetic.cumulative_count(lacks_bit)
+        num_lacking = num_lacking_through[..., -1:]
+        # Of the items before each bound, count those that lack the bit, and the others.
+        num_lacking_before = [
             jnp.where(
-                x > 0, _arithmetic.take(lacking_through, jnp.maximum(x - 1, 0)), 0
+                x > 0, _arithmetic.take(num_lacking_through, jnp.maximum(x - 1, 0)), 0
             )
             for x in bounds
         ]
-        having = [x - y for x, y in zip(bounds, lacking, strict=True)]
+        num_having_before = [
+            x - y for x, y in zip(bounds, num_lacking_before, strict=True)
+        ]
         item_lacks_bit = ((level >> bit) & 1) == 0
         counts = [
-            count + jnp.where(item_lacks_bit, x - having[0], 0)
-            for count, x in zip(counts, having[1:], strict=True)
+            count + jnp.where(item_lacks_bit, x - num_having_before[0], 0)
+            for count, x in zip(counts, num_having_before[1:], strict=True)
         ]
         bounds = [
             jnp.where(item_lacks_bit, x, num_lacking + y)
-            for x, y in zip(lacking, having, strict=True)
+            for x, y in zip(num_lacking_before, num_having_before, strict=True)
         ]
         slots = _arithmetic.iota(moved)
         target = jnp.where(
-            lacks_bit, lacking_through - 1, num_lacking + slots - lacking_through
+            lacks_bit,
+            num_lacking_through - 1,
+            num_lacking + slots - num_lacking_through,
         )
         moved = jnp.put_along_axis(moved, target, moved, axis=-1, inplace=False)
         return bit - 1, moved, counts, bounds

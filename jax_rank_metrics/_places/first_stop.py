@@ -69,8 +69,8 @@ def from_places(above: jax.Array, tied: jax.Array, stop: jax.Array) -> FirstStop
 
 def at_known_rank(above: jax.Array, is_found: jax.Array) -> FirstStop:
     """A first stop that ties with nothing; lists where `is_found` is false have none."""
-    one = is_found.astype(jnp.int32)
-    return FirstStop(jnp.where(is_found, above, 0), one, one)
+    count = is_found.astype(jnp.int32)
+    return FirstStop(jnp.where(is_found, above, 0), count, count)
 
 
 # The number of ranks of a group that one step of the loop looks at.
@@ -90,9 +90,6 @@ def expected(
     probability 1/3 each.
     """
     above, tied, stops = first
-    if not ks:
-        empty = jnp.zeros((*above.shape, 0), dtype)
-        return empty, empty
     steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * above.ndim + (_STEP,))
     # At the latest, the first stop follows all items of the group that do not stop.
     longest = jnp.max(jnp.where(stops > 0, tied - stops + 1, 0), initial=0)
@@ -120,8 +117,8 @@ def expected(
             new_sums.append(total + jnp.sum(terms, axis=-1))
             # The chance of no stop by k is that of passing the last rank within it.
             within = in_group & (at_ranks(jnp.ones_like, rank, k) > 0)
-            least = jnp.min(jnp.where(within, passed_also, 1), axis=-1)
-            new_chances.append(jnp.minimum(chance, least))
+            step_chance = jnp.min(jnp.where(within, passed_also, 1), axis=-1)
+            new_chances.append(jnp.minimum(chance, step_chance))
         # Two-sum: `error` is what rounding took from `high`.
         addend = jnp.sum(log_pass, axis=-1, keepdims=True)
         new = high + addend

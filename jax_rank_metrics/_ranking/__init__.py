@@ -1,4 +1,4 @@
-"""What every formula reads: items with their places, and the pool they came from.
+"""Rankings, which every formula reads: items with places, and the pool of judged items.
 
 A source makes a `Ranking` and formulas read it, through two verbs and a few totals over
 the pool. Formulas never name an axis, so that they hold for every layout.

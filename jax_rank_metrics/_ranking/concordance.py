@@ -1,4 +1,4 @@
-"""How far the order of items by score agrees with their order by a value."""
+"""Compares the order of items by score with their order by a value."""
 
 from typing import NamedTuple
 
@@ -28,18 +28,22 @@ class Pairs(NamedTuple):
 
 
 def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
-    """See `Ranking.pairs`."""
+    """Computes `Ranking.pairs`.
+
+    Each pair is counted once, at its item of the larger value. The items of smaller value
+    stand above that item's tie group (opposed), in it (tied) or below it (in order).
+    """
     held, values, by_value = _held_by_value(ranking, value_fn)
     layout = held.layout
     start, end = held.tie_bounds(ranking._memo)
-    # For each item: how many smaller values stand above its tie group, and how many
-    # within it.
+    # For each item, count the smaller values above its tie group, and within it.
     list_start = _arithmetic.iota(start) - layout.offset_in_list(start)
     list_start = jnp.broadcast_to(list_start, start.shape)
     above, through = count_smaller(by_value.level, list_start, start, end + 1)
     tied = through - above
     if ranking._omits_unlisted:
-        # All items beside those held have the value 0.
+        # All items that are not held have the value 0, so they are smaller than any that
+        # counts: add those above the tie group, and those in it.
         all_above, all_tied = held.above_and_tied(ranking._memo)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
@@ -58,13 +62,13 @@ class Products(NamedTuple):
     Each rank is taken less the mean rank of the list.
     """
 
-    both: jax.Array  # the rank by score times the rank by value
+    by_both: jax.Array  # the rank by score times the rank by value
     by_score: jax.Array  # the square of the rank by score
     by_value: jax.Array  # the square of the rank by value
 
 
 def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
-    """See `Ranking._rank_products`."""
+    """Computes `Ranking._rank_products`."""
     check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
     held, _, by_value = _held_by_value(ranking, value_fn)
     layout, dtype, exists = held.layout, ranking._dtype, held.items.exists
@@ -86,7 +90,7 @@ def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
 def _held_by_value(
     ranking: Parts, value_fn: ItemFn
 ) -> tuple[Held, jax.Array, PlacesByValue]:
-    """The items held, the value of each, and their places by it."""
+    """Returns the items held, the value of each, and their places by value."""
     held = ranking._held_through((None,))
     check_unlisted(ranking, value_fn)
     layout, items, exists = held.layout, held.items, held.items.exists

@@ -23,7 +23,10 @@ from jax_rank_metrics._ranking.straddle import StraddlingGroup
 
 @pytree("ranks")
 class CountedPlaces:
-    """A few items of each list whose places were counted, without an order of the rest.
+    """A few items of each list whose places were counted; no other item is ordered.
+
+    For the scores 9 7 7 7 4 and the relevant items 2 and 4, `above` is 1 4, `tied` is 3 1
+    and, if ties are in index order, `rank_above` is 2 4.
 
     Shapes:
         items: `[*lists, held]`, in rank order.
@@ -31,7 +34,7 @@ class CountedPlaces:
         rank_above: `[*lists, held]` int32, how many items precede each in the definite
             order of the tie policy.
         above: `[*lists, held]` int32, how many items score higher.
-        tied: `[*lists, held]` int32, how many score the same, each itself included.
+        tied: `[*lists, held]` int32, how many score the same, the item itself included.
         ranks: The number of ranks there can be, static.
     """
 
@@ -48,21 +51,21 @@ class CountedPlaces:
         return False
 
     def item_indices(self) -> jax.Array:
-        """Raises: ranks between the items are not held."""
+        """Raises: the ranks between these items are not held."""
         raise ValueError(
             "items: this ranking counted places and has no order; rank with a k"
         )
 
     def in_one_order(self) -> DefiniteRanks:
-        """The same items by their ranks in the definite order."""
+        """Returns the same items with their ranks in the definite order."""
         return DefiniteRanks(self.items, self.layout, None, self.rank_above, self.ranks)
 
     def straddling_group(self, find: FindGroup) -> None:
-        """None: counting looked at every item."""
+        """Returns None: every item was counted."""
         del find
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Places as they were counted; amounts by comparing all pairs of items."""
+        """Prepares places as they were counted; amounts are summed over all pairs."""
         del memo, counting
 
         def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
@@ -76,18 +79,18 @@ class CountedPlaces:
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """The item that stops with the fewest items above it."""
+        """Returns the tie group of the item that stops with the fewest items above."""
         del straddling
         return first_stop.from_places(self.above, self.tied, stop)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Of the items held, those that have equally many items above them."""
+        """Returns the run of held items that have equally many items above them."""
         exists = self.items.exists
         find = lambda: tie_groups.runs_of(self.layout, exists, self.above)  # noqa: E731
         runs = memo.once("runs", find)
         return runs.start, runs.end
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """As they were counted."""
+        """Returns the numbers as they were counted."""
         del memo
         return self.above, self.tied

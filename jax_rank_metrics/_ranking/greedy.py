@@ -33,7 +33,7 @@ def ideal_sum(
     Args:
         ranking: A ranking whose pool is at hand.
         topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
-        kept: The share of a topic's gain that each item with the topic leaves.
+        kept: The share of a topic's gain that remains after each item with the topic.
         position_fn: What ranks 1, 2, … are worth.
         ks: Cutoffs.
 
@@ -47,9 +47,9 @@ def ideal_sum(
     layout = pool.layout
     if not layout.has_whole_lists:
         raise ValueError(
-            "the greedy ideal is made of whole lists, but this ranking's items are cut "
-            "over devices, or are ids of which only the relevant ones are held; rank "
-            "whole lists by rank, rank_retrieved or rank_ids"
+            "the greedy ideal needs every item of a list, but the items of this ranking "
+            "are cut over devices, or only the relevant ones are held; rank whole lists "
+            "with rank, rank_retrieved or rank_ids"
         )
     items = pool.items.read()
     has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]

@@ -23,23 +23,21 @@ from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
 
 
 class Column(NamedTuple):
-    """What one sum over places adds up; see `Ranking.expected_sum`."""
+    """The arrays that one sum over places adds up; see `Ranking.expected_sum`."""
 
-    values: jax.Array  # [*lists, items, …], what each item is worth
-    amounts: tuple[jax.Array, ...]  # [*lists, items] each, what places count
-    prefix_sums: tuple[
-        tie_groups.PrefixSums, ...
-    ]  # of the amounts, where they are read
-    straddling: StraddlingGroup | None  # totals of the values and of each amount
+    values: jax.Array  # [*lists, items, …]: what each item is worth
+    amounts: tuple[jax.Array, ...]  # [*lists, items] each: what places count
+    prefix_sums: tuple[tie_groups.PrefixSums, ...]  # of the amounts; empty if not read
+    straddling: StraddlingGroup | None  # with totals of the values and of each amount
 
 
-# Looks the group of a key `[*lists]` up in the pool.
+# Looks up the group of a key `[*lists]` in the pool.
 FindGroup = Callable[[Straddle, jax.Array], StraddlingGroup]
 
-# Given the places of some items and what the items are worth, returns sums over them.
+# Sums over items, from their places and what the items are worth.
 SumOverPlaces = Callable[[Place, jax.Array], jax.Array]
 
-# Works out places for a column and hands them to a sum.
+# Computes the places of a column's items and hands them to a sum.
 PlaceReader = Callable[[Column, SumOverPlaces], jax.Array]
 
 
@@ -67,7 +65,7 @@ class Held(Protocol):
         ...
 
     def item_indices(self) -> jax.Array:
-        """Which item is at each rank, `[*lists, held]` int32; −1 where none is.
+        """Returns which item is at each rank, `[*lists, held]` int32; −1 where none is.
 
         Raises:
             ValueError: if these items have no order.
@@ -75,15 +73,18 @@ class Held(Protocol):
         ...
 
     def in_one_order(self) -> "DefiniteRanks":
-        """The same items in the definite order of the tie policy, without ties."""
+        """Returns the same items in the definite order of the tie policy."""
         ...
 
     def straddling_group(self, find: FindGroup) -> StraddlingGroup | None:
-        """The tie group that the cut goes through; None where all are held in full."""
+        """Returns the tie group across the cut; None where all groups are complete."""
         ...
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares what the places of all columns share.
+
+        A reader computes places instead of returning them, since it may do so in each of
+        two branches, of which only small results may leave.
 
         Args:
             memo: Results of metrics that are traced together.
@@ -94,7 +95,7 @@ class Held(Protocol):
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """The first of the items that stops a user.
+        """Returns the tie group of the first item that stops a user.
 
         Args:
             stop: `[*lists, held]` bool, which items stop.
@@ -103,16 +104,16 @@ class Held(Protocol):
         ...
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The first and last slot of each item's tie group among those held, int32."""
+        """Returns the first and last held slot of each item's tie group, int32."""
         ...
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The two numbers of each item's place, int32."""
+        """Returns the two numbers of each item's place, int32."""
         ...
 
 
 def line_of(held: Held, column: Column) -> tie_groups.Line:
-    """The items, beside the amounts of a column."""
+    """Returns the items held, with the amounts of a column."""
     dtype = column.values.dtype
     exists = held.items.exists
     return tie_groups.Line(
@@ -121,13 +122,13 @@ def line_of(held: Held, column: Column) -> tie_groups.Line:
 
 
 def own_slots(exists: jax.Array) -> jax.Array:
-    """The slot of each item, of the shape of the items."""
+    """Numbers the slots of the items, `[*lists, items]` int32."""
     return jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
 
 
 @pytree("ranks")
 class DefiniteRanks:
-    """Items of which each has one rank.
+    """Items that have one rank each.
 
     Shapes for lists as rows:
         items: `[*lists, held]`, in rank order, perhaps with gaps where no item exists.
@@ -151,20 +152,20 @@ class DefiniteRanks:
         return True
 
     def item_indices(self) -> jax.Array:
-        """Which item is at each rank."""
+        """Returns which item is at each rank."""
         assert self.index is not None
         return self.index
 
     def in_one_order(self) -> "DefiniteRanks":
-        """The ranks themselves."""
+        """Returns itself."""
         return self
 
     def straddling_group(self, find: FindGroup) -> None:
-        """None: nothing ties."""
+        """Returns None: nothing ties."""
         del find
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Places of one rank each."""
+        """Prepares places of one rank each."""
         del memo, counting
 
         def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
@@ -176,21 +177,22 @@ class DefiniteRanks:
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """The item that stops with the fewest items above it."""
+        """Returns the item that stops with the fewest items above it."""
         del straddling
         above, layout = self._above(), self.layout
-        # The least is the largest of the negated; where nothing stops, any will do.
+        # Layouts have a maximum only: the minimum is that of the negated numbers. Where
+        # no item stops, the number is not read.
         above = -layout.max(jnp.where(stop, -above, -(2**31) + 1))
         return first_stop.at_known_rank(above, layout.sum(stop) > 0)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The slot of the item itself, twice."""
+        """Returns the slot of each item itself, twice."""
         del memo
         slots = own_slots(self.items.exists)
         return slots, slots
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The number of items before each, and 1."""
+        """Returns the number of items before each, and 1."""
         del memo
         above = jnp.broadcast_to(self._above(), self.items.exists.shape)
         return above, jnp.ones_like(above)

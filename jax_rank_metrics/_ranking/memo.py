@@ -37,9 +37,9 @@ class Memo:
         trace = _trace_state()
         if result is not None and result[0] == trace:
             return result[1]
-        made = make()
-        self._results[key] = trace, made
-        return made
+        value = make()
+        self._results[key] = trace, value
+        return value
 
     def best(
         self, key: Hashable, serves: Callable[[T], bool], make: Callable[[], T]

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Parts:
-    """What every `Ranking` consists of; its docstring describes the attributes."""
+    """The parts of every `Ranking`, whose docstring describes the attributes."""
 
     _held: Held | None
     _pool: Pool | None
@@ -115,7 +115,7 @@ class Parts:
         return isinstance(self._held, SoftPlaces)
 
     def _judged_pool(self) -> Pool:
-        """The pool, where the labels of all judged items are known."""
+        """Returns the pool; raises where the labels of judged items are not known."""
         if self._pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
@@ -124,7 +124,7 @@ class Parts:
         return self._pool
 
     def _sample_items(self) -> Items:
-        """Some items, by which to see the shape and dtype of what a function gives."""
+        """Returns items on which to see the shape and dtype of a function's result."""
         if self._held is None:
             return Items.of(self._judged_pool().items.read())
         return Items.of(self._held.items)
@@ -135,7 +135,7 @@ class Parts:
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
 
     def _held_through(self, ks: Sequence[Cut]) -> Held:
-        """The items that have places, read in tie groups or in one definite order.
+        """Returns the items that have places, in tie groups or in one definite order.
 
         Raises:
             ValueError: if nothing was ordered, or a cutoff is beyond the cut.
@@ -157,7 +157,7 @@ class Parts:
     def _straddling_group(
         self, held: Held, item_fns: Sequence[ItemFn]
     ) -> StraddlingGroup | None:
-        """The tie group across the cut, with totals of functions of its items.
+        """Returns the tie group across the cut, with totals of functions of its items.
 
         The pool is looked at once for all metrics of a call that ask for the same
         functions.
@@ -181,9 +181,9 @@ class Parts:
 
     @property
     def _memo(self) -> Memo:
-        """Results for metrics that are traced together; empty where there is one."""
+        """The results that metrics share; a new memo where metrics are read alone."""
         return getattr(self, "_shared_memo", None) or Memo()
 
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Returns `make()`, or its result for another metric."""
+        """Returns `make()`, or its result from a metric that asked before."""
         return self._memo.once(key, make)

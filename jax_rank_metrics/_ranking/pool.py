@@ -39,7 +39,7 @@ class PoolScores:
     items_axis: AxisNames | None
 
     def candidates(self, pool: Pool) -> Candidates:
-        """The items of the pool that have a rank, with the keys that compare them."""
+        """Returns the items of the pool that have a rank, with keys that compare them."""
         start = 0
         if self.items_axis is not None:
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]

@@ -14,6 +14,7 @@ from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.soft_places import NO_ORDER
 from jax_rank_metrics._ranking.totals import Totals
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, PositionFn
@@ -249,10 +250,7 @@ class Ranking(Totals):
         if tie_reading == "expected":
             return self
         if self._is_soft:
-            raise ValueError(
-                "this metric needs an order or the ties of items, and soft places have "
-                "neither; leave relax out"
-            )
+            raise ValueError(NO_ORDER)
         is_asked = tie_reading == "order" and self._in_groups
         if is_asked and Policy(self._ties).forbids_order:
             raise ValueError(

@@ -21,10 +21,10 @@ from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.straddle import StraddlingGroup
 
 NO_FIRST_STOP = (
-    "this metric asks for the first item that stops a user, and none of soft places is "
-    "the first; leave relax out"
+    "this metric looks for the first item that stops a user, but soft places have no "
+    "first item; leave relax out"
 )
-_NO_SOFT_ORDER = (
+NO_ORDER = (
     "this metric needs an order or the ties of items, and soft places have neither; leave "
     "relax out"
 )
@@ -57,14 +57,14 @@ class SoftPlaces:
 
     def in_one_order(self) -> DefiniteRanks:
         """Raises: soft places have no order."""
-        raise ValueError(_NO_SOFT_ORDER)
+        raise ValueError(NO_ORDER)
 
     def straddling_group(self, find: FindGroup) -> None:
-        """None: every item is held."""
+        """Returns None: every item is held."""
         del find
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Places by sums over all other items."""
+        """Prepares places that are sums over all other items."""
 
         def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
             line = line_of(self, column)
@@ -76,14 +76,14 @@ class SoftPlaces:
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """Raises: no soft place is the first."""
+        """Raises: soft places have no first item."""
         raise ValueError(NO_FIRST_STOP)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Raises: soft places do not tie."""
         raise ValueError(
-            "this metric compares pairs of items, which soft places do not tell; leave "
-            "relax out"
+            "this metric compares pairs of items, but soft places have no order to "
+            "compare; leave relax out"
         )
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:

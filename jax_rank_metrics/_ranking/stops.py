@@ -1,4 +1,4 @@
-"""How `Ranking.expected_first` is computed."""
+"""Computes `Ranking.expected_first`."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from jax_rank_metrics._types import Cut, PositionFn
 def expected(
     ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
-    """See `Ranking.expected_first`."""
+    """Computes `Ranking.expected_first`."""
     dtype = jax.eval_shape(lambda: stop_fn(ranking._sample_items())).dtype
     if dtype != jnp.bool_:
         return _cascade(ranking, stop_fn, position_fn, ks)
@@ -39,13 +39,13 @@ def _first_stop(
 def _cascade(
     ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
-    """The first stop where each item stops by chance, in one definite order."""
+    """Follows a user whom each item stops by chance, down one definite order."""
     if ranking._is_soft:
         raise ValueError(NO_FIRST_STOP)
     if ranking._in_groups:
         raise ValueError(
-            "stop_fn gives chances, which need one definite order; make the metric with "
-            "ties='order'"
+            "stop_fn returns probabilities, which need one definite order; make the "
+            "metric with ties='order'"
         )
     ranks = ranking._held_through(ks).in_one_order()
     check_unlisted(ranking, stop_fn)

@@ -62,7 +62,7 @@ class Straddle:
             dtype: Of sums of numbers.
 
         Returns:
-            The group, of use in `lists` alone.
+            The group; only its entries where `lists` is true are to be read.
         """
         # Each device adds up its own items; totals travel outside of the branch, since
         # devices may take different branches.

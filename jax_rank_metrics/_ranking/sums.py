@@ -1,4 +1,4 @@
-"""How `Ranking.expected_sum` is computed."""
+"""Computes `Ranking.expected_sum` and `Ranking.expected_max`."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -30,7 +30,12 @@ def expected(
     per_list: Sequence[jax.Array],
     take_max: bool = False,
 ) -> jax.Array:
-    """See `Ranking.expected_sum`, and with `take_max` `Ranking.expected_max`."""
+    """Computes `Ranking.expected_sum`, or `Ranking.expected_max` with `take_max`.
+
+    Three things are prepared for all columns: what each item is worth, the amounts that
+    places count, and the tie group across the cut. Then the items held turn them into
+    places, and every cutoff sums values times what places are worth.
+    """
     held, dtype = ranking._held_through(ks), ranking._dtype
     layout, items = held.layout, held.items
     check_unlisted(ranking, item_fn)
@@ -41,13 +46,15 @@ def expected(
     straddling = ranking._straddling_group(held, (item_fn, *counting))
     if take_max and straddling is not None:
         raise ValueError(
-            "expected_max of tied items needs them all, but this ranking is cut and "
-            "may lack some of those that tie at its end; pass k=None to the call that "
+            "expected_max needs all items of a tie group, but this ranking is cut and "
+            "may lack items that tie with the last one; pass k=None to the call that "
             "made it"
         )
-    # Unlisted items have places that nobody holds. Each counts `baseline`, the value of
-    # the label 0, so the items held are counted by how far they differ from it, and the
-    # baseline of all items above (or tied) is added to the place.
+    # Unlisted items have places that are not held, and each counts `baseline`, the value
+    # of the label 0. So the items held count by their difference from the baseline, and
+    # the baseline of all items above (or tied) is added to the place. With the amounts
+    # 5 2 held, two unlisted items between them and a baseline of 1, the second item has
+    # 3 items above it, and their sum is (5 − 1) + 3·1 = 7.
     baselines = [_unlisted_value(ranking, fn) for fn in counting]
     amounts = [
         _less_baseline(item_amounts(fn, items, dtype), baseline, items.exists)
@@ -65,6 +72,7 @@ def expected(
     num_list_axes, num_item_axes = ranking._list_exists.ndim, items.exists.ndim
 
     def sum_column(column: Column, baselines: Sequence[jax.Array | None]) -> jax.Array:
+        # `values` is [*lists, items, …]; the result is [*lists, len(ks), …].
         def sum_over(place: Place, values: jax.Array) -> jax.Array:
             place = _with_baselines(place, baselines)
             sums = []
@@ -79,8 +87,8 @@ def expected(
 
         return read_places(column, sum_over)
 
-    # Amounts with trailing axes are seen by `place_fn` one entry at a time. Each pass
-    # maps over one trailing axis of every array that has it; keys, runs and other
+    # `place_fn` sees amounts with trailing axes one entry at a time. Each pass of this
+    # loop maps over one trailing axis of all arrays that have it; keys, runs and other
     # arrays without it are shared.
     sum_columns: Callable[..., jax.Array] = sum_column
     num_trailing = max((x.ndim - num_item_axes for x in amounts), default=0)
@@ -94,14 +102,18 @@ def expected(
 
 
 def _mapped_axes(arrays: Any, first: int, number: int) -> Any:
-    """For `vmap`: the axis `first` where an array has `number` axes from there on."""
+    """Returns `in_axes` for `vmap`.
+
+    That is the axis `first` of arrays that have `number` axes from there on, and None
+    for all others, which are shared.
+    """
     return jax.tree.map(lambda x: first if x.ndim - first >= number else None, arrays)
 
 
 def _prefix_sums(
     layout: RankedLayout, items: ItemArrays, amounts: jax.Array
 ) -> tie_groups.PrefixSums:
-    """Sums along the items, one for each entry of the trailing axes of the amounts."""
+    """Returns prefix sums along the items, for each entry of the trailing axes."""
     add, num_item_axes = partial(tie_groups.prefix_sums, layout), items.exists.ndim
     for _ in range(amounts.ndim - num_item_axes):
         add = jax.vmap(add, in_axes=num_item_axes, out_axes=num_item_axes)
@@ -111,6 +123,7 @@ def _prefix_sums(
 def _less_baseline(
     amounts: jax.Array, baseline: jax.Array | None, exists: jax.Array
 ) -> jax.Array:
+    """Subtracts the value of unlisted items from the amounts of the items held."""
     if baseline is None:
         return amounts
     if amounts.dtype == jnp.bool_:
@@ -120,7 +133,7 @@ def _less_baseline(
 
 
 def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Place:
-    """A place that counts the items that are not held, too."""
+    """Adds to a place what the unlisted items above it, or tied with it, count."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(
@@ -136,20 +149,20 @@ def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Plac
 
 
 def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
-    """Raises if items of the label 0 have a value, but their places are not held."""
+    """Raises if items with the label 0 have a value, but their places are not held."""
     value = _unlisted_value(ranking, item_fn)
     if value is not None and not isinstance(value, Tracer):
         raise ValueError(
-            f"an item of the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            "ranking holds the relevant items alone; pass a k to the call that made it, "
-            "or make items of the label 0 worth 0, as by another gain_fn"
+            f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
+            "ranking holds only the relevant items; pass a k to the call that made it, "
+            "or make items with the label 0 worth 0, for example by another gain_fn"
         )
 
 
 def _unlisted_value(ranking: Parts, item_fn: ItemFn) -> jax.Array | None:
-    """The value of unlisted items, `[…]`, where their places are not held.
+    """Returns the value of an unlisted item, `[…]`, where unlisted places are not held.
 
-    None where every place is held, or where the value is known to be 0.
+    None where every place is held, or where the value is known to be 0 while tracing.
     """
     if not ranking._omits_unlisted:
         return None

@@ -54,26 +54,26 @@ class TieRuns:
         return is_few and self.layout.is_rectangular
 
     def item_indices(self) -> jax.Array:
-        """Which item is at each rank."""
+        """Returns which item is at each rank."""
         return self.index
 
     def in_one_order(self) -> DefiniteRanks:
-        """The same ranks without their ties."""
+        """Returns the same ranks without their ties."""
         return DefiniteRanks(self.items, self.layout, self.index, None, self.ranks)
 
     def straddling_group(self, find: FindGroup) -> StraddlingGroup | None:
-        """The group of the last key, where a rank is missing."""
+        """Returns the group of the last key; None where no rank is missing."""
         if self.straddle is None:
             return None
         return find(self.straddle, self.keys[..., -1])
 
     def runs(self, memo: Memo) -> tie_groups.Runs:
-        """The runs of items that tie."""
+        """Finds the runs of items that tie, once for all metrics."""
         args = self.layout, self.items.exists, self.keys
         return memo.once("runs", lambda: tie_groups.runs_of(*args))
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Places by comparing all pairs of items, or from runs."""
+        """Prepares places by comparing all pairs of items, or from runs."""
         del counting
         runs = None if self._compares_pairs else self.runs(memo)
 
@@ -122,7 +122,7 @@ class TieRuns:
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """The tie group of the best item that stops."""
+        """Returns the tie group of the best item that stops."""
         keys, exists, layout = self.keys, self.items.exists, self.layout
         if straddling is None:
             return first_stop.from_keys(keys, exists, stop, layout)
@@ -139,12 +139,12 @@ class TieRuns:
         )
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The first and last slot of each item's run."""
+        """Returns the first and last slot of each item's run."""
         runs = self.runs(memo)
         return runs.start, runs.end
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """The number of items above each run, and its length."""
+        """Returns the number of items above each item's run, and the run's length."""
         start, end = self.tie_bounds(memo)
         above = tie_groups.above_first_of_run(self.layout, self.items.exists, start)
         return above, end - start + 1
