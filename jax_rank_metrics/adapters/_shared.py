@@ -76,12 +76,16 @@ def evaluate_batch(
     return evaluate(metrics, **arguments, **options)
 
 
-def refuse_single_items(name: str, shape: tuple[int, ...], cure: str) -> None:
-    """Raises on arrays `[…, 1]`, in which every item would be a list of its own."""
-    if len(shape) > 1 and shape[-1] == 1:
-        raise ValueError(
-            f"{name} has shape {shape}, so that every list has a single item; {cure}"
+def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
+    """Raises unless an array of a batch has axes of lists and of items.
+
+    Of `[…, 1]` every item would be a list of its own; `[batch]` would be a single list.
+    """
+    if len(shape) < 2 or shape[-1] == 1:
+        meaning = (
+            "every list has a single item" if len(shape) > 1 else "all is one list"
         )
+        raise ValueError(f"{name} has shape {shape}, so that {meaning}; {cure}")
 
 
 def pad_batch(**arrays: np.ndarray) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from jax_rank_metrics._states.merging import compute, in_order, merge
 from jax_rank_metrics.adapters._shared import (
     bind_metrics,
     framework,
-    refuse_single_items,
+    require_lists,
 )
 
 _keras = framework("keras", __name__)
@@ -106,13 +106,14 @@ class RankingMetrics(_keras.metrics.Metric):
             sample_weight: `[*lists]` or `[*lists, items]`, or None.
 
         Raises:
-            ValueError: if shapes differ, or the last axis is 1; as `evaluate`.
+            ValueError: if shapes differ, if the last axis is 1 or the only one; as
+                `evaluate`.
         """
         cure = (
             "pass [lists, items], as keras.layers.Reshape((items,)) makes of a Dense(1)"
         )
-        refuse_single_items("y_true", tuple(y_true.shape), cure)
-        refuse_single_items("y_pred", tuple(y_pred.shape), cure)
+        require_lists("y_true", tuple(y_true.shape), cure)
+        require_lists("y_pred", tuple(y_pred.shape), cure)
         batch = evaluate(
             self._bounds, y_true, y_pred, weights=sample_weight, **self._options
         )

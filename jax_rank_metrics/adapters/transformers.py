@@ -12,7 +12,7 @@ from jax_rank_metrics.adapters._shared import (
     bind_metrics,
     framework,
     pad_batch,
-    refuse_single_items,
+    require_lists,
 )
 
 framework("transformers", __name__)
@@ -71,8 +71,9 @@ class compute_metrics:
                 result is empty.
 
         Raises:
-            ValueError: if predictions and labels differ in shape, or have a last axis
-                of 1; as `evaluate`. The lists so far are forgotten then.
+            ValueError: if predictions and labels differ in shape, or have no axis of
+                items, or one of length 1; as `evaluate`. The lists so far are forgotten
+                then.
             TypeError: if there are several label_ids.
         """
         try:
@@ -102,8 +103,8 @@ class compute_metrics:
         scores = scores[0] if isinstance(scores, (tuple, list)) else scores
         labels, scores = _array(labels), _array(scores)
         cure = "pass [lists, items], such as logits.reshape(lists, items)"
-        refuse_single_items("label_ids", labels.shape, cure)
-        refuse_single_items("predictions", scores.shape, cure)
+        require_lists("label_ids", labels.shape, cure)
+        require_lists("predictions", scores.shape, cure)
         batch = {"labels": labels, "scores": scores}
         if labels.shape == scores.shape:  # otherwise evaluate says what differs
             batch = pad_batch(**batch)

@@ -86,6 +86,8 @@ def test_shapes_that_are_refused(lists):
     column = labels[..., None]
     with pytest.raises(ValueError, match=r"label_ids has shape \(11, 8, 1\)"):
         metrics(EvalPrediction(predictions=column, label_ids=column))
+    with pytest.raises(ValueError, match=r"label_ids has shape \(11,\), so that all"):
+        metrics(EvalPrediction(predictions=labels[:, 0], label_ids=labels[:, 0]))
     with pytest.raises(ValueError, match=r"predictions has shape \(11, 8, 1\)"):
         metrics(EvalPrediction(predictions=column, label_ids=labels))
 
