@@ -1,10 +1,10 @@
-"""Every contender on the same data, side by side: `python benchmarks`.
+"""Measures every contender on the same data, side by side: `python benchmarks`.
 
-Each runs in a process of its own, and they take turns, one call each, so that a busy
-machine slows all alike. The first table holds the median time of a call after its first,
-and in brackets how many times as long as hand-written NumPy it takes, or where there is
-none, as JAX takes without a metric. The second holds what comes before: imports, the
-first call, and whether later ones compile again.
+Each contender runs in a process of its own, and they take turns, one call each, so that a
+busy machine slows all of them equally. The first table holds the median time of a call
+after the first one, and in brackets its ratio to hand-written NumPy, or where there is no
+NumPy version, to JAX without a metric. The second table holds the time before that:
+imports, the first call, and whether later calls compile again.
 """
 
 import dataclasses
@@ -28,17 +28,17 @@ sys.path.insert(0, str(HERE))
 from contenders import CONTENDERS  # noqa: E402  (after the path)
 from workloads import Workload, workloads  # noqa: E402
 
-BASES = ("numpy", "bare")  # the first that has a time
+BASES = ("numpy", "bare")  # the first of them with a time is the baseline of a row
 
-# The row whose first calls are told.
+# The row whose first calls are reported.
 FIRST = Workload("ndcg@10", (1024, 1000)).name
 
 
 class Worker:
-    """A contender's process."""
+    """The process of a contender."""
 
     def __init__(self, name: str):
-        """Starts it."""
+        """Starts the process."""
         self.name = name
         self.process = subprocess.Popen(
             [sys.executable, str(HERE / "worker.py"), name],
@@ -49,7 +49,7 @@ class Worker:
             bufsize=1,
             env=os.environ | {"KERAS_BACKEND": "jax"},
         )
-        # One after the other, so that the imports of one are not slowed by the next.
+        # Wait until it is ready, so that processes do not slow each other's imports.
         assert self.process.stdout
         self.process.stdout.readline()
 
@@ -61,21 +61,21 @@ class Worker:
         return json.loads(line) if line else {"can": False, "failed": "died"}
 
     def prepare(self, work: Workload) -> dict[str, Any]:
-        """Makes ready for a workload, with one call that is not counted."""
+        """Prepares a workload, with one call that does not count."""
         return self.ask(workload=dataclasses.asdict(work))
 
     def alive(self) -> bool:
-        """Whether the process has not died of what it was asked."""
+        """Whether the process is still running."""
         return self.process.poll() is None
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the process."""
         self.process.kill()
         self.process.wait()
 
 
 def measure(work: Workload, workers: list[Worker], seconds: float) -> dict[str, Any]:
-    """Medians of one row; contenders take turns until the time of each is spent."""
+    """Returns the cells of one row; contenders take turns until each has spent its time."""
     cells: dict[str, Any] = {}
     for worker in workers:
         cells[worker.name] = worker.prepare(work) | {"times": []}
@@ -100,12 +100,12 @@ def measure(work: Workload, workers: list[Worker], seconds: float) -> dict[str, 
 
 
 def short(x: float) -> str:
-    """Two or three digits, never an exponent."""
+    """Formats a number with two or three digits, never with an exponent."""
     return f"{x:,.0f}" if x >= 100 else f"{x:.3g}" if x >= 10 else f"{x:.2g}"
 
 
 def first_calls(cells: dict[str, Any]) -> Table:
-    """What every contender costs before its second call."""
+    """Returns the table of what contenders cost before their second call."""
     table = Table(
         f"before the second call of {FIRST}",
         "imports, s",
@@ -132,18 +132,20 @@ def first_calls(cells: dict[str, Any]) -> Table:
 
 
 def main(
-    only: Annotated[str, typer.Option(help="rows whose name holds this text")] = "",
-    contenders: Annotated[str, typer.Option(help="names, with commas")] = "",
-    seconds: Annotated[float, typer.Option(help="time for each cell")] = 1.0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="a record")] = None,
+    only: Annotated[str, typer.Option(help="rows whose name contains this text")] = "",
+    contenders: Annotated[str, typer.Option(help="names, separated by commas")] = "",
+    seconds: Annotated[float, typer.Option(help="time per cell")] = 1.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="file for a record")
+    ] = None,
 ) -> None:
-    """Prints the table, and writes it if asked."""
+    """Prints the tables, and writes a record if asked to."""
     names = contenders.split(",") if contenders else list(CONTENDERS)
     rows = [work for work in workloads() if only in work.name]
     table = Table("workload, ms (× numpy)", *names, box=MARKDOWN)
     records, notes = [], set()
     workers = [Worker(name) for name in names]
-    # Fresh processes for the row that tells what they begin with.
+    # This row comes first: it reports the imports of processes that have just started.
     rows.sort(key=lambda work: work.name != FIRST)
     for work in track(rows, "measuring", console=Console(stderr=True)):
         workers = [w if w.alive() else Worker(w.name) for w in workers]
@@ -156,9 +158,9 @@ def main(
             if text and base:
                 text += f" ({short(cell['median_ms'] / base)}×)"
             texts.append(text)
-            for why in ("missing", "failed"):
-                if cell.get(why):
-                    notes.add(f"{name} {why}: {cell[why]}")
+            for reason in ("missing", "failed"):
+                if cell.get(reason):
+                    notes.add(f"{name} {reason}: {cell[reason]}")
         table.add_row(work.name, *texts)
         records.append({"workload": work.name, "cells": cells})
     for worker in workers:

@@ -1,8 +1,8 @@
-"""Who is measured: a contender maps a workload to a call that ends with its result.
+"""The contenders: functions that turn a workload into a call that returns its result.
 
-Each is imported in a process of its own. `prepare` is not timed: it holds what a user would
-do once (conversion to the library's own types), never part of the metric. `bare` is what
-JAX itself takes for the sorts and products that no metric can do without.
+Each is imported in a process of its own. Preparing the call is not timed: it holds what a
+user does once (converting data to the types of a library), and no part of the metric.
+`bare` is the time JAX takes for the sorts and products that no metric can do without.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Prepare = Callable[[Workload, dict[str, np.ndarray]], Call | None]
 
 
 def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """This package."""
+    """Runs this package."""
     import jax
     import jax.numpy as jnp
 
@@ -62,13 +62,13 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     if work.task.startswith("compile"):
         return _compiling(states, arrays)
-    others = {"packed": packed, "catalog": catalog, "in-batch": in_batch}
-    run = jax.jit(others.get(work.task, states))
+    calls = {"packed": packed, "catalog": catalog, "in-batch": in_batch}
+    run = jax.jit(calls.get(work.task, states))
     return lambda: jax.block_until_ready(run(**arrays))
 
 
 def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """What a careful user writes by hand. Ties as they fall."""
+    """Runs NumPy as a careful user writes it by hand; ties stand in any order."""
     if work.policy == "random" or work.task in ("train", "eager"):
         return None
     if work.task in ("packed", "catalog"):
@@ -102,8 +102,8 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         else:
             best = -np.sort(-y, axis=-1)
         ideal = (np.exp2(best) - 1) @ discounts
-        found = (np.exp2(ranked) - 1) @ discounts
-        return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
+        dcg = (np.exp2(ranked) - 1) @ discounts
+        return np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
 
     def five() -> list[float]:
         ranked, y = order()
@@ -156,9 +156,9 @@ def _numpy_packed(work: Workload, data: dict[str, np.ndarray]) -> Call:
         rank = np.arange(ids.size) - starts[ids]
         discounts = 1 / np.log2(rank + 2)
         gains = np.exp2(labels) - 1
-        found = np.bincount(ids, gains[order] * discounts, work.shape[0])
+        dcg = np.bincount(ids, gains[order] * discounts, work.shape[0])
         ideal = np.bincount(ids, gains[best] * discounts, work.shape[0])
-        return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0).mean()
+        return np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0).mean()
 
     return run
 
@@ -179,7 +179,7 @@ def _numpy_catalog(work: Workload, data: dict[str, np.ndarray]) -> Call:
 
 
 def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """JAX without a metric: the ranking alone, or the step that holds the metrics."""
+    """Runs JAX without a metric: only the ranking, or the step that holds the metrics."""
     import jax
     import jax.numpy as jnp
 
@@ -211,11 +211,11 @@ def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
     def hand_written(labels: jax.Array, scores: jax.Array) -> Any:
         _, top = jax.lax.top_k(scores, 10)
-        found = jnp.exp2(jnp.take_along_axis(labels, top, -1)) - 1
+        gains = jnp.exp2(jnp.take_along_axis(labels, top, -1)) - 1
         best = jnp.exp2(jax.lax.top_k(labels, 10)[0]) - 1
         discounts = 1 / jnp.log2(jnp.arange(2.0, 12.0))
-        found, best = (found * discounts).sum(-1), (best * discounts).sum(-1)
-        return jnp.where(best > 0, found / jnp.where(best > 0, best, 1), 0).mean()
+        dcg, ideal = (gains * discounts).sum(-1), (best * discounts).sum(-1)
+        return jnp.where(ideal > 0, dcg / jnp.where(ideal > 0, ideal, 1), 0).mean()
 
     if work.task.startswith("compile"):
         return _compiling(hand_written, arrays)
@@ -226,18 +226,18 @@ def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 
 def _compiling(run: Any, arrays: dict[str, Any]) -> Call:
-    """Tracing and compiling, again at every call."""
+    """Traces and compiles anew at every call."""
     import jax
 
     def call() -> Any:
         jax.clear_caches()
-        return jax.jit(lambda **own: run(**own)).lower(**arrays).compile()
+        return jax.jit(lambda **arrays: run(**arrays)).lower(**arrays).compile()
 
     return call
 
 
 def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:
-    """The train step of the demo, with or without metrics of its scores."""
+    """Runs the train step of the demo, with or without metrics of its scores."""
     import jax
     import optax
 
@@ -268,7 +268,7 @@ def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:
 
 
 def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """scikit-learn: one list of many at a time where ties are averaged."""
+    """Runs scikit-learn, which takes one list at a time where it averages ties."""
     from sklearn.metrics import average_precision_score, ndcg_score
 
     if (
@@ -289,7 +289,7 @@ def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 
 def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """Google's learning to rank for JAX."""
+    """Runs rax, Google's learning to rank for JAX."""
     import jax
     import jax.numpy as jnp
     import rax as library
@@ -314,7 +314,9 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     k = {"topn": 10} if "@" in work.task else {}
     ndcg, binary = library.ndcg_metric, lambda y: (y >= 1).astype(jnp.float32)
 
-    def one(scores: jax.Array, labels: jax.Array, where: dict[str, jax.Array]) -> Any:
+    def metrics(
+        scores: jax.Array, labels: jax.Array, where: dict[str, jax.Array]
+    ) -> Any:
         if work.task == "ap":
             return library.ap_metric(scores, binary(labels), **where)
         values = [ndcg(scores, labels, **where, **k)]
@@ -329,12 +331,12 @@ def rax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
             ]
         return values
 
-    run = jax.jit(one)
+    run = jax.jit(metrics)
     return lambda: jax.block_until_ready(run(arrays["scores"], arrays["labels"], where))
 
 
 def keras_rs(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """keras-rs on JAX, stateless so that it can be compiled."""
+    """Runs keras-rs on JAX, stateless so that it can be compiled."""
     import jax
     import jax.numpy as jnp
     import keras_rs as library
@@ -367,7 +369,7 @@ def keras_rs(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 
 def metrax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """google-metrax."""
+    """Runs google-metrax."""
     import jax
     import jax.numpy as jnp
     import metrax as library
@@ -398,7 +400,7 @@ def metrax(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 
 def torchmetrics(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """torchmetrics: lists are found by their index, one after the other."""
+    """Runs torchmetrics, which looks lists up by their index, one after the other."""
     import torch
     from torchmetrics import retrieval as library
 
@@ -440,7 +442,7 @@ def _run(scores: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """ranx: dictionaries compiled once to its own types, then Numba."""
+    """Runs ranx on dictionaries converted once to its own types; it uses Numba."""
     import ranx as library
 
     if work.masked or work.policy != "expected":
@@ -472,7 +474,7 @@ def ranx(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 
 def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """trec_eval from dictionaries."""
+    """Runs trec_eval on dictionaries."""
     import pytrec_eval as library
 
     names = {
@@ -495,7 +497,7 @@ def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     return lambda: evaluator.evaluate(runs)
 
 
-# What each imports, besides what it is built on.
+# The modules that each contender imports, besides those it is built on.
 MODULES = {
     "jax_rank_metrics": ("jax", "jax_rank_metrics"),
     "rax": ("jax", "rax"),

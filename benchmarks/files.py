@@ -1,8 +1,8 @@
-"""Files in TREC's form, read and measured by four libraries: `python benchmarks/files.py`.
+"""Measures how four libraries read and evaluate TREC files: `python benchmarks/files.py`.
 
-A run of a thousand queries with a thousand documents each, and a hundred judgements for
-each query. All libraries take turns in one process; the median of several rounds counts,
-after one that compiles and is told apart.
+The run has a thousand queries with a thousand documents each, and there are a hundred
+judgements per query. All libraries take turns in one process. The median of several rounds
+counts; the first round, which compiles, is reported separately.
 """
 
 import statistics
@@ -27,20 +27,22 @@ Steps = dict[str, Callable[..., Any]]
 
 
 def write(folder: Path, queries: int, documents: int) -> tuple[Path, Path]:
-    """The files: half of what is judged is retrieved."""
+    """Writes the files; half of the judged documents are retrieved."""
     rng = np.random.default_rng(0)
     qrels, run = folder / "qrels.txt", folder / "run.txt"
-    with qrels.open("w") as judged, run.open("w") as found:
+    with qrels.open("w") as qrels_file, run.open("w") as run_file:
         for query in range(queries):
             names = rng.choice(500_000, documents, replace=False)
             scores = -np.sort(-rng.normal(size=documents))
-            found.writelines(
+            run_file.writelines(
                 f"q{query} Q0 doc{name:07} {rank} {score:.6f} tag\n"
                 for rank, (name, score) in enumerate(zip(names, scores, strict=True), 1)
             )
-            missed = 500_000 + rng.choice(1000, 50, replace=False)
-            names = np.concatenate([rng.choice(names, 50, replace=False), missed])
-            judged.writelines(
+            not_retrieved = 500_000 + rng.choice(1000, 50, replace=False)
+            names = np.concatenate(
+                [rng.choice(names, 50, replace=False), not_retrieved]
+            )
+            qrels_file.writelines(
                 f"q{query} 0 doc{name:07} {level}\n"
                 for name, level in zip(names, rng.integers(0, 4, 100), strict=True)
             )
@@ -66,21 +68,21 @@ def pytrec_eval(qrels: Path, run: Path) -> Steps:
     names = ("ndcg_cut_10", "map", "recip_rank")
 
     def read(_: Any) -> Any:
-        with qrels.open() as judged, run.open() as found:
-            return library.parse_qrel(judged), library.parse_run(found)
+        with qrels.open() as qrels_file, run.open() as run_file:
+            return library.parse_qrel(qrels_file), library.parse_run(run_file)
 
     def measure(dicts: Any) -> list[float]:
         evaluator = library.RelevanceEvaluator(
             dicts[0], {"ndcg_cut.10", "map", "recip_rank"}
         )
-        found = evaluator.evaluate(dicts[1]).values()
-        return [float(np.mean([one[name] for one in found])) for name in names]
+        results = evaluator.evaluate(dicts[1]).values()
+        return [float(np.mean([query[name] for query in results])) for name in names]
 
     return {"read": read, "measure": measure}
 
 
 def ranx(qrels: Path, run: Path) -> Steps:
-    """ranx: Numba."""
+    """ranx, which runs on Numba."""
     import ranx as library
 
     def read(_: Any) -> Any:
@@ -91,8 +93,8 @@ def ranx(qrels: Path, run: Path) -> Steps:
 
     def measure(read: Any) -> list[float]:
         names = ["ndcg@10", "map", "mrr"]
-        found = library.evaluate(*read, names, make_comparable=False)
-        return [float(found[name]) for name in names]
+        means = library.evaluate(*read, names, make_comparable=False)
+        return [float(means[name]) for name in names]
 
     return {"read": read, "measure": measure}
 
@@ -110,18 +112,20 @@ def ir_measures(qrels: Path, run: Path) -> Steps:
         )
 
     def measure(read: Any) -> list[float]:
-        found = library.calc_aggregate(measures, *read)
-        return [found[one] for one in measures]
+        means = library.calc_aggregate(measures, *read)
+        return [means[measure] for measure in measures]
 
     return {"read": read, "measure": measure}
 
 
 def main(
-    queries: Annotated[int, typer.Option(help="of the run")] = 1000,
-    documents: Annotated[int, typer.Option(help="of each query, 100 or more")] = 1000,
-    rounds: Annotated[int, typer.Option(help="that count")] = 3,
+    queries: Annotated[int, typer.Option(help="queries of the run")] = 1000,
+    documents: Annotated[
+        int, typer.Option(help="documents per query, 100 or more")
+    ] = 1000,
+    rounds: Annotated[int, typer.Option(help="rounds that count")] = 3,
 ) -> None:
-    """Prints a table of seconds, and in brackets how many times ours."""
+    """Prints a table of seconds, with the ratio to this package in brackets."""
     table = Table("library", "read", "join", "measure", "all", "first", box=MARKDOWN)
     with tempfile.TemporaryDirectory() as folder:
         files = write(Path(folder), queries, documents)
@@ -140,17 +144,17 @@ def main(
                     taken[step] = time.perf_counter() - begin
                 times[name].append(taken | {"all": sum(taken.values())})
                 values[name] = result
-    for name, found in values.items():  # a time of other numbers says nothing
+    for name, means in values.items():  # times compare only if the numbers agree
         np.testing.assert_allclose(
-            found, values["pytrec_eval"], atol=1e-4, err_msg=name
+            means, values["pytrec_eval"], atol=1e-4, err_msg=name
         )
-    base = statistics.median(one["all"] for one in times["ours"][1:])
+    baseline = statistics.median(row["all"] for row in times["ours"][1:])
     for name, rows in times.items():
         cells = []
         for step in ("read", "join", "measure", "all"):
-            of_step = [one[step] for one in rows[1:] if step in one]
+            of_step = [row[step] for row in rows[1:] if step in row]
             cells.append(f"{statistics.median(of_step):.2f}" if of_step else "")
-        ratio = statistics.median(one["all"] for one in rows[1:]) / base
+        ratio = statistics.median(row["all"] for row in rows[1:]) / baseline
         cells[-1] += f" ({ratio:.1f}×)"
         table.add_row(name, *cells, f"{rows[0]['all']:.2f}")
     Console(width=120).print(table)

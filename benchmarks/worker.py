@@ -1,4 +1,4 @@
-"""One contender in a process of its own, driven by lines of JSON on its standard input."""
+"""Runs one contender in a process of its own, driven by lines of JSON on stdin."""
 
 import importlib
 import json
@@ -13,12 +13,12 @@ def _import_seconds(module: str) -> float | None:
     try:
         importlib.import_module(module)
     except ImportError:
-        return None  # said when it is asked for its first workload
+        return None  # reported when it is asked for its first workload
     return time.perf_counter() - begin
 
 
 def main() -> None:
-    """Prepares and times what it is asked to, one line in, one line out."""
+    """Prepares and times workloads as asked, one line in, one line out."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print must not be taken for an answer
     from contenders import CONTENDERS, MODULES
@@ -39,8 +39,8 @@ def main() -> None:
         task = json.loads(line)
         try:
             if "workload" in task:
-                own = task["workload"]
-                work = Workload(**own | {"shape": tuple(own["shape"])})
+                fields = task["workload"]
+                work = Workload(**fields | {"shape": tuple(fields["shape"])})
                 call = CONTENDERS[name](work, work.data())
                 begin = time.perf_counter()
                 if call is not None:
@@ -59,7 +59,7 @@ def main() -> None:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             answer["peak_mib"] = peak
         except KeyError:
-            answer = {"can": False}  # a task that it does not know
+            answer = {"can": False}  # the contender does not know this task
         except ImportError as error:
             answer = {"can": False, "missing": str(error)}
         except Exception as error:  # a peer that fails loses its cell, not the table

@@ -1,4 +1,4 @@
-"""What is measured: data and the question asked of it. No contender is named here."""
+"""The workloads: data, and the task to do with it. Nothing here is about contenders."""
 
 import dataclasses
 from collections.abc import Callable
@@ -13,17 +13,17 @@ class Workload:
     """One row of the table.
 
     Attributes:
-        task: What contenders implement: "ndcg@10", "five@10", "ndcg", "ap", "packed",
-            "catalog", "train" (ndcg@10 and mrr inside the train step of the demo),
-            "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff), "in-batch"
-            (ndcg@10 and mrr where the query i is to find the item i), and "compile …"
-            (tracing and compiling a program of the rest, with nothing kept).
+        task: The task that contenders implement: "ndcg@10", "five@10", "ndcg", "ap",
+            "packed", "catalog", "train" (ndcg@10 and mrr inside the train step of the
+            demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff),
+            "in-batch" (ndcg@10 and mrr where query i should find item i), and
+            "compile …" (tracing and compiling the program of the task named).
         shape: Lists and items; for "catalog" queries, items and dimensions; for
-            "packed" lists and the longest list; for "train" images in a batch, which
-            are the candidates of each other, and the width of the network.
+            "packed" lists and the longest list; for "train" images in a batch, each of
+            which is a candidate for all others, and the width of the network.
         ties: The share of items whose score another item of the list has too.
         masked: Whether a fifth of the items is padding.
-        policy: How ties are broken, for contenders that have a choice.
+        policy: The tie policy, for contenders that have a choice.
     """
 
     task: str
@@ -34,7 +34,7 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Unique, and readable as the head of a row."""
+        """A unique and readable name, which heads the row."""
         parts = [self.task, "×".join(f"{n:,}" for n in self.shape)]
         parts += [f"{self.ties:.0%} ties"] if self.ties else []
         parts += ["mask"] if self.masked else []
@@ -42,7 +42,7 @@ class Workload:
         return " · ".join(parts)
 
     def data(self) -> dict[str, np.ndarray]:
-        """The same arrays in every process."""
+        """Returns the arrays, the same in every process."""
         return _DATA.get(self.task, _rows)(self)
 
 
@@ -56,8 +56,8 @@ def _scores(
         # Few distinct scores: nearly every item ties with another.
         return np.floor(scores / shape[-1] * max(4, shape[-1] * (1 - ties) / 2))
     if ties:
-        same = rng.random(shape) < ties
-        scores = np.where(same, np.floor(scores / 10) * 10, scores)
+        is_tied = rng.random(shape) < ties
+        scores = np.where(is_tied, np.floor(scores / 10) * 10, scores)
     return scores.astype(np.float32)
 
 
@@ -112,7 +112,7 @@ _DATA: dict[str, Callable[[Workload], dict[str, np.ndarray]]] = {
 
 
 def workloads() -> list[Workload]:
-    """All rows, in the order of the table."""
+    """Returns all rows, in the order of the table."""
     wide = (1024, 1000)
     return [
         *(Workload("ndcg@10", shape) for shape in SHAPES),
