@@ -257,13 +257,13 @@ def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
     """Draws recall at cutoffs, and the difference that training makes to each query."""
     library = import_optional("matplotlib.figure", "demo --save", "plots")
     figure = library.Figure(figsize=(10, 3.6), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
-    jrm.plots.at_cutoffs(states, "recall", ax=left)
+    of_cutoffs, of_differences, of_values = figure.subplots(1, 3)
+    jrm.plots.at_cutoffs(states, "recall", ax=of_cutoffs)
     baseline, trained = lists
     a, b = lists[baseline], lists[trained]
     names = (baseline, trained)
-    jrm.plots.differences(a, b, names=names, metric="map", ax=middle)
-    jrm.plots.distribution(lists, metric="map", ax=right)
+    jrm.plots.differences(a, b, names=names, metric="map", ax=of_differences)
+    jrm.plots.distribution(lists, metric="map", ax=of_values)
     return figure
 
 

@@ -185,16 +185,15 @@ def differences(
         ValueError: if lists cannot be paired or differ in weight, if values have several
             cutoffs, or if no list counts.
     """
-    one = drawing.values_of_metric("a", a, metric)
-    two = drawing.values_of_metric("b", b, metric)
-    ((one, two),) = pairing.with_ids({(): (one, two)}, ids).values()
-    found = pairing.differences(one, two, None)
-    counts = found.weights > 0
+    sides = [drawing.values_of_metric(*x, metric) for x in (("a", a), ("b", b))]
+    (pair,) = pairing.with_ids({(): (sides[0], sides[1])}, ids).values()
+    of_lists = pairing.differences(*pair, undefined=None)
+    counts = of_lists.weights > 0
     if not counts.any():
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     (comparison,) = compared(
-        [found],
+        [of_lists],
         [direction],
         "permutation",
         100_000,
@@ -202,12 +201,12 @@ def differences(
         random.key(0),
     )
     ax = drawing.axes(ax)
-    falling = np.array(sorted(found.values[counts, 0], reverse=True))
+    falling = np.array(sorted(of_lists.values[counts, 0], reverse=True))
     edges = np.arange(falling.size + 1)
     word = "better" if direction is not None and (metric or lower) else "higher"
     first_wins = falling > 0 if direction and word == "better" else falling < 0
-    sides = ((first_wins, names[0]), (~first_wins & (falling != 0), names[1]))
-    for (side, name), colour in zip(sides, drawing.COLOURS[:2], strict=True):
+    bars = ((first_wins, names[0]), (~first_wins & (falling != 0), names[1]))
+    for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
         ax.stairs(
             np.where(side, falling, 0),
             edges,

@@ -1,4 +1,4 @@
-"""What is made of values and states: comparisons, resampling, tables, plots.
+"""Comparisons, resampling, tables and plots, made of per-list values and of states.
 
     paired.py      jrm.paired: the difference of two systems, list by list
     resampling.py  draws of lists that do not depend on batches, and sums over them
@@ -15,6 +15,6 @@
     drawing.py     what the functions of jrm.plots share
 
 A difference is always b − a: above 0, b is better. `paired` and `bootstrap` are arrays and
-sums, for `jax.jit`, many batches and many hosts. All else is for the end, where values are
-in one place: it runs as it is called, and its results are Python numbers.
+sums, for `jax.jit`, many batches and many hosts. All other functions are for the end, where
+values are in one place: they run as they are called, and return Python numbers.
 """

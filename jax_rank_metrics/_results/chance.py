@@ -1,4 +1,4 @@
-"""How large a difference is by chance alone, for many comparisons at once.
+"""Tests of differences against chance, for many comparisons at once.
 
 In every function, `[lists, comparisons]` arrays are float64 on the host, and all
 comparisons share their random draws.
@@ -48,8 +48,8 @@ def sign_flip_test(
     lists, comparisons = terms.shape
     if 2**lists <= samples:
         p = [
-            np.mean(np.abs(_all_flipped_sums(column)) >= least)
-            for column, least in zip(terms.T, threshold, strict=True)
+            np.mean(np.abs(_all_flipped_sums(column)) >= of_column)
+            for column, of_column in zip(terms.T, threshold, strict=True)
         ]
         return np.array(p), 0
     rows = min(1 << (lists - 1).bit_length(), 1024)
@@ -106,7 +106,7 @@ def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
     number, rows, comparisons = chunks.shape
     patterns = _patterns_per_block(chunks)
     bit = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
-    sign_bit, one = (
+    sign_bit, plus_one = (
         lax.bitcast_convert_type(jnp.float32(x), jnp.uint32) for x in (-0.0, 1.0)
     )
 
@@ -118,7 +118,7 @@ def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
         # shifted to the sign bit of a float, it turns 1.0 into ±1.0.
         shape = (patterns // 32, rows)
         words = random.bits(random.fold_in(key, index), shape, jnp.uint32)
-        signs = (words[None] << bit) & sign_bit | one  # [32, words, rows]
+        signs = (words[None] << bit) & sign_bit | plus_one  # [32, words, rows]
         signs = lax.bitcast_convert_type(signs, jnp.float32).reshape(patterns, rows)
         # Random signs keep the sums small, so that plain float32 sums lose nothing.
         return sums + jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST), None
@@ -214,7 +214,7 @@ def _resampled_t(columns: jax.Array, seeds: jax.Array, samples: int) -> jax.Arra
 def _multinomial_counts(
     lists: int, shared_seed: jax.Array, seeds: jax.Array
 ) -> jax.Array:
-    """How often each list is drawn, `[samples, lists]`, in as many draws as lists."""
+    """Counts the draws of each list, `[samples, lists]`, of as many draws as lists."""
     ids = jnp.arange(lists, dtype=jnp.uint32)
     words = mix(mix(ids ^ shared_seed)[None, :] + seeds[:, None])  # [samples, draws]
     drawn = words % jnp.uint32(lists)

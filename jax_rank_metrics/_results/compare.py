@@ -127,8 +127,7 @@ def compare(
     pairs = pairing.with_ids(pairing.pairs_of(a, b), ids)
     check_lower(lower, [key for path in pairs for key in path])
     differences = {
-        path: pairing.differences(one, two, undefined)
-        for path, (one, two) in pairs.items()
+        path: pairing.differences(*pair, undefined) for path, pair in pairs.items()
     }
     directions = [
         direction_of(path, lower)
@@ -157,13 +156,13 @@ class _Columns:
     @classmethod
     def of(cls, differences: list[pairing.Differences]) -> "_Columns":
         weights = [
-            np.broadcast_to(one.weights[:, None], one.values.shape)
-            for one in differences
+            np.broadcast_to(metric.weights[:, None], metric.values.shape)
+            for metric in differences
         ]
         return cls(
-            np.concatenate([one.values for one in differences], axis=1),
+            np.concatenate([metric.values for metric in differences], axis=1),
             np.concatenate(weights, axis=1),
-            np.concatenate([one.noise for one in differences], axis=1),
+            np.concatenate([metric.noise for metric in differences], axis=1),
         )
 
 
@@ -229,7 +228,7 @@ def compared(
         for mask in (values > 0, values == 0, values < 0)
     )
     rows = np.stack([mean, mean - margin, mean + margin, p, p_holm, effect], axis=1)
-    made = []
+    comparisons = []
     for column, (numbers, lower) in enumerate(
         zip(rows.tolist(), directions, strict=True)
     ):
@@ -238,7 +237,7 @@ def compared(
             wins = losses = None
         elif lower:
             wins, losses = losses, wins
-        made.append(
+        comparisons.append(
             Comparison(
                 *numbers,
                 wins=wins,
@@ -252,14 +251,14 @@ def compared(
                 lower_is_better=lower,
             )
         )
-    return made
+    return comparisons
 
 
 def _warn_of_few_samples(
     p: np.ndarray, p_holm: np.ndarray, samples: int, level: float
 ) -> None:
     """Warns where samples are too few for the correction to leave anything significant."""
-    bounds = [is_bound(one, samples) for one in p.tolist()]
+    bounds = [is_bound(value, samples) for value in p.tolist()]
     if np.any(bounds & (p_holm > 1 - level)):
         enough = math.ceil(10 * len(p) / (1 - level))
         warnings.warn(

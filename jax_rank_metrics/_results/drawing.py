@@ -1,4 +1,4 @@
-"""What the plots share: an `Axes`, colours, legends, and the numbers behind lines."""
+"""Parts that the plots share: colours, legends, and the numbers behind lines."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -72,10 +72,10 @@ def legend(ax: "Axes") -> None:
             columnspacing=1.2,
             handlelength=1.6,
         ).get_window_extent()
-        ((left, below), (right, above)) = ax.transAxes.inverted().transform(
+        ((x_start, y_start), (x_end, y_end)) = ax.transAxes.inverted().transform(
             box.get_points()
         )
-        width, height = right - left, above - below
+        width, height = x_end - x_start, y_end - y_start
         if width <= 1:
             break
     # A legend taller than that would squeeze the data more than it explains.

@@ -66,10 +66,10 @@ def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
             "values of the same metrics"
         )
 
-    def difference(one: PerList, two: PerList) -> PerList:
-        _check_weights(one, two)
-        choice = undefined or common_undefined("a", one.undefined, "b", two.undefined)
-        return _difference(one, two, choice)
+    def difference(a: PerList, b: PerList) -> PerList:
+        _check_weights(a, b)
+        choice = undefined or common_undefined("a", a.undefined, "b", b.undefined)
+        return _difference(a, b, choice)
 
     differences = jax.tree.map(difference, canonical(a), canonical(b), **is_per_list)
     return in_order(a, differences)
@@ -88,7 +88,7 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
 def common_undefined(
     name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
 ) -> Undefined:
-    """What undefined lists of two systems count for, as both were measured.
+    """The value that undefined lists of both systems count for, as they were measured.
 
     Raises:
         ValueError: if it is not the same. None agrees with everything.
@@ -126,11 +126,12 @@ def _check_weights(a: PerList, b: PerList) -> None:
         isinstance(x, Tracer) or not _is_addressable(x) for x in (a.weights, b.weights)
     ):
         return
-    one, two = np.asarray(a.weights), np.asarray(b.weights)
-    for index in map(tuple, np.argwhere(differ(one, two))[:1].tolist()):
+    weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
+    for index in map(tuple, np.argwhere(differ(weights_a, weights_b))[:1].tolist()):
         list_name = index[0] if len(index) == 1 else index
         raise ValueError(
-            f"list {list_name} has weight {one[index]:g} in a and {two[index]:g} in b; "
+            f"list {list_name} has weight {weights_a[index]:g} in a and "
+            f"{weights_b[index]:g} in b; "
             "pass the same lists with the same weights"
         )
 

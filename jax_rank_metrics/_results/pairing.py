@@ -91,6 +91,7 @@ def with_ids(
             length; if `ids` is passed for values that have ids of their own.
         TypeError: if `ids` is no tuple of two sequences.
     """
+    first_a, first_b = next(iter(pairs.values()))
     sides = [values for pair in pairs.values() for values in pair]
     named = [values for values in sides if values.ids is not None]
     unnamed = [values for values in sides if values.ids is None]
@@ -99,9 +100,8 @@ def with_ids(
             raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
         if not isinstance(ids, (tuple, list)) or len(ids) != 2:
             raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-        one, two = next(iter(pairs.values()))
-        ids_a = checked_ids("a", ids[0], one.list_count)
-        ids_b = checked_ids("b", ids[1], two.list_count)
+        ids_a = checked_ids("a", ids[0], first_a.list_count)
+        ids_b = checked_ids("b", ids[1], first_b.list_count)
     elif named and unnamed:
         raise ValueError(
             f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
@@ -111,16 +111,15 @@ def with_ids(
     elif named:
         return pairs
     else:
-        one, two = next(iter(pairs.values()))
-        if one.list_count != two.list_count:
+        if first_a.list_count != first_b.list_count:
             raise ValueError(
-                f"a has {one.list_count} lists and b has {two.list_count}; pass "
+                f"a has {first_a.list_count} lists and b has {first_b.list_count}; pass "
                 "ids=(ids_a, ids_b), which say which of them belong together"
             )
-        ids_a = ids_b = list(range(one.list_count))
+        ids_a = ids_b = list(range(first_a.list_count))
     return {
-        path: (one._replace(ids=ids_a), two._replace(ids=ids_b))
-        for path, (one, two) in pairs.items()
+        path: (a._replace(ids=ids_a), b._replace(ids=ids_b))
+        for path, (a, b) in pairs.items()
     }
 
 
@@ -140,17 +139,18 @@ def differences(
     ):
         raise ValueError(f"{a.name} and {b.name} have different cutoffs")
     undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
-    ids, one, two = a.ids or [], a.lists, _in_order_of(a, b)
-    for index in np.flatnonzero(differ(*(np.asarray(x.weights) for x in (one, two))))[
-        :1
-    ]:
+    ids, lists_a, lists_b = a.ids or [], a.lists, _in_order_of(a, b)
+    for index in np.flatnonzero(
+        differ(*(np.asarray(x.weights) for x in (lists_a, lists_b)))
+    )[:1]:
         raise ValueError(
-            f"list {ids[index]!r} has weight {one.weights[index]:g} in {a.name} and "
-            f"{two.weights[index]:g} in {b.name}; pass lists of the same weights"
+            f"list {ids[index]!r} has weight {lists_a.weights[index]:g} in {a.name} and "
+            f"{lists_b.weights[index]:g} in {b.name}; pass lists of the same weights"
         )
-    counts = counted(one, two, undefined)
+    counts = counted(lists_a, lists_b, undefined)
     values = [
-        np.where(counts[:, None], filled(x, undefined, np), 0) for x in (one, two)
+        np.where(counts[:, None], filled(x, undefined, np), 0)
+        for x in (lists_a, lists_b)
     ]
     for name, side in zip((a.name, b.name), values, strict=True):
         for index in np.flatnonzero(~np.isfinite(side).all(1))[:1]:
@@ -165,7 +165,7 @@ def differences(
     difference = values[1] - values[0]
     difference = np.where(np.abs(difference) <= noise, 0, difference)
     return Differences(
-        difference, np.where(counts, one.weights, 0), noise, a.has_cutoffs
+        difference, np.where(counts, lists_a.weights, 0), noise, a.has_cutoffs
     )
 
 

@@ -158,16 +158,16 @@ def _best(
 def _note(runs: dict[str, dict[str, Estimate]], level: Number, legend: str) -> str:
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
-        least, *larger = texts
-        return f"{least} to {larger[-1]}" if larger else least
+        smallest, *larger = texts
+        return f"{smallest} to {larger[-1]}" if larger else smallest
 
-    every = [estimate for run in runs.values() for estimate in run.values()]
-    lists = [estimate.lists for estimate in every]
+    all_estimates = [estimate for run in runs.values() for estimate in run.values()]
+    lists = [estimate.lists for estimate in all_estimates]
     parts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
     # Equal weights give the number of lists but for rounding.
-    if any(estimate.n_eff < 0.995 * estimate.lists for estimate in every):
-        parts.append(f"n_eff {span((estimate.n_eff for estimate in every), 1)}")
-    parts.append(f"{span(estimate.undefined for estimate in every)} undefined")
+    if any(estimate.n_eff < 0.995 * estimate.lists for estimate in all_estimates):
+        parts.append(f"n_eff {span((estimate.n_eff for estimate in all_estimates), 1)}")
+    parts.append(f"{span(estimate.undefined for estimate in all_estimates)} undefined")
     return f"Mean and {100 * level:g} % interval; {', '.join(parts)}{legend}"
 
 
@@ -182,7 +182,7 @@ def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
 
 
 class _Style(NamedTuple):
-    """How a format writes a table."""
+    """The marks and the layout by which a format writes a table."""
 
     layout: Callable[
         [Sequence[str], Sequence[Sequence[str]]], str

@@ -81,12 +81,12 @@ def as_per_list(values: Any, name: str) -> PerList | None:
     """Reads a Series or a dict of list ids to numbers; None for anything else."""
     if not (is_by_list(values) or _is_series(values)):
         return None
-    (found,) = read_values(values, name).values()
-    values = found.lists.values
+    (read,) = read_values(values, name).values()
+    values = read.lists.values
     return (
-        found.lists
-        if found.has_cutoffs
-        else PerList(values[:, 0], found.lists.weights, found.lists.defined)
+        read.lists
+        if read.has_cutoffs
+        else PerList(values[:, 0], read.lists.weights, read.lists.defined)
     )
 
 
