@@ -1,9 +1,9 @@
-"""Every metric × every law × every tie policy.
+"""Laws that every metric obeys under every tie policy.
 
-All metrics of a law are read from one ranking, in one compiled `measure`, and laws share
-its compilation wherever they can, so that the table stays quick. Lists are long enough
-for the shallow cut to be a top-k. A full sort and the policies differ in the order alone,
-so that under these a few metrics tell all.
+A law reads all metrics from one ranking, in one compiled `measure`, and laws share its
+compilation wherever they can, since compiling takes most of the time. Lists are long
+enough for the shallow cut to be a top-k. A full sort and the policies differ only in
+the order, so that a few metrics are enough to test these.
 """
 
 import dataclasses
@@ -17,50 +17,47 @@ from cases import CASES, CORE, FEW, MORE, ORDERS, WHOLE, metrics
 import jax_rank_metrics as jrm
 
 KS = (1, 10)
+ALL_KS = (*KS, None)
 ITEMS = 48
 LISTS = 12
 KEY = 11
 
-
-EVERY = (*KS, None)
-
-
 ALWAYS = pytest.param(KS, None, True, id="top-k")
 # Metrics without a cutoff.
 UNCUT = pytest.param((None,), None, True, id="uncut")
-# The same where a law compiles programs of its own.
+# The same where a law has to compile its own programs.
 UNCUT_ANEW = pytest.param(*UNCUT.values, id="uncut", marks=pytest.mark.long)
-# The same with weights per list; with ties broken by a key; sorted, and broken by labels
-# and weights.
+# With weights per list; with ties broken by a key; with a full sort, and ties broken by
+# labels and weights.
 OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
     pytest.param(*case, id=name, marks=pytest.mark.long)
     for name, case in {
         "list-weights": (KS, None, False),
         "random": (KS, "random", True),
-        "whole-worst": (EVERY, "worst", True),
+        "whole-worst": (ALL_KS, "worst", True),
     }.items()
 ]
 
 
-def law(*more):
-    """Tries a law on a shallow cut, which `lax.top_k` serves, and on more."""
-    return pytest.mark.parametrize("ks, ties, weigh_items", [ALWAYS, *more])
+def law(*settings):
+    """Tests a law on a shallow cut, which `lax.top_k` serves, and on further settings."""
+    return pytest.mark.parametrize("ks, ties, weigh_items", [ALWAYS, *settings])
 
 
 @pytest.fixture
 def weigh_items():
-    """Item weights, which every path of a metric must carry along, or list weights."""
+    """Whether weights are per item, which every path must carry along, or per list."""
     return True
 
 
 @pytest.fixture
 def data(rng, weigh_items):
-    """Lists with weights of either kind."""
+    """Labels, scores, mask and weights."""
     return draw(rng, weigh_items)
 
 
 def draw(rng, weigh_items):
-    """Graded labels, few distinct scores, a mask, and lists that do not count."""
+    """Draws graded labels, few distinct scores, a mask, and lists that do not count."""
     shape = (LISTS, ITEMS)
     labels = rng.choice([0, 0, 0, 1, 2, 0.5, 1.75], shape).astype(np.float32)
     labels[0] = 0
@@ -75,7 +72,7 @@ def draw(rng, weigh_items):
 
 
 def table(ks, ties):
-    """All metrics that the cut can serve, or a few of them."""
+    """The metrics to test: all that the cut can serve, or a few of them."""
     if ks == (None,):
         return metrics(ks, ties, WHOLE)
     cases = CORE | MORE if (ks, ties) == (KS, None) else FEW
@@ -83,124 +80,135 @@ def table(ks, ties):
 
 
 def policy(ties):
-    """Keyword arguments of a policy."""
+    """The arguments of `rank` that choose a tie policy."""
     key = jax.random.key(KEY) if ties == "random" else None
     return {"ties": ties, "key": key}
 
 
 def lists_of(ks, ties, data, **changes):
-    """Every metric of every list, as the public eager calls give them."""
+    """Values of all metrics for every list, by the public calls, eagerly."""
     ranking = jrm.rank(*data, k=ks, **(policy(ties) | changes))
     return jrm.measure(table(ks, ties), ranking)
 
 
-def same(found, expected, exactly=False):
-    """Two measures hold the same numbers."""
-    assert found.keys() == expected.keys()
+def assert_same(actual, expected, exactly=False):
+    """Asserts that two results of `measure` hold the same numbers."""
+    assert actual.keys() == expected.keys()
     for name in expected:
         for part in ("values", "weights", "defined"):
-            one, two = (np.asarray(getattr(x[name], part)) for x in (found, expected))
-            assert one.dtype == two.dtype and not np.isnan(one).any(), name
+            actual_part, expected_part = (
+                np.asarray(getattr(lists[name], part)) for lists in (actual, expected)
+            )
+            assert actual_part.dtype == expected_part.dtype, name
+            assert not np.isnan(actual_part).any(), name
             if exactly or part == "defined":
-                np.testing.assert_array_equal(one, two, err_msg=f"{name} {part}")
+                np.testing.assert_array_equal(
+                    actual_part, expected_part, err_msg=f"{name} {part}"
+                )
             else:
                 np.testing.assert_allclose(
-                    one, two, rtol=1e-6, atol=1e-6, err_msg=f"{name} {part}"
+                    actual_part,
+                    expected_part,
+                    rtol=1e-6,
+                    atol=1e-6,
+                    err_msg=f"{name} {part}",
                 )
 
 
 @law(UNCUT_ANEW)
 def test_jit_equals_eager(ks, ties, data):
-    """The caller's own jit changes nothing."""
+    """Calling a metric inside `jax.jit` changes no value."""
     eager = lists_of(ks, ties, data)
     jitted = jax.jit(lambda *args: lists_of(ks, ties, args))(*data)
-    same(jitted, eager)
+    assert_same(jitted, eager)
 
 
 @law(UNCUT_ANEW, RANDOM)
 def test_vmap_equals_batch(ks, ties, data):
-    """A list's values do not depend on its batch; one key per list under vmap."""
+    """The values of a list do not depend on its batch; under vmap each has its key."""
     if ties == "random":
         keys = jax.random.split(jax.random.key(KEY), LISTS)
-        batched = jax.vmap(lambda key, *one: lists_of(ks, ties, one, key=key))(
+        batched = jax.vmap(lambda key, *arrays: lists_of(ks, ties, arrays, key=key))(
             keys, *data
         )
         single = [
             lists_of(ks, ties, [x[row] for x in data], key=keys[row])
             for row in range(0, LISTS, 4)
         ]
-        found = jax.tree.map(lambda x: x[::4], batched)
-        same(found, jax.tree.map(lambda *rows: jnp.stack(rows), *single))
+        every_fourth = jax.tree.map(lambda x: x[::4], batched)
+        assert_same(every_fourth, jax.tree.map(lambda *rows: jnp.stack(rows), *single))
     else:
-        found = jax.vmap(lambda *one: lists_of(ks, ties, one))(*data)
-        same(found, lists_of(ks, ties, data))
+        batched = jax.vmap(lambda *arrays: lists_of(ks, ties, arrays))(*data)
+        assert_same(batched, lists_of(ks, ties, data))
 
 
 @law(UNCUT, *OTHERS)
 def test_padding_is_never_read(ks, ties, data):
-    """NaN, inf and extreme values under the mask change nothing."""
+    """NaN, inf and extreme values of masked items change no value."""
     labels, scores, mask, weights = data
     padded = [labels.copy(), scores.copy(), mask, weights.copy()]
     for array in padded[:2]:
         array[~mask] = np.resize([np.nan, np.inf, -np.inf, 1e30], (~mask).sum())
     if weights.ndim == 2:
         padded[3][~mask] = np.nan
-    same(lists_of(ks, ties, padded), lists_of(ks, ties, data), exactly=True)
+    assert_same(lists_of(ks, ties, padded), lists_of(ks, ties, data), exactly=True)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ks, ties", [(EVERY, "worst"), (KS, None)])
-def test_more_padding_is_no_matter(ks, ties, data):
-    """Columns of padding change nothing."""
+@pytest.mark.parametrize("ks, ties", [(ALL_KS, "worst"), (KS, None)])
+def test_wider_padding_changes_nothing(ks, ties, data):
+    """Further columns of padding change no value."""
     wider = [
         np.concatenate([x, np.full((LISTS, 9), fill, x.dtype)], axis=1)
         if x.ndim == 2
         else x
         for x, fill in zip(data, (2, np.inf, False, 5), strict=True)
     ]
-    same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
+    assert_same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
 
 
 @pytest.mark.long
 @law(UNCUT_ANEW, *OTHERS)
-def test_masks_are_one(ks, ties, data):
+def test_all_ways_to_mask_agree(ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
     labels, scores, mask, weights = data
     expected = lists_of(ks, ties, data)
     for padding in (-1, -np.inf, np.nan):
         marked = np.where(mask, labels, padding).astype(np.float32)
-        same(
+        assert_same(
             lists_of(ks, ties, (marked, scores, None, weights)), expected, exactly=True
         )
     if weights.ndim == 2:
         for padding in (0, -2, np.nan):
             marked = np.where(mask, weights, padding).astype(np.float32)
-            same(lists_of(ks, ties, (labels, scores, None, marked)), expected, True)
+            assert_same(
+                lists_of(ks, ties, (labels, scores, None, marked)), expected, True
+            )
 
 
 @law(UNCUT, WORST)
-def test_item_order_is_no_matter(ks, ties, data, rng):
-    """Shuffled items give the same values, but where a policy goes by position."""
+def test_order_of_items_changes_nothing(ks, ties, data, rng):
+    """Shuffled items give the same values, except where a policy reads positions."""
     order = np.argsort(rng.random((LISTS, ITEMS)), axis=1)
     shuffled = [
         np.take_along_axis(x, order, axis=1) if x.ndim == 2 else x for x in data
     ]
-    found, expected = (lists_of(ks, ties, x) for x in (shuffled, data))
-    if ties is None:  # a hash of the position orders what has no closed form
-        for values in (found, expected):
+    actual, expected = (lists_of(ks, ties, x) for x in (shuffled, data))
+    if ties is None:  # metrics without a closed form break ties by a hash of positions
+        for values in (actual, expected):
             for name in set(values) & {n for n in CASES if not CASES[n].closed_form}:
                 del values[name]
-    same(found, expected)
+    assert_same(actual, expected)
 
 
 @law(UNCUT, RANDOM, WORST)
 def test_only_the_order_of_scores_matters(ks, ties, data):
-    """A rising function of the scores changes no bit."""
+    """An increasing function of the scores changes no bit."""
     labels, scores, mask, weights = data
-    risen = np.exp2(scores) - 7
-    assert (np.diff(np.unique(risen)) > 0).all()
-    same(
-        lists_of(ks, ties, (labels, risen.astype(np.float32), mask, weights)),
+    increased = np.exp2(scores) - 7
+    assert (np.diff(np.unique(increased)) > 0).all()
+    assert_same(
+        lists_of(ks, ties, (labels, increased.astype(np.float32), mask, weights)),
         lists_of(ks, ties, data),
         exactly=True,
     )
@@ -209,62 +217,64 @@ def test_only_the_order_of_scores_matters(ks, ties, data):
 @pytest.mark.long
 def test_cutoffs_at_once_equal_one_at_a_time(data):
     """k=(a, b) gives what k=a and k=b give, by top-k as by a full sort."""
-    whole, cut = lists_of(EVERY, None, data), lists_of(KS, None, data)
-    for column, k in list(enumerate(EVERY))[1:]:
+    uncut, cut = lists_of(ALL_KS, None, data), lists_of(KS, None, data)
+    for column, k in list(enumerate(ALL_KS))[1:]:
         ranking = jrm.rank(*data, k=k)
         for name, lists in jrm.measure(metrics((k,), cases=FEW), ranking).items():
-            alone = np.asarray(lists.values).reshape(LISTS)
-            for together in (whole, cut) if k is not None else (whole,):
-                values = together[name].values
+            expected = np.asarray(lists.values).reshape(LISTS)
+            for measured in (uncut, cut) if k is not None else (uncut,):
+                values = measured[name].values
                 values = values[:, column] if CASES[name].has_k else values
-                np.testing.assert_allclose(values, alone, 1e-6, 1e-6, err_msg=name)
+                np.testing.assert_allclose(values, expected, 1e-6, 1e-6, err_msg=name)
 
 
 @pytest.mark.long
 def test_measure_equals_own_call(data):
-    """Each metric's own call gives what it has beside all the others."""
-    together = lists_of(KS, None, data)
+    """A metric called by itself has the value that it has among all metrics."""
+    measured = lists_of(KS, None, data)
     for name in FEW:
         bound = table(KS, None)[name]
-        own = bound.func.per_list(*data, **bound.keywords)
-        same({name: own}, {name: together[name]})
+        lists = bound.func.per_list(*data, **bound.keywords)
+        assert_same({name: lists}, {name: measured[name]})
 
 
 @pytest.mark.long
 def test_evaluate_is_mean_of_measure_of_rank(data):
-    """Also where some lists are left out."""
-    found = jrm.evaluate(table(EVERY, None), *data, undefined="skip")
-    expected = jrm.mean(lists_of(EVERY, None, data), "skip")
+    """`evaluate` agrees with its three steps, where undefined lists are left out."""
+    states = jrm.evaluate(table(ALL_KS, None), *data, undefined="skip")
+    expected = jrm.mean(lists_of(ALL_KS, None, data), "skip")
     for name, state in expected.items():
-        np.testing.assert_allclose(found[name].compute(), state.compute(), 1e-6)
-        np.testing.assert_allclose(found[name].std_error(), state.std_error(), 1e-5)
-        np.testing.assert_array_equal(found[name].counts, state.counts)
+        np.testing.assert_allclose(states[name].compute(), state.compute(), 1e-6)
+        np.testing.assert_allclose(states[name].std_error(), state.std_error(), 1e-5)
+        np.testing.assert_array_equal(states[name].counts, state.counts)
 
 
 @pytest.mark.long
 def test_any_leading_axes(data):
-    """One list axis or three; every list has its own random order."""
+    """Lists may have one axis or three; each list has its own random order."""
     flat = lists_of(KS, "random", data)
     deep = [x.reshape(2, 3, 2, *x.shape[1:]) for x in data]
-    found = lists_of(KS, "random", deep)
-    flattened = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[3:]), found)
-    same(flattened, flat)
+    deep_lists = lists_of(KS, "random", deep)
+    flattened = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[3:]), deep_lists)
+    assert_same(flattened, flat)
 
 
 @pytest.mark.long
 def test_policies_bound_each_other(rng):
     """best ≥ expected ≥ worst, and random and stable lie between."""
     plain = draw(rng, weigh_items=False)
-    found = {"expected": lists_of(EVERY, "expected", plain)}
+    by_policy = {"expected": lists_of(ALL_KS, "expected", plain)}
     for ties in ORDERS:
         ranking = jrm.rank(*plain, **policy(ties))
-        # Under one name, so that one program reads the rankings of all policies.
+        # With one policy name, a single program reads the rankings of all policies.
         ranking = dataclasses.replace(ranking, _ties="stable")
-        found[ties] = jrm.measure(table(EVERY, "expected"), ranking)
-    for name in found["expected"]:
+        by_policy[ties] = jrm.measure(table(ALL_KS, "expected"), ranking)
+    for name in by_policy["expected"]:
         if not CASES[name].ordered:
             continue
-        values = {ties: np.asarray(lists[name].values) for ties, lists in found.items()}
+        values = {
+            ties: np.asarray(lists[name].values) for ties, lists in by_policy.items()
+        }
         best, worst = values["best"], values["worst"]
         slack = 1e-6 * np.maximum(1, np.abs(best))
         for ties, middle in values.items():
@@ -276,7 +286,10 @@ def test_policies_bound_each_other(rng):
 
 @law(UNCUT, *OTHERS)
 def test_lists_that_do_not_count(ks, ties, data):
-    """No weight, no items: weight 0 and value 0. Nothing relevant: undefined."""
+    """Lists without weight or items have weight 0 and value 0, and are undefined.
+
+    Lists in which nothing is relevant are undefined, but keep their weight.
+    """
     labels, scores, mask, weights = data
     exists = mask & (labels >= 0)
     if weights.ndim == 2:
@@ -286,8 +299,8 @@ def test_lists_that_do_not_count(ks, ties, data):
         counts = exists.any(1) & (weights > 0)
     for name, lists in lists_of(ks, ties, data).items():
         has_value = [
-            CASES[name].is_defined(list(labels[row, some]), list(scores[row, some]))
-            for row, some in enumerate(exists)
+            CASES[name].is_defined(list(labels[row, items]), list(scores[row, items]))
+            for row, items in enumerate(exists)
         ]
         defined = counts & has_value
         np.testing.assert_array_equal(np.asarray(lists.weights) > 0, counts, name)
@@ -299,26 +312,27 @@ def test_lists_that_do_not_count(ks, ties, data):
 @pytest.mark.long
 @law(UNCUT_ANEW, *OTHERS)
 def test_list_weights(ks, ties, data):
-    """They replace the weight of the list and touch no value."""
+    """`list_weights` replaces the weight of each list and changes no value."""
     labels, _, mask, weights = data
-    given = np.linspace(0, 2, LISTS).astype(np.float32)
-    found = lists_of(ks, ties, data, list_weights=given)
+    list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
+    weighted = lists_of(ks, ties, data, list_weights=list_weights)
     for name, lists in lists_of(ks, ties, data).items():
-        both = np.asarray(found[name].defined) & np.asarray(lists.defined)
+        defined = np.asarray(weighted[name].defined) & np.asarray(lists.defined)
         np.testing.assert_array_equal(
-            np.asarray(found[name].values)[both], np.asarray(lists.values)[both]
+            np.asarray(weighted[name].values)[defined],
+            np.asarray(lists.values)[defined],
         )
         exists = (mask & (labels >= 0)).any(1)
         if weights.ndim == 2:
             exists = (mask & (labels >= 0) & (weights > 0)).any(1)
         np.testing.assert_array_equal(
-            np.asarray(found[name].weights), np.where(exists, given, 0), name
+            np.asarray(weighted[name].weights), np.where(exists, list_weights, 0), name
         )
 
 
 @law(UNCUT, RANDOM, WORST)
 def test_implied_list_weights(ks, ties, data):
-    """w̄ = Σ w·r / Σ r over the pool, or the mean weight where nothing is relevant."""
+    """A list weighs w̄ = Σ w·r / Σ r, or the mean weight where nothing is relevant."""
     labels, _, mask, weights = data
     exists = mask & (labels >= 0) & (weights > 0)
     for name, lists in lists_of(ks, ties, data).items():
@@ -331,7 +345,7 @@ def test_implied_list_weights(ks, ties, data):
 
 
 def test_gradients_are_zero(data):
-    """Metrics are constants to autodiff, also with NaN padding and all-masked lists."""
+    """Metrics are constants to autodiff, with NaN padding and empty lists as well."""
     labels, scores, mask, weights = data
     scores = np.where(mask, scores, np.nan)
 
@@ -344,12 +358,12 @@ def test_gradients_are_zero(data):
 
 
 def test_no_nan_is_made(data):
-    """Nothing trips `jax_debug_nans`."""
+    """No metric trips `jax_debug_nans`."""
     labels, scores, mask, weights = data
     scores = np.where(mask, scores, np.inf)
-    every = metrics(EVERY)
+    all_metrics = metrics(ALL_KS)
     with jax.debug_nans(True):
-        states = jrm.evaluate(every, labels, scores, mask, weights)
+        states = jrm.evaluate(all_metrics, labels, scores, mask, weights)
         jrm.compute(states)
         for state in states.values():
             state.confidence_interval()

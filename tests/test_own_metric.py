@@ -229,7 +229,7 @@ def test_ties_own_across_a_cut(names):
 
     labels = jnp.array([[1, 1, 2, 5, 1, 1]])  # the largest is not held
     assert largest.of(jrm.rank(labels, scores), k=2).values.tolist() == [5 / 4]
-    with pytest.raises(ValueError, match="needs them all"):
+    with pytest.raises(ValueError, match="needs all items"):
         largest.of(jrm.rank(labels, scores, k=2), k=2)
 
 
