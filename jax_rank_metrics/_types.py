@@ -25,43 +25,44 @@ if TYPE_CHECKING:
         def __jax_array__(self) -> jax.Array: ...
 
     _Arrays = jax.Array | np.ndarray | _SupportsArray | _SupportsJaxArray
-    # Anything of at least one axis that holds numbers: no scalars.
+    # Nested lists of at least one axis, so that a scalar is none.
     _Numbers = (
-        _Arrays
-        | Sequence[float | _Arrays]
+        Sequence[float | _Arrays]
         | Sequence[Sequence[float | _Arrays]]
         | Sequence[Sequence[Sequence[float | _Arrays]]]
     )
     _Bools = (
-        _Arrays
-        | Sequence[bool | _Arrays]
+        Sequence[bool | _Arrays]
         | Sequence[Sequence[bool | _Arrays]]
         | Sequence[Sequence[Sequence[bool | _Arrays]]]
     )
 else:
-    # What is checked while programs run, by those who switch that on: the shapes of
-    # arrays. A protocol beside these would let every array pass.
-    _Numbers = _Bools = jax.Array | np.ndarray
+    # Run-time type checkers check the shapes of arrays. Beside a protocol, they would
+    # accept an array of any shape.
+    _Arrays = jax.Array | np.ndarray
+    _Numbers = _Bools = list | tuple
 
-Labels = Shaped[_Numbers, "*lists items"]
-Scores = Shaped[_Numbers, "*lists items"]
-Mask = Shaped[_Bools, "*lists items"]
-SegmentIds = Shaped[_Numbers, "*lists items"]
-Weights = Shaped[_Numbers | ArrayLike, "..."]  # a scalar, [*lists] or [*lists, items]
-Pool = Shaped[_Numbers, "*lists pool"]
-PoolMask = Shaped[_Bools, "*lists pool"]
-PerListInput = Shaped[_Numbers | ArrayLike, "*lists"]
-ListIds = Shaped[_Numbers, "*lists"]
-RetrievedIds = Shaped[_Numbers, "*lists retrieved"]
-RelevantIds = Shaped[_Numbers, "*lists relevant"]
-ExcludedIds = Shaped[_Numbers, "*lists excluded"]
-RankedIds = Shaped[_Numbers, "*lists ranks"]
-PerItem = Shaped[_Numbers, "num_items"]
-ItemMask = Shaped[_Bools, "items"]
-ListsItemMask = Shaped[_Bools, "..."]  # [items] or [*lists, items]
-Embeddings = Shaped[_Numbers, "num_items features"]
-ListWeights = Shaped[_Numbers | ArrayLike, "..."]  # [*lists], [*lists, num_segments]
-Columns = Mapping[str, _Numbers]  # each [*lists, items, …]
+Labels = Shaped[_Arrays, "*lists items"] | _Numbers
+Scores = Shaped[_Arrays, "*lists items"] | _Numbers
+Mask = Shaped[_Arrays, "*lists items"] | _Bools
+SegmentIds = Shaped[_Arrays, "*lists items"] | _Numbers
+# A scalar, [*lists] or [*lists, items].
+Weights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
+Pool = Shaped[_Arrays, "*lists pool"] | _Numbers
+PoolMask = Shaped[_Arrays, "*lists pool"] | _Bools
+PerListInput = Shaped[_Arrays | ArrayLike, "*lists"] | _Numbers
+ListIds = Shaped[_Arrays, "*lists"] | _Numbers
+RetrievedIds = Shaped[_Arrays, "*lists retrieved"] | _Numbers
+RelevantIds = Shaped[_Arrays, "*lists relevant"] | _Numbers
+ExcludedIds = Shaped[_Arrays, "*lists excluded"] | _Numbers
+RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
+PerItem = Shaped[_Arrays, "num_items"] | _Numbers
+ItemMask = Shaped[_Arrays, "items"] | _Bools
+ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
+Embeddings = Shaped[_Arrays, "num_items features"] | _Numbers
+# [*lists], or [*lists, num_segments] where lists are packed.
+ListWeights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
+Columns = Mapping[str, _Arrays | _Numbers]  # each [*lists, items, …]
 AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 

@@ -15,6 +15,7 @@ from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.run import SHARED, Bound
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._types import Number
 
 # Names, or metrics under the names of their results.
 Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
@@ -165,7 +166,7 @@ def _bind(name: object, value: object) -> Bound:
     return metric.spec.bind(args, options)._replace(name=name)
 
 
-def _cutoffs(text: str, option: str) -> float | tuple[float, ...]:
+def _cutoffs(text: str, option: str) -> Number | tuple[Number, ...]:
     """Returns what stands after the @ of a name: one number, or a tuple of them."""
     number = int if option == "k" else float
     try:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._inputs import first_index
+from jax_rank_metrics._types import Number
 
 
 class Lists(NamedTuple):
@@ -57,7 +58,7 @@ def _with_example(
     return f"{count} of {total} lists, as in list {example}"
 
 
-def remark_on_lists(lists: Lists, threshold: float) -> list[str]:
+def remark_on_lists(lists: Lists, threshold: Number) -> list[str]:
     """Remarks on labels, and on scores where there are any."""
     if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
         return swapped  # further remarks would only follow from this one
@@ -106,7 +107,7 @@ def _single_items(lists: Lists) -> list[str]:
     ]
 
 
-def _never_relevant(lists: Lists, threshold: float) -> list[str]:
+def _never_relevant(lists: Lists, threshold: Number) -> list[str]:
     labels = lists.labels[lists.exists]
     largest = labels.max(initial=0)
     if lists.relevant.any() or largest <= 0:
@@ -118,7 +119,7 @@ def _never_relevant(lists: Lists, threshold: float) -> list[str]:
     ]
 
 
-def _always_relevant(lists: Lists, threshold: float) -> list[str]:
+def _always_relevant(lists: Lists, threshold: Number) -> list[str]:
     num_items = np.count_nonzero(lists.exists)
     in_company = (lists.count_items(lists.exists) > 1).any()
     if num_items < 5 or not in_company or (lists.exists & ~lists.relevant).any():

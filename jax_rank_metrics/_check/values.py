@@ -18,7 +18,7 @@ from jax_rank_metrics._check.remarks import (
     repeated,
 )
 from jax_rank_metrics._gains import gains_of
-from jax_rank_metrics._types import Gain
+from jax_rank_metrics._types import Gain, Number
 
 _NUMBERS = "pass numbers, or mask the item"
 
@@ -27,7 +27,7 @@ def check_labels(
     arrays: tuple[object, object, object, object],
     packing: tuple[object, object],
     gain_fn: Gain,
-    threshold: float,
+    threshold: Number,
 ) -> list[str]:
     """Checks labels, scores, mask and weights, as `rank` takes them."""
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
@@ -106,7 +106,7 @@ def check_ids(
     raw_scores: object,
     num_items: object,
     gain_fn: Gain,
-    threshold: float,
+    threshold: Number,
 ) -> list[str]:
     """Checks ids, as `rank_ids`, `rank_scores` and `rank_catalog` take them."""
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays

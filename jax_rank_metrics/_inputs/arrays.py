@@ -125,7 +125,7 @@ def kind_of(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def first_index(x: np.ndarray) -> tuple[int, ...]:
+def first_index(x: np.ndarray | np.bool_) -> tuple[int, ...]:
     """The index of the first maximum; of bools, of the first True."""
     return tuple(int(i) for i in np.unravel_index(np.argmax(x), x.shape))
 

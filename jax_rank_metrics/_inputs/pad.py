@@ -6,13 +6,14 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs.options import positive_integer
+from jax_rank_metrics._types import Number
 
 
 def pad_lists(
-    *ragged: Iterable[Iterable[float]],
+    *ragged: Iterable[Iterable[Number]],
     items: int | None = None,
     lists: int | None = None,
-    fill: float = 0,
+    fill: Number = 0,
 ) -> tuple[np.ndarray, ...]:
     """Pads ragged lists to arrays of few different shapes, and makes their mask.
 
@@ -132,7 +133,7 @@ def next_size(min_size: int) -> int:
     return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
-def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: float) -> np.ndarray:
+def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Number) -> np.ndarray:
     """Returns the lists of one argument as one array, with the fill where there is none."""
     # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
     dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]

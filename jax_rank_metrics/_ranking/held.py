@@ -6,7 +6,7 @@ of them is the first to stop a user, and which items tie across the cut.
 """
 
 from collections.abc import Callable, Hashable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,7 @@ SumOverPlaces = Callable[[Place, jax.Array], jax.Array]
 PlaceReader = Callable[[Column, SumOverPlaces], jax.Array]
 
 
+@runtime_checkable
 class Held(Protocol):
     """Items that have places, in the arrays of a ranked layout.
 

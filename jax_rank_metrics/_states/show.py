@@ -6,7 +6,7 @@ puts in place of arrays.
 """
 
 import dataclasses
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ T = TypeVar("T")
 _MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
 
 
+@runtime_checkable
 class _State(Protocol):
     """The part of a `State` that its text reads; `State` itself imports this module."""
 
@@ -32,6 +33,7 @@ class _State(Protocol):
     def compute(self) -> jax.Array: ...
 
 
+@runtime_checkable
 class _PerList(Protocol):
     """The part of a `PerList` that its text reads."""
 
