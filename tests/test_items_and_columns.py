@@ -1,4 +1,4 @@
-"""Items keep their identity and their columns on every layout; some were not retrieved."""
+"""Items keep their identity and their columns on every layout, retrieved or not."""
 
 import functools
 
@@ -20,7 +20,7 @@ ALL = (
 
 
 def draw(rng, *, tied):
-    """Padding of both kinds, a list that is all masked, and few labels above 0."""
+    """Draws lists with both kinds of padding, one of them all masked."""
     labels = rng.integers(-1, 3, (LISTS, ITEMS)).astype(np.float32)
     scores = rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1)
     scores = (scores // (4 if tied else 1)).astype(np.float32)
@@ -30,7 +30,7 @@ def draw(rng, *, tied):
 
 
 def stable(labels, scores, mask):
-    """Items by score, then by index; −1 where there are no more."""
+    """Returns items by score, then by index; −1 beyond the last."""
     results = np.full(labels.shape, -1)
     for row in range(len(labels)):
         exists = [i for i in range(ITEMS) if mask[row, i] and labels[row, i] >= 0]
@@ -39,7 +39,7 @@ def stable(labels, scores, mask):
 
 
 def pack(*arrays, order=None):
-    """Flat arrays, and where they came from."""
+    """Returns arrays packed flat, and the arguments that say so."""
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
     order = np.arange(ids.size) if order is None else order
     flat = [x.reshape(-1, *x.shape[2:])[order] for x in arrays]
@@ -47,7 +47,7 @@ def pack(*arrays, order=None):
 
 
 def over_devices(run, *arrays):
-    """`run` of arrays whose items are cut over devices."""
+    """Maps `run` over devices, by which items are sharded."""
     mesh = jax.make_mesh(
         (DEVICES,),
         ("model",),
@@ -63,27 +63,29 @@ def over_devices(run, *arrays):
 
 @pytest.mark.long
 def test_items_of_rows_and_devices(rng):
-    """Whole and cut, by index and by a hash that is blind to labels and to the batch."""
+    """Ties go by index, or by a hash that is independent of labels and of the batch."""
     labels, scores, mask = draw(rng, tied=True)
     order = stable(labels, scores, mask)
-    whole = jrm.rank(labels, scores, mask, ties="stable").items
-    assert whole.dtype == jnp.int32
-    np.testing.assert_array_equal(whole, order)
+    items = jrm.rank(labels, scores, mask, ties="stable").items
+    assert items.dtype == jnp.int32
+    np.testing.assert_array_equal(items, order)
     cut = jrm.rank(labels, scores, mask, ties="stable", k=6).items
     np.testing.assert_array_equal(cut, order[:, :6])
 
     hashed = np.asarray(jrm.rank(labels, scores, mask).items)
     for row in range(LISTS):
-        own = hashed[row][hashed[row] >= 0]
-        assert sorted(own) == sorted(order[row][order[row] >= 0])
-        assert (np.diff(scores[row, own]) <= 0).all()
+        listed = hashed[row][hashed[row] >= 0]
+        assert sorted(listed) == sorted(order[row][order[row] >= 0])
+        assert (np.diff(scores[row, listed]) <= 0).all()
     assert (hashed != order).any()
     np.testing.assert_array_equal(
         jrm.rank(labels, scores, mask, k=6).items, hashed[:, :6]
     )
-    others = np.where(labels >= 0, 2 - labels, labels)[::-1]
-    again = jrm.rank(others, scores[::-1], mask[::-1] & (labels >= 0)[::-1]).items
-    np.testing.assert_array_equal(again[::-1], hashed)
+    other_labels = np.where(labels >= 0, 2 - labels, labels)[::-1]
+    items_again = jrm.rank(
+        other_labels, scores[::-1], mask[::-1] & (labels >= 0)[::-1]
+    ).items
+    np.testing.assert_array_equal(items_again[::-1], hashed)
 
     values = over_devices(
         lambda *x: [
@@ -95,8 +97,8 @@ def test_items_of_rows_and_devices(rng):
     np.testing.assert_array_equal(values[0], order[:, :6])
     np.testing.assert_array_equal(values[1], hashed[:, :6])
 
-    flat, own = pack(labels, scores, mask)
-    ranking = jrm.rank(*flat, **own)
+    flat, options = pack(labels, scores, mask)
+    ranking = jrm.rank(*flat, **options)
     items, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
     for row in range(LISTS):
         mine = items[(lists == row) & (items >= 0)] - row * ITEMS
@@ -104,21 +106,21 @@ def test_items_of_rows_and_devices(rng):
 
 
 def test_items_of_packed_lists(rng):
-    """Places in the flat array, list after list; those of no list come last."""
+    """Items are indices of the flat array, list after list; items of no list come last."""
     labels, scores, mask = draw(rng, tied=True)
     shuffled = rng.permutation(LISTS * ITEMS)
-    flat, own = pack(labels, scores, mask, order=shuffled)
+    flat, options = pack(labels, scores, mask, order=shuffled)
     nowhere = rng.random(flat[0].shape) < 0.1
-    own["segment_ids"] = np.where(nowhere, -3, own["segment_ids"])
-    ranking = jrm.rank(*flat, **own, ties="stable")
-    results, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
+    options["segment_ids"] = np.where(nowhere, -3, options["segment_ids"])
+    ranking = jrm.rank(*flat, **options, ties="stable")
+    items, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
     assert (np.diff(lists) >= 0).all() and (lists == LISTS).sum() == nowhere.sum()
-    assert (results[lists == LISTS] == -1).all()
+    assert (items[lists == LISTS] == -1).all()
     labels, scores, mask = flat
     for row in range(LISTS):
-        exists = np.flatnonzero(mask & (labels >= 0) & (own["segment_ids"] == row))
+        exists = np.flatnonzero(mask & (labels >= 0) & (options["segment_ids"] == row))
         expected = sorted(exists, key=lambda i: (-scores[i], i))
-        mine = results[lists == row]
+        mine = items[lists == row]
         assert mine[: len(expected)].tolist() == expected
         assert (mine[len(expected) :] == -1).all()
     with pytest.raises(ValueError, match="not packed"):
@@ -126,7 +128,7 @@ def test_items_of_packed_lists(rng):
 
 
 def test_items_of_what_was_retrieved():
-    """The place in the list at each rank; later ones move up."""
+    """Items are indices of the retrieved list; later ones move up."""
     ranking = jrm.rank_retrieved(
         np.array([[1, -1, 1, 0], [0, 1, 2, 3]]),
         np.array([[True, True, True, True], [False, True, False, True]]),
@@ -135,7 +137,7 @@ def test_items_of_what_was_retrieved():
 
 
 def test_items_of_ids():
-    """The id at each rank; padding leaves and later ones move up, repeated ones stay."""
+    """Items are ids; padding leaves and later ids move up, repeated ids stay."""
     ranking = jrm.rank_ids(
         np.array([[9, -1, 4, 9], [-5, -1, 2, 0]]), np.array([[4], [2]])
     )
@@ -143,20 +145,20 @@ def test_items_of_ids():
 
 
 def test_items_of_catalogues(rng):
-    """Ids, where there are ranks; counting gives no order."""
+    """Items are ids where items were ranked; counting gives no order."""
     labels, scores, mask = draw(rng, tied=True)
     mask[1], labels = mask[0], np.zeros_like(labels)
     order = stable(labels, scores, mask)
     ids, exclude = np.array([[3], [4], [5], [-1]]), np.where(mask, -1, np.arange(ITEMS))
-    own = {"exclude_ids": exclude, "ties": "stable"}
-    few = functools.partial(jrm.rank_scores, scores, ids, **own)
-    # Deeper than the list is long: −1 where nothing is left.
-    np.testing.assert_array_equal(few(k=40).items, order)
+    options = {"exclude_ids": exclude, "ties": "stable"}
+    rank_scores = functools.partial(jrm.rank_scores, scores, ids, **options)
+    # Deeper than the list is long: −1 beyond its end.
+    np.testing.assert_array_equal(rank_scores(k=40).items, order)
     queries = np.eye(LISTS, dtype=np.float32)
-    ranking = jrm.rank_catalog(queries, scores.T, ids, k=7, block_size=5, **own)
+    ranking = jrm.rank_catalog(queries, scores.T, ids, k=7, block_size=5, **options)
     np.testing.assert_array_equal(ranking.items, order[:, :7])
     with pytest.raises(ValueError, match="has no order"):
-        _ = few().items
+        _ = rank_scores().items
 
 
 # Judged, but not retrieved.
@@ -164,7 +166,7 @@ def test_items_of_catalogues(rng):
 
 @pytest.mark.long
 def test_not_retrieved(rng):
-    """In the pool without a rank, as `rank_retrieved` takes them; their scores unread."""
+    """Items not retrieved are in the pool without a rank, and their scores are not read."""
     labels, scores, mask = draw(rng, tied=False)
     retrieved = rng.random(labels.shape) > 0.4
     retrieved[2] = False
@@ -189,17 +191,21 @@ def test_not_retrieved(rng):
 
     ranking = jrm.rank(labels, scores, mask, k=9, retrieved=retrieved)
     check(jrm.measure(("recall@5", "hit_rate@5"), ranking))
-    flat, own = pack(
+    flat, options = pack(
         labels, scores, mask, retrieved, order=rng.permutation(LISTS * ITEMS)
     )
-    *flat, own["retrieved"] = flat
-    check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **own)))
+    *flat, options["retrieved"] = flat
+    check(jrm.measure((*ALL, "rprec"), jrm.rank(*flat, **options)))
 
     def sharded(labels, scores, mask, retrieved):
-        own = {"items_axis": "model", "retrieved": retrieved}
+        options = {"items_axis": "model", "retrieved": retrieved}
         return (
-            jrm.measure(("recall@5",), jrm.rank(labels, scores, mask, k=5, **own)),
-            {"mrr@5": jrm.reciprocal_rank.per_list(labels, scores, mask, k=5, **own)},
+            jrm.measure(("recall@5",), jrm.rank(labels, scores, mask, k=5, **options)),
+            {
+                "mrr@5": jrm.reciprocal_rank.per_list(
+                    labels, scores, mask, k=5, **options
+                )
+            },
         )
 
     for results in over_devices(sharded, labels, scores, mask, retrieved):
@@ -211,7 +217,7 @@ def test_not_retrieved(rng):
 
 @pytest.fixture
 def interest(monkeypatch):
-    """What judged items of the first ranks say of three topics, of all that is judged."""
+    """Defines a metric that reads two columns, one of them with an axis of its own."""
     known = dict(calls.NAMES)
     monkeypatch.setattr(calls, "NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
@@ -225,7 +231,7 @@ def interest(monkeypatch):
 
     @jrm.metric(columns=("judged", "topics"))
     def interest(ranking, *, k=None):
-        """The share of topics seen."""
+        """The weighted topics of judged items at ranks 1..k, per judged item of the pool."""
         ks = ranking.cutoffs(k)
         values = ranking.expected_sum(per_topic, jrm.positions(), ks).sum(-1)
         total = ranking.pool_sum(lambda items: items.columns["judged"])
@@ -236,7 +242,7 @@ def interest(monkeypatch):
 
 
 def loop(order, topics, judged, pool, k):
-    """The same, of one list after the other."""
+    """Computes the metric `interest` by loops, list after list."""
     values = []
     for row in range(len(order)):
         seen = [i for i in order[row][:k] if i >= 0 and judged[row, i]]
@@ -248,7 +254,7 @@ def loop(order, topics, judged, pool, k):
 
 @pytest.mark.long
 def test_columns_on_every_layout(rng, interest):
-    """One metric of two columns, one of them with an axis of its own."""
+    """A metric reads its columns on rows, packed, sharded and retrieved lists."""
     labels, scores, mask = draw(rng, tied=False)
     topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
     topics[~mask] = np.nan  # never read
@@ -258,16 +264,16 @@ def test_columns_on_every_layout(rng, interest):
     ks = (3, None)
 
     def check(lists, order=order, pool=pool, judged=judged, ks=ks):
-        for at, k in enumerate(ks):
+        for i, k in enumerate(ks):
             expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(lists.values[:, at], expected, rtol=1e-6)
+            np.testing.assert_allclose(lists.values[:, i], expected, rtol=1e-6)
 
     check(interest.per_list(labels, scores, mask, columns=columns, k=ks))
-    flat, own = pack(
+    flat, options = pack(
         *(labels, scores, mask, judged, topics), order=rng.permutation(LISTS * ITEMS)
     )
-    own["columns"] = dict(zip(("judged", "topics"), flat[3:], strict=True))
-    check(interest.per_list(*flat[:3], **own, k=ks))
+    options["columns"] = dict(zip(("judged", "topics"), flat[3:], strict=True))
+    check(interest.per_list(*flat[:3], **options, k=ks))
     lists = over_devices(
         lambda *x: interest.per_list(
             *x[:3],
@@ -279,13 +285,13 @@ def test_columns_on_every_layout(rng, interest):
     )
     check(lists, ks=(3, 5))
 
-    places = np.maximum(order[:, :8], 0)
+    slots = np.maximum(order[:, :8], 0)
     taken = {
-        "judged": np.take_along_axis(judged, places, 1),
-        "topics": np.take_along_axis(topics, places[..., None], 1),
+        "judged": np.take_along_axis(judged, slots, 1),
+        "topics": np.take_along_axis(topics, slots[..., None], 1),
     }
     ranking = jrm.rank_retrieved(
-        np.take_along_axis(labels, places, 1),
+        np.take_along_axis(labels, slots, 1),
         order[:, :8] >= 0,
         columns=taken,
         pool_labels=labels,
@@ -297,41 +303,45 @@ def test_columns_on_every_layout(rng, interest):
 
 @pytest.mark.long
 def test_columns_beside_ids(rng, interest):
-    """Those of the listed items; 0 and False for all others."""
+    """Columns of listed ids; all other items have 0 or False."""
     _, scores, _ = draw(rng, tied=False)
     ids = np.stack([rng.permutation(ITEMS)[:6] for _ in range(LISTS)])
     ids[2, 4:] = -1
     topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
     listed = (ids[:, :, None] == np.arange(ITEMS)).any(1)
     judged = (rng.random(listed.shape) > 0.3) & listed
-    at = np.maximum(ids, 0)
+    slots = np.maximum(ids, 0)
     columns = {
-        "judged": np.take_along_axis(judged, at, 1),
-        "topics": np.take_along_axis(topics, at[..., None], 1),
+        "judged": np.take_along_axis(judged, slots, 1),
+        "topics": np.take_along_axis(topics, slots[..., None], 1),
     }
-    given = rng.integers(0, 2, ids.shape)  # judged non-relevant ids have the label 0
+    listed_labels = rng.integers(
+        0, 2, ids.shape
+    )  # judged non-relevant ids have the label 0
     order = np.argsort(-scores, axis=-1)
     pool = np.ones_like(judged)
 
     def check(ranking, ks, order=order):
         values = interest.of(ranking, k=ks).values
-        for at, k in enumerate(ks):
+        for i, k in enumerate(ks):
             expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(values[:, at], expected, rtol=1e-6)
+            np.testing.assert_allclose(values[:, i], expected, rtol=1e-6)
 
     check(
-        jrm.rank_ids(order[:, :10], ids, given, columns=columns),
+        jrm.rank_ids(order[:, :10], ids, listed_labels, columns=columns),
         (3, None),
         order[:, :10],
     )
     queries = np.eye(LISTS, dtype=np.float32)
-    check(jrm.rank_scores(scores, ids, given, columns=columns), (3, None))  # counted
-    own = {"relevant_labels": given, "columns": columns, "block_size": 7}
-    check(jrm.rank_catalog(queries, scores.T, ids, k=9, **own), (3, 9))
+    check(
+        jrm.rank_scores(scores, ids, listed_labels, columns=columns), (3, None)
+    )  # counted
+    options = {"relevant_labels": listed_labels, "columns": columns, "block_size": 7}
+    check(jrm.rank_catalog(queries, scores.T, ids, k=9, **options), (3, 9))
 
 
 def test_wrong_columns_raise(interest):
-    """Missing, unread, of another shape, or no dict; named each time."""
+    """Columns that are missing, unread, of another shape or no dict raise by name."""
     labels, topics = np.ones((2, 3), np.float32), np.ones((2, 3, 3), np.float32)
     good = {"judged": labels > 0, "topics": topics}
     for call in (interest, interest.per_list):
@@ -345,7 +355,7 @@ def test_wrong_columns_raise(interest):
         interest.of(jrm.rank_retrieved(labels))
     with pytest.raises(ValueError, match="'judged', which no metric"):
         jrm.evaluate(("ndcg",), labels, labels, columns={"judged": labels > 0})
-    # A ranking serves whom it will: what one metric does not read another may.
+    # A ranking may hold columns that one metric does not read, since another may.
     jrm.rank_retrieved(labels, columns=good)
     with pytest.raises(ValueError, match=r"columns\['judged'\] has shape \(2, 2\)"):
         jrm.rank(labels, labels, columns={"judged": labels[:, :2]})

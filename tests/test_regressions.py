@@ -1,4 +1,4 @@
-"""Defects that were found once, each by the name it was reported under."""
+"""Defects that were found once, and must not come back."""
 
 import sys
 from functools import partial
@@ -11,7 +11,7 @@ import pytest
 import jax_rank_metrics as jrm
 
 
-def test_c1_gains_need_no_pool():
+def test_gains_need_no_pool():
     """cg and dcg are sums over what was retrieved; only ndcg reads the pool."""
     ranking = jrm.rank_retrieved(
         jnp.array([[1, 0, 2], [0, -1, 1]]), num_relevant=[4, 0]
@@ -26,8 +26,8 @@ def test_c1_gains_need_no_pool():
         jrm.ndcg.of(ranking)
 
 
-def test_c2_nan_in_padding_while_debugging():
-    """A ranking hands nothing through that debuggers would stop at."""
+def test_nan_in_padding_while_debugging():
+    """Under `jax_debug_nans`, NaN in padding raises nothing."""
     labels = np.array([[1, 0, 0]], np.float32)
     scores = np.array([[0.5, 0.2, 0.1]], np.float32)
     no_score, no_label = scores.copy(), labels.copy()
@@ -48,8 +48,8 @@ def test_c2_nan_in_padding_while_debugging():
 
 
 @pytest.mark.long
-def test_c3_packed_rankings_go_through_vmap():
-    """As those of rows do: made under vmap, and read after it."""
+def test_packed_rankings_go_through_vmap():
+    """Packed rankings may be made under vmap and read after it, as rankings of rows may."""
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 3, (3, 20)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
@@ -65,25 +65,27 @@ def test_c3_packed_rankings_go_through_vmap():
     np.testing.assert_allclose(after, rows, rtol=1e-6)
 
 
-W12 = ("ndcg", "map", "ndcg(gain_fn=linear_gain)", "dcg", "cg")
+WEIGHTED_METRICS = ("ndcg", "map", "ndcg(gain_fn=linear_gain)", "dcg", "cg")
 
 
-def weighed(labels, weights):
-    """Values of two lists whose items have weights."""
+def weighted_values(labels, weights):
+    """Returns the values of two lists whose items have weights."""
     scores = np.array([[1, 2, 3, 4], [2, 1, 4, 3]], np.float32)
     ranking = jrm.rank(labels, scores, weights=weights.astype(np.float32))
-    return {name: x.values for name, x in jrm.measure(W12, ranking).items()}
+    return {
+        name: x.values for name, x in jrm.measure(WEIGHTED_METRICS, ranking).items()
+    }
 
 
-def test_w12_weights_near_the_largest_float():
-    """w/w̄ is formed without an overflow, so that values are those of any other scale."""
+def test_weights_near_the_largest_float():
+    """The scale of item weights cancels, up to the largest float."""
     weights = np.array([[1, 2, 1, 3], [4, 4, 4, 4]], np.float32)
     usual = np.array([[2, 1, 0, 1], [0, 3, 0, 1]], np.float32)
     large = np.array([[2, 1, 0, 1], [127, 0, 1, 0]], np.float32)
     for labels, scales in ((usual, (8.5e37, 1e12, 1e-12)), (large, (1e12, 1, 1e-12))):
-        expected = weighed(labels, weights / 4)
+        expected = weighted_values(labels, weights / 4)
         for scale in scales:
-            for name, results in weighed(labels, weights * scale).items():
+            for name, results in weighted_values(labels, weights * scale).items():
                 assert np.isfinite(results).all(), (name, scale, results)
                 np.testing.assert_allclose(
                     results, expected[name], rtol=1e-5, err_msg=f"{name} {scale}"
@@ -97,16 +99,16 @@ def test_w12_weights_near_the_largest_float():
     )
 
 
-def test_w12_never_nan():
-    """Outside of the range that holds, with gains and weights both the largest."""
+def test_never_nan():
+    """Values stay above 0, and are never NaN, where gains and weights are both the largest."""
     labels = np.array([[2, 1, 0, 1], [127, 0, 1, 0]], np.float32)
-    for name, values in weighed(labels, np.full(labels.shape, 3e38)).items():
+    for name, values in weighted_values(labels, np.full(labels.shape, 3e38)).items():
         assert not np.isnan(values).any(), (name, values)
         assert (values > 0).all(), (name, values)
 
 
-def test_w5_cutoffs_beyond_int32():
-    """Whole lists, whatever the denominator."""
+def test_cutoffs_beyond_int32():
+    """Cutoffs beyond int32 mean whole lists, whatever the denominator."""
     labels, scores = jnp.array([[1.0, 0]]), jnp.array([[0.1, 0.2]])
     for k in (2**31 - 1, 2**31, 2**32 + 1, sys.maxsize):
         table = {
@@ -135,11 +137,11 @@ def test_packed_lists_count_what_was_retrieved():
     labels = np.array([0, 1, 0, 1, 0, 0], np.float32)
     scores = np.array([1, 9, 2, 1, 3, 4], np.float32)
     retrieved = np.array([True, False, True, True, True, False])
-    own = {
+    options = {
         "segment_ids": np.array([0, 0, 0, 1, 1, 1]),
         "num_segments": 2,
         "retrieved": retrieved,
     }
-    lists = jrm.reciprocal_rank.per_list(labels, scores, **own)
+    lists = jrm.reciprocal_rank.per_list(labels, scores, **options)
     np.testing.assert_allclose(lists.values, [0, 1 / 2], rtol=1e-6)
     assert lists.defined.tolist() == [True, True]

@@ -31,10 +31,10 @@ CLOSED = ("precision_ia", "precision_ia-k", "average_precision_ia")
 
 
 class Query:
-    """One list: which topics its items have, and loops over an order of them."""
+    """One list: the topics of its items, and loops over an order of the items."""
 
     def __init__(self, has, pool):
-        """Reads the pool."""
+        """Finds the topics of the pool."""
         self.has = [[bool(x) for x in row] for row in np.asarray(has) != 0]
         self.pool = pool
         self.topics = [
@@ -42,7 +42,7 @@ class Query:
         ]
 
     def gain(self, i, before, alpha=ALPHA):
-        """What an item adds after others."""
+        """Returns the gain of an item after the items before it."""
         terms = [
             (1 - alpha) ** sum(self.has[j][t] for j in before)
             for t in self.topics
@@ -51,43 +51,45 @@ class Query:
         return math.fsum(terms)
 
     def gained(self, order, k, discount):
-        """Σ discount·gain."""
+        """Returns Σ discount·gain over the first k ranks."""
         top = order[:k]
         return math.fsum(
             discount(r) * self.gain(i, top[: r - 1]) for r, i in enumerate(top, 1)
         )
 
     def alpha_dcg(self, order, k):
-        """α-DCG."""
+        """Returns α-DCG."""
         return self.gained(order, k, oracle.log2)
 
     def alpha_ndcg(self, order, k):
-        """Over that of the greedy order, where equal gains go to the first item."""
-        greedy, left = [], sorted(self.pool)
-        while left and len(greedy) != k:
-            gains = [self.gain(i, greedy) for i in left]
+        """Divides by the greedy order, where the first of equal gains is taken."""
+        greedy, remaining = [], sorted(self.pool)
+        while remaining and len(greedy) != k:
+            gains = [self.gain(i, greedy) for i in remaining]
             best = next(x for x, gain in enumerate(gains) if gain > max(gains) - 1e-12)
-            greedy.append(left.pop(best))
+            greedy.append(remaining.pop(best))
         return self.alpha_dcg(order, k) / self.alpha_dcg(greedy, k)
 
     def err_ia(self, order, k):
-        """Over what items with every topic at all of the ranks would give."""
+        """Divides by the value of items that have every topic, at all ranks."""
         ranks = range(1, (len(order) if k is None else k) + 1)
-        whole = math.fsum((1 - ALPHA) ** (r - 1) / r for r in ranks)
-        return self.gained(order, k, oracle.reciprocal) / len(self.topics) / whole
+        full_coverage = math.fsum((1 - ALPHA) ** (r - 1) / r for r in ranks)
+        return (
+            self.gained(order, k, oracle.reciprocal) / len(self.topics) / full_coverage
+        )
 
     def nrbp(self, order, k):
-        """Of whole lists."""
+        """Returns NRBP of the whole list."""
         values = self.gained(order, None, lambda r: PATIENCE ** (r - 1))
         return (1 - (1 - ALPHA) * PATIENCE) / len(self.topics) * values
 
     def subtopic_recall(self, order, k):
-        """The topics seen, over all."""
+        """Returns the share of the topics that is covered."""
         seen = {t for i in order[:k] for t in self.topics if self.has[i][t]}
         return len(seen) / len(self.topics)
 
     def mean(self, metric, order, k, **options):
-        """A metric with each topic as relevance."""
+        """Returns the mean of a metric over topics, each as the relevance."""
         values = []
         for t in self.topics:
             case = oracle.List([row[t] for row in self.has])
@@ -96,17 +98,17 @@ class Query:
         return math.fsum(values) / len(values)
 
     def value(self, name, order, k):
-        """Any of the metrics."""
+        """Returns a metric by its name."""
         if name in CLOSED:
             name, _, denominator = name.partition("-")
-            own = {"denominator": denominator} if denominator else {}
+            options = {"denominator": denominator} if denominator else {}
             metric = getattr(oracle, name.removesuffix("_ia"))
-            return self.mean(metric, order, k, **own)
+            return self.mean(metric, order, k, **options)
         return getattr(self, name)(order, k)
 
 
 def draw(rng, lists=LISTS, items=ITEMS):
-    """Tied scores, padding, labels that say nothing of topics; a list without any topic."""
+    """Draws ties, padding, labels independent of topics, and a list without any topic."""
     subtopics = (rng.random((lists, items, TOPICS)) < 0.35).astype(np.float32)
     subtopics[0] = 0
     subtopics[1, :, 1] = 0
@@ -119,13 +121,13 @@ def draw(rng, lists=LISTS, items=ITEMS):
 
 
 def measure(labels, scores, mask, subtopics, metrics=METRICS, **how):
-    """All metrics of one ranking, and the ranking."""
+    """Returns the results of metrics, and the ranking they read."""
     ranking = jrm.rank(labels, scores, mask, columns={"subtopics": subtopics}, **how)
     return jrm.measure(metrics, ranking), ranking
 
 
 def check_same(results, expected):
-    """The same values, weights and defined lists."""
+    """Asserts equal values, weights and defined lists."""
     for name, lists in expected.items():
         close = functools.partial(
             np.testing.assert_allclose, rtol=1e-6, atol=1e-6, err_msg=name
@@ -136,7 +138,7 @@ def check_same(results, expected):
 
 
 def test_against_loops(rng):
-    """Every metric and cutoff; closed forms against all orders of tied items."""
+    """Every metric at every cutoff; closed forms against all orders of tied items."""
     labels, scores, mask, subtopics = draw(rng)
     results, ranking = measure(labels, scores, mask, subtopics)
     for row in range(LISTS):
@@ -152,7 +154,8 @@ def test_against_loops(rng):
             orders = list(oracle.all_orders(groups)) if name in CLOSED else [order]
             ks = (None,) if name == "nrbp" else KS
             expected = [
-                math.fsum(query.value(name, one, k) for one in orders) / len(orders)
+                math.fsum(query.value(name, candidate, k) for candidate in orders)
+                / len(orders)
                 for k in ks
             ]
             np.testing.assert_allclose(
@@ -161,7 +164,7 @@ def test_against_loops(rng):
 
 
 def test_what_is_masked_is_not_read(rng):
-    """NaN and anything else in padding changes nothing; any number but 0 is a topic."""
+    """Nothing in padding changes a value; every number except 0 and NaN is a topic."""
     labels, scores, mask, subtopics = draw(rng)
     expected, _ = measure(labels, scores, mask, subtopics)
     garbage = rng.choice(np.float32([np.nan, np.inf, -1, 3]), subtopics.shape)
@@ -172,7 +175,7 @@ def test_what_is_masked_is_not_read(rng):
 
 @pytest.mark.long
 def test_packed_lists(rng):
-    """In any order of the items, since ties of the greedy order go by index in a list."""
+    """Packed items lie in any order; the greedy order breaks ties by index in the list."""
     labels, scores, mask, subtopics = draw(rng)
     expected, _ = measure(labels, scores, mask, subtopics, ties="stable")
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
@@ -188,18 +191,18 @@ def test_packed_lists(rng):
 
 @pytest.mark.long
 def test_retrieved_lists(rng):
-    """Of which some were judged and not returned."""
+    """Lists of which some items were judged and not returned."""
     labels, scores, mask, subtopics = draw(rng)
     scores = rng.permuted(np.tile(np.float32(np.arange(ITEMS)), (LISTS, 1)), axis=1)
     returned = rng.random(scores.shape) < 0.7
     expected, ranking = measure(labels, scores, mask, subtopics, retrieved=returned)
     items = np.asarray(ranking.items)
-    there = np.maximum(items, 0)
+    slots = np.maximum(items, 0)
     listed = jrm.rank_retrieved(
-        np.where(items < 0, -1, np.take_along_axis(labels, there, 1)),
+        np.where(items < 0, -1, np.take_along_axis(labels, slots, 1)),
         pool_labels=labels,
         pool_mask=mask,
-        columns={"subtopics": np.take_along_axis(subtopics, there[..., None], 1)},
+        columns={"subtopics": np.take_along_axis(subtopics, slots[..., None], 1)},
         pool_columns={"subtopics": subtopics},
     )
     check_same(jrm.measure(METRICS, listed), expected)
@@ -207,70 +210,78 @@ def test_retrieved_lists(rng):
 
 @pytest.mark.long
 def test_under_jit_and_vmap(rng):
-    """One list at a time: loops end when all lists have come to their end."""
+    """Under vmap, the loop of the greedy order ends when all lists are done."""
     labels, scores, mask, subtopics = draw(rng)
     expected, _ = measure(labels, scores, mask, subtopics, ties="stable")
 
-    def of_one(*one):
-        return measure(*one, ties="stable")[0]
+    def measure_list(*arrays):
+        return measure(*arrays, ties="stable")[0]
 
-    results = jax.jit(jax.vmap(of_one))(labels, scores, mask, subtopics)
+    results = jax.jit(jax.vmap(measure_list))(labels, scores, mask, subtopics)
     check_same(results, expected)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("tied", [True, False])
 def test_intent_aware_metrics_are_means_over_topics(tied, rng):
-    """Of long lists whole, cut inside a tie, and packed, by groups of any size and by pairs."""
+    """Long lists: whole, cut inside a tie group and packed, with groups of any size or pairs."""
     items, ks = 70, (4, 33, 40)
     labels, scores, mask, subtopics = draw(rng, items=items)
     if not tied:  # pairs at most
-        half = np.tile(np.float32(np.arange(items) // 2), (LISTS, 1))
-        scores = rng.permuted(half, axis=1)
+        pair_scores = np.tile(np.float32(np.arange(items) // 2), (LISTS, 1))
+        scores = rng.permuted(pair_scores, axis=1)
     subtopics = subtopics.astype(bool)
-    pairs = {
+    counterparts = {
         "precision_ia": jrm.precision,
         "average_precision_ia": jrm.average_precision,
     }
-    own = {name: functools.partial(getattr(jrm, name), k=ks) for name in pairs}
-    plain = {name: functools.partial(metric, k=ks) for name, metric in pairs.items()}
-    each = np.moveaxis(subtopics, -1, 0)
+    intent_aware = {
+        name: functools.partial(getattr(jrm, name), k=ks) for name in counterparts
+    }
+    per_topic_metrics = {
+        name: functools.partial(metric, k=ks) for name, metric in counterparts.items()
+    }
+    topic_labels = np.moveaxis(subtopics, -1, 0)
     copies = [np.tile(x, (TOPICS, 1, 1)) for x in (scores, mask)]
-    of_topics = jrm.measure(plain, jrm.rank(each.astype(np.int32), *copies))
-    number = np.maximum((each & mask).any(-1).sum(0), 1)
+    topic_results = jrm.measure(
+        per_topic_metrics, jrm.rank(topic_labels.astype(np.int32), *copies)
+    )
+    num_topics = np.maximum((topic_labels & mask).any(-1).sum(0), 1)
 
     def check(results):
-        for name, lists in of_topics.items():
-            expected = np.asarray(lists.values).sum(0) / number[:, None]
+        for name, lists in topic_results.items():
+            expected = np.asarray(lists.values).sum(0) / num_topics[:, None]
             np.testing.assert_allclose(results[name].values, expected, atol=1e-6)
 
     for k in (None, 40):
-        check(measure(labels, scores, mask, subtopics, own, k=k)[0])
+        check(measure(labels, scores, mask, subtopics, intent_aware, k=k)[0])
     flat = (x.reshape(-1, *x.shape[2:]) for x in (labels, scores, mask, subtopics))
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), items)
-    check(measure(*flat, own, segment_ids=ids, num_segments=LISTS)[0])
+    check(measure(*flat, intent_aware, segment_ids=ids, num_segments=LISTS)[0])
 
 
 def test_soft_ranks(rng):
-    """The same, of the metric that counts what is above: of one topic after the other."""
+    """Soft ranks of one topic after the other give the mean over topics."""
     labels, scores, mask, subtopics = draw(rng)
     soft = jrm.sigmoid_ranks(0.5)
     results, _ = measure(
         *(labels, scores, mask, subtopics), ("average_precision_ia",), relax=soft
     )
-    each = [
+    topic_values = [
         jrm.average_precision.per_list(topic, scores, mask, relax=soft).values
         for topic in np.moveaxis(subtopics, -1, 0)
     ]
-    number = np.maximum((subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1)
-    expected = np.sum(each, 0) / number
+    num_topics = np.maximum(
+        (subtopics.astype(bool) & mask[..., None]).any(1).sum(-1), 1
+    )
+    expected = np.sum(topic_values, 0) / num_topics
     np.testing.assert_allclose(
         results["average_precision_ia"].values, expected, rtol=1e-6, atol=1e-6
     )
 
 
-def some(ks):
-    """What holds where not all items are held."""
+def metrics_of_ordered(ks):
+    """Returns the metrics that need no whole lists, at these cutoffs."""
     return {
         name: functools.partial(metric.func, **metric.keywords | {"k": ks})
         for name, metric in METRICS.items()
@@ -280,13 +291,15 @@ def some(ks):
 
 @pytest.mark.long
 def test_items_over_devices(rng):
-    """All but the one whose ideal order needs whole lists."""
+    """Every metric except alpha-nDCG, whose ideal order needs whole lists."""
     data = draw(rng, items=16)
 
     def run(*data, metrics=None):
-        return measure(*data, metrics or some((1, 5)), items_axis="model", k=5)[0]
+        return measure(
+            *data, metrics or metrics_of_ordered((1, 5)), items_axis="model", k=5
+        )[0]
 
-    expected, _ = measure(*data, some((1, 5)), k=5)
+    expected, _ = measure(*data, metrics_of_ordered((1, 5)), k=5)
     check_same(over_devices(run, P(None, "model"), P())(*data), expected)
     alone = functools.partial(run, metrics=("alpha_ndcg@5",))
     with pytest.raises(ValueError, match="greedy ideal"):
@@ -306,7 +319,7 @@ def test_lists_over_devices(rng):
 
 
 def over_devices(run, in_specs, out_specs):
-    """`run` of arrays that are cut over four devices."""
+    """Maps `run` over four devices, by which arrays are sharded."""
     devices, kind = jax.devices()[:4], (AxisType.Auto,)
     mesh = jax.make_mesh((4,), ("model",), axis_types=kind, devices=devices)
     return jax.jit(
@@ -316,12 +329,12 @@ def over_devices(run, in_specs, out_specs):
 
 @pytest.mark.long
 def test_ids_of_relevant_items(rng):
-    """Which are those that have topics; the others rank too."""
+    """The relevant ids are those with topics; other items take ranks too."""
     _, scores, _, subtopics = draw(rng)
     scores = rng.permuted(np.tile(np.float32(np.arange(ITEMS)), (LISTS, 1)), axis=1)
     ids = np.where(subtopics.any(-1), np.arange(ITEMS, dtype=np.int32), -1)
     labels, mask = subtopics.any(-1).astype(np.float32), np.ones(scores.shape, bool)
-    table = some(KS) | {"nrbp": METRICS["nrbp"]}
+    table = metrics_of_ordered(KS) | {"nrbp": METRICS["nrbp"]}
     expected, _ = measure(labels, scores, mask, subtopics, table)
     few = jrm.rank_scores(scores, ids, columns={"subtopics": subtopics})
     check_same(jrm.measure(table, few), expected)
@@ -331,7 +344,7 @@ def test_ids_of_relevant_items(rng):
 
 @pytest.mark.long
 def test_item_weights_weigh_lists_alone(rng):
-    """By what is relevant, as in metrics of labels."""
+    """Item weights imply list weights as in metrics of labels, and leave values alone."""
     labels, scores, mask, subtopics = draw(rng)
     weights = rng.gamma(2, size=labels.shape).astype(np.float32)
     columns = {"subtopics": subtopics}
@@ -345,36 +358,36 @@ def test_item_weights_weigh_lists_alone(rng):
 
 
 def test_counts_may_have_any_axes(rng):
-    """Each entry as if it were alone, under tie groups and in one order."""
+    """Counted functions may have trailing axes: each entry counts as if it were alone."""
     labels, scores, mask, subtopics = draw(rng)
     columns = {"a": subtopics, "b": subtopics[..., :2] == 0}
     ranking = jrm.rank(labels, scores, mask, columns=columns)
 
-    def both(items):
+    def combined(items):
         return (items.columns["a"] > 0)[..., None] & items.columns["b"][..., None, :]
 
-    def first(items):
-        return items.columns["b"]
-
-    def one(items, topic, other):
-        return both(items)[..., topic, other]
+    def entry(items, topic, column):
+        return combined(items)[..., topic, column]
 
     def place_fn(place, k):
-        (above, other), (tied, _) = place.counted_above, place.counted_tied
-        return (above + 0.5 * tied + other) * place.within(k)
+        (above, labeled_above), (tied, _) = place.counted_above, place.counted_tied
+        return (above + 0.5 * tied + labeled_above) * place.within(k)
 
     @jax.jit
     def run(ranking):
         return ranking.expected_sum(
-            both, place_fn, (2, None), counting=(both, lambda items: items.labels > 0)
+            combined,
+            place_fn,
+            (2, None),
+            counting=(combined, lambda items: items.labels > 0),
         )
 
     @jax.jit
-    def each(ranking):
+    def run_each(ranking):
         fns = [
-            functools.partial(one, topic=topic, other=other)
+            functools.partial(entry, topic=topic, column=column)
             for topic in range(TOPICS)
-            for other in range(2)
+            for column in range(2)
         ]
         values = [
             ranking.expected_sum(
@@ -384,7 +397,7 @@ def test_counts_may_have_any_axes(rng):
         ]
         return jnp.stack(values, -1).reshape(LISTS, 2, TOPICS, 2)
 
-    np.testing.assert_allclose(run(ranking), each(ranking), rtol=1e-6)
+    np.testing.assert_allclose(run(ranking), run_each(ranking), rtol=1e-6)
     assert run(ranking).any()
 
 
@@ -410,7 +423,7 @@ def test_errors(metric, subtopics, error, message):
 
 
 def test_unknown_subtopics_are_none():
-    """NaN in the column of an item that exists."""
+    """NaN in the column means that the item lacks the subtopic."""
     columns = {"subtopics": np.float32([[1, np.nan], [np.nan, np.nan]])}
     state = jrm.subtopic_recall(np.ones(2), np.float32([2, 1]), columns=columns, k=1)
     assert state.compute() == 1
@@ -438,7 +451,7 @@ def test_err_ia_at_cutoffs_beyond_the_list(alpha):
     "alpha, expected", [(0, 1 + 1 / math.log2(3)), (1, 1 + 1 / math.log2(4))]
 )
 def test_the_ends_of_alpha(alpha, expected):
-    """Nothing is taken, or everything: of items with a, a and b the second is worth 0."""
+    """With alpha 0 nothing is used up; with 1 the second item of a topic is worth 0."""
     columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
     data = np.ones(3, np.float32), np.float32([3, 2, 1])
     state = jrm.alpha_dcg(*data, columns=columns, alpha=alpha, k=3)

@@ -13,8 +13,8 @@ import jax_rank_metrics as jrm
 KS = (1, 3, None, 50)
 
 
-def every(first, second):
-    """All functions of two rankings."""
+def all_functions(first, second):
+    """Returns the results of all functions of two rankings."""
     return {
         "rbo": jrm.rank_biased_overlap(first, second),
         "overlap": jrm.overlap(first, second, KS),
@@ -24,17 +24,17 @@ def every(first, second):
     }
 
 
-def few(first, second):
-    """One that sums over depth, and one that counts."""
+def two_functions(first, second):
+    """Returns the results of a function that sums over depth, and of one that counts."""
     rbo = jrm.rank_biased_overlap(first, second)
     return {"rbo": rbo, "jaccard": jrm.jaccard(first, second, k=(2, None))}
 
 
-once, once_few = jax.jit(every), jax.jit(few)
+jit_all, jit_two = jax.jit(all_functions), jax.jit(two_functions)
 
 
 def extrapolated(a, b, p):
-    """Webber et al.'s equation 32, depth by depth."""
+    """Computes equation 32 of Webber et al., depth by depth."""
     short, long = sorted((a, b), key=len)
     s, n = len(short), len(long)
     x = [len(set(short[:d]) & set(long[:d])) for d in range(n + 1)]
@@ -44,7 +44,7 @@ def extrapolated(a, b, p):
 
 
 def by_loops(first, second):
-    """The value of each, None where it is undefined."""
+    """Computes each function by loops; None where it is undefined."""
     a, b = (
         list(dict.fromkeys(i for i in x.tolist() if i >= 0)) for x in (first, second)
     )
@@ -57,17 +57,19 @@ def by_loops(first, second):
         results["jaccard"] = [
             len(x & y) / len(x | y) for x, y in ((set(a[:k]), set(b[:k])) for k in KS)
         ]
-    there = [b.index(i) for i in a if i in b]
-    if (n := len(there)) > 1:
-        pairs = [np.sign(there[j] - there[i]) for j in range(n) for i in range(j)]
+    positions = [b.index(i) for i in a if i in b]
+    if (n := len(positions)) > 1:
+        pairs = [
+            np.sign(positions[j] - positions[i]) for j in range(n) for i in range(j)
+        ]
         results["tau"] = np.mean(pairs)
-        ranks = np.argsort(np.argsort(there))
+        ranks = np.argsort(np.argsort(positions))
         results["rho"] = np.corrcoef(ranks, np.arange(n))[0, 1]
     return results
 
 
 def lists_of_ids(rng, lists=24, firsts=12, seconds=9):
-    """Lists with repeats, padding in between, ids from all over int32; some are empty."""
+    """Draws lists with repeats and padding, some empty, with ids from all over int32."""
     ids = np.r_[-(2**31), -5, 0, 2**31 - 1, 2**30 + 1, rng.integers(1, 10**6, 9)]
     first = rng.choice(ids, (lists, firsts)).astype(np.int32)
     second = rng.choice(ids, (lists, seconds)).astype(np.int32)
@@ -77,9 +79,9 @@ def lists_of_ids(rng, lists=24, firsts=12, seconds=9):
 
 
 def test_values_are_those_of_loops(rng):
-    """In every list: padding, repeats, lists of any length, and none at all."""
+    """Lists with padding and repeats, of any length, and empty ones."""
     first, second = lists_of_ids(rng)
-    results = once(first, second)
+    results = jit_all(first, second)
     for i in range(len(first)):
         for name, value in by_loops(first[i], second[i]).items():
             lists = results[name][i]
@@ -89,13 +91,13 @@ def test_values_are_those_of_loops(rng):
     for lists in results.values():
         np.testing.assert_array_equal(lists.weights, np.ones(len(first)))
         assert lists.values.dtype == jnp.float32
-    turned = once(second, first)
+    turned = jit_all(second, first)
     for name, lists in turned.items():
         chex.assert_trees_all_close(lists, results[name], atol=1e-6)
 
 
 def test_values_of_another_library():
-    """As the package rbo 0.1.3 gives them, by `RankingSimilarity(a, b).rbo_ext(p)`."""
+    """The package rbo 0.1.3 gives these, by `RankingSimilarity(a, b).rbo_ext(p)`."""
     known = [
         ([3, 1, 4, 15, 9, 2, 6], [9, 3, 1, 2, 4], 0.5, 0.29441964285714284),
         ([3, 1, 4, 15, 9, 2, 6], [9, 3, 1, 2, 4], 0.9, 0.7460916428571429),
@@ -109,26 +111,30 @@ def test_values_of_another_library():
 
 @pytest.mark.long
 def test_eager_and_mapped_are_the_same(rng):
-    """As in one jitted call; and so are lists with axes before them."""
+    """Eager, vmapped and jitted calls agree, also with more leading axes."""
     first, second = lists_of_ids(rng)
-    results = once_few(first, second)
-    chex.assert_trees_all_close(few(first, second), results, atol=1e-6)
-    chex.assert_trees_all_close(jax.vmap(few)(first, second), results, atol=1e-6)
-    deep = once_few(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
+    results = jit_two(first, second)
+    chex.assert_trees_all_close(two_functions(first, second), results, atol=1e-6)
+    chex.assert_trees_all_close(
+        jax.vmap(two_functions)(first, second), results, atol=1e-6
+    )
+    deep = jit_two(first.reshape(4, 6, -1), second.reshape(4, 6, -1))
     deep = jax.tree.map(lambda x: x.reshape(24, *x.shape[2:]), deep)
     chex.assert_trees_all_close(deep, results, atol=1e-6)
 
 
 @pytest.mark.long
 def test_sharded_lists(rng):
-    """Inside shard_map, and by the plain call where the types of arrays are sharded."""
+    """Lists are sharded inside shard_map, or by the types of the arrays of a plain call."""
     first, second = lists_of_ids(rng)
-    results = once_few(first, second)
+    results = jit_two(first, second)
     mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
-    data = P("data")
-    cut = jax.device_put((first, second), NamedSharding(mesh, data))
-    inside = jax.shard_map(few, mesh=mesh, in_specs=(data, data), out_specs=data)
-    for lists in (jax.jit(inside)(*cut), once_few(cut[0], second)):
+    spec = P("data")
+    sharded = jax.device_put((first, second), NamedSharding(mesh, spec))
+    mapped = jax.shard_map(
+        two_functions, mesh=mesh, in_specs=(spec, spec), out_specs=spec
+    )
+    for lists in (jax.jit(mapped)(*sharded), jit_two(sharded[0], second)):
         chex.assert_trees_all_close(jax.device_get(lists), results, atol=1e-6)
         assert "data" in lists["rbo"].values.sharding.spec
     over_ranks = jax.device_put(
@@ -144,40 +150,40 @@ def test_rankings(rng):
     scores = rng.random((2, 5, 30)).astype(np.float32)
     labels = np.ones((5, 30), np.float32)
     mask = np.arange(30) < np.array([[30], [30], [9], [1], [0]])
-    one, two = (jrm.rank(labels, x, mask, k=10) for x in scores)
-    lists = jrm.overlap(one, two, k=(5, 10))
-    expected = jrm.overlap(one.items, np.asarray(two.items), k=(5, 10))
+    first, second = (jrm.rank(labels, x, mask, k=10) for x in scores)
+    lists = jrm.overlap(first, second, k=(5, 10))
+    expected = jrm.overlap(first.items, np.asarray(second.items), k=(5, 10))
     chex.assert_trees_all_equal(lists, expected)
     assert lists.defined.tolist() == [True] * 4 + [False]
     order = np.argsort(-scores, axis=-1)
     for i in range(2):
-        alike = len(set(order[0, i, :5]) & set(order[1, i, :5])) / 5
-        np.testing.assert_allclose(lists.values[i, 0], alike, rtol=1e-6)
-    whole = [jrm.rank(labels, x, mask) for x in scores]
-    rho = jrm.spearman_rho(*whole)
+        shared = len(set(order[0, i, :5]) & set(order[1, i, :5])) / 5
+        np.testing.assert_allclose(lists.values[i, 0], shared, rtol=1e-6)
+    full_rankings = [jrm.rank(labels, x, mask) for x in scores]
+    rho = jrm.spearman_rho(*full_rankings)
     ranks = np.argsort(order[:, 0], axis=-1)
     np.testing.assert_allclose(rho.values[0], np.corrcoef(*ranks)[0, 1], atol=1e-6)
     assert rho.defined.tolist() == [True, True, True, False, False]
-    assert jrm.jaccard(one, two.items, k=10).values.shape == (5,)
+    assert jrm.jaccard(first, second.items, k=10).values.shape == (5,)
 
 
 @pytest.mark.long
 def test_long_lists(rng):
-    """100,000 ranks: within 1e-5 of sums in float64, in memory of a few lists."""
+    """100,000 ranks stay within 1e-5 of sums in float64, and need memory of a few lists."""
     size = 100_000
     first = rng.permutation(10 * size)[:size].astype(np.int32)
     second = first[np.argsort(np.arange(size) + 0.1 * size * rng.random(size))]
     second = np.where(rng.random(size) < 0.1, -1 - second, second)
     second = np.r_[second[second >= 0], 20 * size + np.arange(50)].astype(np.int32)
-    place = np.full(21 * size, -1)
-    place[second] = np.arange(len(second))
-    common = place[first] >= 0
-    ranks = np.stack([np.arange(size)[common], place[first][common]])
+    rank_in_second = np.full(21 * size, -1)
+    rank_in_second[second] = np.arange(len(second))
+    common = rank_in_second[first] >= 0
+    ranks = np.stack([np.arange(size)[common], rank_in_second[first][common]])
     depth = np.arange(1, size + 1)
     shared = np.cumsum(np.bincount(ranks.max(0), minlength=size))
     p, s = 0.9999, len(second)
-    beyond = np.where(depth > s, shared[s - 1] * (depth - s) / (s * depth), 0)
-    expected = (1 - p) / p * ((shared / depth + beyond) * p**depth).sum()
+    assumed = np.where(depth > s, shared[s - 1] * (depth - s) / (s * depth), 0)
+    expected = (1 - p) / p * ((shared / depth + assumed) * p**depth).sum()
     expected += ((shared[-1] - shared[s - 1]) / size + shared[s - 1] / s) * p**size
     values = jrm.rank_biased_overlap(first, second, p).values
     np.testing.assert_allclose(values, expected, atol=1e-6)
@@ -197,15 +203,15 @@ def test_long_lists(rng):
 
 @pytest.mark.long
 def test_double_precision(rng):
-    """Ids beyond int32, and values in float64 where the labels of a ranking are."""
+    """Ids may exceed int32; values are float64 where the labels of a ranking are."""
     first, second = lists_of_ids(rng, lists=6)
     expected = jrm.overlap(first, second, KS)
     with jax.enable_x64(True):
         first, second = first.astype(np.int64), second.astype(np.int64)
-        beyond = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
-        results = jrm.overlap(*beyond, KS)
+        large_ids = [np.where(x < 0, x, x + 2**40) for x in (first, second)]
+        results = jrm.overlap(*large_ids, KS)
         chex.assert_trees_all_close(results, expected, atol=1e-6)
-        assert not jrm.overlap(beyond[0], second.astype(np.int32)).values.any()
+        assert not jrm.overlap(large_ids[0], second.astype(np.int32)).values.any()
         ranked = [jrm.rank_retrieved(np.ones((2, 5))) for _ in range(2)]
         tau = jrm.kendall_tau(*ranked)
         assert tau.values.dtype == jnp.float64
@@ -213,9 +219,9 @@ def test_double_precision(rng):
 
 
 def test_no_ranks():
-    """Lists without any place hold no id."""
-    none, some = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
-    for name, lists in few(none, some).items():
+    """Lists without ranks hold no id."""
+    no_ids, ids = np.zeros((2, 0), np.int32), np.array([[1, 2], [3, 3]])
+    for name, lists in two_functions(no_ids, ids).items():
         assert lists.defined.tolist() == [name == "jaccard"] * 2
         assert not lists.values.any()
-    assert not jrm.overlap(none, none).defined.any()
+    assert not jrm.overlap(no_ids, no_ids).defined.any()

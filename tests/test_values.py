@@ -14,17 +14,17 @@ LABELS = jnp.array([3, 2, 3, 0, 1, 2])
 
 
 def log2(x):
-    """The discounts are 1 / log2(1 + rank)."""
+    """Returns the logarithm to base 2; the discount of a rank is 1 / log2(1 + rank)."""
     return math.log2(x)
 
 
 def close(values, expected, rtol=2e-7):
-    """Equal to float32."""
+    """Asserts that values are equal up to the rounding of float32."""
     np.testing.assert_allclose(np.asarray(values), expected, rtol=rtol)
 
 
 def test_gains_of_six_documents():
-    """Labels 3 2 3 0 1 2 in rank order."""
+    """Labels are 3 2 3 0 1 2 in rank order."""
     linear = 3 + 2 / log2(3) + 3 / 2 + 1 / log2(6) + 2 / log2(7)
     exponential = 7 + 3 / log2(3) + 7 / 2 + 1 / log2(6) + 3 / log2(7)
     ideal = 3 + 3 / log2(3) + 2 / 2 + 2 / log2(5) + 1 / log2(6)
@@ -58,7 +58,7 @@ def test_a_cut_list_of_eight():
 
 
 def test_retrieved_without_one_relevant_document():
-    """Retrieved A B C D E; relevant are A, C, E and Q, which was not retrieved."""
+    """A B C D E are retrieved; A, C, E and Q are relevant, of which Q was not retrieved."""
     labels = jnp.array([1, 0, 1, 0, 1])
     by_number = jrm.rank_retrieved(labels, num_relevant=4)
     by_pool = jrm.rank_retrieved(labels, pool_labels=jnp.array([1, 0, 1, 0, 1, 1]))
@@ -95,7 +95,7 @@ def test_fewer_relevant_documents_than_were_retrieved():
 
 
 def test_three_documents():
-    """Exponential gains 7, 3 and 0."""
+    """Labels 3, 2 and 0 have the exponential gains 7, 3 and 0."""
     down = -jnp.arange(3.0)
     best = 7 + 3 / log2(3)
     close(jrm.dcg(jnp.array([3, 2, 0]), down).compute(), best)
@@ -105,7 +105,7 @@ def test_three_documents():
 
 
 def test_two_tied_documents():
-    """The one relevant of two tied documents is first half of the time."""
+    """The relevant one of two tied documents ranks first half of the time."""
     labels, scores = jnp.array([0, 1]), jnp.array([1.0, 1.0])
     close(jrm.reciprocal_rank(labels, scores).compute(), (1 + 1 / 2) / 2)
     close(jrm.precision(labels, scores, k=1).compute(), 1 / 2)
@@ -118,7 +118,7 @@ def test_two_tied_documents():
 
 
 def test_item_weights():
-    """A weight weighs its gain against the mean weight of the relevant."""
+    """Gains are weighted relative to the mean weight of the relevant items."""
     labels, weights = jnp.array([1, 0, 1]), jnp.array([1.0, 5.0, 3.0])
     scores = jnp.array([3.0, 2.0, 1.0])
     mean_weight = (1 + 3) / 2
@@ -133,7 +133,7 @@ def test_item_weights():
 
 
 def test_retrieved_padding_moves_up():
-    """What is masked leaves the ranking, and later items move up."""
+    """Masked items leave the ranking, and later items move up."""
     labels = jnp.array([[0, 9, 1, 1], [1, 0, -1, 1]])
     mask = jnp.array([[True, False, True, True], [True, True, True, True]])
     retrieved = jrm.rank_retrieved(labels, mask)
@@ -148,7 +148,7 @@ def test_retrieved_padding_moves_up():
 
 @pytest.mark.long
 def test_retrieved_equals_ranked(rng):
-    """A list given in its own order is the list ranked."""
+    """A list that is passed in rank order gives the values of the ranked list."""
     labels = rng.choice([-1, 0, 1, 2, 0.5], (7, 12)).astype(np.float32)
     weights = rng.gamma(2, size=(7, 12)).astype(np.float32)
     down = np.broadcast_to(-np.arange(12.0, dtype=np.float32), labels.shape)
@@ -157,12 +157,16 @@ def test_retrieved_equals_ranked(rng):
     retrieved = jrm.measure(names, jrm.rank_retrieved(labels, None, weights))
     for name in names:
         for part in ("values", "weights", "defined"):
-            one, two = (np.asarray(getattr(x[name], part)) for x in (ranked, retrieved))
-            np.testing.assert_allclose(one, two, rtol=1e-6, err_msg=name)
+            from_ranked, from_retrieved = (
+                np.asarray(getattr(x[name], part)) for x in (ranked, retrieved)
+            )
+            np.testing.assert_allclose(
+                from_ranked, from_retrieved, rtol=1e-6, err_msg=name
+            )
 
 
 def test_nothing_retrieved():
-    """A query that retrieved nothing scores 0 and counts; one that has nothing does not."""
+    """A query that retrieved nothing counts as 0; one without any judged item does not count."""
     nothing = jnp.full((2, 3), -1)
     retrieved = jrm.rank_retrieved(nothing, num_relevant=jnp.array([2, 0]))
     state = jrm.recall.of(retrieved, k=2).mean()
@@ -173,7 +177,7 @@ def test_nothing_retrieved():
 
 
 def test_keras_rs_list_weights_depend_on_the_batch():
-    """A list with nothing relevant weighs what the others of its batch weigh."""
+    """A list with nothing relevant gets the mean weight of the others in its batch."""
     labels = jnp.array([[1, 0], [1, 0], [0, 0]])
     weights = jnp.array([[1.0, 1.0], [5.0, 5.0], [1.0, 1.0]])
     close(jrm.compat.keras_rs_list_weights(labels, weights), [1, 5, 3])
@@ -185,17 +189,19 @@ def test_keras_rs_list_weights_depend_on_the_batch():
 
 @pytest.mark.parametrize("name", ["exponential_gain", "linear_gain"])
 def test_gains(name):
-    """Exact for integers, accurate for small labels."""
+    """Gains are exact for integer labels and accurate for small ones."""
     gain = getattr(jrm, name)
     labels = np.array([0, 1, 2, 24, 100, 127, 1e-6, 0.5, 3.7], np.float32)
     exact = 2.0 ** labels.astype(np.float64) - 1 if name[0] == "e" else labels
     close(gain(jnp.asarray(labels)), exact, rtol=3e-7)
-    whole = labels[:4]
-    np.testing.assert_array_equal(np.asarray(gain(jnp.asarray(whole))), exact[:4])
+    integer_labels = labels[:4]
+    np.testing.assert_array_equal(
+        np.asarray(gain(jnp.asarray(integer_labels))), exact[:4]
+    )
 
 
 def test_discounts():
-    """Multipliers, never divisors."""
+    """Discounts are multipliers, never divisors."""
     ranks = jnp.array([1.0, 2.0, 7.0])
     close(jrm.log2_discount(ranks), [1, 1 / log2(3), 1 / 3])
     close(jrm.log_discount(2)(ranks), [1, 1 / log2(3), 1 / 3], rtol=1e-6)
@@ -237,7 +243,7 @@ def test_long_lists_of_patient_users(p):
 
 @pytest.mark.parametrize("max_label", [1, 4, 126, 127])
 def test_a_sure_stop_at_the_first_rank(max_label):
-    """With any largest label: 2^-127 is below the smallest normal float32."""
+    """The first item stops the user; 2^-127 is below the smallest normal float32."""
     labels = jnp.array([[max_label, 0], [0, 0]])
     scores = jnp.array([[2, 1], [2, 1]])
     lists = jrm.expected_reciprocal_rank.per_list(labels, scores, max_label=max_label)
@@ -249,8 +255,8 @@ def test_tiny_labels():
     """A scale of the labels changes neither a ratio of gains nor where it is defined."""
     labels = np.array([1, 0, 3], np.float32)
     for scale in (1e-20, 1, 1e20):
-        own = {"gain_fn": jrm.linear_gain}
-        lists = jrm.ndcg.per_list(labels * np.float32(scale), IN_ORDER[:3], **own)
+        options = {"gain_fn": jrm.linear_gain}
+        lists = jrm.ndcg.per_list(labels * np.float32(scale), IN_ORDER[:3], **options)
         close(lists.values, (1 + 3 / 2) / (3 + 1 / log2(3)))
         lists = jrm.average_relevance_position.per_list(
             labels * np.float32(scale), IN_ORDER[:3]
@@ -271,7 +277,7 @@ def test_coverage_of_items_without_a_rank():
 
 
 def test_a_perfect_ranking_is_worth_exactly_one(rng):
-    """At every cutoff, by itself and off a ranking that is deeper than the cutoff."""
+    """At every cutoff, in a call of its own and from a ranking deeper than the cutoff."""
     ks = (1, 3, 7, 10)
     labels = rng.integers(0, 5, (200, 33)).astype(np.float32)
     labels[:, 0] = 4

@@ -88,9 +88,9 @@ def queries_of_rows(labels):
 
 def measure(name, labels, scores, indexes, **options):
     """What one metric computes of all queries."""
-    metric_class, own = METRICS[name]
+    metric_class, case_options = METRICS[name]
     # "neg" is the default of all but fall-out.
-    options = {"empty_target_action": "neg", **own, **options}
+    options = {"empty_target_action": "neg", **case_options, **options}
     metric = metric_class(ignore_index=-1, **options)
     metric.update(
         torch.tensor(scores, dtype=torch.float32),

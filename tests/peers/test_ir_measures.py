@@ -77,7 +77,7 @@ def test_every_query(provider, measure, name, rounded, runs, ours):
     ]
     measure = ir_measures.parse_measure(measure)
     calculate = ir_measures.providers.registry[provider].evaluator([measure], qrels)
-    results = {one.query_id: one.value for one in calculate.iter_calc(run)}
+    results = {value.query_id: value.value for value in calculate.iter_calc(run)}
     theirs = [results[str(query)] for query in range(QUERIES)]
     np.testing.assert_allclose(
         ours[name].values, theirs, rtol=2e-6, atol=1e-6 + rounded

@@ -50,11 +50,13 @@ def values():
     lists = pyndeval.ndeval(qrels, run, names, alpha=ALPHA, beta=BETA)
     assert list(lists) == [f"q{q}" for q in range(queries)]
     theirs = {
-        name: np.array([[one[f"{name}@{k}"] for k in KS] for one in lists.values()])
+        name: np.array(
+            [[measures[f"{name}@{k}"] for k in KS] for measures in lists.values()]
+        )
         for name in CUT
     }
     for name in WHOLE:
-        theirs[name] = np.array([one[name] for one in lists.values()])
+        theirs[name] = np.array([measures[name] for measures in lists.values()])
 
     labels, columns = subtopics.any(-1), {"subtopics": subtopics}
     ranking = jrm.rank(labels, scores, retrieved=returned, columns=columns)

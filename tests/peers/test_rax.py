@@ -164,11 +164,11 @@ def test_infinitely_low_scores_are_not_retrieved_there(name, lists, rax_values, 
 
 
 def test_infinitely_low_scores_are_scores_here(lists, rax_values, agree):
-    whole = KS.index(None)
+    no_cutoff = KS.index(None)
     low = some_infinitely_low(lists)
-    ours = jrm.measure(OURS, jrm.rank(*low))["recall"].values[:, whole]
-    agree(ours, jrm.measure(OURS, jrm.rank(*lists))["recall"].values[:, whole])
-    assert (rax_values("recall", *low)[:, whole] < ours).any()
+    ours = jrm.measure(OURS, jrm.rank(*low))["recall"].values[:, no_cutoff]
+    agree(ours, jrm.measure(OURS, jrm.rank(*lists))["recall"].values[:, no_cutoff])
+    assert (rax_values("recall", *low)[:, no_cutoff] < ours).any()
 
 
 @pytest.mark.parametrize("name", ["ndcg", "dcg"])
@@ -180,6 +180,6 @@ def test_approximations(name, lists, peer, agree):
     theirs = functools.partial(THEIRS[name][0], rank_fn=ranks)
     labels, scores = jnp.asarray(lists.labels), jnp.asarray(lists.scores)
     metric, relax = getattr(jrm, name), jrm.sigmoid_ranks(0.2)
-    own = jax.grad(lambda x: metric(labels, x, relax=relax).compute())(scores)
-    agree(own, peer(jax.grad(theirs), scores, labels))
+    gradient = jax.grad(lambda x: metric(labels, x, relax=relax).compute())(scores)
+    agree(gradient, peer(jax.grad(theirs), scores, labels))
     agree(metric(labels, scores, relax=relax).compute(), peer(theirs, scores, labels))

@@ -73,9 +73,11 @@ def test_holm():
     a = rng.random(40)
     systems = {str(i): a + 0.02 * i + 0.2 * rng.normal(size=40) for i in range(8)}
     lists = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
-    p = [one.p for one in lists.values()]
+    p = [comparison.p for comparison in lists.values()]
     _, theirs, _, _ = multitest.multipletests(p, method="holm")
-    np.testing.assert_allclose([one.p_holm for one in lists.values()], theirs)
+    np.testing.assert_allclose(
+        [comparison.p_holm for comparison in lists.values()], theirs
+    )
 
 
 @pytest.mark.filterwarnings("ignore:An input array is constant")
@@ -88,7 +90,9 @@ def test_rank_correlations(items, levels):
     scores[0] = 0
     ours = jrm.measure(("tau", "rho"), jrm.rank(labels, scores))
     for name, theirs in {"tau": stats.kendalltau, "rho": stats.spearmanr}.items():
-        expected = [theirs(*one).statistic for one in zip(labels, scores, strict=True)]
+        expected = [
+            theirs(*pair).statistic for pair in zip(labels, scores, strict=True)
+        ]
         assert [*ours[name].defined] == [*np.isfinite(expected)]
         values = np.where(ours[name].defined, ours[name].values, np.nan)
         np.testing.assert_allclose(values, expected, rtol=2e-6, atol=1e-6)

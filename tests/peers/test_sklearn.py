@@ -43,8 +43,8 @@ def test_cumulated_gain_of_every_list(name, width, lists, agree):
     for row, exists in enumerate(lists.mask):
         if exists.sum() < 2:  # refused there
             continue
-        one = lists.labels[row : row + 1, exists], scores[row : row + 1, exists]
-        agree(ours[row], [THEIRS[name](*one, k=k) for k in KS])
+        arrays = lists.labels[row : row + 1, exists], scores[row : row + 1, exists]
+        agree(ours[row], [THEIRS[name](*arrays, k=k) for k in KS])
         compared += 1
     assert compared >= 10
 
@@ -182,8 +182,8 @@ def test_multi_label_ranking_of_tied_lists(name, lists, agree):
     rows = np.flatnonzero(lists.mask.sum(axis=1) > 1)  # shorter ones are refused there
     for row in rows:
         exists = lists.mask[row]
-        one = lists.labels[row : row + 1, exists] >= 1, scores[row : row + 1, exists]
-        agree(values[row], theirs(*one))
+        arrays = lists.labels[row : row + 1, exists] >= 1, scores[row : row + 1, exists]
+        agree(values[row], theirs(*arrays))
     assert len(rows) >= 10
     weights = np.linspace(0.5, 2, len(scores), dtype=np.float32)
     mean = jrm.evaluate(

@@ -62,10 +62,10 @@ def ours_of(runs, names, way):
     labels, order = np.maximum(runs.levels, 0), runs.order
     columns = {"judged": runs.levels >= 0, "pooled": runs.levels > NOT_POOLED}
     if way == "scored":
-        places = np.argsort(
+        ranks = np.argsort(
             order, axis=1
         )  # distinct scores, since ties would be averaged
-        ranking = jrm.rank(labels, -places, retrieved=runs.retrieved, columns=columns)
+        ranking = jrm.rank(labels, -ranks, retrieved=runs.retrieved, columns=columns)
     else:
         ranked = [np.take_along_axis(x, order, 1) for x in (labels, *columns.values())]
         ranking = jrm.rank_retrieved(
