@@ -97,7 +97,7 @@ class Mean(State):
     def sum_w_fractional(self) -> FloatPair:
         """Σ weight of the values further than 1e-6 from 0 and from 1, `[*k]`.
 
-        It is 0 if and only if all values were hits and misses.
+        It is 0 exactly where every value was 0 or 1, as those of hits and misses are.
         """
         return self._moments().fractional
 
@@ -178,8 +178,8 @@ class Mean(State):
         """Standard error of the mean, `[*k]`; inf for fewer than two lists.
 
         √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. Also inf
-        where one list holds all but a millionth of the weight, so that n is 1 to float
-        precision.
+        where one list holds all but about a millionth of the weight, so that the sums
+        cannot tell n from 1.
 
         References:
             Cochran, Sampling Techniques, 1977, section 6 (the ratio estimator).
@@ -195,8 +195,8 @@ class Mean(State):
         "t" and "normal" are mean ± quantile · `std_error`, not clipped to [0, 1]. For
         values that are all 0 or 1, "wilson" is better than both: 12 hits of 12 give
         [0.76, 1] there, and [1, 1] by the others. No method makes up for values that
-        were not seen: of ten lists whose values are mostly 0, no interval covers the
-        mean as often as it says.
+        were not seen: an interval from ten lists whose values are mostly 0 covers the
+        mean less often than its level says.
 
         Args:
             level: The probability that the interval should cover, in (0, 1).
