@@ -389,7 +389,7 @@ def test_sharded_arrays(data):
         moved = jax.device_get(model)
         evaluation = jrm.evaluate_users("mrr@5", moved, relevant).states["mrr@5"]
         np.testing.assert_allclose(evaluation.compute(), plain.compute(), 1e-6)
-    with pytest.raises(ValueError, match="that model gives is sharded"):
+    with pytest.raises(ValueError, match="that model returned is sharded"):
         jrm.evaluate_users(
             "mrr@5", lambda users: cut((queries @ items.T)[users]), relevant
         )
@@ -406,7 +406,7 @@ MATRIX = np.zeros((2, 3), np.float32)
         (ValueError, r"model has shape \(3,\)", {"model": np.zeros(3)}),
         (ValueError, "model has 3 parts", {"model": (MATRIX,) * 3}),
         (ValueError, "queries of shape", {"model": (MATRIX, MATRIX[:, :2])}),
-        (ValueError, "model gives scores", {"model": lambda users: MATRIX[:1]}),
+        (ValueError, "model returned scores", {"model": lambda users: MATRIX[:1]}),
         (ValueError, "users go up to 2, but model has 2", {"relevant": [[0]] * 3}),
         (ValueError, "relevant has 1 rows, but model has 2", {"relevant": [[0]]}),
         (ValueError, "seen has 3 rows, but model has 2", {"seen": [[]] * 3}),
@@ -419,7 +419,7 @@ MATRIX = np.zeros((2, 3), np.float32)
         (ValueError, r"model has shape \(2, 3, 1\)", {"model": MATRIX[..., None]}),
         (
             ValueError,
-            r"model gives scores of shape \(2, 3, 1\)",
+            r"model returned scores of shape \(2, 3, 1\)",
             {"model": lambda users: MATRIX[users][..., None]},
         ),
         (ValueError, "relevant has no users", {"relevant": []}),

@@ -5,6 +5,7 @@
     model.py            the scores of users: from embeddings, a matrix, or a function
     step.py             one batch on the device: ranked once, read by every metric
     user_evaluation.py  the result, and how it is collected on the host
+    progress.py         batches started ahead of those waited for, and reports
     evaluate_users.py   `jrm.evaluate_users`: the loop over batches
 
 Batches do not follow the order of users: users with many ids share batches, so that the

@@ -1,12 +1,10 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
-import collections
-import contextlib
 import dataclasses
 import itertools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +12,9 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
+from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._formulas.beyond_accuracy import exposure
 from jax_rank_metrics._inputs.pad import next_size
-from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._recommender import step
 from jax_rank_metrics._recommender.batches import Batch, make_batches, pad_rows
@@ -28,12 +26,14 @@ from jax_rank_metrics._recommender.interactions import (
     remark_on_seen,
 )
 from jax_rank_metrics._recommender.model import Recommender, read_catalog, read_model
+from jax_rank_metrics._recommender.progress import (
+    Progress,
+    reporting,
+    started_ahead,
+)
 from jax_rank_metrics._recommender.user_evaluation import Collector, UserEvaluation
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList, means_of
-
-T = TypeVar("T")
-Progress = Callable[[int, int], object]
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
@@ -141,14 +141,7 @@ def evaluate_users(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
-    plan = step.Plan(
-        bounds, 1, _inputs.positive_integer("block_size", block_size), policy.name
-    )
-    if k is None and not plan.top_k_metrics:
-        raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
-    plan = plan._replace(
-        k=plan.depth if k is None else _inputs.positive_integer("k", k)
-    )
+    plan = _make_plan(bounds, k, block_size, policy.name)
 
     relevant = Interactions.of("relevant", relevant)
     user_ids = read_users(users, relevant)
@@ -188,24 +181,16 @@ def evaluate_users(
         catalog = catalog._replace(counts=jnp.asarray(counts))
     metric_names = _distinct(step.metric_names(plan, catalog))
 
-    def results() -> Iterator[tuple[np.ndarray, Any]]:
-        """Starts the work on one batch after the other."""
-        for index, (batch, rows) in enumerate(itertools.chain([first_scored], scored)):
-            seen_ids = None
-            if seen_rows is not None:
-                seen_ids, _ = pad_rows(seen_rows, batch.rows, size, batch.widths[0])
-            users = step.UserBatch(
-                rows,
-                *pad_rows(relevant_rows, batch.rows, size, batch.widths[1]),
-                seen_ids,
-                weights=(np.arange(size) < batch.rows.size).astype(np.float32),
-                key=key if key is None else jax.random.fold_in(key, index),
-            )
-            yield batch.rows, step.measure_users(plan, catalog, users)
-
+    users_in_batches = _user_batches(
+        itertools.chain([first_scored], scored), relevant_rows, seen_rows, size, key
+    )
+    results = (
+        (rows, step.measure_users(plan, catalog, user_batch))
+        for rows, user_batch in users_in_batches
+    )
     collector = Collector(user_ids, plan.k)
-    with _reporting(progress) as report:
-        for rows, result in _started_ahead(results(), BATCHES_AHEAD):
+    with reporting(progress) as report:
+        for rows, result in started_ahead(results, BATCHES_AHEAD):
             collector.add(rows, result)
             report(collector.num_done, user_ids.size)
     # The values remember it, so that `compare` counts undefined users as the means do.
@@ -227,16 +212,51 @@ def evaluate_users(
     )
 
 
+def _make_plan(
+    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
+) -> step.Plan:
+    """Checks the options that all batches share."""
+    plan = step.Plan(
+        bounds, 1, _inputs.positive_integer("block_size", block_size), ties
+    )
+    if k is not None:
+        return plan._replace(k=_inputs.positive_integer("k", k))
+    if not plan.top_k_metrics:
+        raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
+    return plan._replace(k=plan.depth)
+
+
 def _scored(
     batches: Sequence[Batch], user_ids: np.ndarray, size: int, recommender: Recommender
 ) -> Iterator[tuple[Batch, jax.Array]]:
     """Yields each batch with the rows of its users, filled up with the last of them."""
     for batch in batches:
         padding = (0, size - batch.rows.size)
-        yield (
-            batch,
-            recommender.rows(np.pad(user_ids[batch.rows], padding, mode="edge")),
+        batch_ids = np.pad(user_ids[batch.rows], padding, mode="edge")
+        yield batch, recommender.rows(batch_ids)
+
+
+def _user_batches(
+    scored: Iterable[tuple[Batch, jax.Array]],
+    relevant_rows: SparseRows,
+    seen_rows: SparseRows | None,
+    size: int,
+    key: jax.Array | None,
+) -> Iterator[tuple[np.ndarray, step.UserBatch]]:
+    """Yields the positions of the users of each batch, and the arrays of these users."""
+    for index, (batch, rows) in enumerate(scored):
+        seen_ids = None
+        if seen_rows is not None:
+            seen_ids, _ = pad_rows(seen_rows, batch.rows, size, batch.widths[0])
+        user_batch = step.UserBatch(
+            rows,
+            *pad_rows(relevant_rows, batch.rows, size, batch.widths[1]),
+            seen_ids,
+            # Users that only fill up the last batch weigh nothing.
+            weights=(np.arange(size) < batch.rows.size).astype(np.float32),
+            key=key if key is None else jax.random.fold_in(key, index),
         )
+        yield batch.rows, user_batch
 
 
 def _distinct(metric_names: list[str]) -> list[str]:
@@ -244,8 +264,8 @@ def _distinct(metric_names: list[str]) -> list[str]:
     for name in metric_names:
         if metric_names.count(name) > 1:
             raise ValueError(
-                f"{name!r} is among metrics, and a name of what is added; name it "
-                "differently"
+                f"{name!r} is among metrics, and also names a metric that is added; give "
+                "yours another name"
             )
     return metric_names
 
@@ -267,32 +287,3 @@ def _remark_on_undefined(
         "users: nobody has a relevant item that may be recommended (relevant holds "
         f"{relevant_rows.nnz} entries, the largest label is {largest:g})"
     )
-
-
-def _started_ahead(results: Iterator[T], ahead: int) -> Iterator[T]:
-    """Yields the same results, each only when `ahead` more have been started."""
-    started: collections.deque[T] = collections.deque()
-    for result in results:
-        started.append(result)
-        if len(started) > ahead:
-            yield started.popleft()
-    yield from started
-
-
-@contextlib.contextmanager
-def _reporting(progress: bool | Progress) -> Iterator[Progress]:
-    """Yields a function that is called with the number of users done, and of all."""
-    if progress is True:
-        bars = import_optional("rich.progress", "progress=True", "demo")
-        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
-            task = bar.add_task("users")
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-    elif callable(progress):
-        yield progress
-    elif progress is False:
-        yield lambda done, total: None
-    else:
-        raise TypeError(
-            f"progress is {progress!r}; pass True, or a function of how many users are "
-            "done and how many there are"
-        )

@@ -261,7 +261,7 @@ def remark_on_seen(
     return (
         f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
         f"{user_ids.size} users, as by user {user_ids[np.argmax(has_seen_all)]}, so that "
-        "metrics are undefined there; leave what is to be found out of seen"
+        "metrics are undefined there; leave the items to be found out of seen"
     )
 
 

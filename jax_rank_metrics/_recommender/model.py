@@ -69,14 +69,14 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
 
 
 def _scores(values: Any, num_users: int) -> jax.Array:
-    """Returns what a function gave for a batch of users, checked."""
+    """Checks the scores that a function returned for a batch of users."""
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(
-            f"model gives scores of shape {scores.shape} for {num_users} users; return "
+            f"model returned scores of shape {scores.shape} for {num_users} users; return "
             "one row for each, and one column for each item"
         )
-    _refuse_sharded("the array that model gives", scores)
+    _refuse_sharded("the array that model returned", scores)
     return scores
 
 

@@ -119,8 +119,8 @@ class Collector:
         if has_nan[:size].any():
             user = self._user_ids[rows[np.argmax(has_nan[:size])]]
             raise ValueError(
-                f"model gives user {user} the score nan; pass scores that are numbers, "
-                "and -inf for items that are not to be recommended"
+                f"the scores of model for user {user} hold nan; pass numbers, and -inf "
+                "for items that are not to be recommended"
             )
         if not self.num_done:
             num_users = len(self.items)

@@ -1,11 +1,13 @@
 """The metrics in the loops of other frameworks, with a module for each.
 
-    nnx            an `nnx.Metric`, for train and evaluation steps of Flax
-    clu            a `clu.metrics.Metric`, for a `Collection`
-    keras          a Keras metric, for `compile`, `fit` and `evaluate`
-    transformers   a `compute_metrics`, for the `Trainer` of Hugging Face
-    sklearn        a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
-    tensorboard    states as scalars of a `SummaryWriter`
+    nnx.py           an `nnx.Metric`, for train and evaluation steps of Flax
+    clu.py           a `clu.metrics.Metric`, for a `Collection`
+    keras.py         a Keras metric, for `compile`, `fit` and `evaluate`
+    transformers.py  a `compute_metrics`, for the `Trainer` of Hugging Face
+    sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
+    tensorboard.py   states as scalars of a `SummaryWriter`
+    _flax.py         registers states with `flax.serialization`, for nnx and clu
+    _shared.py       imports a framework, and reads the batches of its loops
 
 Each ranks a batch once for all of its metrics, and keeps the states: so beside the means
 there are standard errors and counts, and results merge. A module needs its framework, and
