@@ -1,11 +1,11 @@
 """Compares systems: how large a difference is, and whether it may be chance."""
 
-import dataclasses
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jax import random
 
@@ -145,8 +145,7 @@ def compare(
     return pairing.nested(results)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Columns:
+class _Columns(NamedTuple):
     """The differences of all comparisons, `[lists, comparisons]` each."""
 
     values: np.ndarray
@@ -166,55 +165,71 @@ class _Columns:
         )
 
 
+class _Summary(NamedTuple):
+    """The mean difference of each comparison, and how sure it is; `[comparisons]` each."""
+
+    mean: np.ndarray
+    error: np.ndarray  # the standard error of the mean
+    freedom: np.ndarray  # degrees of freedom of the error; 0 for fewer than two lists
+    effect: np.ndarray
+    n_eff: np.ndarray
+
+    @classmethod
+    def of(cls, columns: _Columns) -> "_Summary":
+        counts = columns.weights > 0
+        lists = counts.sum(0)
+        share = columns.weights / np.where(lists > 0, columns.weights.sum(0), 1)
+        mean = (share * columns.values).sum(0)
+        # A residual that may be rounding alone is 0: equal differences have no error.
+        residuals = np.where(counts, columns.values - mean, 0)
+        residuals = np.where(np.abs(residuals) <= columns.noise, 0, residuals)
+        n_eff = 1 / np.where(lists > 0, (share**2).sum(0), np.inf)
+        freedom = np.where(lists > 1, np.maximum(n_eff - 1, 0), 0)
+        # HC3: a list with a share h of the weight pulls the mean towards its own value,
+        # and its residual is smaller by a factor 1 − h than from the mean of the others.
+        # The factor (n − 1)/n makes this Student's error where weights are equal.
+        leverage = np.where(share < 1, 1 - share, 1)
+        error = np.sqrt((share**2 * (residuals / leverage) ** 2).sum(0))
+        error = error * np.sqrt(freedom / np.maximum(n_eff, 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt((share * residuals**2).sum(0) * n_eff / freedom)
+            effect = np.where(mean == 0, 0, mean / spread)
+        return cls(mean, error, freedom, np.where(lists > 1, effect, np.nan), n_eff)
+
+
 def compared(
     differences: list[pairing.Differences],
     directions: list[bool | None],
     test: ComparisonTest,
     samples: int,
     level: float,
-    key: Any,
+    key: jax.Array,
 ) -> list[Comparison]:
-    """Compares at every cutoff of every metric.
+    """Makes a `Comparison` for every cutoff of every metric.
 
     Args:
-        differences: Of each metric.
-        directions: Whether lower values are better, at each cutoff of each metric.
-        test: As for `compare`.
-        samples: As there.
-        level: As there.
+        differences: The differences of each metric.
+        directions: Whether lower values are better, for each comparison; see `Comparison`.
+        test: See `compare`, also for `samples` and `level`.
+        samples: Number of permutations or resamples.
+        level: Coverage of the intervals.
         key: A typed PRNG key.
     """
     columns = _Columns.of(differences)
     values, weights = columns.values, columns.weights
     counts = weights > 0
     lists = counts.sum(0)
-    share = weights / np.where(lists > 0, weights.sum(0), 1)
-    mean = (share * values).sum(0)
-    # Residuals that may be rounding alone are none: differences all equal have no error.
-    residuals = np.where(counts, values - mean, 0)
-    residuals = np.where(np.abs(residuals) <= columns.noise, 0, residuals)
-    n_eff = 1 / np.where(lists > 0, (share**2).sum(0), np.inf)
-    # Of one list alone this is exactly 0.
-    freedom = np.where(lists > 1, np.maximum(n_eff - 1, 0), 0)
-    # HC3: a list with a share h of the weight pulls the mean towards its own difference,
-    # which makes its residual smaller by 1 − h on average. The factor (n − 1)/n makes
-    # the error that of Student's t where weights are equal.
-    leverage = np.where(share < 1, 1 - share, 1)
-    error = np.sqrt((share**2 * (residuals / leverage) ** 2).sum(0))
-    error = error * np.sqrt(freedom / np.maximum(n_eff, 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt((share * residuals**2).sum(0) * n_eff / freedom)
-        effect = np.where(mean == 0, 0, mean / spread)
-    effect = np.where(lists > 1, effect, np.nan)
+    mean, error, freedom, effect, n_eff = _Summary.of(columns)
     margin = chance.student_margin(error, freedom, level)
     if test == "t":
         p, samples = chance.student_p(mean, error, freedom), 0
     elif test == "permutation":
         p, samples = chance.sign_flip_test(weights * values, key, samples)
     else:
+        # Differences that are all equal cannot be studentised. Only resamples that draw
+        # one list alone are no evidence for them.
         p = np.where(mean == 0, 1.0, chance.probability_of_one_list(lists))
         p = np.where(lists > 1, np.maximum(p, 1 / (1 + samples)), 1)
-        # Equal differences say nothing where most resamples may be of one list alone.
         margin = np.where((mean != 0) & (p > 1 - level), np.inf, margin)
         varied = np.flatnonzero((lists > 1) & (error > 0))
         if varied.size:
@@ -223,26 +238,25 @@ def compared(
             )
     p_holm = chance.holm(p)
     _warn_of_few_samples(p, p_holm, samples, level)
-    above, equal, below = (
+    above, ties, below = (
         np.sum(counts & mask, axis=0).tolist()
         for mask in (values > 0, values == 0, values < 0)
     )
-    rows = np.stack([mean, mean - margin, mean + margin, p, p_holm, effect], axis=1)
+    numbers = np.stack([mean, mean - margin, mean + margin, p, p_holm, effect], axis=1)
+    wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
+        False: (above, below),
+        True: (below, above),
+        None: (None, None),
+    }
     comparisons = []
-    for column, (numbers, lower) in enumerate(
-        zip(rows.tolist(), directions, strict=True)
-    ):
-        wins, losses = above[column], below[column]
-        if lower is None:
-            wins = losses = None
-        elif lower:
-            wins, losses = losses, wins
+    for column, lower in enumerate(directions):
+        wins, losses = wins_and_losses[lower]
         comparisons.append(
             Comparison(
-                *numbers,
-                wins=wins,
-                ties=equal[column],
-                losses=losses,
+                *numbers[column].tolist(),
+                wins=wins and wins[column],
+                ties=ties[column],
+                losses=losses and losses[column],
                 lists=int(lists[column]),
                 n_eff=float(n_eff[column]),
                 test=test,

@@ -140,12 +140,11 @@ def differences(
         raise ValueError(f"{a.name} and {b.name} have different cutoffs")
     undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
     ids, lists_a, lists_b = a.ids or [], a.lists, _in_order_of(a, b)
-    for index in np.flatnonzero(
-        differ(*(np.asarray(x.weights) for x in (lists_a, lists_b)))
-    )[:1]:
+    weights_a, weights_b = (np.asarray(x.weights) for x in (lists_a, lists_b))
+    for index in np.flatnonzero(differ(weights_a, weights_b))[:1]:
         raise ValueError(
-            f"list {ids[index]!r} has weight {lists_a.weights[index]:g} in {a.name} and "
-            f"{lists_b.weights[index]:g} in {b.name}; pass lists of the same weights"
+            f"list {ids[index]!r} has weight {weights_a[index]:g} in {a.name} and "
+            f"{weights_b[index]:g} in {b.name}; pass lists of the same weights"
         )
     counts = counted(lists_a, lists_b, undefined)
     values = [
@@ -164,9 +163,7 @@ def differences(
     noise = max(a.rounding, b.rounding) * size
     difference = values[1] - values[0]
     difference = np.where(np.abs(difference) <= noise, 0, difference)
-    return Differences(
-        difference, np.where(counts, lists_a.weights, 0), noise, a.has_cutoffs
-    )
+    return Differences(difference, np.where(counts, weights_a, 0), noise, a.has_cutoffs)
 
 
 def _in_order_of(a: ListValues, b: ListValues) -> PerList:
