@@ -1,10 +1,12 @@
 """Adapters whose framework is missing; `tests/frameworks` has all other tests."""
 
 import importlib
+import pickle
 import sys
 
 import pytest
 
+from jax_rank_metrics._calls.names import bind_all
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics.adapters import tensorboard
 
@@ -28,6 +30,12 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library):
         ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[frameworks\]"
     ):
         importlib.import_module(name)
+
+
+def test_metrics_are_pickled_by_reference():
+    """So a copy is equal, and compiles nothing anew."""
+    bounds = bind_all(("ndcg(gain_fn=linear_gain)@10", "recall(rel=2)@1,5", "gm_map"))
+    assert pickle.loads(pickle.dumps(bounds)) == bounds
 
 
 def test_several_runs_are_no_states():

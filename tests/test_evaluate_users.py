@@ -376,7 +376,9 @@ def test_sharded_arrays(data):
     mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
 
     def cut(x):
-        return jax.device_put(x, jax.NamedSharding(mesh, jax.P("x")))
+        return jax.device_put(
+            x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+        )
 
     queries, relevant = (
         np.resize(queries, (16, DIMS)),
