@@ -15,12 +15,12 @@ from jaxtyping import Shaped
 if TYPE_CHECKING:
 
     class _SupportsArray(Protocol):
-        """What NumPy can read: tensors of other libraries, columns of data frames."""
+        """An object that NumPy reads: a tensor of another library, a data-frame column."""
 
         def __array__(self) -> np.ndarray[Any, Any]: ...
 
     class _SupportsJaxArray(Protocol):
-        """What JAX can read: variables of models."""
+        """An object that JAX reads, such as the variable of a model."""
 
         def __jax_array__(self) -> jax.Array: ...
 
@@ -66,13 +66,13 @@ Columns = Mapping[str, _Arrays | _Numbers]  # each [*lists, items, …]
 AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 
-# A cutoff inside: a rank, None for every rank, or an array `[*lists]` of ranks.
+# A cutoff inside the package: a rank, None for every rank, or an array `[*lists]` of ranks.
 Cut = int | None | jax.Array
 
 Number = float | int
 Cutoffs = int | Sequence[int | None] | None
 
-# Choices. Checks read them back, so that each is written down once.
+# Options. Run-time checks read the choices back from these types, their only list.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
 # How a metric reads tied items: see `metric`.
 TieReading = Literal["expected", "order", "own"]

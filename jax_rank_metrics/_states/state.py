@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._states import show
@@ -117,8 +118,8 @@ def check_mergeable(first: State, second: State) -> None:
             f"states are stacked along axes of shape {first._stacked} and "
             f"{second._stacked}; reduce them first"
         )
-    leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
-    for shapes in [(jnp.shape(x), jnp.shape(y)) for x, y in leaves]:
+    leaves = jax.tree.leaves(first), jax.tree.leaves(second)
+    for shapes in [tuple(map(jnp.shape, pair)) for pair in zip(*leaves, strict=True)]:
         if shapes[0] != shapes[1]:
             # Without the leading axes that they share, the shapes are those of cutoffs.
             shared = os.path.commonprefix(shapes)
@@ -127,6 +128,8 @@ def check_mergeable(first: State, second: State) -> None:
                 f"states differ in shape: {a} and {b}; pass states of "
                 f"{first._must_share}"
             )
+    if not any(isinstance(leaf, Tracer) for leaf in (*leaves[0], *leaves[1])):
+        return  # outside of `jax.shard_map`
     # The sum would vary over the devices, with the lists of the equal state on each.
     for name in _mesh.varying_axes(first) ^ _mesh.varying_axes(second):
         raise ValueError(
