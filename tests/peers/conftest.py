@@ -1,4 +1,4 @@
-"""What the comparisons with other libraries share.
+"""Data and tolerances that the comparisons with other libraries share.
 
 Fixtures rather than a module of helpers, so that nothing depends on the import path.
 """
@@ -13,7 +13,7 @@ import pytest
 
 
 class Lists(NamedTuple):
-    """A batch of lists, `[lists, items]` each, without tied scores."""
+    """A batch of lists without tied scores; arrays are `[lists, items]`."""
 
     labels: np.ndarray
     scores: np.ndarray
@@ -22,7 +22,7 @@ class Lists(NamedTuple):
 
 @pytest.fixture
 def lists() -> Lists:
-    """Graded lists with every edge that peers define: see the rows set by hand."""
+    """Returns graded lists with every edge case that peers define, in the first rows."""
     rng = np.random.default_rng(20)
     shape = (14, 9)
     labels = rng.choice(np.float32([0, 0, 0, 0.5, 1, 2, 3]), shape)

@@ -23,7 +23,7 @@ from torchmetrics import retrieval
 
 QUERIES, ITEMS = 9, 7
 KS = (3, 1, 20, None)
-# Of packed queries. Those without items are absent there.
+# Metrics of packed queries, where queries without items are absent.
 LENGTHS = (1, 30, 0, 2, 12, 3, 0, 7, 1, 9, 4, 24)
 
 METRICS = {
@@ -40,7 +40,7 @@ METRICS = {
 
 
 def draw():
-    """Lists with every edge: none or all relevant, one item, padding, ties."""
+    """Returns lists with every edge case: none or all relevant, one item, padding, ties."""
     rng = np.random.default_rng(1)
     shape = (QUERIES, ITEMS)
     graded = rng.choice([0, 0, 0, 1, 2, 3], shape)
@@ -50,7 +50,7 @@ def draw():
     length[2:4] = [[1], [ITEMS]]
     graded[2:4, 0] = 1
     graded = np.where(np.arange(ITEMS) < length, graded, -1)
-    # Positive, since four of its metrics take what scores 0 or less for irrelevant.
+    # Positive, since four of its metrics treat items that score 0 or less as irrelevant.
     scores = 1 + rng.permuted(np.tile(np.arange(ITEMS), (QUERIES, 1)), axis=1)
     return {
         "labels": graded.tolist(),
@@ -60,7 +60,7 @@ def draw():
 
 
 def draw_packed():
-    """Packed lists with every edge, shuffled."""
+    """Returns shuffled packed lists with every edge case."""
     rng = np.random.default_rng(8)
     indexes = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
     items = indexes.size
@@ -81,15 +81,15 @@ def draw_packed():
 
 
 def queries_of_rows(labels):
-    """The query of every item, where each row is one."""
+    """Returns the query of every item, where each row is a query."""
     rows = np.arange(len(labels))[:, None]
     return np.broadcast_to(rows, np.shape(labels)).tolist()
 
 
 def measure(name, labels, scores, indexes, **options):
-    """What one metric computes of all queries."""
+    """Computes a metric of all queries."""
     metric_class, case_options = METRICS[name]
-    # "neg" is the default of all but fall-out.
+    # "neg" is the default of every metric except fall-out.
     options = {"empty_target_action": "neg", **case_options, **options}
     metric = metric_class(ignore_index=-1, **options)
     metric.update(
@@ -101,19 +101,19 @@ def measure(name, labels, scores, indexes, **options):
 
 
 def mean(*args, **options):
-    """Its mean over all queries."""
+    """Returns the mean of a metric over all queries."""
     return measure(*args, **options)[0]
 
 
 def every_query(values, dim=None):
-    """An aggregation that leaves the values of queries as they are."""
+    """Returns the values of queries as they are, in place of an aggregation."""
     return values
 
 
 def all_cases(lists, indexes):
-    """Arguments of `measure` for every metric, and for ties in nDCG."""
+    """Yields arguments of `measure` for every metric, and for ties in nDCG."""
     graded = lists["labels"]
-    binary = np.minimum(graded, 1).tolist()  # all but nDCG refuse others
+    binary = np.minimum(graded, 1).tolist()  # every metric except nDCG refuses grades
     cases = {"ndcg-tied": ("ndcg", graded, lists["tied_scores"], indexes)}
     for name in METRICS:
         labels = graded if name == "ndcg" else binary
@@ -122,12 +122,12 @@ def all_cases(lists, indexes):
 
 
 def cuts(name):
-    """Options for each of its cutoffs."""
+    """Returns the options of a metric at each of its cutoffs."""
     return [{}] if name == "r_precision" else [{"top_k": k} for k in KS]
 
 
 def values_of(cases):
-    """Of every query, at every cutoff."""
+    """Records the value of every query at every cutoff."""
     return {
         case: [measure(*args, aggregation=every_query, **cut) for cut in cuts(args[0])]
         for case, args in cases.items()
@@ -135,7 +135,7 @@ def values_of(cases):
 
 
 def means_of(cases):
-    """At the first cutoff, for each policy."""
+    """Records means at the first cutoff, for each policy for empty queries."""
     return {
         case: {
             policy: mean(*args, empty_target_action=policy, **cuts(args[0])[0])
@@ -146,7 +146,7 @@ def means_of(cases):
 
 
 def means_below_zero(cases):
-    """At the first cutoff, of scores moved below 0."""
+    """Records values at the first cutoff, with scores shifted below 0."""
     return {
         case: mean(
             name,
@@ -160,7 +160,7 @@ def means_below_zero(cases):
 
 
 def record():
-    """All inputs and outputs."""
+    """Returns all inputs and outputs."""
     lists, packed = draw(), draw_packed()
     cases = all_cases(lists, queries_of_rows(lists["labels"]))
     packed_cases = all_cases(packed, packed["indexes"])
@@ -179,7 +179,7 @@ def record():
 
 
 def one_row_a_line(recorded):
-    """JSON with numbers side by side."""
+    """Returns JSON with numbers side by side."""
     lines = []
     for name, value in recorded.items():
         if isinstance(value, dict):

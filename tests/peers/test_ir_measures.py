@@ -1,4 +1,4 @@
-"""Against ir_measures: cwl_eval and gdeval, to which it hands runs, and its own Judged@k."""
+"""Against ir_measures: the tools cwl_eval and gdeval that it calls, and its Judged@k."""
 
 import shutil
 import warnings
@@ -27,7 +27,7 @@ OURS = (
 
 @pytest.fixture(scope="module")
 def runs():
-    """Levels `[queries, documents]` in rank order, -1 for not judged, and lengths."""
+    """Returns levels `[queries, documents]` in rank order, -1 for unjudged, and lengths."""
     rng = np.random.default_rng(4)
     levels = rng.choice([-1, -1, 0, 0, 1, 2, 3, 4], (QUERIES, DOCUMENTS))
     lengths = rng.integers(1, DOCUMENTS + 1, QUERIES)

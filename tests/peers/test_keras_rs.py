@@ -1,9 +1,8 @@
-"""Against keras_rs: the same batches, masks and weights, and where cuts into batches
-matter to it.
+"""Against keras_rs: batches, masks and weights, and where its result depends on batching.
 
-Its ties are random whatever `shuffle_ties` says, since it always passes a mask on, so
-scores here are distinct but where ties are the subject. It gives masked items a score
-just below the least of the list, so those they come with must be finite.
+keras_rs breaks ties at random whatever `shuffle_ties` says, because it always passes a
+mask on. So scores are distinct here, except where ties are the subject. It gives masked
+items a score just below the least score of the list, so that all scores must be finite.
 """
 
 import functools
@@ -25,12 +24,12 @@ KS = (3, 20, None)
 
 
 def linear(labels):
-    """Its gain where it is the label itself."""
+    """The gain that is the label itself, for keras_rs."""
     return labels
 
 
-# Its class with its options, and the relevance from which it derives list weights; None
-# is 1 for labels of at least 1.
+# The class of keras_rs with its options, and the relevance from which it derives list
+# weights; None is 1 for labels of at least 1.
 THEIRS = {
     "ndcg": (keras_metrics.NDCG, {}, jrm.exponential_gain),
     "ndcg-linear": (keras_metrics.NDCG, {"gain_fn": linear}, jrm.linear_gain),
@@ -53,7 +52,7 @@ OURS = {
 
 @pytest.fixture
 def keras_value(peer):
-    """The mean over batches, each `(labels, scores, mask, weights)`."""
+    """Returns the mean over batches, each `(labels, scores, mask, weights)`."""
 
     def value(name, *batches, k):
         metric_class, options, _ = THEIRS[name]
@@ -71,12 +70,12 @@ def keras_value(peer):
 
 @pytest.fixture
 def keras_values(keras_value):
-    """The mean of one batch at every cutoff."""
+    """Returns the mean of one batch at every cutoff."""
     return lambda name, *batch: [keras_value(name, batch, k=k) for k in KS]
 
 
 def weights_of(kind, shape):
-    """Weights by whom they weigh, some of them 0."""
+    """Returns weights of each kind by name, some of them 0."""
     rng = np.random.default_rng(8)
     if kind in ("none", "scalar"):
         return {"none": None, "scalar": np.float32(2.5)}[kind]
@@ -118,7 +117,7 @@ def test_weights_with_its_list_weights(name, kind, lists, keras_values, agree):
     agree(ours.compute(), keras_values(name, *lists, weights))
 
 
-# Three lists of two items with nDCG 1/log2(3), 1, and 0 for want of relevant items.
+# Three lists of two items with nDCG 1/log2(3), 1, and 0, having no relevant item.
 LABELS = [[1, 0], [1, 0], [0, 0]]
 SCORES = [[1, 2], [2, 1], [2, 1]]
 WEIGHTS = [[1, 1], [5, 5], [1, 1]]
@@ -127,9 +126,9 @@ CUTS = {"ABC": 0.62566, "AC|B": 0.80442, "A|BC": 0.51190}
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_cuts_into_batches_move_its_number_and_not_ours(cut, lists, keras_value, agree):
-    # There the last list weighs as much as the others of its batch do on average; here
-    # the mean of its own items, 1. Every batch is padded to the shape of those above,
-    # which spares compilations; its padding counts for nothing in both.
+    # In keras_rs the last list gets the mean weight of the others in its batch; here it
+    # gets the mean weight of its items, 1. Every batch is padded to one shape, which saves
+    # compilations; padding counts for nothing in both libraries.
     batches, states = [], []
     for names in cut.split("|"):
         rows = ["ABC".index(name) for name in names]

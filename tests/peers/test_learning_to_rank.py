@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 def test_examples_of_the_page():
-    """As a user runs it, whose JAX is not strict."""
+    """Runs the page as users do, without strict settings of JAX."""
     (page,) = OF_PEERS
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         wrong = wrong_examples(page)

@@ -13,7 +13,7 @@ KS = (1, 3, 5, 20)
 ALPHA, BETA = (
     0.5,
     0.75,
-)  # gains in halves are exact, so that both see the same ones equal
+)  # gains in halves are exact, so that the same gains are equal in both libraries
 
 CUT = {
     "alpha-nDCG": functools.partial(jrm.alpha_ndcg, k=KS, alpha=ALPHA),
@@ -29,15 +29,15 @@ WHOLE = {
 
 @pytest.fixture(scope="module")
 def values():
-    """Ours and its values of every query, by name, of the same shapes."""
+    """Returns our values and those of ndeval by name, query by query."""
     rng = np.random.default_rng(8)
     queries, items, topics = 12, 15, 4
     subtopics = rng.random((queries, items, topics)) < 0.25
-    assert subtopics.any((1, 2)).all()  # it leaves out queries without any
+    assert subtopics.any((1, 2)).all()  # ndeval leaves out queries without subtopics
     scores = rng.permuted(np.tile(np.arange(items), (queries, 1)), axis=1)
     returned = rng.random(scores.shape) < 0.8
 
-    # Of documents that gain the same, it puts the one of the last name first.
+    # Of documents that gain the same, ndeval puts the one with the last name first.
     qrels = [
         (f"q{q}", f"t{t}", f"d{99 - i}", 1)
         for q, i, t in zip(*subtopics.nonzero(), strict=True)
@@ -67,6 +67,6 @@ def values():
 def test_every_query(name, values, agree):
     ours, theirs = values
     assert np.ptp(theirs[name]) > 0.1
-    # At 1, it does not divide ERR-IA.
+    # At 1, ndeval does not divide ERR-IA.
     first = 1 if name == "ERR-IA" else 0
     agree(ours[name].values[..., first:], theirs[name][..., first:])

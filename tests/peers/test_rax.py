@@ -19,11 +19,11 @@ KS = (4, 20, None)
 
 
 def linear(labels):
-    """Its gain where it is the label itself."""
+    """The gain that is the label itself, for rax."""
     return labels
 
 
-# Its function with its options, and ours; each with every cutoff.
+# The function of rax with its options, and ours; each with every cutoff.
 THEIRS = {
     "ndcg": (rax.ndcg_metric, {}),
     "ndcg-linear": (
@@ -54,7 +54,7 @@ OURS = {
 
 @pytest.fixture
 def rax_values(peer):
-    """Values of every list at every cutoff, or their means."""
+    """Returns the values of rax for every list at every cutoff, or their means."""
 
     def values(name, labels, scores, mask=None, per_list=True, **kwargs):
         function, options = THEIRS[name]
@@ -90,7 +90,7 @@ def test_negative_labels_are_its_where(name, lists, rax_values, agree):
 
 @pytest.mark.parametrize("name", OURS)
 def test_ties_in_index_order(name, lists, rax_values, agree):
-    # Without a key it leaves tied items where they are, which we call "stable".
+    # Without a key, rax leaves tied items in the order of the input, our "stable".
     tied = lists._replace(scores=np.floor(2 * lists.scores))
     ours = jrm.measure(OURS, jrm.rank(*tied, ties="stable"))[name]
     agree(ours.values, rax_values(name, *tied))
@@ -104,7 +104,7 @@ def test_random_ties_have_the_expected_value_as_mean(name, lists, rax_values):
     many = [np.tile(x[row], (copies, 1)) for x in (lists.labels, scores)]
     theirs = rax_values(name, *many, key=jax.random.key(0)).astype(np.float64)
     error = 5 * theirs.std(axis=0) / np.sqrt(copies) + 1e-6
-    assert (error > 1e-3).any()  # random indeed
+    assert (error > 1e-3).any()  # the order was random
     ours = jrm.measure(OURS, jrm.rank(lists.labels, scores, lists.mask))[name]
     difference = np.abs(theirs.mean(axis=0) - np.asarray(ours.values)[row])
     np.testing.assert_array_less(difference, error)
@@ -112,8 +112,8 @@ def test_random_ties_have_the_expected_value_as_mean(name, lists, rax_values):
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_pairs_in_order(tied, lists, peer, agree):
-    # It counts a tie 0, and we ½: with ties ours is the mean of what is in order there,
-    # and of what is not out of order.
+    # rax counts a tie as 0, and we as ½: with ties, ours is the mean of its share of pairs
+    # in order and of the share that is not out of order.
     scores = np.floor(2 * lists.scores) if tied else lists.scores
     ours = jrm.measure(("opa",), jrm.rank(lists.labels, scores, lists.mask))["opa"]
     where = jnp.asarray(lists.mask)
@@ -133,8 +133,8 @@ def test_pairs_in_order(tied, lists, peer, agree):
 
 @pytest.mark.parametrize("name", ["dcg", "ndcg", "ndcg-linear"])
 def test_item_weights(name, lists, rax_values, agree):
-    # Its DCG is Σ w·gain·discount and ours that over w̄, the weight of the list; in nDCG
-    # w̄ cancels.
+    # The DCG of rax is Σ w·gain·discount; ours is divided by w̄, the weight of the list. In
+    # nDCG, w̄ cancels.
     rng = np.random.default_rng(3)
     weights = rng.uniform(0.5, 3, lists.labels.shape).astype(np.float32)
     ours = jrm.measure({name: OURS[name]}, jrm.rank(*lists, weights))[name]
@@ -143,13 +143,13 @@ def test_item_weights(name, lists, rax_values, agree):
 
 
 def some_infinitely_low(lists):
-    """The lists with half of the scores at -inf."""
+    """Returns the lists with half of the scores at -inf."""
     return lists._replace(scores=np.where(lists.scores > 0, lists.scores, -np.inf))
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_infinitely_low_scores_are_not_retrieved_there(name, lists, rax_values, agree):
-    # Here, what a system did not retrieve is left out and stays in the pool.
+    # Here, items that were not retrieved have no rank, but stay in the pool.
     low = some_infinitely_low(lists)
     order = np.argsort(-low.scores, axis=1)
     values = low.mask & (low.scores > -np.inf)
@@ -173,7 +173,7 @@ def test_infinitely_low_scores_are_scores_here(lists, rax_values, agree):
 
 @pytest.mark.parametrize("name", ["ndcg", "dcg"])
 def test_approximations(name, lists, peer, agree):
-    # Without masks: there, items that do not exist get the first rank.
+    # Without masks: in rax, items that do not exist get the first rank.
     ranks = functools.partial(
         rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
     )

@@ -1,6 +1,4 @@
-"""Against SciPy and statsmodels: correlations of ranks; tests and intervals of paired
-differences, and Holm.
-"""
+"""Against SciPy and statsmodels: rank correlations, tests and intervals, Holm's method."""
 
 import numpy as np
 import pytest
@@ -12,14 +10,14 @@ stats = pytest.importorskip("scipy.stats")
 
 @pytest.fixture(params=[8, 60], ids=["exact", "sampled"])
 def pair(request):
-    """Two systems whose values are tenths, so that sums are equal or far apart."""
+    """Two systems with values in tenths, so that sums are either equal or far apart."""
     rng = np.random.default_rng(request.param)
     a = rng.integers(0, 11, request.param)
     return a / 10, np.clip(a + rng.integers(-2, 5, request.param), 0, 10) / 10
 
 
 def test_permutation(pair):
-    """SciPy's two-sided p is twice the smaller tail: the same for signs, by symmetry."""
+    """SciPy doubles the smaller tail, which is the same for signs, by symmetry."""
     a, b = pair
     theirs = stats.permutation_test(
         (b, a),
@@ -35,7 +33,7 @@ def test_permutation(pair):
 
 
 def test_t(pair):
-    """The same p, interval and effect."""
+    """p, interval and effect size agree."""
     a, b = pair
     theirs = stats.ttest_rel(b, a)
     ours = jrm.compare(a, b, test="t", level=0.9)
@@ -46,7 +44,7 @@ def test_t(pair):
 
 
 def test_bootstrap():
-    """Percentile intervals of a difference; SciPy draws as many lists as there are."""
+    """Percentile intervals of a difference agree; SciPy resamples all lists as well."""
     rng = np.random.default_rng(1)
     a, b = rng.random(200), rng.random(200) + 0.1
     settings = {"method": "percentile", "n_resamples": 20_000, "rng": rng}
@@ -58,7 +56,7 @@ def test_bootstrap():
 
 
 def test_wilson():
-    """The score interval of a share."""
+    """The score interval of a proportion agrees."""
     hits = np.float32([1] * 7 + [0] * 2)
     state = jrm.PerList(hits, np.ones_like(hits), hits == hits).mean()
     theirs = stats.binomtest(7, 9).proportion_ci(0.9, method="wilson")
@@ -67,7 +65,7 @@ def test_wilson():
 
 
 def test_holm():
-    """The correction of statsmodels, for systems of which some are equal."""
+    """Holm corrections agree with statsmodels, also where some systems are equal."""
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     rng = np.random.default_rng(2)
     a = rng.random(40)
@@ -83,7 +81,7 @@ def test_holm():
 @pytest.mark.filterwarnings("ignore:An input array is constant")
 @pytest.mark.parametrize("items, levels", [(8, 4), (1000, 40)])
 def test_rank_correlations(items, levels):
-    """With ties in both, and a list whose scores are all tied."""
+    """Correlations agree with ties in scores and labels, and where all scores tie."""
     rng = np.random.default_rng(items + levels)
     labels, noise = rng.integers(0, levels, (2, 5, items))
     scores = (labels - noise) // 2

@@ -1,9 +1,9 @@
 """Against rax: lists of very unequal length packed along one axis.
 
-rax compares all pairs of items, so lists are short. Not compared, as rax has another
-meaning or none: scores of -inf, which were "not retrieved" there, and NaN; see
-`test_rax.py` for the first. It has no hit rate, F score or R-precision, and no number of
-lists: one without items has no value there.
+rax compares all pairs of items, so lists are short. Scores of -inf and NaN are not
+compared, since they have another meaning in rax or none; `test_rax.py` compares -inf. rax
+has no hit rate, F score or R-precision, and is not told the number of lists, so that a list
+without items has no value.
 """
 
 import functools
@@ -23,7 +23,7 @@ with warnings.catch_warnings():
 pytestmark = pytest.mark.filterwarnings("default")
 
 KS = (1, 4, 50, None)
-# The list of no items is in the middle, where its neighbours could leak into it.
+# The empty list is in the middle, where its neighbours could leak into it.
 LENGTHS = (1, 60, 2, 0, 17, 3, 9, 5, 8, 1)
 EMPTY, NOTHING_RELEVANT, ALL_RELEVANT, ALL_MASKED = 3, 5, 6, 7
 
@@ -47,7 +47,7 @@ NAMES = pytest.mark.parametrize("name", OURS)
 
 
 class Packed(NamedTuple):
-    """Items of all lists, `[items]` each."""
+    """Items of all lists, in arrays `[items]`."""
 
     labels: np.ndarray
     scores: np.ndarray
@@ -56,7 +56,7 @@ class Packed(NamedTuple):
 
 
 def draw(shuffled):
-    """Graded lists one after the other or mixed, without tied scores."""
+    """Returns graded lists, contiguous or interleaved, without tied scores."""
     rng = np.random.default_rng(8)
     ids = np.repeat(np.arange(len(LENGTHS), dtype=np.int32), LENGTHS)
     labels = rng.choice(np.float32([0, 0, 0, 0.5, 1, 2, 3]), ids.size)
@@ -72,13 +72,13 @@ def draw(shuffled):
 
 @pytest.fixture(params=[False, True], ids=["in-order", "shuffled"])
 def packed(request):
-    """The same lists, in both orders."""
+    """The lists, contiguous and interleaved."""
     return draw(request.param)
 
 
 @pytest.fixture
 def rax_lists(peer):
-    """Values of every list at every cutoff, from those of items."""
+    """Returns the values of rax for every list at every cutoff, read off the items."""
 
     def values(name, packed, where=None, **options):
         results = rax_items(peer, name, packed, where, reduce_fn=None, **options)
@@ -93,7 +93,7 @@ def rax_lists(peer):
 
 
 def rax_items(peer, name, packed, where=None, **options):
-    """What one function gives at every cutoff, along a last axis."""
+    """Returns a function of rax at every cutoff, along a last axis."""
     labels, scores = jnp.asarray(packed.labels), jnp.asarray(packed.scores)
     options |= {
         "segments": jnp.asarray(packed.segment_ids),
@@ -104,7 +104,7 @@ def rax_items(peer, name, packed, where=None, **options):
 
 
 def rank(packed, mask=None, weights=None, **options):
-    """Our ranking of the same lists."""
+    """Returns our ranking of the lists."""
     return jrm.rank(
         packed.labels,
         packed.scores,
@@ -137,7 +137,7 @@ def test_mean_leaves_out_lists_without_items(name, masked, packed, peer, agree):
 
 @NAMES
 def test_ids_of_no_list(name, packed, rax_lists, agree):
-    # A list like any other there; masked here.
+    # rax measures it like any other list; here it is masked.
     ids = np.where(packed.mask, packed.segment_ids, -1).astype(np.int32)
     ours = jrm.measure(OURS, rank(packed._replace(segment_ids=ids)))[name]
     agree(ours.values, rax_lists(name, packed, packed.mask))
@@ -152,7 +152,7 @@ def test_rows_of_packed_lists(name, rax_lists, agree):
 
 @NAMES
 def test_ties_in_index_order(name, packed, rax_lists, agree):
-    # Without a key it leaves tied items of a list where they are: our "stable".
+    # Without a key, rax leaves tied items in the order of the input, our "stable".
     tied = packed._replace(scores=np.floor(packed.scores / 4))
     ours = jrm.measure(OURS, rank(tied, tied.mask, ties="stable"))[name]
     agree(ours.values, rax_lists(name, tied, tied.mask))
@@ -165,15 +165,15 @@ def test_random_ties_have_the_expected_value_as_mean(name, packed, rax_lists):
     many = Packed(*(np.tile(x, (copies, 1)) for x in tied))
     theirs = rax_lists(name, many, many.mask, key=jax.random.key(0))
     error = 5 * theirs.std(axis=0) / np.sqrt(copies) + 1e-5
-    assert (error > 1e-3).any()  # random indeed
+    assert (error > 1e-3).any()  # the order was random
     ours = np.asarray(jrm.measure(OURS, rank(tied, tied.mask))[name].values)
     np.testing.assert_array_less(np.abs(theirs.mean(axis=0) - ours), error)
 
 
 @pytest.mark.parametrize("name", ["dcg", "ndcg"])
 def test_item_weights(name, packed, rax_lists, agree):
-    # Its DCG is Σ w·gain·discount and ours that over w̄, the weight of the list; in nDCG
-    # w̄ cancels.
+    # The DCG of rax is Σ w·gain·discount; ours is divided by w̄, the weight of the list. In
+    # nDCG, w̄ cancels.
     rng = np.random.default_rng(3)
     weights = rng.uniform(0.5, 3, packed.labels.shape).astype(np.float32)
     ours = jrm.measure(OURS, rank(packed, packed.mask, weights))[name]

@@ -1,6 +1,4 @@
-"""Against scikit-learn: cumulated gain under ties, and what its metrics for classifiers
-say of lists.
-"""
+"""Against scikit-learn: cumulated gain under ties, and metrics of classifiers on lists."""
 
 import functools
 
@@ -30,7 +28,7 @@ OURS = {
 
 
 def tied(scores, width):
-    """Scores of which `width` neighbours fall together."""
+    """Returns scores in which `width` neighbouring values tie."""
     return np.floor(scores * 8 / width).astype(np.float32)
 
 
@@ -41,7 +39,7 @@ def test_cumulated_gain_of_every_list(name, width, lists, agree):
     ours = jrm.measure(OURS, jrm.rank(lists.labels, scores, lists.mask))[name].values
     compared = 0
     for row, exists in enumerate(lists.mask):
-        if exists.sum() < 2:  # refused there
+        if exists.sum() < 2:  # scikit-learn refuses it
             continue
         arrays = lists.labels[row : row + 1, exists], scores[row : row + 1, exists]
         agree(ours[row], [THEIRS[name](*arrays, k=k) for k in KS])
@@ -85,7 +83,7 @@ def test_average_precision_of_every_list(threshold, lists, agree):
 
 
 def test_average_precision_averaged_over_samples(lists, agree):
-    # Lists with nothing relevant are 0 there too, with a warning.
+    # In scikit-learn lists with nothing relevant are 0 too, with a warning.
     theirs = sklearn_metrics.average_precision_score(
         lists.labels >= 1, lists.scores, average="samples"
     )
@@ -93,7 +91,7 @@ def test_average_precision_averaged_over_samples(lists, agree):
 
 
 def test_label_ranking_average_precision_is_map_with_undefined_one(lists, agree):
-    # It divides by the relevant items, as we do, and is 1 where nothing is relevant.
+    # scikit-learn divides by the relevant items too, and gives 1 where there are none.
     weights = np.linspace(0.5, 2, len(lists.labels), dtype=np.float32)
     theirs = sklearn_metrics.label_ranking_average_precision_score(
         lists.labels >= 1, lists.scores, sample_weight=weights
@@ -104,8 +102,8 @@ def test_label_ranking_average_precision_is_map_with_undefined_one(lists, agree)
 
 
 def test_tied_average_precision_is_of_thresholds_there_and_of_orders_here(agree):
-    # One threshold retrieves all three items, so theirs is the precision of the group.
-    # Its three orders have 1, 5/6 and 7/12.
+    # One threshold retrieves all three items, so that scikit-learn gives the precision of
+    # the group. Its three orders have 1, 5/6 and 7/12.
     labels, scores = np.array([[1, 1, 0]]), np.zeros((1, 3), np.float32)
     for theirs in (
         sklearn_metrics.average_precision_score(labels[0], scores[0]),
@@ -125,7 +123,7 @@ def test_precision_recall_and_f_score_of_the_best(beta, lists, agree):
         "f": functools.partial(jrm.f_score, beta=beta, k=ks),
     }
     ours = [x.values for x in jrm.measure(metrics, jrm.rank(*lists)).values()]
-    theirs = np.zeros((3, len(lists.mask), len(ks)))  # an empty list is refused there
+    theirs = np.zeros((3, len(lists.mask), len(ks)))  # scikit-learn refuses empty lists
     for row, exists in enumerate(lists.mask):
         relevant, scores = lists.labels[row, exists] >= 1, lists.scores[row, exists]
         for column, k in enumerate(ks):
@@ -179,7 +177,9 @@ def test_multi_label_ranking_of_tied_lists(name, lists, agree):
     ranking = jrm.rank(lists.labels, scores, lists.mask)
     ours = jrm.measure((*MULTI_LABEL, "auc"), ranking)[name]
     values = np.where(ours.defined, ours.values, undefined == "one")
-    rows = np.flatnonzero(lists.mask.sum(axis=1) > 1)  # shorter ones are refused there
+    rows = np.flatnonzero(
+        lists.mask.sum(axis=1) > 1
+    )  # scikit-learn refuses shorter ones
     for row in rows:
         exists = lists.mask[row]
         arrays = lists.labels[row : row + 1, exists] >= 1, scores[row : row + 1, exists]

@@ -9,7 +9,7 @@ import jax_rank_metrics as jrm
 
 
 def test_means_over_pairs_and_over_relevance(lists, agree):
-    """Both of its means weigh a list: by its pairs, and by the sum of its labels."""
+    """Its means weight each list, by its pairs or by the sum of its labels."""
     labels, scores, mask = lists
     in_order = pairs = positions = relevance = 0
     for row, exists in enumerate(mask):

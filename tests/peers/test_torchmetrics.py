@@ -12,8 +12,8 @@ import jax_rank_metrics as jrm
 RECORDED = json.loads(Path(__file__).with_name("torchmetrics.json").read_text())
 KS = tuple(RECORDED["ks"])
 
-# With which options ours is the same. Its average precision is the mean over the
-# relevant items it found.
+# The options with which ours agrees. Its average precision is the mean over the relevant
+# items that it retrieved.
 OURS = {
     "ndcg": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=KS),
     "map": functools.partial(jrm.average_precision, denominator="hits", k=KS),
@@ -32,7 +32,7 @@ POLICIES = pytest.mark.parametrize(
 
 
 def ours_of(case, shift=0.0):
-    """Our values of every query, at every cutoff where there are any."""
+    """Returns our values of every query, at every cutoff where there are cutoffs."""
     tied = case == "ndcg-tied"
     scores = np.float32(RECORDED["tied_scores" if tied else "scores"])
     ranking = jrm.rank(np.array(RECORDED["labels"]), scores + np.float32(shift))
@@ -61,7 +61,7 @@ def test_queries_with_nothing_relevant(case, undefined, policy, agree):
 
 @pytest.mark.parametrize("case", CASES)
 def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree):
-    # The same order moved below 0. Ours reads the order alone.
+    # The same order, shifted below 0; ours only reads the order.
     theirs = RECORDED["means_of_negative_scores"][case]
     moved = np.ravel(ours_of(case, shift=-8).mean().compute())[0]
     agree(moved, RECORDED["means"][case]["neg"])
@@ -72,7 +72,7 @@ def test_scores_below_zero_are_not_relevant_to_four_of_its_metrics(case, agree):
 
 
 def packed_of(case):
-    """Our values of every packed query."""
+    """Returns our values of every packed query."""
     packed = RECORDED["packed"]
     tied = case == "ndcg-tied"
     ranking = jrm.rank(
@@ -85,7 +85,7 @@ def packed_of(case):
 
 
 def present():
-    """Packed queries of at least one item. It knows of no others."""
+    """Packed queries of at least one item; torchmetrics knows no empty ones."""
     packed = RECORDED["packed"]
     exists = np.array(packed["labels"]) >= 0
     return np.unique(np.array(packed["indexes"])[exists])
