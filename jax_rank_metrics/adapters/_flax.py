@@ -1,7 +1,4 @@
-"""Serialisation of states by Flax: `flax.serialization.to_bytes`, `to_state_dict`.
-
-Importing this module registers every class of state, and `PerList`.
-"""
+"""Serialisation of states by Flax: `flax.serialization.to_bytes`, `to_state_dict`."""
 
 from typing import Any
 
@@ -10,8 +7,6 @@ import jax
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import framework
-
-_serialization = framework("flax.serialization", __name__)
 
 
 def _leaf_names(state: Any) -> list[str]:
@@ -37,14 +32,12 @@ def _from_state_dict(target: Any, leaves: dict[str, Any]) -> Any:
     return jax.tree.structure(target).unflatten([leaves[name] for name in names])
 
 
-def _register(kind: type) -> None:
-    """Registers a class and all of its subclasses."""
-    _serialization.register_serialization_state(
-        kind, _to_state_dict, _from_state_dict, override=True
-    )
-    for subclass in kind.__subclasses__():
-        _register(subclass)
-
-
-_register(State)
-_register(PerList)
+def register_states() -> None:
+    """Registers every class of state, and `PerList`, with `flax.serialization`."""
+    serialization = framework("flax.serialization", __name__)
+    kinds: list[type] = [State, PerList]
+    for kind in kinds:
+        kinds += kind.__subclasses__()  # which the loop goes on to
+        serialization.register_serialization_state(
+            kind, _to_state_dict, _from_state_dict, override=True
+        )

@@ -9,11 +9,12 @@ from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge, reduce
-from jax_rank_metrics.adapters import _flax as _flax
+from jax_rank_metrics.adapters._flax import register_states
 from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
 
 _clu = framework("clu.metrics", __name__)
 _values, _struct = framework("clu.values", __name__), framework("flax.struct", __name__)
+register_states()
 
 
 def metric(metrics: Metrics, **options: Any) -> type[Any]:

@@ -10,10 +10,11 @@ from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import all_reduce, compute, in_order, merge
 from jax_rank_metrics._types import AxisNames
-from jax_rank_metrics.adapters import _flax as _flax
+from jax_rank_metrics.adapters._flax import register_states
 from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
 
 _nnx = framework("flax.nnx", __name__)
+register_states()
 
 
 class RankingMetrics(_nnx.Metric):
