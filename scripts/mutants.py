@@ -1,9 +1,9 @@
-"""Breaks the package in many ways, and sees the tests find each break.
+"""Breaks the package in many ways, and checks that the tests notice each of them.
 
     python scripts/mutants.py
 
-Each mutant is a copy of the package with one line changed; the test named beside it runs
-on the copy and must fail. A mutant that survives is a hole in the tests.
+Each mutant is a copy of the package with one change. The test named with it runs on the
+copy and must fail. A mutant that survives shows a gap in the tests.
 """
 
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 
 class Mutant(NamedTuple):
-    """One change, and a test that has to notice it."""
+    """A change, and a test that must notice it."""
 
     name: str
     file: str
@@ -58,21 +58,21 @@ MUTANTS = [
         "tests/test_mean.py::test_many_merges_do_not_drift",
     ),
     Mutant(
-        "pool = list",
+        "the pool is only what was retrieved",
         "_sources/retrieved.py",
         "pool_labels, dtype, pool_mask, pool_weights, None, pool_columns",
         "labels, dtype, mask, weights, None, columns",
         "tests/test_values.py::test_the_ideal_is_of_the_pool",
     ),
     Mutant(
-        "a rank of a place dropped",
+        "a place loses its last rank",
         "_places/place.py",
         "(rank > above[..., None]) & (rank <= end[..., None])",
         "(rank > above[..., None]) & (rank < end[..., None])",
         "tests/test_places.py::test_places_of_short_rows",
     ),
     Mutant(
-        "the first stop among all that tie",
+        "the first stop counts all tied items as stops",
         "_places/first_stop.py",
         "is_tied, is_tied & stop)",
         "is_tied, is_tied)",
@@ -80,35 +80,35 @@ MUTANTS = [
     ),
     # One of each family of metrics.
     Mutant(
-        "a user who never comes to the first rank",
+        "the user gives up before the first rank",
         "_formulas/user_models.py",
         "power(p, ranks - 1)",
         "power(p, ranks)",
         "jax_rank_metrics/_formulas/user_models.py",
     ),
     Mutant(
-        "pairs of tied items are in order",
+        "a pair of tied items counts as in order",
         "_ranking/concordance.py",
         "list_start, start, end + 1)",
         "list_start, start, end)",
         "tests/test_brute_force.py::test_constant_scores_give_the_mean_over_all_orders",
     ),
     Mutant(
-        "a tied label stands first",
+        "a tie group stands at its first rank",
         "_formulas/multilabel.py",
         "(hits_above + hits_tied) / (place.above + place.tied)",
         "(hits_above + hits_tied) / (place.above + 1)",
         "jax_rank_metrics/_formulas/multilabel.py",
     ),
     Mutant(
-        "the others above are counted twice",
+        "capped items above are counted twice",
         "_formulas/incomplete_judgements.py",
         "uncapped * (uncapped - 1) / 2",
         "uncapped * (uncapped + 1) / 2",
         "jax_rank_metrics/_formulas/incomplete_judgements.py",
     ),
     Mutant(
-        "hits fall out",
+        "fall-out counts relevant items too",
         "_formulas/hits.py",
         "ratio(ranking.depth(ks) - hits,",
         "ratio(ranking.depth(ks),",
@@ -122,14 +122,14 @@ MUTANTS = [
         "jax_rank_metrics/_places/soft.py",
     ),
     Mutant(
-        "a subtopic's first item is its second",
+        "the first item of a subtopic counts as its second",
         "_formulas/subtopics.py",
         "power(1 - alpha, earlier)",
         "power(1 - alpha, earlier + 1)",
         "jax_rank_metrics/_formulas/subtopics.py",
     ),
     Mutant(
-        "the most that intents can give begins at the second rank",
+        "the ideal of intents begins at the second rank",
         "_formulas/intents.py",
         "power(kept_share, ranks - 1) / ranks",
         "power(kept_share, ranks) / ranks",
@@ -143,14 +143,14 @@ MUTANTS = [
         "jax_rank_metrics/_formulas/two_rankings.py",
     ),
     Mutant(
-        "exposure weighed off the middle",
+        "exposure is weighted off centre",
         "_states/exposure.py",
         "(size - 1 - 2 * ",
         "(size - 2 * ",
         "jax_rank_metrics/_states/exposure.py",
     ),
     Mutant(
-        "the floor of a geometric mean is added",
+        "the floor of a geometric mean is added to values",
         "_states/geometric.py",
         "jnp.log(jnp.maximum(values, floor))",
         "jnp.log(values + floor)",
@@ -188,7 +188,7 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     path = folder / "jax_rank_metrics" / mutant.file
     text = path.read_text()
     if text.count(mutant.old) != 1:
-        sys.exit(f"{mutant.name}: {mutant.old!r} is not once in {mutant.file}")
+        sys.exit(f"{mutant.name}: {mutant.old!r} is not exactly once in {mutant.file}")
     path.write_text(text.replace(mutant.old, mutant.new))
     command = [sys.executable, "-m", "pytest", "-x", "--no-header", mutant.test]
     if "::" not in mutant.test:
@@ -197,19 +197,22 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True
     )
-    if done.returncode not in (0, 1):  # 1 is a failed test; all else is a broken run
+    if done.returncode not in (
+        0,
+        1,
+    ):  # 1: a test failed; anything else: pytest itself did
         sys.exit(f"{mutant.name}: pytest did not run\n{done.stdout}{done.stderr}")
     return done.returncode == 0
 
 
 def tried(mutant: Mutant) -> str:
-    """What is said of a mutant."""
+    """Returns the fate of a mutant."""
     with tempfile.TemporaryDirectory() as folder:
         return "SURVIVED" if survives(mutant, Path(folder)) else "killed"
 
 
 def main() -> None:
-    """Tries every mutant, two at a time."""
+    """Tests every mutant, two at a time."""
     survivors = []
     with ThreadPoolExecutor(2) as pool:
         for mutant, fate in zip(MUTANTS, pool.map(tried, MUTANTS), strict=True):

@@ -1,8 +1,8 @@
-"""Runs the tests on the oldest and on the newest JAX, each in an environment of its own.
+"""Runs the tests on the oldest and the newest JAX, each in an environment of its own.
 
     python scripts/versions.py [--python python3.12] [pytest arguments]
 
-The newest is whatever the package index has for that Python.
+The newest version is the one that the package index has for that Python.
 """
 
 import argparse
@@ -16,14 +16,14 @@ ROOT = Path(__file__).parent.parent
 
 
 def oldest() -> str:
-    """The lower bound of the package's own requirement, as an exact version."""
+    """Returns the lower bound of the package's requirement, as an exact version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     bound = next(d for d in project["dependencies"] if d.startswith("jax>="))
     return bound.replace(">=", "==") + ".0"
 
 
 def run(jax: str, python: str, arguments: list[str]) -> bool:
-    """Whether the tests pass with one version of JAX."""
+    """Runs the tests with one version of JAX; returns whether they pass."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", folder], check=True)
         pip = [f"{folder}/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -35,7 +35,7 @@ def run(jax: str, python: str, arguments: list[str]) -> bool:
 
 
 def main() -> None:
-    """Runs both."""
+    """Runs the tests on both versions."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", default=sys.executable, help="interpreter to use")
     options, arguments = parser.parse_known_args()

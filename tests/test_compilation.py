@@ -1,4 +1,4 @@
-"""What is compiled: how often, how many sorts, and for which platforms."""
+"""Compilation: how often it happens, how many sorts there are, and which platforms."""
 
 import functools
 import re
@@ -18,31 +18,31 @@ SHAPE = (16, 200)
 
 
 def inputs(seed=0, lists=16):
-    """A batch, another for every seed."""
+    """Draws a batch, which differs between seeds."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, (lists, 200)).astype(np.float32)
     return labels, rng.normal(size=(lists, 200)).astype(np.float32)
 
 
 def falling_gain(labels):
-    """The least label gains most."""
+    """Gains fall as labels rise."""
     return 3 - labels
 
 
 def sorts(function, *args):
-    """Sort and top-k ops of the compiled program, with the size of what they order."""
+    """Returns the sort and top-k ops of the compiled program, with their shapes."""
     text = jax.jit(function).lower(*args).compile().as_text()
-    found = []
+    operations = []
     for line in text.splitlines():
         op = re.search(r"= (.*?) (sort|topk|custom-call)\(", line)
         if not op or (op[2] == "custom-call" and "TopK" not in line):
             continue
-        found.append(line)
-    return found
+        operations.append(line)
+    return operations
 
 
 def full_sorts(lines):
-    """Those of a whole list."""
+    """Returns the ops that sort whole lists."""
     return [
         line for line in lines if " sort(" in line and ",200]" in line.split("sort(")[0]
     ]
@@ -50,48 +50,50 @@ def full_sorts(lines):
 
 @pytest.mark.long
 def test_one_ranking_and_one_ideal_for_all():
-    """At most two ops that order, however many metrics and cutoffs."""
+    """Any number of metrics and cutoffs needs at most two ops that order."""
     names = ("ndcg@10", "map", "mrr", "recall@1,5,10")
-    found = sorts(lambda *x: jrm.evaluate(names, *x), *inputs())
-    assert 1 <= len(found) <= 2, found
-    several = ("ndcg@10", "ndcg@5", "ndcg", "ndcg(gain_fn=linear_gain)@3")
-    found = sorts(lambda *x: jrm.evaluate(several, *x), *inputs())
-    assert len(found) == 2, found  # the best labels have the best of either gain
-    own = {
+    operations = sorts(lambda *x: jrm.evaluate(names, *x), *inputs())
+    assert 1 <= len(operations) <= 2, operations
+    gains = ("ndcg@10", "ndcg@5", "ndcg", "ndcg(gain_fn=linear_gain)@3")
+    operations = sorts(lambda *x: jrm.evaluate(gains, *x), *inputs())
+    assert len(operations) == 2, operations  # both gains rise with labels
+    table = {
         "named": functools.partial(jrm.ndcg, k=(5, 10)),
         "own": functools.partial(jrm.ndcg, gain_fn=falling_gain),
     }
-    found = sorts(lambda *x: jrm.evaluate(own, *x), *inputs())
-    assert len(found) == 3, found  # not of any gain there is
+    operations = sorts(lambda *x: jrm.evaluate(table, *x), *inputs())
+    assert len(operations) == 3, operations  # this gain does not rise with labels
 
 
 @pytest.mark.long
 def test_every_metric_in_three_sorts():
-    """By scores, by labels, and the best order of labels."""
-    every = {metric.__name__: metric for metric in NAMES.values()}
-    table = {name: metric for name, metric in every.items() if not metric.spec.columns}
+    """All metrics need a sort by scores, one by labels, and the ideal order."""
+    registered = {metric.__name__: metric for metric in NAMES.values()}
+    table = {
+        name: metric for name, metric in registered.items() if not metric.spec.columns
+    }
     x = jax.ShapeDtypeStruct((1024, 200), jnp.float32)
-    found = sorts(lambda *x: jrm.evaluate(table, *x), x, x)
-    assert len(found) <= 3, found
+    operations = sorts(lambda *x: jrm.evaluate(table, *x), x, x)
+    assert len(operations) <= 3, operations
 
 
 @pytest.mark.parametrize("ties", [None, "stable"])
 def test_cutoffs_need_no_full_sort(ties):
-    """Metrics at k are served by top-k."""
+    """Metrics at k need a top-k alone."""
     names = ("ndcg@10", "recall@10", "mrr@10")
-    found = sorts(lambda *x: jrm.evaluate(names, *x, ties=ties), *inputs())
-    assert found and not full_sorts(found), found
+    operations = sorts(lambda *x: jrm.evaluate(names, *x, ties=ties), *inputs())
+    assert operations and not full_sorts(operations), operations
 
 
 def test_retrieved_lists_are_not_sorted():
-    """A ranking that exists is only read."""
+    """Rankings in order are read, and not sorted."""
     labels, _ = inputs()
     names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
     assert not sorts(lambda y: jrm.measure(names, jrm.rank_retrieved(y)), labels)
 
 
 def test_nothing_is_of_the_size_of_items_squared():
-    """No metric compares all items with all others."""
+    """No metric compares all pairs of items."""
     labels, scores = inputs()
     table = metrics((1, 10, None))
     text = jax.jit(lambda *x: jrm.evaluate(table, *x)).lower(labels, scores).as_text()
@@ -99,7 +101,7 @@ def test_nothing_is_of_the_size_of_items_squared():
         int(np.prod([int(d) for d in dims.split("x")[:-1]]))
         for dims in re.findall(r"tensor<((?:\d+x)+\w+)>", text)
     ]
-    # Cutoffs and digits multiply the input by a few, never by the items.
+    # Cutoffs multiply the size of the input by a small number, never by the items.
     assert max(sizes) < labels.size * 16
 
 
@@ -114,7 +116,7 @@ def test_nothing_is_of_the_size_of_items_squared():
     ],
 )
 def test_few_arrays_of_long_lists_are_written(name, ties, arrays):
-    """The largest need of memory, in arrays of the size of the scores."""
+    """Temporaries need the memory of a few arrays of the size of the scores."""
     scores = jax.ShapeDtypeStruct((64, 100_000), np.float32)
     program = jax.jit(lambda *x: jrm.evaluate((name,), *x, ties=ties))
     memory = program.lower(scores, scores).compile().memory_analysis()
@@ -125,7 +127,7 @@ FIVE = ("ndcg@10", "precision@10", "recall@10", "mrr@10", "hit_rate@10")
 
 
 @pytest.mark.parametrize(
-    "names, most",
+    "names, limit",
     [
         (("ndcg@10",), 1_250),
         (FIVE, 2_550),
@@ -135,20 +137,20 @@ FIVE = ("ndcg@10", "precision@10", "recall@10", "mrr@10", "hit_rate@10")
     ],
     ids=["ndcg@10", "five@10", "ndcg", "map", "mrr"],
 )
-def test_programs_stay_small(names, most):
-    """Instructions after XLA's optimisation, which compile time goes with.
+def test_programs_stay_small(names, limit):
+    """Optimised programs have few instructions, on which compile time depends.
 
-    The text of a program also holds the Python frames it came from; these do not count.
+    The text of a program also holds the Python frames it came from, which do not count.
     """
     lists = jax.ShapeDtypeStruct((1024, 1000), jnp.float32)
     step = jax.jit(lambda *x: jrm.compute(jrm.evaluate(names, *x)))
     text = step.lower(lists, lists).compile().as_text()
     instructions = [line for line in text.splitlines() if " = " in line]
-    assert len(instructions) < most
+    assert len(instructions) < limit
 
 
 def always(jaxpr):
-    """Equations that run whatever branches choose, and however often loops turn."""
+    """Yields the equations outside of branches and loops, which always run."""
     for equation in jaxpr.eqns:
         yield equation
         if equation.primitive.name not in ("cond", "while"):
@@ -162,7 +164,7 @@ def always(jaxpr):
 
 @pytest.mark.parametrize("vmap", [False, True], ids=["batch", "vmap"])
 def test_ties_cost_only_where_there_are_some(vmap):
-    """Random bits and the groups of items are a branch or a loop, under vmap too."""
+    """Random bits and tie groups are computed in a branch or a loop, under vmap too."""
     labels, scores = inputs()
     keys = jax.random.split(jax.random.key(0), len(labels)) if vmap else None
     key = jax.random.key(0)
@@ -187,20 +189,20 @@ def test_ties_cost_only_where_there_are_some(vmap):
         )
 
     def tables(equation):
-        # Sums over ranks, which only places of several read.
+        # Prefix sums over ranks, which only places of gains ranks read.
         if equation.primitive.name != "gather":
             return False
-        table, found = equation.invars[0].aval, equation.outvars[0].aval
-        return (table.ndim, table.dtype) == (1, jnp.float32) and found.size > 200
+        table, gathered = equation.invars[0].aval, equation.outvars[0].aval
+        return (table.ndim, table.dtype) == (1, jnp.float32) and gathered.size > 200
 
     for program, cost in ((random, bits), (expected, tables)):
-        found = list(always(program.jaxpr))
-        assert any(equation.primitive.name == "cond" for equation in found)
-        assert not any(map(cost, found))
+        equations = list(always(program.jaxpr))
+        assert any(equation.primitive.name == "cond" for equation in equations)
+        assert not any(map(cost, equations))
 
 
 def test_second_batch_compiles_nothing():
-    """One trace per shape, in the caller's jit and in eager calls."""
+    """There is one trace per shape, in the caller's jit and in eager calls."""
     chex.clear_trace_counter()
 
     @jax.jit
@@ -234,7 +236,7 @@ def test_second_batch_compiles_nothing():
             jrm.compute(jrm.merge(states, states), flat=True)
 
         eager(0)
-        assert compiled  # the listener hears
+        assert compiled  # the listener works
         compiled.clear()
         eager(1)
         assert not compiled
@@ -248,7 +250,7 @@ PLATFORMS = ("cpu", "cuda", "tpu")
 @pytest.mark.long
 @pytest.mark.parametrize("ties, ks", [(None, (1, 10, None)), ("random", (1, 10))])
 def test_exports_for_every_platform(ties, ks):
-    """Every metric on every path; the round trip through bytes gives the same states."""
+    """Every metric exports; the round trip through bytes gives the same states."""
     labels, scores = inputs()
     table = metrics(ks, ties, CORE if ties is None else FEW)
 
@@ -258,16 +260,16 @@ def test_exports_for_every_platform(ties, ks):
 
     key = jax.random.PRNGKey(0)
     exported = export.export(jax.jit(step), platforms=PLATFORMS)(labels, scores, key)
-    again = export.deserialize(exported.serialize())
-    assert again.platforms == PLATFORMS
-    found, expected = again.call(labels, scores, key), step(labels, scores, key)
+    restored = export.deserialize(exported.serialize())
+    assert restored.platforms == PLATFORMS
+    actual, expected = restored.call(labels, scores, key), step(labels, scores, key)
     for name, state in expected.items():
-        np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(actual[name].compute(), state.compute(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("ties", [None, "stable"])
 def test_exports_for_any_number_of_lists(ties):
-    """Even of lists so long that a few at a time are looked at where they tie."""
+    """The number of lists may be symbolic, also where lists are long and tie."""
     items = 1000
     of_any = jax.ShapeDtypeStruct(export.symbolic_shape(f"b, {items}"), jnp.float32)
     step = jax.jit(lambda *lists: jrm.ndcg.per_list(*lists, k=3, ties=ties).values)
@@ -278,7 +280,7 @@ def test_exports_for_any_number_of_lists(ties):
 
 @pytest.mark.long
 def test_exports_from_other_sources():
-    """Rankings themselves, and retrieved lists, pass through export too."""
+    """Rankings of all sources can be exported."""
     labels, scores = inputs()
     ids = np.broadcast_to(np.arange(200, dtype=np.int32) % 40, SHAPE)
     for make in (
@@ -292,5 +294,5 @@ def test_exports_from_other_sources():
         exported = export.export(jax.jit(make), platforms=PLATFORMS)(labels)
         ranking = export.deserialize(exported.serialize()).call(labels)
         leaves = (jax.tree.leaves(x) for x in (ranking, make(labels)))
-        for found, expected in zip(*leaves, strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for actual, expected in zip(*leaves, strict=True):
+            np.testing.assert_array_equal(actual, expected)

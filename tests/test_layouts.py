@@ -1,7 +1,7 @@
 """One formula on every source of rankings: the same lists have the same values.
 
 The lists are those of a catalogue: one pool of items, of which each list leaves some out,
-with many tied scores. Every source is handed the same ones in its own way.
+with many tied scores. Every source is handed the same lists in its own way.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ KS = (1, 10)
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """The same lists, as rows and as a catalogue."""
+    """Lists, as rows and as a catalogue."""
 
     labels: np.ndarray  # [lists, items]
     scores: np.ndarray
@@ -36,14 +36,14 @@ class Problem:
     item_mask: np.ndarray
 
     def rows(self, **changes):
-        """Arguments of `rank`."""
-        own = {"list_weights": self.list_weights, "weights": self.weights}
+        """Returns the arguments of `rank`."""
+        options = {"list_weights": self.list_weights, "weights": self.weights}
         arrays = (self.labels, self.scores, self.mask)
-        return arrays, own | changes
+        return arrays, options | changes
 
 
 def draw(rng, *, weigh_items=False, tied=True):
-    """A list without items, one without relevant ones, and graded labels."""
+    """Draws graded labels, a list without items, and one without relevant items."""
     scores = rng.permutation(LISTS * ITEMS).reshape(LISTS, ITEMS).astype(np.float32)
     if tied:
         scores = np.round(rng.normal(size=(LISTS, ITEMS)) * 2).astype(np.float32)
@@ -52,12 +52,14 @@ def draw(rng, *, weigh_items=False, tied=True):
     relevant[1, 3:] = -1
     exclude = np.stack([rng.permutation(ITEMS)[:EXCLUDED] for _ in range(LISTS)])
     exclude[1] = -1
-    given = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(np.float32)
+    relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
+        np.float32
+    )
     item_mask = rng.random(ITEMS) > 0.1
     labels = np.zeros((LISTS, ITEMS), np.float32)
     mask = np.broadcast_to(item_mask, labels.shape).copy()
     for row in range(LISTS):
-        for place, label in zip(relevant[row], given[row], strict=True):
+        for place, label in zip(relevant[row], relevant_labels[row], strict=True):
             if place >= 0:
                 labels[row, place] = label
         mask[row, exclude[row][exclude[row] >= 0]] = False
@@ -69,7 +71,7 @@ def draw(rng, *, weigh_items=False, tied=True):
         weights if weigh_items else None,
         rng.gamma(2, size=LISTS).astype(np.float32),
         relevant.astype(np.int32),
-        given,
+        relevant_labels,
         exclude.astype(np.int32),
         item_mask,
     )
@@ -77,7 +79,7 @@ def draw(rng, *, weigh_items=False, tied=True):
 
 @pytest.fixture
 def problem(rng):
-    """Lists with tied scores."""
+    """Draws lists with tied scores."""
     return draw(rng)
 
 
@@ -88,15 +90,15 @@ def table(ties, ks=KS):
     that reads every rank, and the one that counts.
     """
     if ties is not None:
-        two = ("average_precision", "reciprocal_rank")
-        return metrics(ks, ties, {n: c for n, c in CORE.items() if n in two})
+        cheap = ("average_precision", "reciprocal_rank")
+        return metrics(ks, ties, {n: c for n, c in CORE.items() if n in cheap})
     if None in ks:
         return metrics(ks, ties, CORE | MORE | WHOLE)
     return metrics(ks, ties, {n: c for n, c in (CORE | MORE).items() if c.has_k})
 
 
 def make_mesh(shape, names, kind=AxisType.Auto):
-    """A mesh over the first devices."""
+    """Makes a mesh over the first devices."""
     devices = jax.devices()[: int(np.prod(shape))]
     kinds = (kind,) * len(shape)
     return jax.make_mesh(shape, names, axis_types=kinds, devices=devices)
@@ -107,33 +109,33 @@ def make_mesh(shape, names, kind=AxisType.Auto):
 
 
 def padded(problem, then=lambda ranking: ranking, **how):
-    """Lists as rows."""
-    arrays, own = problem.rows(**how)
-    return then(jrm.rank(*arrays, **own))
+    """Ranks lists as rows."""
+    arrays, options = problem.rows(**how)
+    return then(jrm.rank(*arrays, **options))
 
 
 def packed(problem, then=lambda ranking: ranking, order=None, **how):
-    """The items of all lists in one row, shuffled unless their order matters."""
-    arrays, own = problem.rows(**how)
+    """Ranks packed lists, with items shuffled unless their order matters."""
+    arrays, options = problem.rows(**how)
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
     if order is None:
         order = np.arange(ids.size)
         if how.get("ties") not in (None, "stable"):
             order = np.random.default_rng(5).permutation(ids.size)
-    if own["weights"] is not None:
-        own["weights"] = own["weights"].reshape(-1)[order]
+    if options["weights"] is not None:
+        options["weights"] = options["weights"].reshape(-1)[order]
     flat = (x.reshape(-1)[order] for x in arrays)
-    return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **own))
+    return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **options))
 
 
 def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
-    """Items cut over devices, inside shard_map; lists over the other axis."""
-    arrays, own = problem.rows(**how)
+    """Ranks inside shard_map, with items and lists cut over one mesh axis each."""
+    arrays, options = problem.rows(**how)
     mesh = make_mesh(devices, ("data", "model"))
     weights, list_weights, key = (
-        own["weights"],
-        own["list_weights"],
-        own.pop("key", None),
+        options["weights"],
+        options["list_weights"],
+        options.pop("key", None),
     )
 
     @jax.jit
@@ -144,31 +146,31 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
     )
     def run(items, list_weights, key):
         *arrays, weights = items
-        own.update(weights=weights, list_weights=list_weights, key=key)
+        options.update(weights=weights, list_weights=list_weights, key=key)
         if key is not None:
-            own["key"] = jax.random.fold_in(key, jax.lax.axis_index("data"))
-        return then(jrm.rank(*arrays, items_axis="model", **own))
+            options["key"] = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        return then(jrm.rank(*arrays, items_axis="model", **options))
 
     return run((*arrays, weights), list_weights, key)
 
 
 def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
-    """The plain call on arrays whose lists and items are cut over devices."""
-    arrays, own = problem.rows(**how)
+    """Ranks by the plain call on arrays whose lists and items are sharded."""
+    arrays, options = problem.rows(**how)
     mesh = make_mesh((2, 4), ("data", "model"), kind)
 
     def put(x, spec):
         return None if x is None else jax.device_put(x, NamedSharding(mesh, spec))
 
-    own["weights"] = put(own["weights"], P("data", "model"))
-    own["list_weights"] = put(own["list_weights"], P("data"))
-    return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **own))
+    options["weights"] = put(options["weights"], P("data", "model"))
+    options["list_weights"] = put(options["list_weights"], P("data"))
+    return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **options))
 
 
 def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
-    """One-hot queries, so that a product is a score of the problem."""
+    """Ranks a catalogue; queries are one-hot, so that products are the scores."""
     items = problem.scores.T
-    own = {
+    options = {
         "relevant_labels": problem.relevant_labels,
         "exclude_ids": problem.exclude_ids,
         "list_weights": problem.list_weights,
@@ -177,8 +179,8 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
     queries, relevant_ids = np.eye(LISTS, dtype=np.float32), problem.relevant_ids
     key = how.pop("key", None)
     if devices is None:
-        own |= how | {"item_mask": problem.item_mask, "key": key}
-        return then(jrm.rank_catalog(queries, items, relevant_ids, **own))
+        options |= how | {"item_mask": problem.item_mask, "key": key}
+        return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
     mesh = make_mesh(devices, ("data", "model"))
 
     @jax.jit
@@ -188,7 +190,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         out_specs=P("data"),
     )
     def run(lists, of_items, key):
-        queries, relevant_ids, own = lists
+        queries, relevant_ids, options = lists
         if key is not None:
             key = jax.random.fold_in(key, jax.lax.axis_index("data"))
         return then(
@@ -196,7 +198,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
                 queries,
                 of_items[0],
                 relevant_ids,
-                **own,
+                **options,
                 **how,
                 item_mask=of_items[1],
                 block_size=block_size,
@@ -205,8 +207,8 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
             )
         )
 
-    own.pop("block_size")
-    return run((queries, relevant_ids, own), (items, problem.item_mask), key)
+    options.pop("block_size")
+    return run((queries, relevant_ids, options), (items, problem.item_mask), key)
 
 
 WEIGHABLE = {
@@ -222,21 +224,21 @@ SOURCES = WEIGHABLE | CATALOGS
 POLICIES = (None, *KEYLESS_ORDERS)
 
 
-def check_same(found, expected):
-    """The same values, weights and defined lists."""
-    assert found.keys() == expected.keys()
+def check_same(actual, expected):
+    """Checks that values, weights and defined lists are the same."""
+    assert actual.keys() == expected.keys()
     for name, lists in expected.items():
         np.testing.assert_allclose(
-            found[name].values,
+            actual[name].values,
             lists.values,
             rtol=1e-6,
             atol=1e-6,
             err_msg=name,
         )
         np.testing.assert_allclose(
-            found[name].weights, lists.weights, rtol=1e-6, err_msg=name
+            actual[name].weights, lists.weights, rtol=1e-6, err_msg=name
         )
-        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
 
 
 @pytest.mark.parametrize(
@@ -252,18 +254,18 @@ def check_same(found, expected):
     ],
 )
 def test_every_metric_on_every_source(source, ties, rng):
-    """At cutoffs, under the policies that have one value; weights may break ties."""
+    """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
     then = functools.partial(jrm.measure, table(ties))
     expected = padded(problem, then, k=KS, ties=ties)
-    found = SOURCES[source](problem, then, k=KS, ties=ties)
-    check_same(found, expected)
+    actual = SOURCES[source](problem, then, k=KS, ties=ties)
+    check_same(actual, expected)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", WEIGHABLE)
 def test_item_weights_on_every_source(source, rng):
-    """Gains weighed by item, and the list weights they imply."""
+    """Sources agree on weighted gains, and on the list weights that they imply."""
     problem = draw(rng, weigh_items=True)
     then = functools.partial(jrm.measure, ("ndcg@1,10",))
     expected = padded(problem, then, k=KS, list_weights=None)
@@ -272,10 +274,10 @@ def test_item_weights_on_every_source(source, rng):
 
 @pytest.mark.long
 def test_items_that_the_compiler_divides(problem):
-    """The plain call, on a mesh that leaves it to the compiler."""
+    """The plain call agrees on a mesh of Auto axes, which the compiler partitions."""
     then = functools.partial(jrm.measure, metrics(KS, None, FEW))
-    found = plain(problem, then, AxisType.Auto, k=KS)
-    check_same(found, padded(problem, then, k=KS))
+    actual = plain(problem, then, AxisType.Auto, k=KS)
+    check_same(actual, padded(problem, then, k=KS))
 
 
 @pytest.mark.long
@@ -288,24 +290,25 @@ def test_items_that_the_compiler_divides(problem):
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
-    """Without a cutoff, where a catalogue counts what outranks each relevant item."""
+    """Sources agree without a cutoff, where a catalogue counts places."""
     ks = (KS[-1], None)
-    every = table(ties, ks)
+    cases = table(ties, ks)
     if source in CATALOGS:
-        every = {name: one for name, one in every.items() if name not in ALL_HELD}
-    then = functools.partial(jrm.measure, every)
+        cases = {name: case for name, case in cases.items() if name not in ALL_HELD}
+    then = functools.partial(jrm.measure, cases)
     expected = padded(problem, then, k=ks, ties=ties)
-    # A catalogue counts where k is None, and holds relevant items alone.
+    # With k=None a catalogue counts places, and holds relevant items alone.
     k = None if source in CATALOGS else ks
     check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
 
 
 @pytest.mark.long
 def test_a_cut_beyond_the_catalogue(problem):
-    """Ranks every item, also for gains of the label 0."""
+    """A cutoff beyond the list ranks every item, also for gains of the label 0."""
     ks = (*KS, None)
-    own = {n: c for n, c in CASES.items() if n in ("ndcg-own-functions", "r_precision")}
-    then = functools.partial(jrm.measure, metrics(ks, None, own))
+    names = ("ndcg-own-functions", "r_precision")
+    cases = {name: CASES[name] for name in names}
+    then = functools.partial(jrm.measure, metrics(ks, None, cases))
     expected = padded(problem, then, k=ks)
     check_same(catalog(problem, then, k=10 * ITEMS), expected)
 
@@ -313,7 +316,7 @@ def test_a_cut_beyond_the_catalogue(problem):
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["packed", "sharded", "catalog", "catalog-none"])
 def test_random_ties_have_the_expected_mean(source, problem):
-    """Over 2,000 keys, within five standard errors, for every list and cutoff."""
+    """Means over 2,000 keys are within five standard errors, per list and cutoff."""
     number = 2_000
     then = functools.partial(jrm.measure, ("p@1,10", "ap@1,10"))
     expected = padded(problem, then, k=KS, ties="expected")
@@ -324,7 +327,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
     if source == "sharded":
         # One program for all keys: the loop is inside shard_map.
-        arrays, own = problem.rows(k=KS, ties="random")
+        arrays, options = problem.rows(k=KS, ties="random")
         mesh = make_mesh((2, 4), ("data", "model"))
 
         @jax.jit
@@ -336,17 +339,19 @@ def test_random_ties_have_the_expected_mean(source, problem):
         def run(arrays, list_weights):
             def values_of(key):
                 key = jax.random.fold_in(key, jax.lax.axis_index("data"))
-                options = own | {"list_weights": list_weights, "key": key}
-                return then(jrm.rank(*arrays, items_axis="model", **options))
+                changes = {"list_weights": list_weights, "key": key}
+                return then(
+                    jrm.rank(*arrays, items_axis="model", **(options | changes))
+                )
 
             return every_key(values_of)
 
-        found = run(arrays, own["list_weights"])
+        actual = run(arrays, options["list_weights"])
     else:
         k = None if source == "catalog-none" else KS
         make = functools.partial(SOURCES.get(source, catalog), problem, then, k=k)
-        found = jax.jit(lambda: every_key(lambda key: make(ties="random", key=key)))()
-    for name, lists in found.items():
+        actual = jax.jit(lambda: every_key(lambda key: make(ties="random", key=key)))()
+    for name, lists in actual.items():
         values = np.asarray(lists.values, np.float64)
         margin = 5 * values.std(axis=0) / np.sqrt(number) + 1e-5
         difference = np.abs(values.mean(axis=0) - np.asarray(expected[name].values))
@@ -355,7 +360,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
 @pytest.mark.long
 def test_what_was_retrieved(rng):
-    """The same lists handed over in rank order."""
+    """Lists in rank order give the values of ranked lists."""
     problem = draw(rng, tied=False)
     ks = (*KS, None)
     then = functools.partial(jrm.measure, table(None, ks))
@@ -366,13 +371,13 @@ def test_what_was_retrieved(rng):
     judged = (problem.relevant_ids >= 0) & np.take_along_axis(
         problem.mask, np.maximum(problem.relevant_ids, 0), axis=-1
     )
-    found = jrm.rank_ids(
+    actual = jrm.rank_ids(
         np.where(kept, ids, -1),
         np.where(judged, problem.relevant_ids, -1),
         problem.relevant_labels,
         list_weights=problem.list_weights,
     )
-    check_same(then(found), expected)
+    check_same(then(actual), expected)
 
 
 # Packed lists
@@ -380,7 +385,7 @@ def test_what_was_retrieved(rng):
 
 @pytest.mark.long
 def test_packed_ids(problem):
-    """Any order and integer type of ids; what is of no list is padding."""
+    """Ids may have any order and integer type; items of no list are padding."""
     then = functools.partial(jrm.measure, metrics(KS, None, FEW))
     expected = packed(problem, then, k=KS, ties="best")
     ids = np.repeat(np.arange(LISTS), ITEMS)
@@ -391,22 +396,25 @@ def test_packed_ids(problem):
         padding = np.full(20, np.nan if x.dtype == np.float32 else True, x.dtype)
         return np.append(x.reshape(-1), padding)[order]
 
-    arrays, own = problem.rows(k=KS, ties="best")
+    arrays, options = problem.rows(k=KS, ties="best")
     for dtype in (np.int32, np.int64):
         ranking = jrm.rank(
-            *map(flat, arrays), segment_ids=ids.astype(dtype), num_segments=LISTS, **own
+            *map(flat, arrays),
+            segment_ids=ids.astype(dtype),
+            num_segments=LISTS,
+            **options,
         )
         check_same(then(ranking), expected)
 
 
 @pytest.mark.long
 def test_packed_with_leading_axes(problem):
-    """Several rows of packed lists, and none at all."""
-    arrays, own = problem.rows()
+    """There may be several rows of packed lists, or none."""
+    arrays, options = problem.rows()
     then = functools.partial(jrm.measure, ("map", "mrr"))
     rows = [x.reshape(2, -1) for x in arrays]
     ids = np.tile(np.repeat(np.arange(LISTS // 2, dtype=np.int32), ITEMS), (2, 1))
-    weights = own["list_weights"].reshape(2, -1)
+    weights = options["list_weights"].reshape(2, -1)
 
     def run(arrays, ids, weights):
         return then(
@@ -416,16 +424,16 @@ def test_packed_with_leading_axes(problem):
         )
 
     expected = padded(problem, then)
-    found = run(rows, ids, weights)
-    assert found["map"].values.shape == (2, LISTS // 2)
-    together = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), found)
+    actual = run(rows, ids, weights)
+    assert actual["map"].values.shape == (2, LISTS // 2)
+    together = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), actual)
     check_same(together, expected)
     nothing = run([x[:, :0] for x in rows], ids[:, :0], weights)
     assert all((x.values == 0).all() and not x.weights.any() for x in nothing.values())
 
 
 def test_empty_segments_do_not_count():
-    """A list of no items is no list; one of irrelevant items is undefined."""
+    """A list without items does not count; one without relevant items is undefined."""
     state = jrm.ndcg(
         jnp.array([1, 0, 0]),
         jnp.array([0.9, 0.5, 0.1]),
@@ -437,7 +445,7 @@ def test_empty_segments_do_not_count():
 
 
 def test_packed_memory_grows_with_items():
-    """Temporaries are a few arrays of the size of the input, in every way to read it."""
+    """Temporaries are a few arrays of the size of the input, for every metric."""
     items = 30_000
     x = jax.ShapeDtypeStruct((items,), jnp.float32)
     ids = jax.ShapeDtypeStruct((items,), jnp.int32)
@@ -460,7 +468,7 @@ def test_packed_memory_grows_with_items():
 @pytest.mark.long
 @pytest.mark.parametrize("kind, ties", [("integers", "stable"), ("reals", None)])
 def test_embeddings(kind, ties, rng):
-    """Integer-valued embeddings give the ids of the dense result, in any blocks."""
+    """Integer-valued embeddings give the ids of the dense result, in blocks of any size."""
     queries, items = rng.normal(size=(6, 16)), rng.normal(size=(300, 16))
     if kind == "integers":
         queries, items = np.round(queries), np.round(items)
@@ -475,11 +483,11 @@ def test_embeddings(kind, ties, rng):
         ranking = jrm.rank_catalog(
             queries, items, relevant, k=20, ties=ties, block_size=block_size
         )
-        found = then(ranking)
+        actual = then(ranking)
         if kind == "integers":
-            check_same(found, expected)
+            check_same(actual, expected)
         for name, lists in expected.items():
-            np.testing.assert_allclose(found[name].values, lists.values, atol=1e-5)
+            np.testing.assert_allclose(actual[name].values, lists.values, atol=1e-5)
         if ties == "stable":
             order = np.argsort(-scores, axis=-1, kind="stable")[:, :20]
             np.testing.assert_array_equal(ranking.items, order)
@@ -493,12 +501,12 @@ def test_embeddings_of_every_type(dtype, rng):
     items = rng.integers(-3, 4, (50, 8)).astype(np.float32)
     relevant = np.array([[3, 7, 9]] * 4)
     expected = jrm.rank_catalog(queries, items, relevant, k=5)
-    found = jrm.rank_catalog(
+    actual = jrm.rank_catalog(
         jnp.asarray(queries, dtype), jnp.asarray(items, dtype), relevant, k=5
     )
-    np.testing.assert_array_equal(found.items, expected.items)
+    np.testing.assert_array_equal(actual.items, expected.items)
     np.testing.assert_allclose(
-        jrm.ndcg.of(found, k=5).values, jrm.ndcg.of(expected, k=5).values, 1e-6
+        jrm.ndcg.of(actual, k=5).values, jrm.ndcg.of(expected, k=5).values, 1e-6
     )
 
 
@@ -513,25 +521,25 @@ def test_a_catalogue_where_everything_ties(rng):
     then = functools.partial(jrm.measure, names)
     expected = then(jrm.rank(labels, np.zeros_like(labels)))
     queries, vectors = np.zeros((3, 2), np.float32), np.ones((items, 2), np.float32)
-    found = then(jrm.rank_catalog(queries, vectors, relevant, k=None, block_size=300))
+    actual = then(jrm.rank_catalog(queries, vectors, relevant, k=None, block_size=300))
     for name in names:
         np.testing.assert_allclose(
-            found[name].values, expected[name].values, rtol=1e-5, err_msg=name
+            actual[name].values, expected[name].values, rtol=1e-5, err_msg=name
         )
     with_k = tuple(name for name in names if "@" in name)
-    found = jrm.measure(
+    actual = jrm.measure(
         with_k, jrm.rank_catalog(queries, vectors, relevant, k=10, block_size=300)
     )
     for name in with_k:
         np.testing.assert_allclose(
-            found[name].values, expected[name].values, 1e-5, err_msg=name
+            actual[name].values, expected[name].values, 1e-5, err_msg=name
         )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("k", [100, None])
 def test_the_matrix_of_scores_never_exists(k, rng):
-    """A million items need a tenth of the memory of their scores, as a trial shows."""
+    """A million items need a tenth of the memory of their scores."""
 
     def run(queries, items, relevant, exclude):
         ranking = jrm.rank_catalog(
@@ -556,9 +564,9 @@ def test_the_matrix_of_scores_never_exists(k, rng):
     exclude = np.full((16, 20), -1, np.int32)
     labels = np.zeros((16, 20_000), np.float32)
     np.put_along_axis(labels, relevant, 1, axis=-1)
-    found = run(queries, items, relevant, exclude)
-    expected = jrm.evaluate(tuple(found), labels, queries @ items.T)
-    for name, lists in found.items():
+    actual = run(queries, items, relevant, exclude)
+    expected = jrm.evaluate(tuple(actual), labels, queries @ items.T)
+    for name, lists in actual.items():
         np.testing.assert_allclose(
             lists.mean().compute(), expected[name].compute(), rtol=1e-4
         )

@@ -1,4 +1,4 @@
-"""Lists so long that they are ranked and added up by other means than short ones."""
+"""Long lists, which are ranked and summed in other ways than short ones."""
 
 import jax
 import numpy as np
@@ -11,7 +11,7 @@ from jax_rank_metrics._ordering import sort_cpu
 
 
 def draw(rng, items, lists=3):
-    """Distinct scores, padding, and graded labels of which one list's are not whole."""
+    """Draws distinct scores, padding, and graded labels; those of one list are not whole."""
     labels = rng.integers(-1, 4, (lists, items)).astype(np.float32)
     labels[-1] /= 2
     scores = rng.permuted(np.broadcast_to(np.arange(items), labels.shape), axis=-1)
@@ -20,59 +20,60 @@ def draw(rng, items, lists=3):
 
 
 @pytest.mark.parametrize(
-    "ties, whole",
+    "ties, is_whole",
     [("stable", True), pytest.param("expected", False, marks=pytest.mark.long)],
     ids=["whole", "halves"],
 )
-def test_long_lists_equal_loops(rng, ties, whole):
-    """Counted ideal orders, sums by parts, tops by blocks and what is left of them."""
-    labels, scores, mask = (x[: 2 if whole else 3] for x in draw(rng, 700))
+def test_long_lists_equal_loops(rng, ties, is_whole):
+    """Ideal orders by counting, sums by chunks, and top-k by blocks and their tail."""
+    labels, scores, mask = (x[: 2 if is_whole else 3] for x in draw(rng, 700))
     ks = (1, 2, None)
     cases = {n: c for n, c in CORE.items() if c.closed_form}
     ranking = jrm.rank(labels, scores, mask, ties=ties)
-    found = jrm.measure(metrics(ks, ties), ranking)
+    actual = jrm.measure(metrics(ks, ties), ranking)
     for name, case in cases.items():
-        compare(found[name], case, (labels, scores, mask, None), "stable", ks)
+        compare(actual[name], case, (labels, scores, mask, None), "stable", ks)
     cut = {n: c for n, c in cases.items() if c.has_k}
-    found = jrm.measure(
+    actual = jrm.measure(
         metrics((1, 2), ties, cut), jrm.rank(labels, scores, mask, k=2, ties=ties)
     )
     for name, case in cut.items():
-        compare(found[name], case, (labels, scores, mask, None), "stable", (1, 2))
+        compare(actual[name], case, (labels, scores, mask, None), "stable", (1, 2))
 
 
 @pytest.mark.long
 def test_padding_of_long_lists_changes_nothing(rng):
-    """However a long list is cut into parts to be summed."""
+    """Sums do not depend on the chunks into which a long list is cut."""
     labels, scores, mask = draw(rng, 700)
     names = ("ndcg", "map", "ndcg@5")
-    found = jrm.evaluate(names, labels, scores, mask)
-    more = [(0, 0), (0, 333)]
-    wide = [np.pad(x, more, constant_values=np.nan) for x in (labels, scores)]
-    wider = jrm.evaluate(names, *wide, np.pad(mask, more))
-    for name, state in found.items():
+    actual = jrm.evaluate(names, labels, scores, mask)
+    padding = [(0, 0), (0, 333)]
+    wide = [np.pad(x, padding, constant_values=np.nan) for x in (labels, scores)]
+    wider = jrm.evaluate(names, *wide, np.pad(mask, padding))
+    for name, state in actual.items():
         np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
 
 
 @pytest.mark.long
 def test_blocks_rank_as_a_sort_does(rng, lowering):
-    """The top of long lists, with ties inside blocks, across them and across the cut."""
+    """The top-k of long lists, with ties inside blocks, across them and across the cut."""
     items, key = 5003, jax.random.key(3)
     labels = rng.permuted(np.broadcast_to(np.arange(items), (6, items)), axis=-1)
     scores = rng.integers(0, 300, labels.shape).astype(np.float32)
     scores[3] = scores[3] < 150
-    scores[4, :96] = 300 + rng.integers(0, 30, 96)  # many of the top in few blocks
+    # Few blocks hold many of the first items.
+    scores[4, :96] = 300 + rng.integers(0, 30, 96)
     scores[0] = np.where(rng.random(items) < 0.001, 1, np.nan)
     scores[1] = np.where(rng.random(items) < 0.001, 1, -np.inf)
     mask = rng.random(labels.shape) > 0.2
     mask[2] = rng.random(items) < 0.001
     for ties in POLICIES:
-        own = {"ties": ties, "key": key if ties == "random" else None}
-        found = jrm.rank(labels, scores, mask, k=12, **own)
+        options = {"ties": ties, "key": key if ties == "random" else None}
+        actual = jrm.rank(labels, scores, mask, k=12, **options)
         with lowering("sort"):
-            expected = jrm.rank(labels, scores, mask, k=12, **own)
-        for one, other in zip(
-            (found._held.items.labels, found._held.items.exists, found._length),
+            expected = jrm.rank(labels, scores, mask, k=12, **options)
+        for x, y in zip(
+            (actual._held.items.labels, actual._held.items.exists, actual._length),
             (
                 expected._held.items.labels,
                 expected._held.items.exists,
@@ -80,37 +81,37 @@ def test_blocks_rank_as_a_sort_does(rng, lowering):
             ),
             strict=True,
         ):
-            np.testing.assert_array_equal(one, other, str(ties))
+            np.testing.assert_array_equal(x, y, str(ties))
 
 
 @pytest.mark.long
-def test_sorts_side_by_side_rank_as_one(rng, compiled_with):
-    """However many lists there are for the parts of a sort."""
+def test_sorts_in_chunks_rank_as_one(rng, compiled_with):
+    """Sorts in chunks give the same ranking as one sort, if lists are fewer or more."""
     labels = rng.integers(0, 4, (3, 7, 30)).astype(np.float32)
     scores = rng.integers(0, 9, labels.shape).astype(np.float32)
     mask, key = rng.random(labels.shape) > 0.2, jax.random.key(5)
     for ties in ("random", "worst"):
-        own = {"ties": ties, "key": key if ties == "random" else None}
-        expected = jrm.rank(labels, scores, mask, **own)
+        options = {"ties": ties, "key": key if ties == "random" else None}
+        expected = jrm.rank(labels, scores, mask, **options)
         with compiled_with(sort_cpu, "CHUNKED_FROM", 1):
-            found = jrm.rank(labels, scores, mask, **own)
-        for one, other in zip(
-            jax.tree.leaves(found), jax.tree.leaves(expected), strict=True
+            actual = jrm.rank(labels, scores, mask, **options)
+        for x, y in zip(
+            jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True
         ):
-            np.testing.assert_array_equal(one, other, str(ties))
+            np.testing.assert_array_equal(x, y, str(ties))
 
 
 @pytest.mark.long
 def test_packed_lists_of_any_length(rng):
-    """However many lists there are, and so however few bits are left for their items."""
+    """Any number of lists works, although it decides how many bits are left for items."""
     labels, scores, _ = draw(rng, 700)
     ids = np.repeat(np.arange(3, dtype=np.int32), 700)
     order = rng.permutation(ids.size)
     flat = [x.reshape(-1)[order] for x in (labels, scores, ids)]
     expected = jrm.ndcg.per_list(labels, scores, k=(3, None)).values
     for number in (2**20, 2**22):
-        found = jrm.ndcg.per_list(
+        actual = jrm.ndcg.per_list(
             *flat[:2], segment_ids=flat[2], num_segments=number, k=(3, None)
         )
-        np.testing.assert_allclose(found.values[:3], expected, rtol=1e-6)
-        assert not found.defined[3:].any()
+        np.testing.assert_allclose(actual.values[:3], expected, rtol=1e-6)
+        assert not actual.defined[3:].any()

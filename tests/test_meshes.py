@@ -1,4 +1,4 @@
-"""Sharded lists: the same numbers, and no score ever leaves its device."""
+"""Sharded lists: they give the same numbers, and no score leaves its device."""
 
 import re
 
@@ -11,7 +11,7 @@ from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 
-METRICS = ("ndcg@1,10", "mrr@10")  # one that orders, and one that counts
+METRICS = ("ndcg@1,10", "mrr@10")  # the first orders, the second counts
 COLLECTIVE = re.compile(
     r"= (.*?) (all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)"
     r"(?:-start)?\("
@@ -31,7 +31,7 @@ ITEM = {
 
 @pytest.fixture
 def data(rng):
-    """Lists with few distinct scores, NaN padding and item weights."""
+    """Draws lists with few distinct scores, NaN padding and item weights."""
     shape = (64, 100)
     labels = rng.choice([0, 0, 0, 1, 2], shape).astype(np.float32)
     scores = np.round(rng.normal(size=shape) * 4).astype(np.float32)
@@ -42,35 +42,35 @@ def data(rng):
 
 
 def make_mesh(kind, shape=(8,), names=("data",)):
-    """A mesh whose axes are all of one kind."""
+    """Makes a mesh whose axes are all of one kind."""
     return jax.make_mesh(shape, names, axis_types=(kind,) * len(shape))
 
 
 def put(mesh, spec, arrays):
-    """Arrays sharded over their lists."""
+    """Shards arrays."""
     return [jax.device_put(x, NamedSharding(mesh, spec)) for x in arrays]
 
 
 def collectives(compiled):
-    """Bytes that each collective of a program produces."""
-    found = []
+    """Lists the collectives of a program, and the bytes that each of them produces."""
+    sizes = []
     for shapes, kind in COLLECTIVE.findall(compiled.as_text()):
         size = 0
         for dtype, dims in re.findall(r"(\w+)\[([\d,]*)\]", shapes):
             size += ITEM[dtype] * int(np.prod([int(d) for d in dims.split(",") if d]))
-        found.append((kind, size))
-    return found
+        sizes.append((kind, size))
+    return sizes
 
 
-def check_equal(found, expected):
-    """The same means, errors and counts."""
+def check_equal(actual, expected):
+    """Checks that means, errors and counts are the same."""
     for name, state in expected.items():
-        np.testing.assert_allclose(found[name].compute(), state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(actual[name].compute(), state.compute(), rtol=1e-6)
         np.testing.assert_allclose(
-            found[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-7
+            actual[name].std_error(), state.std_error(), rtol=1e-5, atol=1e-7
         )
-        assert found[name].lists == state.lists
-        assert found[name].undefined == state.undefined
+        assert actual[name].lists == state.lists
+        assert actual[name].undefined == state.undefined
 
 
 KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
@@ -83,7 +83,7 @@ KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=
 )
 @pytest.mark.long
 def test_means_of_global_arrays(kind, data):
-    """The plain call on sharded arrays gives what one device gives."""
+    """The plain call on sharded arrays gives the values of one device."""
     sharded = put(make_mesh(kind), P("data", None), data)
     table = metrics((1, 10, None), cases=FEW)
     check_equal(jrm.evaluate(table, *sharded), jrm.evaluate(table, *data))
@@ -92,21 +92,21 @@ def test_means_of_global_arrays(kind, data):
 @KINDS
 @pytest.mark.long
 def test_random_ties_of_global_arrays(kind, data):
-    """The shallow cut, where Explicit meshes take the top-k of each device's lists."""
+    """With a shallow cut, Explicit meshes take the top-k of the lists on each device."""
     key = jax.random.key(3)
     sharded = put(make_mesh(kind), P("data", None), data)
     names = ("ndcg@10", "ap@10", "mrr@1,5")
     expected = jrm.evaluate(names, *data, key=key)
-    found = jrm.evaluate(names, *sharded, key=key)
+    actual = jrm.evaluate(names, *sharded, key=key)
     for name, state in expected.items():  # every device draws for its own lists
-        assert found[name].lists == state.lists
-        difference = np.abs(found[name].compute() - state.compute())
+        assert actual[name].lists == state.lists
+        difference = np.abs(actual[name].compute() - state.compute())
         assert (difference <= 6 * state.std_error() + 1e-6).all(), name
 
 
 @pytest.mark.long
 def test_two_mesh_axes(data):
-    """Lists over a tuple of axes, or along two axes, each sharded."""
+    """Lists may be sharded over a tuple of axes, or along two axes."""
     mesh = make_mesh(AxisType.Explicit, (4, 2), ("a", "b"))
     expected = jrm.evaluate(METRICS, *data)
     sharded = put(mesh, P(("a", "b"), None), data)
@@ -119,7 +119,7 @@ def test_two_mesh_axes(data):
 @KINDS
 @pytest.mark.parametrize("ties", [None, "random"])
 def test_no_collective_is_larger_than_the_state(kind, ties, data):
-    """In ndcg@10 devices exchange their states, and nothing of lists or items."""
+    """For ndcg@10 devices exchange their states, and no arrays of lists or items."""
     key = jax.random.key(0) if ties == "random" else None
     sharded = put(make_mesh(kind), P("data", None), data)
 
@@ -128,9 +128,9 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
 
     lowered = jax.jit(step).lower(*sharded)
     state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(lowered.out_info))
-    found = collectives(lowered.compile())
-    assert found, "the mean must be reduced over devices"
-    assert max(size for _, size in found) <= 8 * state, (state, found)
+    actual = collectives(lowered.compile())
+    assert actual, "the mean must be reduced over devices"
+    assert max(size for _, size in actual) <= 8 * state, (state, actual)
 
 
 @pytest.mark.long
@@ -145,7 +145,7 @@ def test_no_collective_is_larger_than_the_state(kind, ties, data):
     ],
 )
 def test_scores_stay_where_they_are(call, ties, rng):
-    """With lists and items cut over devices, candidates and sums travel, not scores."""
+    """If lists and items are sharded, candidates and sums travel, and scores do not."""
     lists, items, k = 64, 4096, 10
     labels = rng.integers(0, 3, (lists, items)).astype(np.float32)
     scores = np.round(rng.normal(size=(lists, items)) * 50).astype(np.float32)
@@ -166,12 +166,12 @@ def test_scores_stay_where_they_are(call, ties, rng):
         run = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=spec, out_specs=P()))
     arrays = put(mesh, spec, (labels, scores))
     compiled = run.lower(*arrays).compile()
-    found = collectives(compiled)
-    # On each device: k candidates from all devices of the axis, for the lists it holds.
+    actual = collectives(compiled)
+    # Each device receives k candidates from all devices of the axis, for its lists.
     candidates = lists // 2 * 4 * k * 4
     scores_here = lists // 2 * items // 4 * 4
-    # XLA joins what travels for several reasons, and still it is far less than scores.
-    assert found and max(size for _, size in found) <= 4 * candidates, found
+    # XLA combines collectives; even so they are far smaller than the scores.
+    assert actual and max(size for _, size in actual) <= 4 * candidates, actual
     assert 4 * candidates < scores_here / 5
     if ties != "random":
         value = compiled(*arrays).compute()
@@ -180,7 +180,7 @@ def test_scores_stay_where_they_are(call, ties, rng):
 
 @pytest.mark.long
 def test_items_axis_by_a_tuple_of_axes(data):
-    """Items over two mesh axes at once, and uneven parts evened out by a mask."""
+    """Items may be sharded over two mesh axes; a mask makes uneven parts equal."""
     labels, scores, mask, _ = (x[:, :90] for x in data)
     padding = ((0, 0), (0, 96 - 90))
     mask = np.pad(mask, padding)
@@ -206,7 +206,7 @@ def test_items_axis_by_a_tuple_of_axes(data):
     "kind, axes", [(AxisType.Explicit, "data"), (AxisType.Auto, ("a", "b"))]
 )
 def test_shard_map(kind, axes, data):
-    """Local evaluation and one all-reduce; out_specs=P() under default check_vma."""
+    """Local evaluation and one all-reduce pass the default check_vma with P()."""
     names = axes if isinstance(axes, tuple) else (axes,)
     mesh = make_mesh(kind, (4, 2) if len(names) == 2 else (8,), names)
 
@@ -216,9 +216,9 @@ def test_shard_map(kind, axes, data):
         states = jrm.evaluate(METRICS, labels, scores, mask, weights)
         return jrm.all_reduce(states, axes)
 
-    found = step(*put(mesh, P(axes), data))
-    check_equal(found, jrm.evaluate(METRICS, *data))
-    for leaf in jax.tree.leaves(found):
+    actual = step(*put(mesh, P(axes), data))
+    check_equal(actual, jrm.evaluate(METRICS, *data))
+    for leaf in jax.tree.leaves(actual):
         shards = [np.asarray(shard.data) for shard in leaf.addressable_shards]
         for shard in shards:
             np.testing.assert_array_equal(shard, shards[0])
@@ -226,7 +226,7 @@ def test_shard_map(kind, axes, data):
 
 @pytest.mark.long
 def test_pmap(data):
-    """The same inside pmap, merged inside or after it."""
+    """The same works inside pmap, with states merged inside or after it."""
 
     def local(*arrays):
         states = jrm.evaluate(METRICS, *arrays)
@@ -254,12 +254,12 @@ def test_rank_and_measure_under_a_mesh(data):
 
 @pytest.mark.long
 def test_retrieved_lists_under_a_mesh(data):
-    """The second source needs no sort, sharded or not."""
+    """`rank_retrieved` needs no sort, sharded or not."""
     labels, _, mask, _ = data
     sharded = put(make_mesh(AxisType.Explicit), P("data", None), (labels, mask))
-    found = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(*sharded)))
+    actual = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(*sharded)))
     expected = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(labels, mask)))
-    check_equal(found, expected)
+    check_equal(actual, expected)
 
 
 def test_random_ties_of_a_catalogue_by_keys_that_differ():
@@ -278,9 +278,9 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
     )
     def run(queries, items, relevant_ids):
         key = jax.random.fold_in(jax.random.key(0), jax.lax.axis_index("data"))
-        own = {"items_axis": "model", "block_size": 2, "ties": "random", "key": key}
-        ordered = jrm.rank_catalog(queries, items, relevant_ids, k=16, **own)
-        counted = jrm.rank_catalog(queries, items, relevant_ids, k=None, **own)
+        options = {"items_axis": "model", "block_size": 2, "ties": "random", "key": key}
+        ordered = jrm.rank_catalog(queries, items, relevant_ids, k=16, **options)
+        counted = jrm.rank_catalog(queries, items, relevant_ids, k=None, **options)
         return ordered.items, jrm.reciprocal_rank.of(counted).values
 
     order, values = run(queries, items, relevant_ids)
@@ -291,7 +291,7 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
 
 
 def lists_and_ids(rng):
-    """Labels, scores, and ids of the first four of sixteen items in random order."""
+    """Draws labels and scores of sixteen items, and takes the ids of the first four."""
     labels = rng.integers(0, 3, (8, 16)).astype(np.float32)
     scores = rng.normal(size=labels.shape).astype(np.float32)
     return labels, scores, np.tile(np.arange(4), (8, 1))
@@ -313,9 +313,9 @@ def test_arrays_of_which_one_is_sharded(sharded, rng):
 
     expected = run(arrays)
     (array,) = put(mesh, P("data"), [arrays[sharded]])
-    found = run(arrays | {sharded: array})
+    actual = run(arrays | {sharded: array})
     for name, lists in expected.items():
-        np.testing.assert_allclose(found[name].values, lists.values, rtol=1e-6)
+        np.testing.assert_allclose(actual[name].values, lists.values, rtol=1e-6)
 
 
 REFUSED = {
@@ -340,7 +340,7 @@ PACKED = {"segment_ids": np.zeros(16, np.int32), "num_segments": 1}
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_sharded_arrays_that_are_refused(name):
-    """By name, with advice that works, before anything is compiled."""
+    """The error names the array and gives advice that works, before compilation."""
     mesh = make_mesh(AxisType.Explicit)
     (array,) = put(mesh, P(None, "data"), [np.ones((8, 16), np.float32)])
     with pytest.raises(ValueError, match=f"{name} is sharded.*jax.device_get") as info:

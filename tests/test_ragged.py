@@ -1,4 +1,4 @@
-"""Ids of any kind and ragged lists, as arrays; and ids that are of no list."""
+"""Ids of any kind and ragged lists become arrays; ids of no list raise."""
 
 import jax
 import jax.numpy as jnp
@@ -13,14 +13,14 @@ S = np.array([0.9, 0.5, 0.7, 0.1, 0.2], np.float32)
 
 
 class Column:
-    """What a column of pandas is to us: objects behind `__array__`."""
+    """Behaves like a pandas column: an array of objects behind `__array__`."""
 
     def __init__(self, values):
-        """From a list."""
+        """Takes a list."""
         self.values = values
 
     def __array__(self, dtype=None, copy=None):
-        """What NumPy asks for."""
+        """Returns the array that NumPy asks for."""
         return np.array(self.values, object)
 
 
@@ -51,13 +51,13 @@ def test_pack(kind):
     assert packed.segment_ids.tolist() == [0, 0, 1, 0, 1]
     assert packed.segment_ids.dtype == np.int32
     assert packed.num_segments == 2 and type(packed.num_segments) is int
-    given = IDS[kind].values if kind == "column" else IDS[kind]
-    assert [packed.ids[0], packed.ids[1]] == [given[0], given[2]]
+    ids = IDS[kind].values if kind == "column" else IDS[kind]
+    assert [packed.ids[0], packed.ids[1]] == [ids[0], ids[2]]
     assert packed.ids.shape == (2,)
 
 
 def test_packed_ids_measure_what_rows_do(rng):
-    """As MSLR files have them: large ids, a list's items together."""
+    """Large ids, with the items of a list together, as in MSLR files."""
     lengths = rng.integers(1, 9, 40)
     query_ids = np.repeat(rng.choice(30_000, 40, replace=False), lengths)
     labels = rng.integers(0, 5, query_ids.size)
@@ -71,7 +71,9 @@ def test_packed_ids_measure_what_rows_do(rng):
         num_segments=packed.num_segments,
         k=5,
     )
-    rows = [[x[query_ids == one] for one in packed.ids] for x in (labels, scores)]
+    rows = [
+        [x[query_ids == query_id] for query_id in packed.ids] for x in (labels, scores)
+    ]
     padded = jrm.reciprocal_rank.per_list(*jrm.pad_lists(*rows, lists=40), k=5)
     np.testing.assert_allclose(flat.values, padded.values, atol=1e-6)
 
@@ -88,13 +90,13 @@ def test_packed_ids_measure_what_rows_do(rng):
     ],
 )
 def test_ids_that_are_none(ids, error, text):
-    """What is missing, or may be several, is told with its place."""
+    """The error names the id that is missing or ambiguous, and its index."""
     with pytest.raises(error, match=text):
         jrm.pack(ids)
 
 
 def test_traced_arguments():
-    """Both make shapes of values, which no trace has."""
+    """Both functions make shapes of values, and traced arrays have no values."""
     with pytest.raises(TypeError, match="query_ids is traced; call pack outside"):
         jax.jit(jrm.pack)(jnp.arange(3))
     with pytest.raises(TypeError, match="argument 1 is traced; call pad_lists outside"):
@@ -116,28 +118,28 @@ KNOWN = {
 
 @pytest.mark.parametrize("kind", KNOWN)
 def test_ids_of_no_list_raise(kind):
-    """In every call that takes them, where their values are known."""
-    own = {"segment_ids": KNOWN[kind], "num_segments": 2}
+    """They raise in every call that takes them, where their values are known."""
+    options = {"segment_ids": KNOWN[kind], "num_segments": 2}
     for call in (jrm.rank, jrm.ndcg, jrm.recall.per_list):
         with pytest.raises(
             ValueError,
             match=r"segment_ids is 2 at \(2,\), but num_segments is 2; .*jrm.pack",
         ):
-            call(Y, S, **own)
+            call(Y, S, **options)
     with pytest.raises(ValueError, match="segment_ids is 2"):
-        jrm.evaluate("map", Y, S, **own)
+        jrm.evaluate("map", Y, S, **options)
     with pytest.raises(ValueError, match="segment_ids is 2"):
-        jax.jit(lambda y: jrm.ndcg(y, S, **own))(Y)  # closed over, and so known
+        jax.jit(lambda y: jrm.ndcg(y, S, **options))(Y)  # closed over, and so known
 
 
 def test_ids_of_queries_beyond_int32_raise():
-    """With the cure, rather than a word on dtypes."""
+    """The error says what to do instead of naming dtypes."""
     with pytest.raises(ValueError, match="segment_ids is 1099511627776 at .*jrm.pack"):
         jrm.ndcg(Y, S, segment_ids=np.array([0, 1, 2**40, 1, 0]), num_segments=2)
 
 
 def test_traced_ids_of_no_list_are_masked():
-    """There is nothing that could raise."""
+    """Traced ids cannot raise, and so their items are masked."""
     ids = np.array([0, 0, 2, 1, 2**31 - 1], np.int32)
 
     def run(ids):
@@ -150,7 +152,7 @@ def test_traced_ids_of_no_list_are_masked():
 
 
 def test_sizes():
-    """At most two for each doubling, and never half as many again as needed."""
+    """There are at most two sizes per doubling, at most 1.5 times as large as needed."""
     sizes = [next_size(n) for n in range(1, 1000)]
     assert sizes[:9] == [1, 2, 3, 4, 6, 6, 8, 8, 12]
     assert sorted(set(sizes)) == sorted(
@@ -161,7 +163,7 @@ def test_sizes():
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
 def test_dtypes_stay(dtype):
-    """Of arrays as they are; of Python's numbers, NumPy's."""
+    """Arrays keep their dtype; Python numbers get that of NumPy."""
     lists = [np.ones(2, dtype), np.ones(3, dtype)]
     array, mask = jrm.pad_lists(lists)
     assert array.dtype == dtype and array.shape == (2, 3) and mask.dtype == bool
@@ -170,7 +172,7 @@ def test_dtypes_stay(dtype):
 
 
 def test_padding():
-    """Lists from the first place on, what is added after them."""
+    """Lists come first, and padding after them."""
     first, second, mask = jrm.pad_lists(
         [[True], [], [False, True, True, True, True]],
         [np.array([7]), [], jnp.arange(5)],
@@ -188,7 +190,7 @@ def test_padding():
 
 
 @pytest.mark.parametrize(
-    "args, own, error, text",
+    "args, options, error, text",
     [
         (
             ([[1], [1, 2]], [[1], [2]]),
@@ -220,14 +222,14 @@ def test_padding():
         (([[1]],), {"fill": "x"}, ValueError, "fill is 'x', which int64 cannot hold"),
     ],
 )
-def test_lists_that_cannot_be_padded(args, own, error, text):
-    """What differs is told by its place."""
+def test_lists_that_cannot_be_padded(args, options, error, text):
+    """The error names the list and the argument that differ."""
     with pytest.raises(error, match=text):
-        jrm.pad_lists(*args, **own)
+        jrm.pad_lists(*args, **options)
 
 
 def draw(rng, lists, longest):
-    """Ragged labels and scores."""
+    """Draws ragged labels and scores."""
     lengths = rng.integers(1, longest + 1, lists)
     lengths[-1] = longest
     labels = [rng.integers(0, 3, n).astype(np.int32) for n in lengths]
@@ -235,7 +237,7 @@ def draw(rng, lists, longest):
 
 
 def test_batches_compile_once(rng):
-    """Other lists, another longest, a smaller last batch: one shape, and one number."""
+    """Batches of other lengths, and a smaller last one, share one shape and program."""
     batches = [draw(rng, 8, 21), draw(rng, 8, 23), draw(rng, 3, 17)]
     traced = []
 
@@ -244,12 +246,12 @@ def test_batches_compile_once(rng):
         traced.append(arrays[0].shape)
         return jrm.evaluate(("hit_rate@2", "mrr"), *arrays)
 
-    states = [run(*jrm.pad_lists(*one, lists=8)) for one in batches]
+    states = [run(*jrm.pad_lists(*batch, lists=8)) for batch in batches]
     assert traced == [(8, 24)]
     together = jrm.merge(*states)
     assert together["mrr"].lists == 19
-    every = [sum(lists, []) for lists in zip(*batches, strict=True)]
-    *arrays, mask = jrm.pad_lists(*every, items=23, lists=19)
+    all_lists = [sum(lists, []) for lists in zip(*batches, strict=True)]
+    *arrays, mask = jrm.pad_lists(*all_lists, items=23, lists=19)
     exact = jrm.evaluate(("hit_rate@2", "mrr"), *arrays, mask)
     for name, state in together.items():
         np.testing.assert_allclose(state.compute(), exact[name].compute(), atol=1e-6)

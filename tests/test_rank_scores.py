@@ -18,7 +18,7 @@ from jax.sharding import PartitionSpec as P
 import jax_rank_metrics as jrm
 
 LISTS, ITEMS, RELEVANT = 6, 40, 7
-# Those that are worth nothing where the label is 0.
+# Metrics in which items of the label 0 are worth something.
 NEEDS_ALL = ("ndcg-own-functions", *ALL_HELD)
 GIVEN = {name: case for name, case in CASES.items() if name not in NEEDS_ALL}
 SOME = ("map@5", "mrr")
@@ -26,29 +26,29 @@ SOME = ("map@5", "mrr")
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """The same lists with few ids, and with a label for every item."""
+    """The same lists, with ids of few relevant items and with a label for every item."""
 
     scores: np.ndarray
     relevant_ids: np.ndarray
-    own: dict  # arguments of `rank_scores`
+    options: dict  # arguments of `rank_scores`
     labels: np.ndarray
     mask: np.ndarray
 
     def dense(self, **how):
-        """Ranked by `rank`."""
-        weights = self.own["list_weights"]
+        """Ranks the lists by `rank`."""
+        weights = self.options["list_weights"]
         return jrm.rank(
             self.labels, self.scores, self.mask, list_weights=weights, **how
         )
 
     def few(self, **how):
-        """Ranked by `rank_scores`."""
-        return jrm.rank_scores(self.scores, self.relevant_ids, **(self.own | how))
+        """Ranks the lists by `rank_scores`."""
+        return jrm.rank_scores(self.scores, self.relevant_ids, **(self.options | how))
 
 
 @pytest.fixture
 def problem(rng):
-    """Many ties, padding ids, graded labels, masked and excluded relevant items."""
+    """Draws ties, padding ids, graded labels, masked and excluded relevant items."""
     scores = rng.integers(0, 7, (LISTS, ITEMS)).astype(np.float32)
     scores[4] = rng.permutation(ITEMS)
     scores[5] = 1
@@ -56,7 +56,9 @@ def problem(rng):
     relevant[0] = -1
     relevant[1, 2:] = -1
     relevant[2, 3] = -7
-    given = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(np.float32)
+    relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
+        np.float32
+    )
     item_mask = rng.random(ITEMS) > 0.1
     exclude = np.stack([rng.permutation(ITEMS)[:4] for _ in range(LISTS)])
     exclude[3] = -1
@@ -64,42 +66,42 @@ def problem(rng):
     labels = np.zeros(scores.shape, np.float32)
     mask = np.tile(item_mask, (LISTS, 1))
     for row in range(LISTS):
-        for i, label in zip(relevant[row], given[row], strict=True):
+        for i, label in zip(relevant[row], relevant_labels[row], strict=True):
             if i >= 0:
                 labels[row, i] = label
         mask[row, exclude[row][exclude[row] >= 0]] = False
-    own = {
-        "relevant_labels": given,
+    options = {
+        "relevant_labels": relevant_labels,
         "item_mask": item_mask,
         "exclude_ids": exclude.astype(np.int32),
         "list_weights": rng.gamma(2, size=LISTS).astype(np.float32),
     }
-    return Problem(scores, relevant.astype(np.int32), own, labels, mask)
+    return Problem(scores, relevant.astype(np.int32), options, labels, mask)
 
 
-def check_same(found, expected):
-    """The same values, weights and defined lists."""
-    assert found.keys() == expected.keys()
+def check_same(actual, expected):
+    """Checks that values, weights and defined lists are the same."""
+    assert actual.keys() == expected.keys()
     for name, lists in expected.items():
         for field in ("values", "weights"):
             np.testing.assert_allclose(
-                *(getattr(x, field) for x in (found[name], lists)),
+                *(getattr(x, field) for x in (actual[name], lists)),
                 rtol=1e-6,
                 atol=1e-6,
                 err_msg=name,
             )
-        np.testing.assert_array_equal(found[name].defined, lists.defined, name)
+        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
 
 
-def compare(found, cases, data, ties, ks):
-    """All metrics against loops."""
+def compare(actual, cases, data, ties, ks):
+    """Compares all metrics with loops."""
     for name, case in cases.items():
         expected = case.expect(*data, ties, ks=ks)
-        defined = np.asarray(found[name].defined)
+        defined = np.asarray(actual[name].defined)
         assert (expected[~defined] == 0).all(), name
         scale = max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(
-            np.asarray(found[name].values)[defined] / scale,
+            np.asarray(actual[name].values)[defined] / scale,
             expected[defined] / scale,
             rtol=0,
             atol=1e-6,
@@ -109,38 +111,38 @@ def compare(found, cases, data, ties, ks):
 
 @pytest.mark.long
 def test_every_metric_over_all_orders(problem, rng):
-    """Counted, against loops through the orders of some ties."""
+    """Counted places give the values of loops through all orders of tied items."""
     scores = np.round(rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1))
     scores = np.where(scores < 36, scores, 36).astype(np.float32)  # four tie
     scores = np.where((scores > 5) | (scores < 3), scores, 3)  # three tie
     scores[0] = scores[1]
     problem = dataclasses.replace(problem, scores=scores)
     closed = {name: case for name, case in GIVEN.items() if case.closed_form}
-    found = jrm.measure(metrics((1, 5, None), None, closed), problem.few())
+    actual = jrm.measure(metrics((1, 5, None), None, closed), problem.few())
     data = (problem.labels, scores, problem.mask, None)
-    compare(found, closed, data, "expected", (1, 5, None))
+    compare(actual, closed, data, "expected", (1, 5, None))
 
 
 @pytest.mark.long
 def test_every_metric_of_one_order(problem):
-    """Counted, under every policy of one order."""
+    """Counted places give the values of loops under every policy of one order."""
     cases = {name: case for name, case in GIVEN.items() if name in ("cg", *CORE)}
     table = metrics((1, 5, None), None, cases)
     data = (problem.labels, problem.scores, problem.mask, None)
     for ties in KEYLESS_ORDERS:
         ranking = problem.few(ties=ties)
         # Under one name, so that one program reads the rankings of all policies.
-        found = jrm.measure(table, dataclasses.replace(ranking, _ties="stable"))
-        compare(found, cases, data, ties, (1, 5, None))
-        weights = problem.own["list_weights"]
+        actual = jrm.measure(table, dataclasses.replace(ranking, _ties="stable"))
+        compare(actual, cases, data, ties, (1, 5, None))
+        weights = problem.options["list_weights"]
         np.testing.assert_allclose(
-            found["cg"].weights, np.where(problem.mask.any(-1), weights, 0), rtol=1e-6
+            actual["cg"].weights, np.where(problem.mask.any(-1), weights, 0), rtol=1e-6
         )
 
 
 @pytest.mark.long
 def test_the_first_ten(problem):
-    """By a top-k: a metric at k as of dense labels, and the order of a policy."""
+    """A top-k gives the metrics at k that dense labels give, in the order of the policy."""
     check_same(
         *(jrm.measure(("p@10",), rank(k=10)) for rank in (problem.few, problem.dense))
     )
@@ -158,78 +160,76 @@ def test_the_first_ten(problem):
 
 @pytest.mark.long
 def test_random_ties_as_of_dense_labels(problem):
-    """One key draws the same order of the same scores, counted or not."""
+    """A key draws the same order of the same scores, whether places are counted or not."""
     key = jax.random.key(4)
     items = np.asarray(problem.dense(key=key).items)
-    found = jrm.reciprocal_rank.of(problem.few(key=key)).values
+    actual = jrm.reciprocal_rank.of(problem.few(key=key)).values
     for row in range(LISTS):
         hits = [
             rank
             for rank, i in enumerate(items[row], 1)
             if i >= 0 and problem.labels[row, i] >= 1
         ]
-        np.testing.assert_allclose(found[row], 1 / hits[0] if hits else 0, rtol=1e-6)
+        np.testing.assert_allclose(actual[row], 1 / hits[0] if hits else 0, rtol=1e-6)
 
 
 @pytest.mark.long
 def test_a_mask_for_every_list(problem):
-    """`item_mask` may be of the items or of each list."""
-    wide = np.tile(problem.own["item_mask"], (LISTS, 1))
+    """`item_mask` may be shared by all lists, or differ between them."""
+    wide = np.tile(problem.options["item_mask"], (LISTS, 1))
     of_items = problem.few()
     of_lists = problem.few(item_mask=wide)
-    for one, other in zip(
-        jax.tree.leaves(of_items), jax.tree.leaves(of_lists), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
-    every = jrm.rank_scores(
+    for x, y in zip(jax.tree.leaves(of_items), jax.tree.leaves(of_lists), strict=True):
+        np.testing.assert_array_equal(x, y)
+    per_list = jrm.rank_scores(
         problem.scores,
         problem.relevant_ids,
-        problem.own["relevant_labels"],
+        problem.options["relevant_labels"],
         item_mask=problem.mask,
-        list_weights=problem.own["list_weights"],
+        list_weights=problem.options["list_weights"],
     )
-    np.testing.assert_array_equal(every._length, of_items._length)
-    np.testing.assert_array_equal(every._held.group, of_items._held.group)
+    np.testing.assert_array_equal(per_list._length, of_items._length)
+    np.testing.assert_array_equal(per_list._held.group, of_items._held.group)
 
 
 @pytest.mark.long
 def test_scores_over_devices(problem):
-    """Each device counts its own items; those that are relevant lie anywhere."""
+    """Each device counts its items; any device may hold the relevant ones."""
     mesh = jax.make_mesh(
         (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
     )
-    own = {name: x for name, x in problem.own.items() if name != "item_mask"}
+    options = {name: x for name, x in problem.options.items() if name != "item_mask"}
 
     @jax.jit
     @jax.shard_map(
         mesh=mesh, in_specs=(P(None, "model"), P("model"), P(), P()), out_specs=P()
     )
-    def run(scores, item_mask, relevant_ids, own):
+    def run(scores, item_mask, relevant_ids, options):
         rank = functools.partial(
             jrm.rank_scores,
             *(scores, relevant_ids),
-            **own,
+            **options,
             item_mask=item_mask,
             items_axis="model",
         )
         return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
 
-    found, items = run(
-        problem.scores, problem.own["item_mask"], problem.relevant_ids, own
+    actual, items = run(
+        problem.scores, problem.options["item_mask"], problem.relevant_ids, options
     )
-    check_same(found, jrm.measure(SOME, problem.few()))
+    check_same(actual, jrm.measure(SOME, problem.few()))
     np.testing.assert_array_equal(items, problem.few(k=10, ties="worst").items)
 
 
 def test_in_batch_negatives():
-    """Every query is to find its own item, in one line."""
+    """In-batch negatives, where every query should find its item, take one line."""
     scores = np.array([[3, 2, 1], [5, 4, 4], [1, 2, 2]], np.float32)
-    ids, one = np.arange(3)[:, None], np.ones(3, np.float32)
-    lists = jrm.reciprocal_rank.of(jrm.rank_scores(scores, ids, list_weights=one))
+    ids, ones = np.arange(3)[:, None], np.ones(3, np.float32)
+    lists = jrm.reciprocal_rank.of(jrm.rank_scores(scores, ids, list_weights=ones))
     np.testing.assert_allclose(lists.values, [1, 5 / 12, 3 / 4], rtol=1e-6)
     # A query that is padding counts, unless its weight is 0.
     ids[2] = -1
-    for weights, mean in ((one, (1 + 5 / 12) / 3), (ids[:, 0] >= 0, (1 + 5 / 12) / 2)):
+    for weights, mean in ((ones, (1 + 5 / 12) / 3), (ids[:, 0] >= 0, (1 + 5 / 12) / 2)):
         weights = weights.astype(np.float32)
         lists = jrm.reciprocal_rank.of(
             jrm.rank_scores(scores, ids, list_weights=weights)
@@ -292,21 +292,21 @@ IDS = np.zeros((2, 1), np.int32)
     ],
 )
 def test_wrong_arguments_raise(call, error, text):
-    """By name, and with what to pass."""
+    """The error names the argument and says what to pass."""
     with pytest.raises(error, match=text):
         call()
 
 
-# Scores that are no product.
+# Scores that are not products.
 
 
 def nearness(queries, items):
-    """Minus the squared distance."""
+    """Returns minus the squared distance."""
     return -jnp.sum((queries[..., None, :] - items[None]) ** 2, axis=-1)
 
 
 def test_any_score_of_a_catalogue(rng):
-    """In blocks of any size, as the dense matrix has it."""
+    """Blocks of any size give the ranking of the dense matrix."""
     queries = rng.integers(-3, 4, (LISTS, 4)).astype(np.float32)
     items = rng.integers(-3, 4, (ITEMS, 4)).astype(np.float32)
     relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
@@ -320,8 +320,8 @@ def test_any_score_of_a_catalogue(rng):
         jrm.rank_catalog, queries, items, relevant, score_fn=nearness, ties="stable"
     )
     for block_size in (17, 1000):
-        found = jrm.measure(table, rank(k=None, block_size=block_size))
-        compare(found, cases, (labels, scores, None, None), "stable", ks)
+        actual = jrm.measure(table, rank(k=None, block_size=block_size))
+        compare(actual, cases, (labels, scores, None, None), "stable", ks)
     for block_size in (3,):
         np.testing.assert_array_equal(
             rank(k=9, block_size=block_size).items, order[:, :9]
@@ -329,7 +329,7 @@ def test_any_score_of_a_catalogue(rng):
 
 
 def test_wrong_scores_of_a_catalogue_raise():
-    """One score for every query and item, from a function."""
+    """`score_fn` must be a function that returns a score for every query and item."""
     queries, items = jnp.zeros((2, 4)), jnp.zeros((5, 3, 2))
     rank = functools.partial(jrm.rank_catalog, queries, items, IDS, k=None)
     for score_fn in (

@@ -1,4 +1,4 @@
-"""What scores mean: their order in every dtype, and labels at their extremes."""
+"""The order of scores in every dtype, and labels at their extremes."""
 
 import itertools
 
@@ -15,7 +15,7 @@ X64 = jax.config.jax_enable_x64
 INF, NAN = np.inf, np.nan
 TINY = np.float32(1e-45)  # the least subnormal
 
-# Values of each dtype in rank order; lists within tie.
+# Values of each dtype in rank order; those in an inner list tie.
 LADDERS = {
     "float32": [
         INF,
@@ -71,12 +71,12 @@ ALL = {**LADDERS, **(LADDERS_X64 if X64 else {})}
 
 
 def ladder(dtype, rng, padding=0):
-    """Shuffled scores of a ladder, the rung of each, and a mask over extra padding."""
+    """Returns shuffled scores, the rung of each, and a mask that hides extra padding."""
     rungs, values = [], []
     for rung, value in enumerate(ALL[dtype]):
-        for one in value if isinstance(value, list) else [value]:
+        for score in value if isinstance(value, list) else [value]:
             rungs.append(rung)
-            values.append(one)
+            values.append(score)
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     scores = np.array(values, dtype=kind)
     order = rng.permutation(len(values) + padding)
@@ -91,9 +91,9 @@ SHORT = {("float32", "top_k"), ("bfloat16", "sort"), ("uint32", "sort")}
 @pytest.mark.parametrize(
     "dtype, lowered",
     [
-        # Each way to convert and to order once.
-        pytest.param(*one, marks=() if X64 or one in SHORT else pytest.mark.long)
-        for one in itertools.product(ALL, ("top_k", "sort"))
+        # By default, each way to convert and each way to order only once.
+        pytest.param(*case, marks=() if X64 or case in SHORT else pytest.mark.long)
+        for case in itertools.product(ALL, ("top_k", "sort"))
     ],
 )
 def test_order_of_every_dtype(rng, lowering, lowered, dtype):
@@ -101,15 +101,15 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
     with lowering(lowered):
         for padding, ties in ((0, "stable"), (4, "best")):
             scores, rungs, mask = ladder(dtype, rng, padding)
-            # With its rung as label, the label at a rank tells who stands there.
+            # The label of an item is its rung, so that labels at ranks show the order.
             labels = rungs.astype(np.float32)
             for depth in (len(scores) // 2, len(scores)):
                 ranking = jrm.rank(labels, scores, mask, ties=ties, k=depth)
-                found = np.asarray(ranking._held.items.labels)[:depth]
+                actual = np.asarray(ranking._held.items.labels)[:depth]
                 expected = np.sort(rungs[mask])[:depth]
                 exists = np.asarray(ranking._held.items.exists)[:depth]
                 assert exists.sum() == len(expected)
-                np.testing.assert_array_equal(found[exists], expected)
+                np.testing.assert_array_equal(actual[exists], expected)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
     [("float32", "sort"), ("float16", "top_k"), ("uint8", "top_k"), ("int32", "top_k")],
 )
 def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
-    """Equal rungs tie and no others do: worth the mean over their orders."""
+    """Scores of equal rungs tie, others do not: values are means over their orders."""
     with lowering(lowered):
         scores, rungs, mask = ladder(dtype, rng, padding=3)
         labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
-        # The same lists with small integer scores, which have no edges.
+        # The same order by small integers, which have no special values.
         plain = -rungs.astype(np.float64 if dtype == "float64" else np.float32)
-        found, expected = (
+        actual, expected = (
             jrm.recall.per_list(labels, x, mask, k=(1, 4)).values
             for x in (scores, plain)
         )
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_negative_zero_under_jit():
@@ -146,21 +146,21 @@ def test_negative_zero_under_jit():
     "dtype", ["bool", "int8", "uint8", "int32", "float16", "bfloat16"]
 )
 def test_labels_of_every_dtype(dtype):
-    """Labels mean the same in every dtype; unsigned ones do not wrap."""
+    """Labels have the same meaning in every dtype; unsigned ones do not wrap."""
     labels = np.array([[0, 1, 1, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]], np.float32)
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     names = ("ndcg@3", "recall@1,3")
-    found = jrm.measure(names, jrm.rank(labels.astype(kind), scores))
+    actual = jrm.measure(names, jrm.rank(labels.astype(kind), scores))
     expected = jrm.measure(names, jrm.rank(labels.astype(np.float32), scores))
     for name in names:
         np.testing.assert_array_equal(
-            np.asarray(found[name].values), np.asarray(expected[name].values), name
+            np.asarray(actual[name].values), np.asarray(expected[name].values), name
         )
 
 
 def test_low_precision_is_summed_in_float32():
-    """A thousand bfloat16 ones are a thousand, not 256."""
+    """A thousand ones in bfloat16 add up to a thousand, not to 256."""
     labels = jnp.ones((3, 1001), jnp.bfloat16)
     scores = jnp.zeros((3, 1001), jnp.bfloat16)
     assert jrm.cg(labels, scores).compute() == 1001
@@ -169,7 +169,7 @@ def test_low_precision_is_summed_in_float32():
 
 
 def test_high_labels_stay_finite():
-    """nDCG of labels up to 120 under the exponential gain, against exact integers."""
+    """nDCG of labels up to 120 under the exponential gain agrees with exact integers."""
     labels = np.array([[120, 3, 119, 0, 118, 120]], np.float32)
     scores = np.array([[1, 5, 4, 3, 2, 0]], np.float32)
     gains = [2 ** int(y) - 1 for y in labels[0]]
@@ -179,15 +179,15 @@ def test_high_labels_stay_finite():
     ideal = sum(
         g / 2**120 * d for g, d in zip(sorted(gains)[::-1], discount, strict=True)
     )
-    found = jrm.ndcg(labels, scores).compute()
-    np.testing.assert_allclose(found, dcg / ideal, rtol=1e-6)
+    actual = jrm.ndcg(labels, scores).compute()
+    np.testing.assert_allclose(actual, dcg / ideal, rtol=1e-6)
     tied = jrm.ndcg(labels, np.zeros_like(scores)).compute()
     mean = sum(gains) / 2**120 / 6 * discount.sum()
     np.testing.assert_allclose(tied, mean / ideal, rtol=1e-6)
 
 
 def test_gains_that_overflow():
-    """They count as the only gains of nDCG, and make DCG infinite; never NaN."""
+    """Infinite gains are the only ones that count in nDCG, and make DCG infinite."""
     labels = np.array([[200, 1, 0]], np.float32)
     for scores in ([[3, 2, 1]], [[1, 1, 1]]):
         scores = np.array(scores, np.float32)
@@ -200,10 +200,10 @@ def test_gains_that_overflow():
     "lowered", ["top_k", pytest.param("sort", marks=pytest.mark.long)]
 )
 def test_edges_of_lists(lowering, lowered):
-    """Lists of one and of no items, k beyond the list, nothing or all relevant."""
+    """Lists of one item and of none, k beyond the list, and all items relevant."""
     with lowering(lowered):
-        one = jrm.measure(metrics((1, 7)), jrm.rank([[2.0]], [[0.5]], k=7))
-        for name, lists in one.items():
+        single = jrm.measure(metrics((1, 7)), jrm.rank([[2.0]], [[0.5]], k=7))
+        for name, lists in single.items():
             at_7 = np.asarray(lists.values).reshape(-1)[-1]
             k = 7 if name.endswith("-k") else 1
             gain = {"cg": 2, "cg-exponential": 3, "dcg": 3, "dcg-linear-reciprocal": 2}
@@ -228,7 +228,7 @@ def test_edges_of_lists(lowering, lowered):
 
 
 def test_no_lists_at_all():
-    """A batch of no lists is an empty state."""
+    """A batch without lists gives an empty state."""
     states = jrm.evaluate(metrics((1, None)), jnp.zeros((0, 5)), jnp.zeros((0, 5)))
     for state in states.values():
         assert state.lists == 0 and not np.asarray(state.compute()).any()
@@ -237,14 +237,14 @@ def test_no_lists_at_all():
 
 @pytest.mark.skipif(not X64, reason="needs jax_enable_x64")
 def test_float64_inputs_give_float64_values(rng):
-    """Values are float64 where a floating input is, and as precise."""
+    """Values are float64 if a floating input is, and accurate to float64."""
     labels = rng.choice([0, 1, 0.3, 2.7], (5, 6))
     scores = np.round(rng.normal(size=(5, 6)))
     ranking = jrm.rank(labels, scores, ties="expected")
     lists = jrm.measure(metrics((2, None), "expected"), ranking)
-    for name, found in lists.items():
-        assert found.values.dtype == jnp.float64
+    for name, actual in lists.items():
+        assert actual.values.dtype == jnp.float64
         expected = CASES[name].expect(
             labels, scores, None, None, "expected", ks=(2, None)
         )
-        np.testing.assert_allclose(np.asarray(found.values), expected, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(actual.values), expected, rtol=1e-12)
