@@ -160,6 +160,53 @@ def test_the_page_of_a_package_names_its_modules(init):
     assert not missing, f"{init.parent.name} does not name {missing}"
 
 
+# Pronouns, quantifiers and prepositions point at a thing, and do not say what it is.
+POINTERS = set(
+    """alike another apart around asked beside beyond both each either every everything
+    few found given here inside itself lacking least made many more most much neither
+    none nothing now once one ones other others outside own rest several shown some
+    something theirs them there these they this those together told twice two wanted
+    what which whole whom whose""".split()
+)
+
+
+def bindings(tree):
+    """The names that a module binds: variables, parameters and functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arguments):
+            names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
+            # The second operand of a method is `other` by convention.
+            yield from names[2:] if names == ["self", "other"] else names
+            yield from [arg.arg for arg in node.kwonlyargs]
+            yield from [arg.arg for arg in (node.vararg, node.kwarg) if arg]
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def test_names_are_nouns():
+    """A binding says what it holds: `hit_counts`, and not `some`."""
+    pointers = {
+        name: sorted(POINTERS & set(bindings(ast.parse(path.read_text()))))
+        for name, path in modules()
+    }
+    assert not any(pointers.values()), {k: v for k, v in pointers.items() if v}
+
+
+def test_docstrings_open_with_a_verb_or_a_noun():
+    """They open with what a function does, or with the name of the thing."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for name, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+                opening = text.split()[0]
+                assert opening not in {"What", "How", "Of", "Those", "Some"}, (
+                    name,
+                    text,
+                )
+
+
 def public_functions():
     """Every public callable and the public methods of public classes."""
     for name, value in vars(jrm).items():
