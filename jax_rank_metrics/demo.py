@@ -190,9 +190,9 @@ def make_evaluate_batch(mesh: Mesh) -> Callable[..., tuple[States, Lists]]:
         scores = embeddings[rows] @ embeddings.T
         labels = digits[rows][:, None] == digits
         query = rows[:, None]
-        itself = query == jnp.arange(len(digits))
+        is_query = query == jnp.arange(len(digits))
         # A padding query masks all of its candidates, and such a list does not count.
-        mask = (query >= 0) & ~itself
+        mask = (query >= 0) & ~is_query
         lists = jrm.measure(METRICS, jrm.rank(labels, scores, mask))
         return jrm.all_reduce(jrm.mean(lists), "data"), lists
 

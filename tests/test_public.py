@@ -164,7 +164,7 @@ def test_the_page_of_a_package_names_its_modules(init):
 POINTERS = set(
     """alike another apart around asked beside beyond both each either every everything
     few found given here inside itself lacking least made many more most much neither
-    none nothing now once one ones other others outside own rest several shown some
+    none nothing now one other others outside own rest several shown some
     something theirs them there these they this those together told twice two wanted
     what which whole whom whose""".split()
 )

@@ -180,13 +180,13 @@ def groups_of_pairs(line: Line, keys: jax.Array) -> TieGroups:
     def columns(x: jax.Array) -> jax.Array:
         return jnp.moveaxis(x, -1, 0)[None, :]
 
-    def add_up(which: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
+    def add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
         if amounts is None:
-            terms = which
+            terms = pairs
         elif amounts.dtype == jnp.bool_:
-            terms = which & columns(amounts)
+            terms = pairs & columns(amounts)
         else:
-            terms = jnp.where(which, columns(amounts), 0)
+            terms = jnp.where(pairs, columns(amounts), 0)
         is_float = jnp.issubdtype(terms.dtype, jnp.floating)
         sums = jnp.sum(terms, axis=1, dtype=terms.dtype if is_float else jnp.int32)
         return jnp.moveaxis(sums, 0, -1)

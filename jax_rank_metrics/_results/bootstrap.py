@@ -245,5 +245,5 @@ def _percentiles(
 def _has_error(mean: jax.Array, lists: jax.Array) -> jax.Array:
     """Whether there are two lists and a mean that is not infinite."""
     # The products of an infinite value with draws of 0 make replicates NaN.
-    several = jnp.broadcast_to(widen(lists > 1, mean), mean.shape)
-    return several & ~jnp.isinf(mean)
+    has_spread = jnp.broadcast_to(widen(lists > 1, mean), mean.shape)
+    return has_spread & ~jnp.isinf(mean)

@@ -136,8 +136,8 @@ class Stream(NamedTuple):
 
     def _nothing_seen(self) -> Seen:
         shape = self.relevant_ids.shape
-        none = self._no_candidates(shape)
-        return Seen(none.keys, none.items.exists, jnp.zeros(shape[:-1], jnp.int32))
+        empty = self._no_candidates(shape)
+        return Seen(empty.keys, empty.items.exists, jnp.zeros(shape[:-1], jnp.int32))
 
     def _look_up(self, seen: Seen, block: Block, candidates: RawCandidates) -> Seen:
         """Returns what was seen after a block, with the relevant items that it holds."""
