@@ -1,8 +1,7 @@
 """The result of `evaluate_users`, and how it is collected on the host."""
 
 import dataclasses
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Iterable
 
 import jax
 import numpy as np
@@ -36,7 +35,7 @@ class UserEvaluation:
     users: np.ndarray
     undefined: _types.Undefined
 
-    def by(self, groups: Any) -> dict[Hashable, dict[str, Mean]]:
+    def by(self, groups: Iterable[Hashable]) -> dict[Hashable, dict[str, Mean]]:
         """Returns the states of each group of users, such as cold and warm ones.
 
         Args:

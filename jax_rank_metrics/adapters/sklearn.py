@@ -1,6 +1,6 @@
 """A scorer for scikit-learn's `cross_val_score`, `GridSearchCV` and their kin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    query_ids: ArrayLike | None = None,
+    query_ids: Iterable[Hashable] | None = None,
     *,
     metric: str,
     **options: Any,
