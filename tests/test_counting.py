@@ -1,4 +1,4 @@
-"""Hit rate and reciprocal rank by counting: what a full order says, without an order."""
+"""Hit rate and reciprocal rank are counted without an order, and agree with a full one."""
 
 import functools
 import re
@@ -24,7 +24,7 @@ NAMES = {
 
 
 def draw(rng, dtype=np.float32):
-    """Many ties, few relevant items, every odd score, lists of none and of nothing."""
+    """Draws many ties, few relevant items, odd scores, and lists with nothing relevant."""
     labels = (rng.random((LISTS, ITEMS)) < 0.12).astype(np.float32)
     labels[rng.random(labels.shape) < 0.05] = -1
     scores = rng.integers(-2, 3, labels.shape).astype(dtype)
@@ -45,20 +45,20 @@ def draw(rng, dtype=np.float32):
 
 
 def of_orders(orders, labels):
-    """Hit rate and reciprocal rank of orders of items, −1 where none, `[2, lists, ks]`."""
-    found = np.zeros((2, len(labels), len(KS)))
+    """Hit rate and reciprocal rank of orders of item indices, `[2, lists, ks]`."""
+    actual = np.zeros((2, len(labels), len(KS)))
     for row, order in enumerate(orders):
         order = [i for i in order if i >= 0]
-        for at, k in enumerate(KS):
+        for column, k in enumerate(KS):
             hits = [r for r, i in enumerate(order, 1) if labels[row, i] >= 1]
             if hits and (k is None or hits[0] <= k):
-                found[:, row, at] = 1, 1 / hits[0]
-    return found
+                actual[:, row, column] = 1, 1 / hits[0]
+    return actual
 
 
 def expected(labels, scores, mask):
-    """The same over all orders of tied items: the chance of each rank to be the first."""
-    found = np.zeros((2, len(labels), len(KS)))
+    """The same as means over all orders of tied items, from the chance of each rank."""
+    actual = np.zeros((2, len(labels), len(KS)))
     for row in range(len(labels)):
         groups = {}
         for i in range(labels.shape[1]):
@@ -72,31 +72,33 @@ def expected(labels, scores, mask):
             chance = 1.0
             for j in range(tied if relevant else 0):
                 hazard = min(relevant / (tied - j), 1)
-                for at, k in enumerate(KS):
+                for column, k in enumerate(KS):
                     if k is None or above + j + 1 <= k:
-                        found[:, row, at] += (
+                        actual[:, row, column] += (
                             chance * hazard * np.array([1, 1 / (above + j + 1)])
                         )
                 chance *= 1 - hazard
             above += tied
             if relevant:
                 break
-    return found
+    return actual
 
 
-def check(found, values):
-    """Both metrics."""
-    for name, own in zip(("hits", "rr"), values, strict=True):
-        np.testing.assert_allclose(found[name].values, own, rtol=0, atol=1e-6)
+def check(actual, values):
+    """Asserts the values of both metrics."""
+    for name, expected_values in zip(("hits", "rr"), values, strict=True):
+        np.testing.assert_allclose(
+            actual[name].values, expected_values, rtol=0, atol=1e-6
+        )
 
 
 def of_policy(ties):
-    """Arguments of `rank`."""
+    """The arguments of `rank` that choose a tie policy."""
     return {"key": KEY} if ties == "random" else {"ties": ties}
 
 
 def in_order(ties, labels, scores, mask):
-    """The order of a policy: by loops, but for what a key decides."""
+    """The order of a policy, by loops; a key's random order is read off a ranking."""
     if ties == "random":
         return np.asarray(jrm.rank(labels, scores, mask, None, KEY).items)
     return [
@@ -111,7 +113,7 @@ def in_order(ties, labels, scores, mask):
 
 
 def values_of(ties, labels, scores, mask):
-    """Both metrics, `[2, lists, ks]`."""
+    """Values of both metrics, `[2, lists, ks]`."""
     if ties is None:
         return expected(labels, scores, mask)
     return of_orders(in_order(ties, labels, scores, mask), labels)
@@ -119,7 +121,7 @@ def values_of(ties, labels, scores, mask):
 
 @pytest.mark.parametrize("ties", [None, *ORDERS], ids=str)
 def test_counted_as_ordered(rng, ties):
-    """On rows, as one call for both metrics; integers where an order has one value."""
+    """Counting gives what an order gives, for float and integer scores."""
     data = draw(rng)
     lists = rng.random(LISTS).astype(np.float32)
     counts = (data[2] & (data[0] >= 0)).any(-1)
@@ -131,24 +133,24 @@ def test_counted_as_ordered(rng, ties):
             np.testing.assert_allclose(states[name].compute(), mean, atol=1e-6)
             assert states[name].lists == counts.sum()
     else:
-        found = jrm.reciprocal_rank.per_list(*data, k=KS, ties=ties)
-        np.testing.assert_allclose(found.values, values[1], rtol=0, atol=1e-6)
+        actual = jrm.reciprocal_rank.per_list(*data, k=KS, ties=ties)
+        np.testing.assert_allclose(actual.values, values[1], rtol=0, atol=1e-6)
     if ties in (None, "stable"):
         data = draw(rng, np.int32)
-        found = jrm.reciprocal_rank.per_list(*data, k=KS, ties=ties)
+        actual = jrm.reciprocal_rank.per_list(*data, k=KS, ties=ties)
         values = values_of(ties, *data)
-        np.testing.assert_allclose(found.values, values[1], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(actual.values, values[1], rtol=0, atol=1e-6)
 
 
 @pytest.mark.long
 def test_counted_beyond_a_cut(rng):
-    """A ranking cut at 1 still holds the scores, so that any cutoff will do."""
+    """A ranking cut at 1 still holds the scores, and so serves any cutoff."""
     data = draw(rng)
     check(jrm.measure(NAMES, jrm.rank(*data, k=1)), expected(*data))
 
 
 def test_counted_over_devices(rng):
-    """Items cut over devices need no cutoff, and nothing travels but counts."""
+    """Sharded items need no cutoff, since only counts travel between devices."""
     data = draw(rng)
     mesh = jax.make_mesh(
         (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
@@ -181,33 +183,35 @@ def test_counted_over_devices(rng):
 
 @pytest.mark.long
 def test_counted_in_packed_lists(rng):
-    """Shuffled, with items of no list; the order of `items` says the same."""
+    """Packed items may be shuffled or belong to no list; `items` gives the same order."""
     labels, scores, mask = draw(rng)
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
     ids[3] = -1
     mask[0, 3] = False
     order = rng.permutation(ids.size)
     flat = [x.reshape(-1)[order] for x in (labels, scores, mask)]
-    own = {"segment_ids": ids[order], "num_segments": LISTS}
+    segments = {"segment_ids": ids[order], "num_segments": LISTS}
 
     for ties in (None, "random"):
-        found = jrm.reciprocal_rank.per_list(*flat, k=KS, **own, **of_policy(ties))
+        actual = jrm.reciprocal_rank.per_list(
+            *flat, k=KS, **segments, **of_policy(ties)
+        )
         values = values_of(ties, labels, scores, mask)
         if ties == "random":
-            ranking = jrm.rank(*flat, None, KEY, **own)
+            ranking = jrm.rank(*flat, None, KEY, **segments)
             items, lists = np.asarray(ranking.items), np.asarray(ranking.segment_ids)
             orders = [
                 order[items[(lists == row) & (items >= 0)]] for row in range(LISTS)
             ]
-            orders = [own - ITEMS * row for row, own in enumerate(orders)]
+            orders = [slots - ITEMS * row for row, slots in enumerate(orders)]
             exists = mask & (labels >= 0)
             assert [len(x) for x in orders] == exists.sum(-1).tolist()
             values = of_orders(orders, labels)
-        np.testing.assert_allclose(found.values, values[1], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(actual.values, values[1], rtol=0, atol=1e-6)
 
 
 def test_uncut_beside_a_cut(rng):
-    """`evaluate` ranks one deep for p@1, and reads the whole list for mrr."""
+    """`evaluate` ranks to depth 1 for p@1, and reads whole lists for mrr."""
     labels, scores, mask = draw(rng)
     states = jrm.evaluate(("p@1", "mrr", "hit_rate@20"), labels, scores, mask)
     counts = (mask & (labels >= 0)).any(-1)
@@ -218,7 +222,7 @@ def test_uncut_beside_a_cut(rng):
 
 
 def test_nothing_is_sorted(rng):
-    """Where all metrics count, no program orders anything, on any layout."""
+    """Where all metrics are counted, no program sorts, on any layout."""
     labels, scores, mask = draw(rng)
     flat = [x.reshape(-1) for x in (labels, scores, mask)]
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
@@ -242,7 +246,7 @@ def test_nothing_is_sorted(rng):
 
 
 def test_counting_needs_the_scores():
-    """What was retrieved already has no scores; a cut above the cutoff does not matter."""
+    """Retrieved lists have no scores to count by; a catalogue's cut limits cutoffs."""
     ranking = jrm.rank_retrieved(jnp.array([[0, 0, 1]]))
     assert jrm.hit_rate.of(ranking, k=2).values == 0
     cut = jrm.rank_catalog(jnp.eye(2), jnp.ones((3, 2)), jnp.array([[0], [1]]), k=1)

@@ -1,4 +1,4 @@
-"""A metric of one's own, as a user writes it, on every layout; and what metrics are."""
+"""Metrics that users write, on every layout; and what functions made by `metric` are."""
 
 import dataclasses
 import functools
@@ -24,7 +24,7 @@ LISTS, ITEMS = 5, 8
 
 @pytest.fixture
 def names(monkeypatch):
-    """The names of metrics, with those that a test adds only for as long as it runs."""
+    """The names of metrics; those that a test adds vanish when it ends."""
     known = dict(calls.NAMES)
     monkeypatch.setattr(calls, "NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
@@ -40,7 +40,7 @@ def patience(persistence, ranks):
 
 
 def patient_precision(ranking, *, k=None, persistence=0.8):
-    """What a user sees who goes on with a chance."""
+    """Relevance seen by a user who continues with a probability at each rank."""
     ks = ranking.cutoffs(k)
     seen = jrm.positions(functools.partial(patience, persistence))
     values = ranking.expected_sum(relevant, seen, ks)
@@ -49,12 +49,12 @@ def patient_precision(ranking, *, k=None, persistence=0.8):
 
 @pytest.fixture
 def patient(names):
-    """The metric made of it."""
+    """The metric made of `patient_precision`."""
     return jrm.metric(names=("patient",))(patient_precision)
 
 
 def draw(rng):
-    """Ties, padding, and a list of irrelevant items."""
+    """Draws lists with ties and padding, one of which has nothing relevant."""
     labels = rng.integers(0, 2, (LISTS, ITEMS)).astype(np.float32)
     labels[0] = 0
     scores = rng.integers(0, 4, labels.shape).astype(np.float32)
@@ -62,8 +62,8 @@ def draw(rng):
 
 
 def loop(labels, scores, mask, k=None, persistence=0.8):
-    """The mean over all orders of tied items, of every list."""
-    found = []
+    """Computes the metric as a mean over all orders of tied items, list by list."""
+    actual = []
     for row in range(len(labels)):
         exists = sorted(np.flatnonzero(mask[row]), key=lambda i: -scores[row, i])
         groups = [
@@ -79,24 +79,24 @@ def loop(labels, scores, mask, k=None, persistence=0.8):
                         gain = (1 - persistence) * persistence ** (rank - 1)
                         value += labels[row, i] * gain / len(orders)
             start += len(group)
-        found.append(value)
-    return np.array(found)
+        actual.append(value)
+    return np.array(actual)
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)
 
 
 def test_every_way_to_call_it(rng, patient):
-    """By its own call, per list, of a ranking, by name, in a dict, as a partial."""
+    """It is called directly, per list, on a ranking, by name, in a dict, as a partial."""
     data = draw(rng)
     values = loop(*data, 3)
     close(patient.per_list(*data, k=3).values, values)
     close(patient(*data, k=3, undefined="skip").compute(), values[1:].mean())
     half = loop(*data, persistence=0.5)
-    found = jrm.evaluate(("patient@3", "PATIENT(persistence=0.5)"), *data)
-    close(found["patient@3"].compute(), values.mean())
-    close(found["PATIENT(persistence=0.5)"].compute(), half.mean())
+    actual = jrm.evaluate(("patient@3", "PATIENT(persistence=0.5)"), *data)
+    close(actual["patient@3"].compute(), values.mean())
+    close(actual["PATIENT(persistence=0.5)"].compute(), half.mean())
     ranking = jrm.rank(*data)
     close(patient.of(ranking, k=(3, None)).values, np.stack([values, loop(*data)], -1))
     table = {
@@ -112,13 +112,13 @@ def test_every_way_to_call_it(rng, patient):
 
 @pytest.mark.long
 def test_it_holds_on_every_layout(rng, patient):
-    """Packed, over devices, in a catalogue, and counted among scores."""
+    """Its values are the same packed, sharded, in a catalogue, and counted."""
     labels, scores, mask = draw(rng)
     values, at_3 = loop(labels, scores, mask), loop(labels, scores, mask, 3)
     flat = [x.reshape(-1) for x in (labels, scores, mask)]
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
-    found = patient.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
-    close(found.values, np.stack([at_3, values], -1))
+    actual = patient.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
+    close(actual.values, np.stack([at_3, values], -1))
 
     mesh = jax.make_mesh(
         (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
@@ -147,19 +147,19 @@ def test_it_holds_on_every_layout(rng, patient):
 
 
 def test_names_are_taken_once(names, patient):
-    """By whoever comes first; a cell of a notebook may run twice."""
-    again = jrm.metric(names=("patient", "patience"))(patient_precision)
-    assert names["patient"] is again and names["patience"] is again
+    """A taken name raises, but a notebook cell may define its metric twice."""
+    redefined = jrm.metric(names=("patient", "patience"))(patient_precision)
+    assert names["patient"] is redefined and names["patience"] is redefined
 
     for taken in ("ndcg", "MAP"):
         before = dict(names)
         with pytest.raises(ValueError, match=f"'{taken}' is taken by"):
 
             @jrm.metric(names=(taken,))
-            def other(ranking, *, k=None):
+            def new_metric(ranking, *, k=None):
                 """Never registered."""
 
-        assert names == before  # not even by its own name
+        assert names == before  # not even by the name of the function
 
     with pytest.raises(ValueError, match="'recall' is taken"):
 
@@ -169,7 +169,7 @@ def test_names_are_taken_once(names, patient):
 
 
 def top_label(ranking, *, k=1):
-    """The label at the first rank, of one order."""
+    """The label at the first rank of a definite order."""
     values = ranking.expected_sum(
         lambda x: x.labels, jrm.positions(), ranking.cutoffs(k)
     )
@@ -177,7 +177,7 @@ def top_label(ranking, *, k=1):
 
 
 def group_size(ranking, *, k=None):
-    """How many items tie with each, summed."""
+    """The sum over all items of the size of their tie groups."""
     values = ranking.expected_sum(
         lambda x: x.exists, lambda place, k: place.tied, ranking.cutoffs(k)
     )
@@ -185,23 +185,23 @@ def group_size(ranking, *, k=None):
 
 
 def test_ties_as_a_metric_reads_them(names):
-    """One definite order, or the true groups under every policy."""
+    """A metric reads one definite order, or the true groups under every policy."""
     labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])
     scores = jnp.array([[2, 2, 2, 1], [2, 2, 2, 1]])
     top = jrm.metric(ties="order")(top_label)
-    found = top.per_list(labels, scores)
+    actual = top.per_list(labels, scores)
     first = np.asarray(jrm.rank(labels, scores).items)[:, 0]  # by a hash
-    close(found.values, labels[jnp.arange(2), first])
+    close(actual.values, labels[jnp.arange(2), first])
     assert first[0] == first[1]
     close(top.per_list(labels, scores, ties="best").values, [3, 2])
     with pytest.raises(ValueError, match="no closed form"):
         top.per_list(labels, scores, ties="expected")
     with pytest.raises(ValueError, match="no closed form"):
         top.of(jrm.rank(labels, scores, ties="expected"))
-    # Beside others in one call, each reads ties in its own way.
-    both = jrm.evaluate(("top_label", "cg@1"), labels, scores)
-    close(both["top_label"].compute(), np.mean(found.values))
-    close(both["cg@1"].compute(), (2 + 1) / 2)
+    # In one call, each metric reads ties in its way.
+    states = jrm.evaluate(("top_label", "cg@1"), labels, scores)
+    close(states["top_label"].compute(), np.mean(actual.values))
+    close(states["cg@1"].compute(), (2 + 1) / 2)
 
     size = jrm.metric(ties="own")(group_size)
     for how in ({"ties": "stable"}, {"key": jax.random.key(0)}):
@@ -211,13 +211,13 @@ def test_ties_as_a_metric_reads_them(names):
 
 
 def test_ties_own_across_a_cut(names):
-    """The groups are true where the cut goes through one, and policies give an order."""
+    """A group across the cut is complete, also under policies that give an order."""
     labels, scores = jnp.ones((1, 6)), jnp.array([[5, 4, 4, 4, 4, 1]])
     size = jrm.metric(ties="own")(group_size)
     for ties in (None, "stable"):
-        found = size.of(jrm.rank(labels, scores, k=2, ties=ties), k=2)
-        # The group of four stands as one.
-        assert found.values.tolist() == [1 + 4 * 4], ties
+        actual = size.of(jrm.rank(labels, scores, k=2, ties=ties), k=2)
+        # Each of the four tied items counts four.
+        assert actual.values.tolist() == [1 + 4 * 4], ties
 
     @jrm.metric(ties="own")
     def largest(ranking, *, k=None):
@@ -234,38 +234,40 @@ def test_ties_own_across_a_cut(names):
 
 
 def test_help_shows_signatures(patient):
-    """Shared arguments and a metric's own, and what it returns."""
+    """Signatures hold the shared arguments, a metric's options, and what it returns."""
     shared = [*inspect.signature(jrm.evaluate).parameters][1:]
-    for metric, own in (
+    for metric, options in (
         (jrm.ndcg, ["k", "gain_fn", "discount_fn"]),
         (patient, ["k", "persistence"]),
     ):
         parameters = inspect.signature(metric).parameters
-        assert sorted(parameters) == sorted(shared + own)
-        assert [*parameters][-len(own) :] == own
+        assert sorted(parameters) == sorted(shared + options)
+        assert [*parameters][-len(options) :] == options
         assert all(
-            parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in own
+            parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in options
         )
         per_list = inspect.signature(metric.per_list)
-        assert sorted(per_list.parameters) == sorted({*shared, *own} - {"undefined"})
+        assert sorted(per_list.parameters) == sorted(
+            {*shared, *options} - {"undefined"}
+        )
         assert per_list.return_annotation is jrm.PerList
-        assert [*inspect.signature(metric.of).parameters] == ["ranking", *own]
+        assert [*inspect.signature(metric.of).parameters] == ["ranking", *options]
         assert inspect.signature(metric).return_annotation is jrm.Mean
         text = pydoc.plain(pydoc.render_doc(metric))
         assert (
             "labels" in text
-            and own[-1] in text
+            and options[-1] in text
             and inspect.getdoc(metric) in (inspect.cleandoc(inspect.getdoc(metric)),)
         )
         assert inspect.getdoc(metric).splitlines()[0] in text
         for part in (metric.per_list, metric.of):
             assert inspect.getdoc(part), part
-            assert own[-1] in pydoc.plain(pydoc.render_doc(part))
+            assert options[-1] in pydoc.plain(pydoc.render_doc(part))
     assert inspect.isfunction(jrm.ndcg)
 
 
 def test_metrics_are_pickled():
-    """By where they are found, each as itself."""
+    """Metrics and their functions are pickled by reference."""
     for function in (jrm.ndcg, jrm.ndcg.per_list, jrm.ndcg.of, jrm.r_precision):
         assert pickle.loads(pickle.dumps(function)) is function
     bound = pickle.loads(pickle.dumps(functools.partial(jrm.recall, k=3)))
@@ -273,50 +275,51 @@ def test_metrics_are_pickled():
 
 
 def test_what_is_a_metric():
-    """Functions that are called alike."""
+    """`isinstance` tells metrics from other functions, and non-metrics raise."""
     assert isinstance(jrm.ndcg, jrm.Metric)
-    for other in (jrm.rank, jrm.ndcg.of, print, None, jrm.PerList):
-        assert not isinstance(other, jrm.Metric)
+    for value in (jrm.rank, jrm.ndcg.of, print, None, jrm.PerList):
+        assert not isinstance(value, jrm.Metric)
     with pytest.raises(TypeError, match="pass a metric"):
         jrm.evaluate({"x": patient_precision}, jnp.ones((1, 2)), jnp.ones((1, 2)))
 
 
 def test_the_shared_arguments_agree():
-    """In `rank`, `evaluate`, and the call and `per_list` of a metric: names, defaults, types."""
+    """`rank`, `evaluate` and metrics share the names, defaults and types of arguments."""
     protocols = (jrm.Metric.__call__, calls._PerListCall.__call__)
     of_call, of_lists = (
         inspect.signature(protocol, eval_str=True).parameters for protocol in protocols
     )
-    shown = inspect.signature(jrm.ndcg).parameters
+    visible = inspect.signature(jrm.ndcg).parameters
     types = {**vars(_types), "sigmoid_ranks": jrm.sigmoid_ranks}
-    shown = {
+    visible = {
         name: parameter.replace(annotation=eval(parameter.annotation, types))
-        for name, parameter in shown.items()
+        for name, parameter in visible.items()
     }
     copies = {
         "rank": (inspect.signature(jrm.rank).parameters, {"k"}, {"undefined"}),
         "evaluate": (inspect.signature(jrm.evaluate).parameters, {"metrics"}, set()),
         "per_list": (of_lists, {"self", "args", "options"}, {"undefined"}),
         "seen": (
-            shown,
+            visible,
             {"k", "gain_fn", "discount_fn"},
             set(),
         ),
     }
     shared = {n: p for n, p in of_call.items() if n not in ("self", "args", "options")}
     assert set(calls.SHARED) == set(shared)
-    for name, (parameters, own, without) in copies.items():
-        assert [n for n in parameters if n not in own] == [
-            n for n in shared if n not in without
+    for name, (parameters, extra, missing) in copies.items():
+        assert [n for n in parameters if n not in extra] == [
+            n for n in shared if n not in missing
         ], name
-        for one in set(shared) - without:
-            assert parameters[one].default == shared[one].default, (name, one)
-            assert parameters[one].annotation == shared[one].annotation, (name, one)
+        for argument in set(shared) - missing:
+            parameter, expected = parameters[argument], shared[argument]
+            assert parameter.default == expected.default, (name, argument)
+            assert parameter.annotation == expected.annotation, (name, argument)
 
 
 @pytest.mark.long
 def test_the_laws_of_a_metric(names):
-    """They hold for one that looks at its own lists, and find one that looks at others."""
+    """`check_metric` accepts a metric of single lists, and finds one that mixes lists."""
 
     def of_the_batch(ranking, *, k=None):
         ks = ranking.cutoffs(k)
@@ -343,9 +346,9 @@ def test_a_ranking_shows_what_metrics_may_read():
     """Completion lists the extension interface; every other attribute is private."""
     verbs = "expected_sum expected_first expected_max pairs"
     totals = "pool_sum pool_max num_relevant depth ideal_sum ideal_first"
-    rest = "cutoffs per_list items segment_ids"
-    shown = {name for name in dir(jrm.Ranking) if not name.startswith("_")}
-    assert shown == {*verbs.split(), *totals.split(), *rest.split()}
+    attributes = "cutoffs per_list items segment_ids"
+    visible = {name for name in dir(jrm.Ranking) if not name.startswith("_")}
+    assert visible == {*verbs.split(), *totals.split(), *attributes.split()}
     fields = dataclasses.fields(jrm.Ranking)
     assert all(field.name.startswith("_") for field in fields)
 
@@ -358,7 +361,7 @@ def test_counting_sums_numbers():
     """The labels above each item of 3 2 0 1 are 0, 3, 5 and 5; bools are counted."""
     ranking = jrm.rank_retrieved(np.float32([[3, 2, 0, 1]]))
 
-    def one(items):
+    def unit(items):
         return jnp.ones_like(items.labels)
 
     def above(place, k):
@@ -372,19 +375,19 @@ def test_counting_sums_numbers():
         (above, relevant, 0 + 1 + 2 + 2),
         (tied, label, 6),
     ):
-        sums = ranking.expected_sum(one, place_fn, (None,), counting=(counting,))
+        sums = ranking.expected_sum(unit, place_fn, (None,), counting=(counting,))
         np.testing.assert_array_equal(sums, [[expected]])
 
 
 @functools.lru_cache
 def blended_ratio(beta):
-    """Hits and gains down to a place, by as many ranks and the ideal gain there."""
+    """Hits plus gains down to a place, divided by its rank plus the ideal gain there."""
 
     def place_fn(place, k, *at_least):
         rank = place.above + 1
         hits, gain = (
-            above + own
-            for above, own in zip(place.counted_above, place.counted_tied, strict=True)
+            above + tied
+            for above, tied in zip(place.counted_above, place.counted_tied, strict=True)
         )
         ideal = sum(jnp.minimum(rank, number) for number in at_least)
         return place.within(k) * (hits + beta * gain) / (rank + beta * ideal)
@@ -394,7 +397,7 @@ def blended_ratio(beta):
 
 def q_measure(ranking, *, k=None, beta=1.0):
     """Sakai's Q-measure of labels that are whole numbers up to 3."""
-    at_least = [ranking.num_relevant(least) for least in (1, 2, 3)]
+    at_least = [ranking.num_relevant(level) for level in (1, 2, 3)]
     sums = ranking.expected_sum(
         *(relevant, blended_ratio(beta), ranking.cutoffs(k)),
         counting=(relevant, label),
@@ -405,7 +408,7 @@ def q_measure(ranking, *, k=None, beta=1.0):
 
 
 def q_loop(labels, beta=1.0, k=None):
-    """The same of labels in rank order."""
+    """Computes Q-measure of labels in rank order by loops."""
     best = sorted(labels, reverse=True)
     relevant = sum(label >= 1 for label in labels)
     value = 0.0
@@ -426,9 +429,9 @@ def test_gains_above_an_item_make_q_measure(rng, names):
     order = np.argsort(-rng.permuted(np.tile(np.arange(50), (LISTS, 1)), axis=-1))
     scores = -np.argsort(order, -1).astype(np.float32)
     ranked = np.take_along_axis(labels, order, -1)
-    found = metric.per_list(labels, scores, k=(7, None), beta=0.5)
+    actual = metric.per_list(labels, scores, k=(7, None), beta=0.5)
     expected = [[q_loop(row, 0.5, 7), q_loop(row, 0.5)] for row in ranked]
-    close(found.values, expected)
+    close(actual.values, expected)
 
 
 def test_metrics_share_the_look_across_the_cut(monkeypatch):

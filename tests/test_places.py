@@ -1,7 +1,7 @@
-"""Where an item stands, on every layout, against loops: places are exact.
+"""Places of items on every layout, against loops: they are exact.
 
-An item is worth a row of its own, its one-hot column, so that an `expected_sum` tells
-what the place of every single item is worth.
+The value of an item is a row of the identity matrix, its one-hot column. So an
+`expected_sum` returns what the place of every single item is worth.
 """
 
 import functools
@@ -25,7 +25,7 @@ ONE_HOT = np.broadcast_to(np.eye(ITEMS, dtype=np.float32), (LISTS, ITEMS, ITEMS)
 
 
 def draw(rng, *, tied, items=ITEMS, masked=True):
-    """Labels, scores and mask: ties of at most two, or of any number."""
+    """Draws labels, scores and a mask, with ties of at most two items, or of any number."""
     labels = rng.integers(-1 if masked else 0, 4, (LISTS, items)).astype(np.float32)
     scores = rng.permuted(np.tile(np.arange(items) // 2, (LISTS, 1)), axis=-1)
     if tied:
@@ -37,7 +37,7 @@ def draw(rng, *, tied, items=ITEMS, masked=True):
     return labels, scores.astype(np.float32), mask
 
 
-# What the program gives: all that is to be seen of a place, for every item.
+# What the package returns: everything a formula can read of a place, for every item.
 
 
 def label_2(items):
@@ -66,19 +66,19 @@ def discount(ranks):
     return 1 / jnp.sqrt(ranks)
 
 
-def whereabouts(place, which):
-    """The numbers of a place, three in a float: each is below 128."""
+def numbers_of_place(place, which):
+    """Packs the numbers of a place, all below 128, three to a float."""
     numbers = (place.above, place.tied, *place.counted_above, *place.counted_tied)
     first, second, third = numbers[3 * which - 3 : 3 * which]
     return first + 128 * second + 128**2 * third
 
 
 def look(ranking, ks, limits=None, factors=FACTORS):
-    """Every number of the places of a ranking, and its first stops."""
+    """Returns all numbers of the places of a ranking, and its first stops."""
     with_limits = (*ks, *(() if limits is None else (jnp.asarray(limits),)))
     return {
         "place": ranking.expected_sum(
-            one_hot, whereabouts, (1, 2), counting=(label_2, label_1)
+            one_hot, numbers_of_place, (1, 2), counting=(label_2, label_1)
         ),
         "sum": ranking.expected_sum(
             one_hot, lambda place, k: place.sum(discount, k), with_limits
@@ -99,11 +99,11 @@ def look(ranking, ks, limits=None, factors=FACTORS):
     }
 
 
-# What loops give.
+# The same by loops.
 
 
 def groups_of(labels, scores, mask):
-    """Tie groups of the items that exist, the best first."""
+    """Returns the tie groups of the items that exist, the best first."""
     exists = [i for i in range(len(labels)) if mask[i] and labels[i] >= 0]
     exists.sort(key=lambda i: -scores[i])
     return [
@@ -112,24 +112,24 @@ def groups_of(labels, scores, mask):
 
 
 def passing(tied, stops, ranks):
-    """The chance that none of so many first places of a group stops."""
+    """The probability that none of the first `ranks` items of a group stops."""
     ranks = min(ranks, tied)
     return math.comb(tied - stops, ranks) / math.comb(tied, ranks)
 
 
 def first_stop(groups, labels, k):
-    """The mean of the discount at the first stop, and the chance of none by k."""
+    """The mean of the discount at the first stop, and the probability of none by k."""
     above = 0
     for group in groups:
         stops = sum(labels[i] >= 2 for i in group)
         if stops:
             ranks = range(1, min(len(group), k - above) + 1)
-            at = [
+            chances = [
                 passing(len(group), stops, j - 1) - passing(len(group), stops, j)
                 for j in ranks
             ]
             value = sum(
-                p / math.sqrt(above + j) for j, p in zip(ranks, at, strict=True)
+                p / math.sqrt(above + j) for j, p in zip(ranks, chances, strict=True)
             )
             return value, passing(len(group), stops, max(len(ranks), 0))
         above += len(group)
@@ -137,15 +137,15 @@ def first_stop(groups, labels, k):
 
 
 def addends(label):
-    """`grade` and `outlier` of one item."""
+    """`grade` and `outlier` of an item with this label."""
     return 0.75 * label - 0.5, 1e7 if label >= 3 else label + 0.125
 
 
 def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
-    """`look`, one list and one item after the other; items beyond a cut have no place."""
+    """Computes `look` item by item; items beyond a cut have no place."""
     lists, items = labels.shape
     number = len(ks) + (limits is not None)
-    found = {
+    actual = {
         "place": np.zeros((lists, 6, items)),
         "summed": np.zeros((lists, 4, items)),
         "sum": np.zeros((lists, number, items)),
@@ -158,57 +158,73 @@ def loops(labels, scores, mask, ks, limits=None, cut=None, factors=FACTORS):
         all_ks = [items if k is None else k for k in all_ks]
         above, counted, summed = 0, [0, 0], np.zeros(2)
         for group in groups:
-            holding = [sum(labels[row, i] >= least for i in group) for least in (2, 1)]
+            num_relevant = [
+                sum(labels[row, i] >= level for i in group) for level in (2, 1)
+            ]
             numbers = np.array([addends(labels[row, i]) for i in group]).sum(0)
             ranks = range(above + 1, above + len(group) + 1)
             for i in group if cut is None or above < cut else ():
-                found["place"][row, :, i] = (above, len(group), *counted, *holding)
-                found["summed"][row, :, i] = (*summed, *numbers)
-                for at, k in enumerate(all_ks):
+                actual["place"][row, :, i] = (
+                    above,
+                    len(group),
+                    *counted,
+                    *num_relevant,
+                )
+                actual["summed"][row, :, i] = (*summed, *numbers)
+                for column, k in enumerate(all_ks):
                     held = [rank for rank in ranks if rank <= k]
-                    found["sum"][row, at, i] = sum(1 / math.sqrt(rank) for rank in held)
-                    found["within"][row, at, i] = factors[row] * len(held)
+                    actual["sum"][row, column, i] = sum(
+                        1 / math.sqrt(rank) for rank in held
+                    )
+                    actual["within"][row, column, i] = factors[row] * len(held)
             above += len(group)
-            counted = [x + y for x, y in zip(counted, holding, strict=True)]
+            counted = [x + y for x, y in zip(counted, num_relevant, strict=True)]
             summed = summed + numbers
-        for at, k in enumerate(all_ks[1:]):
+        for column, k in enumerate(all_ks[1:]):
             value, missed = first_stop(groups, labels[row], k)
-            found["first"][0][row, at], found["first"][1][row, at] = value, missed
-    return found
+            actual["first"][0][row, column], actual["first"][1][row, column] = (
+                value,
+                missed,
+            )
+    return actual
 
 
-def check(found, expected, only=None):
-    """Places exactly, sums within 1e-6; of some items where only some are held."""
+def check(actual, expected, only=None):
+    """Asserts that places are equal and sums agree to 1e-6, of the items in `only`."""
     if only is not None:
         expected = expected | {
             name: np.where(only[:, None], expected[name], 0)
             for name in ("place", "summed", "sum", "within")
         }
-    numbers = np.asarray(found["place"]).astype(np.int64)[:, :, None]
+    numbers = np.asarray(actual["place"]).astype(np.int64)[:, :, None]
     numbers = numbers // 128 ** np.arange(3)[:, None] % 128
     np.testing.assert_array_equal(
         numbers.reshape(expected["place"].shape), expected["place"]
     )
-    np.testing.assert_array_equal(found["within"], expected["within"])
-    np.testing.assert_allclose(found["sum"], expected["sum"], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(actual["within"], expected["within"])
+    np.testing.assert_allclose(actual["sum"], expected["sum"], rtol=1e-6, atol=1e-6)
     # Sums of a group are as precise as if nothing larger stood above it.
     np.testing.assert_allclose(
-        found["summed"], expected["summed"], rtol=2e-6, atol=2e-6
+        actual["summed"], expected["summed"], rtol=2e-6, atol=2e-6
     )
-    for one, other in zip(found["first"], expected["first"], strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+    for pair in zip(actual["first"], expected["first"], strict=True):
+        np.testing.assert_allclose(*pair, rtol=0, atol=1e-6)
 
 
 def test_the_loops_agree_with_all_orders(rng):
-    """Chances of the first stop by binomials, against permutations."""
+    """Probabilities of the first stop by binomials agree with all permutations."""
     for stops, tied in ((1, 5), (2, 5), (4, 5), (5, 5)):
         labels = np.array([0] * 2 + [3] * stops + [1] * (tied - stops))
         groups = [[0], [1], list(range(2, 2 + tied))]
         for k in (1, 3, 5, 9):
             ranks = []
             for order in itertools.permutations(groups[2]):
-                at = [r for r, i in enumerate(order, 3) if labels[i] >= 2 and r <= k]
-                ranks.append(min(at, default=None))
+                stop_ranks = [
+                    rank
+                    for rank, i in enumerate(order, 3)
+                    if labels[i] >= 2 and rank <= k
+                ]
+                ranks.append(min(stop_ranks, default=None))
             value = np.mean([0 if r is None else r**-0.5 for r in ranks])
             missed = np.mean([r is None for r in ranks])
             np.testing.assert_allclose(first_stop(groups, labels, k), (value, missed))
@@ -218,7 +234,7 @@ def test_the_loops_agree_with_all_orders(rng):
 
 
 def test_places_of_whole_rows(rng):
-    """Ties of two, of any number and of everything, by one program; ranks in a table."""
+    """One program serves ties of two, of any number, and of all items of a list."""
 
     @jax.jit
     def run(labels, scores, mask):
@@ -231,30 +247,30 @@ def test_places_of_whole_rows(rng):
 
 
 def test_places_of_short_rows(rng):
-    """So few ranks that all pairs are compared."""
+    """With few ranks, all pairs of items are compared."""
     data = tuple(x[:, :11] for x in draw(rng, tied=True))
     columns = {"one_hot": ONE_HOT[:, :11, :11]}
-    found = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))(
+    actual = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))(
         *data
     )
-    check(found, loops(*data, (7, None), LIMITS))
+    check(actual, loops(*data, (7, None), LIMITS))
 
 
 @pytest.mark.parametrize("cut", [10, pytest.param(50, marks=pytest.mark.long)])
 def test_places_across_a_cut(rng, cut):
-    """The group that straddles is as large as the pool says; few ranks held, and many.
+    """The straddling group counts all items of the pool, with few ranks held and many.
 
     Items that were not retrieved are in no group, whatever their scores.
     """
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
-    found = jax.jit(
+    actual = jax.jit(
         lambda *x: look(
             jrm.rank(*x, k=cut, retrieved=retrieved, columns={"one_hot": ONE_HOT}),
             (1, 10),
         )
     )(labels, scores, mask)
-    check(found, loops(labels, scores, mask & retrieved, (1, 10), cut=cut))
+    check(actual, loops(labels, scores, mask & retrieved, (1, 10), cut=cut))
 
 
 @pytest.mark.long
@@ -277,12 +293,12 @@ def test_places_of_items_over_devices(rng):
             jrm.rank(*arrays, k=10, items_axis="model", columns=columns), (1, 10)
         )
 
-    found = run((labels, scores, mask), ONE_HOT)
-    check(found, loops(labels, scores, mask, (1, 10), cut=10))
+    actual = run((labels, scores, mask), ONE_HOT)
+    check(actual, loops(labels, scores, mask, (1, 10), cut=10))
 
 
 def test_places_of_packed_lists(rng):
-    """Shuffled, with items of no list among them; two lists meet at one score."""
+    """Packed items may be shuffled, belong to no list, and tie across lists."""
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
     labels[0], mask[0], retrieved[0] = np.abs(labels[0]), True, True
@@ -304,41 +320,43 @@ def test_places_of_packed_lists(rng):
         )
         return look(ranking, (7, None), LIMITS)
 
-    found = run(*flat, ids.reshape(-1)[order])
+    actual = run(*flat, ids.reshape(-1)[order])
     has_place = mask & retrieved & (ids >= 0)
-    check(found, loops(labels, scores, has_place, (7, None), LIMITS))
+    check(actual, loops(labels, scores, has_place, (7, None), LIMITS))
 
 
 def test_places_of_what_was_retrieved(rng):
-    """Each item alone at its rank; gaps are closed."""
+    """Retrieved items have one rank each; gaps are closed."""
     labels, _, mask = draw(rng, tied=False)
-    found = jax.jit(
+    actual = jax.jit(
         lambda *x: look(
             jrm.rank_retrieved(*x, columns={"one_hot": ONE_HOT}), (7, None), LIMITS
         )
     )(labels, mask)
     falling = np.broadcast_to(-np.arange(ITEMS), labels.shape)
-    check(found, loops(labels, falling, mask, (7, None), LIMITS))
+    check(actual, loops(labels, falling, mask, (7, None), LIMITS))
 
 
 def test_places_by_counting(rng):
-    """Those of the relevant items alone, among all that tie with them."""
+    """Counted places of relevant items see all items that tie with them."""
     _, scores, mask = draw(rng, tied=True)
     mask = np.broadcast_to(mask[0], mask.shape)
     relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
-    given = rng.integers(1, 4, relevant.shape).astype(np.float32)
+    relevant_labels = rng.integers(1, 4, relevant.shape).astype(np.float32)
     labels = np.zeros(scores.shape, np.float32)
-    np.put_along_axis(labels, relevant, given, axis=-1)
+    np.put_along_axis(labels, relevant, relevant_labels, axis=-1)
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
-    found = jax.jit(
+    actual = jax.jit(
         lambda scores, mask: look(
-            jrm.rank_scores(scores, relevant, given, item_mask=mask, columns=columns),
+            jrm.rank_scores(
+                scores, relevant, relevant_labels, item_mask=mask, columns=columns
+            ),
             (7, None),
             LIMITS,
         )
     )(scores, mask[0])
     expected = loops(labels, scores, mask, (7, None), LIMITS)
-    check(found, expected, only=labels > 0)
+    check(actual, expected, only=labels > 0)
 
 
 def test_places_among_listed_items_of_a_catalogue(rng):
@@ -369,11 +387,11 @@ def test_places_among_listed_items_of_a_catalogue(rng):
 
     places = loops(labels, scores, labels >= 0, (1, cut), cut=cut)
     above, tied = places["place"][:, 0], np.maximum(places["place"][:, 1], 1)
-    for at, k in enumerate((1, cut)):
+    for column, k in enumerate((1, cut)):
         chance = np.clip(k - above, 0, tied) / tied
         worth = labels * chance
         expected = (places["summed"] * worth[:, None]).sum(-1).T
-        np.testing.assert_allclose(run(scores)[:, :, at], expected, rtol=2e-6)
+        np.testing.assert_allclose(run(scores)[:, :, column], expected, rtol=2e-6)
 
 
 def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
@@ -382,7 +400,7 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
     relevant = np.stack([rng.permutation(40)[:RELEVANT] for _ in range(LISTS)])
     listed = np.take_along_axis(np.abs(labels), relevant, -1) + 1
 
-    def both(items):
+    def stacked(items):
         return jnp.stack([grade(items), items.relevant(2).astype(jnp.float32)], -1)
 
     def mean_above(place, k):
@@ -392,7 +410,7 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
     def sums(ranking):
         return [
             ranking.expected_sum(label_1, mean_above, (7, None), counting=(fn,))
-            for fn in (both, grade, label_2)
+            for fn in (stacked, grade, label_2)
         ]
 
     @jax.jit
@@ -408,15 +426,15 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
             sums(jrm.rank_scores(scores, relevant, listed, ties="stable")),
         ]
 
-    for stacked, grades, hits in run(labels, scores, mask):
-        assert stacked.shape == (LISTS, 2, 2)
-        np.testing.assert_allclose(stacked[..., 0], grades, rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(stacked[..., 1], hits, rtol=1e-5, atol=1e-5)
-        assert np.ptp(stacked) > 0
+    for stacked_sums, grades, hits in run(labels, scores, mask):
+        assert stacked_sums.shape == (LISTS, 2, 2)
+        np.testing.assert_allclose(stacked_sums[..., 0], grades, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(stacked_sums[..., 1], hits, rtol=1e-5, atol=1e-5)
+        assert np.ptp(stacked_sums) > 0
 
 
 def test_cutoffs_of_numpy():
-    """An array of cutoffs is one, whoever made it."""
+    """NumPy arrays of cutoffs serve as well as JAX arrays."""
     ranking = jrm.rank_retrieved(np.ones((3, 3), np.float32))
     limits = np.array([1, 2, 3], np.int32)
     run = jax.jit(lambda x: x.expected_sum(label_1, jrm.positions(), (limits,)))
@@ -437,7 +455,7 @@ def test_large_integer_labels_compare_as_integers(rng):
     @jax.jit
     def run(labels):
         flat = (x.reshape(-1) for x in (labels, scores, mask))
-        whole = {
+        rankings = {
             "rows": jrm.rank(labels, scores, mask),
             "definite": jrm.rank(labels, scores, mask, ties="stable"),
             "packed": jrm.rank(*flat, segment_ids=ids, num_segments=LISTS),
@@ -446,12 +464,12 @@ def test_large_integer_labels_compare_as_integers(rng):
         }
         few = jrm.rank_scores(scores, slots[:, :7], labels[:, :7])
         opa = {
-            name: jrm.ordered_pair_accuracy.of(x).values for name, x in whole.items()
+            name: jrm.ordered_pair_accuracy.of(x).values for name, x in rankings.items()
         }
         return opa | {
             "few": jrm.ordered_pair_accuracy.of(few).values,
-            "tau": jrm.tau.of(whole["rows"]).values,
-            "rho": jrm.rho.of(whole["packed"]).values,
+            "tau": jrm.tau.of(rankings["rows"]).values,
+            "rho": jrm.rho.of(rankings["packed"]).values,
         }
 
     expected = run(small)
@@ -471,17 +489,17 @@ def stop(items):
 
 
 def cascade(order, labels, k):
-    """A user who stops at each item with a chance of its own."""
-    value, here = 0.0, 1.0
+    """Follows a user whom each item stops with a probability of its own."""
+    value, reach = 0.0, 1.0
     for rank, i in enumerate(order, 1):
         if k is None or rank <= k:
-            value += here * labels[i] / 4 / math.sqrt(rank)
-            here *= 1 - labels[i] / 4
-    return value, here
+            value += reach * labels[i] / 4 / math.sqrt(rank)
+            reach *= 1 - labels[i] / 4
+    return value, reach
 
 
 def test_stops_by_chance(rng):
-    """A cascade down one definite order, on rows, packed, retrieved and counted."""
+    """Probabilities of stops cascade down one order: rows, packed, retrieved, counted."""
     items = 24
     labels, scores, mask = (x[:, :items].copy() for x in draw(rng, tied=True))
     mask = np.tile(mask[0], (LISTS, 1))
@@ -489,7 +507,7 @@ def test_stops_by_chance(rng):
     labels[0] = 0
     labels[1, :3], scores[1, :3] = 4, [-5, 1, 9]  # sure to stop
     relevant = np.stack([rng.permutation(items)[:RELEVANT] for _ in range(LISTS)])
-    of_relevant = np.take_along_axis(labels, relevant, -1)
+    relevant_labels = np.take_along_axis(labels, relevant, -1)
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), items)
 
     @jax.jit
@@ -501,33 +519,32 @@ def test_stops_by_chance(rng):
             jrm.rank(*flat, segment_ids=ids, num_segments=LISTS, ties="stable"),
             jrm.rank_retrieved(labels, mask),
             jrm.rank_scores(
-                scores, relevant, of_relevant, item_mask=mask[0], ties="stable"
+                scores, relevant, relevant_labels, item_mask=mask[0], ties="stable"
             ),
         )
         return [ranking.expected_first(stop, discount, ks) for ranking in rankings]
 
     ranked, packed, retrieved, counted = run(labels, scores, mask)
     listed = np.zeros_like(labels)
-    np.put_along_axis(listed, relevant, np.maximum(of_relevant, 0), -1)
-    # An item that is listed with a label below 0 is no relevant one.
-    in_pool = mask
+    np.put_along_axis(listed, relevant, np.maximum(relevant_labels, 0), -1)
+    # An item that is listed with a label below 0 is not relevant, but has its rank.
     falling = -np.arange(items)
     for row in range(LISTS):
-        for at, k in enumerate((1, 5, None, int(LIMITS[row]))):
-            for found, own, by, exists in (
+        for column, k in enumerate((1, 5, None, int(LIMITS[row]))):
+            for actual, list_labels, list_scores, exists in (
                 (ranked, labels[row], scores[row], mask[row]),
                 (packed, labels[row], scores[row], mask[row]),
                 (retrieved, labels[row], falling, mask[row]),
-                (counted, listed[row], scores[row], in_pool[row]),
+                (counted, listed[row], scores[row], mask[row]),
             ):
-                order = sum(groups_of(own, by, exists), [])
-                expected = cascade(order, own, k)
-                here = [np.asarray(x)[row, at] for x in found]
-                np.testing.assert_allclose(here, expected, rtol=0, atol=1e-6)
+                order = sum(groups_of(list_labels, list_scores, exists), [])
+                expected = cascade(order, list_labels, k)
+                cell = [np.asarray(x)[row, column] for x in actual]
+                np.testing.assert_allclose(cell, expected, rtol=0, atol=1e-6)
 
 
 def test_chances_need_one_order():
-    """Tied items have no definite order to stop in."""
+    """Stops by chance raise where items tie, since they need one definite order."""
     ranking = jrm.rank(np.ones((2, 5), np.float32), np.zeros((2, 5), np.float32))
     with pytest.raises(ValueError, match="ties='order'"):
         ranking.expected_first(stop, discount, (1,))
@@ -537,34 +554,34 @@ def test_chances_need_one_order():
 
 
 def test_first_stops_of_huge_groups():
-    """Defect W6: products over 70,000 tied items must not drift."""
+    """Products over 70,000 tied items do not drift."""
     items, k = 70_000, 17_500
     scores = np.zeros((1, items), np.float32)
     run = functools.partial(jrm.evaluate, (f"hr@{k},{2 * k}", f"mrr@{k}", "mrr"))
     for stops in (1, 2, 5):
         labels = np.zeros((1, items), np.float32)
         labels[0, :stops] = 1
-        chance, here = [], 1.0
+        chance, reach = [], 1.0
         for j in range(items - stops + 1):
-            chance.append(here * stops / (items - j))
-            here *= (items - stops - j) / (items - j)
+            chance.append(reach * stops / (items - j))
+            reach *= (items - stops - j) / (items - j)
         weighed = np.array(chance) / np.arange(1, len(chance) + 1)
-        found = jrm.compute(run(labels, scores))
-        # The same the other way round: none of the stops is among the first n.
+        actual = jrm.compute(run(labels, scores))
+        # The probability that some stop is among the first n, by its complement.
         expected = [
             1 - math.prod((items - n - i) / (items - i) for i in range(stops))
             for n in (k, 2 * k)
         ]
         np.testing.assert_allclose(
-            found[f"hr@{k},{2 * k}"], expected, rtol=0, atol=1e-6
+            actual[f"hr@{k},{2 * k}"], expected, rtol=0, atol=1e-6
         )
-        np.testing.assert_allclose(found[f"mrr@{k}"], weighed[:k].sum(), rtol=1e-5)
-        np.testing.assert_allclose(found["mrr"], weighed.sum(), rtol=1e-5)
+        np.testing.assert_allclose(actual[f"mrr@{k}"], weighed[:k].sum(), rtol=1e-5)
+        np.testing.assert_allclose(actual["mrr"], weighed.sum(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("table", [48, 64, 2**20])
 def test_sums_beyond_the_table(monkeypatch, table):
-    """Ranks that no table holds are added up a few at a time."""
+    """Ranks beyond the table are added up in steps."""
     monkeypatch.setattr(places, "_TABLE", table)
     above = np.array([0, 0, 40, 47, 48, 49, 300, 999, 0], np.int32)
     tied = np.array([1, 1000, 30, 1, 1, 200, 700, 1, 48], np.int32)
@@ -572,22 +589,22 @@ def test_sums_beyond_the_table(monkeypatch, table):
     limit = np.array([1, 500, 50, 47, 49, 60, 2, 1000, 9], np.int32)
     run = jax.jit(lambda limit: [add(discount, k) for k in (None, 45, 70, limit)])
     limit = jnp.asarray(limit)
-    for found, k in zip(run(limit), (None, 45, 70, limit), strict=True):
+    for actual, k in zip(run(limit), (None, 45, 70, limit), strict=True):
         ends = above + tied if k is None else np.minimum(above + tied, k)
         expected = [
             sum(1 / math.sqrt(rank) for rank in range(start + 1, end + 1))
             for start, end in zip(above, ends, strict=True)
         ]
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 def test_sums_over_millions_of_ranks():
-    """Of a list longer than any table."""
+    """Sums over millions of ranks are right beyond the table."""
     above, tied = (
         np.array([0, 1_000_000], np.int32),
         np.array([3_000_000, 500_000], np.int32),
     )
     add = places.sum_of_many(above, tied, 3_000_000, jnp.float32)
-    (found,) = jax.jit(lambda: (add(jrm.log2_discount, None),))()
+    (actual,) = jax.jit(lambda: (add(jrm.log2_discount, None),))()
     gains = np.concatenate([[0], np.cumsum(1 / np.log2(np.arange(2, 3_000_002)))])
-    np.testing.assert_allclose(found, gains[above + tied] - gains[above], rtol=1e-5)
+    np.testing.assert_allclose(actual, gains[above + tied] - gains[above], rtol=1e-5)

@@ -1,4 +1,4 @@
-"""Soft places: values and gradients beside NumPy in double precision, and a training."""
+"""Soft places: values and gradients against NumPy in double precision, and training."""
 
 import functools
 
@@ -18,16 +18,16 @@ NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
 
 
 def one_list(labels, scores, exists, retrieved, temperature):
-    """The metrics of `NAMES` of one list, item by item and pair by pair."""
+    """Computes the metrics of `NAMES` for one list, from all pairs of its items."""
     pool = labels[exists]
-    found = exists & retrieved
-    labels, scores = labels[found], scores[found]
-    apart = (scores[None, :] - scores[:, None]) / temperature
-    sure = 1 / (1 + np.exp(-apart))
-    np.fill_diagonal(sure, 0)
-    rank = 1 + sure.sum(1)
+    has_rank = exists & retrieved
+    labels, scores = labels[has_rank], scores[has_rank]
+    lead = (scores[None, :] - scores[:, None]) / temperature
+    is_above = 1 / (1 + np.exp(-lead))
+    np.fill_diagonal(is_above, 0)
+    rank = 1 + is_above.sum(1)
     hit, gain = labels >= 1, 2.0**labels - 1
-    precision = hit * (1 + sure @ hit) / rank
+    precision = hit * (1 + is_above @ hit) / rank
     best = np.sort(2.0**pool - 1)[::-1]
     ideal = (best / np.log2(2 + np.arange(len(best)))).sum()
     relevant = (pool >= 1).sum()
@@ -45,18 +45,18 @@ def one_list(labels, scores, exists, retrieved, temperature):
 
 
 def expected(lists, temperature=SOFT.temperature):
-    """`one_list` of every list, `[lists, metrics]`."""
+    """Returns `one_list` of every list, `[lists, metrics]`."""
     wide = [np.asarray(x) for x in lists]
     wide[:2] = [x.astype(np.float64) for x in wide[:2]]
-    return np.stack([one_list(*one, temperature) for one in zip(*wide, strict=True)])
+    return np.stack([one_list(*row, temperature) for row in zip(*wide, strict=True)])
 
 
 @pytest.fixture
 def lists(rng):
-    """Labels, scores, what exists and what was retrieved: more items than a block.
+    """Labels, scores, and which items exist and were retrieved: more than a block.
 
-    One list is empty, one has one item, in one all scores tie, one has nothing relevant.
-    What does not exist or was not retrieved has NaN for a score.
+    One list is empty, one has a single item, in one all scores tie, and one has nothing
+    relevant. Items that do not exist or were not retrieved have the score NaN.
     """
     shape = (6, 130)
     labels = rng.choice(np.float32([0, 0, 0, 1, 2, 3]), shape)
@@ -71,22 +71,24 @@ def lists(rng):
 
 
 def measured(labels, scores, exists, retrieved, relax=SOFT):
-    """Values by way of a ranking, `[lists, metrics]`."""
+    """Measures the metrics of `NAMES` on a soft ranking, `[lists, metrics]`."""
     ranking = jrm.rank(labels, scores, exists, retrieved=retrieved, relax=relax)
     values = jrm.measure(NAMES, ranking)
     return jnp.stack([values[name].values for name in NAMES], axis=-1)
 
 
 def test_values(lists):
-    """The same as by all pairs in double precision, whatever is masked."""
-    arrays = [jnp.asarray(x) for x in lists]  # which would trip by itself
+    """Values agree with sums over all pairs in double precision; masked items are out."""
+    arrays = [jnp.asarray(x) for x in lists]  # converting NaN would trip the check
     with jax.debug_nans(True):
-        found = measured(*arrays)
-    np.testing.assert_allclose(np.asarray(found), expected(lists), rtol=2e-6, atol=1e-6)
+        actual = measured(*arrays)
+    np.testing.assert_allclose(
+        np.asarray(actual), expected(lists), rtol=2e-6, atol=1e-6
+    )
 
 
 def test_numbers_are_summed_by_how_surely_items_are_above(lists):
-    """The soft sum of labels above each item, beside all pairs in double precision."""
+    """Soft sums of labels above each item agree with all pairs in double precision."""
     labels, scores, exists, retrieved = lists
 
     def product(place, k):
@@ -96,32 +98,34 @@ def test_numbers_are_summed_by_how_surely_items_are_above(lists):
         return items.labels
 
     ranking = jrm.rank(*lists[:3], retrieved=retrieved, relax=SOFT)
-    found = ranking.expected_sum(label, product, (None,), counting=(label,))
+    actual = ranking.expected_sum(label, product, (None,), counting=(label,))
     held = exists & retrieved
     scores = np.where(held, scores, 0).astype(np.float64)
-    apart = (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
+    lead = (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
     above = (
-        held[:, None, :] * ~np.eye(scores.shape[1], dtype=bool) / (1 + np.exp(-apart))
+        held[:, None, :] * ~np.eye(scores.shape[1], dtype=bool) / (1 + np.exp(-lead))
     )
     labels = np.where(held, labels, 0).astype(np.float64)
     sums = (labels**2 * (above @ labels[..., None])[..., 0]).sum(-1)
-    np.testing.assert_allclose(found[:, 0], sums, rtol=5e-6)
+    np.testing.assert_allclose(actual[:, 0], sums, rtol=5e-6)
 
 
 def dense(labels, scores, exists, retrieved):
-    """ApproxNDCG without its ideal, and approximate AP times R, from all pairs at once."""
+    """ApproxNDCG without its ideal, and approximate AP times R, from a matrix of pairs."""
     held = exists & retrieved
     scores = jnp.where(held, scores, 0)
-    sure = jax.nn.sigmoid((scores[:, None, :] - scores[:, :, None]) / SOFT.temperature)
-    sure = sure * ~jnp.eye(scores.shape[1], dtype=bool)[None] * held[:, None, :]
-    rank = 1 + sure.sum(-1)
+    is_above = jax.nn.sigmoid(
+        (scores[:, None, :] - scores[:, :, None]) / SOFT.temperature
+    )
+    is_above = is_above * ~jnp.eye(scores.shape[1], dtype=bool)[None] * held[:, None, :]
+    rank = 1 + is_above.sum(-1)
     dcg = held * (2.0**labels - 1) / jnp.log2(1 + rank)
     hit = held & (labels >= 1)
-    return dcg.sum(), (hit * (1 + (sure * hit[:, None, :]).sum(-1)) / rank).sum()
+    return dcg.sum(), (hit * (1 + (is_above * hit[:, None, :]).sum(-1)) / rank).sum()
 
 
 def total(labels, scores, exists, retrieved):
-    """The same by the metrics, through states of lists that weigh what divides them."""
+    """The same from metrics: lists weigh as much as the metric divides them by."""
     sums = []
     for metric, weights in (
         (jrm.dcg, exists.any(1)),
@@ -135,38 +139,38 @@ def total(labels, scores, exists, retrieved):
 
 
 def test_gradients(lists):
-    """Those of the formula written out, in double precision, and of single precision."""
+    """Gradients agree with those of the plain formula, in double and single precision."""
     single = jax.jit(jax.grad(total, argnums=(0, 1), allow_int=True))(*lists)
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         wide = [jnp.asarray(x, float) for x in lists[:2]] + list(lists[2:])
-        own = jax.jit(jax.grad(total, argnums=1))(*wide)
+        exact = jax.jit(jax.grad(total, argnums=1))(*wide)
         clean = [wide[0], jnp.nan_to_num(wide[1]), *wide[2:]]
         plain = jax.jit(jax.grad(lambda *x: sum(dense(*x)), argnums=1))(*clean)
-        np.testing.assert_allclose(np.asarray(own), np.asarray(plain), atol=1e-12)
-        own = np.asarray(own)
+        np.testing.assert_allclose(np.asarray(exact), np.asarray(plain), atol=1e-12)
+        exact = np.asarray(exact)
     to_labels, to_scores = (np.asarray(x) for x in single)
     assert not to_labels.any()
-    np.testing.assert_allclose(to_scores, own, atol=2e-6 * np.abs(own).max())
-    assert not own[~(lists[2] & lists[3])].any()
-    assert (own[[0, 3, 5]] != 0).sum() > 250
+    np.testing.assert_allclose(to_scores, exact, atol=2e-6 * np.abs(exact).max())
+    assert not exact[~(lists[2] & lists[3])].any()
+    assert (exact[[0, 3, 5]] != 0).sum() > 250
 
 
 @pytest.mark.long
 def test_gradients_are_slopes(lists, rng):
-    """Of every smooth metric, beside finite differences of the oracle."""
+    """Gradients of the smooth metrics agree with finite differences of the oracle."""
     smooth = [NAMES.index(name) for name in ("ndcg", "map", "mrr")]
     labels, scores, exists, retrieved = lists
     scores = np.where(exists & retrieved, scores, 0).astype(np.float64)
-    way = rng.normal(size=scores.shape)
+    direction = rng.normal(size=scores.shape)
 
     def ours(scores):
         return measured(labels, scores, exists, retrieved)[:, np.array(smooth)]
 
-    # Forward, so that every value has its own.
+    # Forward mode gives the slope of every value.
     with jax.enable_x64(True):
-        _, slopes = jax.jvp(ours, (jnp.asarray(scores),), (jnp.asarray(way),))
+        _, slopes = jax.jvp(ours, (jnp.asarray(scores),), (jnp.asarray(direction),))
     ends = [
-        expected((labels, scores + step * way, exists, retrieved))[:, smooth]
+        expected((labels, scores + step * direction, exists, retrieved))[:, smooth]
         for step in (1e-6, -1e-6)
     ]
     slope = (ends[0] - ends[1]) / 2e-6
@@ -176,22 +180,22 @@ def test_gradients_are_slopes(lists, rng):
 
 @jax.jit
 @functools.partial(jax.value_and_grad, argnums=1)
-def both(labels, scores):
-    """nDCG and average precision, with their gradient; the key is of no use."""
+def value_and_slope(labels, scores):
+    """nDCG plus average precision, with the gradient; a key changes nothing."""
     key, names = jax.random.key(0), ("ndcg", "map")
     states = jrm.evaluate(names, labels, scores, None, None, key, relax=SOFT)
     return states["ndcg"].compute() + states["map"].compute()
 
 
 def test_scores_that_are_not_finite():
-    """They stand at the ends, and have no gradient; all others have one that is finite."""
+    """Infinite and NaN scores rank at the ends without a gradient; others have theirs."""
     labels = np.float32([[1, 0, 2, 0, 1, 0, 0, 1]] * 2)
     scores = np.float32([0.3, np.inf, np.nan, -np.inf, -0.2, np.inf, -1e30, 0.1])
     scores = np.stack([scores, -scores])
     clamped = np.nan_to_num(scores, nan=-3e38, posinf=3e38, neginf=-3e38)
     arrays = [jnp.asarray(x) for x in (scores, clamped)]
     with jax.debug_nans(True):
-        (value, slope), (same, _) = (both(labels, x) for x in arrays)
+        (value, slope), (same, _) = (value_and_slope(labels, x) for x in arrays)
     np.testing.assert_allclose(float(value), float(same), rtol=1e-6)
     slope = np.asarray(slope)
     assert np.isfinite(slope).all() and not slope[:, [1, 2, 3, 5]].any()
@@ -201,21 +205,22 @@ def test_scores_that_are_not_finite():
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", ["bfloat16", "int32"])
 def test_scores_of_other_dtypes_are_widened(rng, dtype):
+    """Scores of low precision and integers have the value of the same floats."""
     labels = rng.choice(np.float32([0, 1, 2]), (2, 8))
     scores = jnp.asarray(rng.normal(size=(2, 8)) * 3).astype(dtype)
-    value, slope = both(labels, scores.astype(jnp.float32))
+    value, slope = value_and_slope(labels, scores.astype(jnp.float32))
     if dtype == "int32":
         states = jrm.evaluate(("ndcg", "map"), labels, scores, relax=SOFT)
-        found = sum(float(state) for state in states.values())
+        actual = sum(float(state) for state in states.values())
     else:
-        found, narrow = both(labels, scores)
+        actual, narrow = value_and_slope(labels, scores)
         assert narrow.dtype == dtype
         rounded = np.asarray(slope.astype(dtype))
         np.testing.assert_array_equal(np.asarray(narrow), rounded)
-    np.testing.assert_allclose(float(found), float(value), rtol=1e-6)
+    np.testing.assert_allclose(float(actual), float(value), rtol=1e-6)
 
 
-# What has a soft form, but for reciprocal rank, which has one of its own.
+# Metrics with a soft form, except reciprocal rank, whose soft form is another formula.
 SUMS = {
     name: case.partial((1, 4, None))
     for name, case in CORE.items()
@@ -225,7 +230,7 @@ SUMS = {
 
 @pytest.mark.long
 def test_a_low_temperature_is_no_relaxation(rng):
-    """Without ties the values near the exact ones, with weights of items and cutoffs."""
+    """Without ties, values approach the exact ones, with item weights and cutoffs."""
     shape = (5, 12)
     labels = rng.choice(np.float32([0, 0, 1, 2, 3]), shape)
     scores = rng.permuted(np.tile(np.arange(12) / 8, (5, 1)), axis=1)
@@ -237,32 +242,29 @@ def test_a_low_temperature_is_no_relaxation(rng):
         for relax in (None, jrm.sigmoid_ranks(1e-3))
     )
     for name in SUMS:
-        for a, b in zip(
-            jax.tree.leaves(exact[name]), jax.tree.leaves(soft[name]), strict=True
-        ):
-            np.testing.assert_allclose(
-                np.asarray(b), np.asarray(a), atol=1e-6, err_msg=name
-            )
+        leaves = (jax.tree.leaves(lists[name]) for lists in (soft, exact))
+        for pair in zip(*leaves, strict=True):
+            np.testing.assert_allclose(*pair, atol=1e-6, err_msg=name)
 
 
 def test_reciprocal_rank_is_a_mean_over_the_relevant():
-    """It is the exact one where a single item is relevant."""
+    """The soft reciprocal rank is exact where a single item is relevant."""
     labels, scores = np.int32([[0, 1, 0], [1, 0, 1]]), np.float32([[3, 2, 1]] * 2)
     lists = jrm.reciprocal_rank.per_list(labels, scores, relax=jrm.sigmoid_ranks(1e-3))
     np.testing.assert_allclose(np.asarray(lists.values), [1 / 2, (1 + 1 / 3) / 2])
 
 
 def test_a_cutoff_is_half_way_to_the_next_rank():
-    """Of tied items, all or none are within k, and their gradient stops there."""
+    """Tied items are all within k, or none is, and gradients stop there."""
     labels, scores = np.float32([1, 1, 0]), np.float32([1, 1, 0])
 
     def value(scores, k):
         relax = jrm.sigmoid_ranks(0.05)
         return jrm.dcg.per_list(labels, scores, k=k, relax=relax).values.sum()
 
-    one, two = value(scores, 1), value(scores, (1, 2, None))
-    np.testing.assert_allclose(float(one), 2 / np.log2(2.5), rtol=1e-6)  # ranks are 1.5
-    np.testing.assert_allclose(float(two), 3 * float(one), rtol=1e-6)
+    at_1, sum_of_three = value(scores, 1), value(scores, (1, 2, None))
+    np.testing.assert_allclose(float(at_1), 2 / np.log2(2.5), rtol=1e-6)  # ranks of 1.5
+    np.testing.assert_allclose(float(sum_of_three), 3 * float(at_1), rtol=1e-6)
     assert not np.asarray(jax.grad(value)(np.float32([0, 0, 1]), 1)).any()
 
 
@@ -297,20 +299,20 @@ def test_errors(name):
 
 
 def per_list(labels, scores):
-    """nDCG of every list."""
+    """Returns the soft nDCG of every list."""
     return jrm.ndcg.per_list(labels, scores, relax=SOFT).values
 
 
 @pytest.mark.long
 def test_under_vmap_and_without_lists_or_items(rng):
-    """A list by itself, under `jax.vmap`, has the value and the gradient it has in rows."""
+    """A list under `jax.vmap` has the value and gradient that it has as a row."""
     labels, scores = rng.choice(np.float32([0, 1, 2]), (2, 8)), rng.normal(size=(2, 8))
     scores = jnp.asarray(scores, jnp.float32)
     rows, back = jax.vjp(lambda x: per_list(labels, x), scores)
     slope = back(jnp.ones_like(rows))[0]
-    alone = jax.vmap(jax.value_and_grad(per_list, argnums=1))(labels, scores)
-    for a, b in zip(alone, (rows, slope), strict=True):
-        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6, atol=1e-7)
+    mapped = jax.vmap(jax.value_and_grad(per_list, argnums=1))(labels, scores)
+    for pair in zip(mapped, (rows, slope), strict=True):
+        np.testing.assert_allclose(*pair, rtol=1e-6, atol=1e-7)
     for shape in ((0, 4), (2, 0)):
         empty = np.zeros(shape, np.float32)
         assert not np.asarray(per_list(empty, empty)).any()
@@ -319,7 +321,7 @@ def test_under_vmap_and_without_lists_or_items(rng):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
 def test_lists_over_devices(rng, kind):
-    """Sharded lists have the gradients they have on one device; sharded items raise."""
+    """Sharded lists have the gradients that one device gives; sharded items raise."""
     labels = rng.choice(np.float32([0, 1, 2]), (16, 8))
     scores = rng.normal(size=(16, 8)).astype(np.float32)
     mesh = jax.make_mesh((8,), ("data",), axis_types=(kind,))
@@ -331,10 +333,10 @@ def test_lists_over_devices(rng, kind):
     plain = slopes(labels, scores)
     with jax.set_mesh(mesh):
         over_lists = NamedSharding(mesh, P("data"))
-        found = slopes(*(jax.device_put(x, over_lists) for x in (labels, scores)))
-        np.testing.assert_allclose(np.asarray(found), np.asarray(plain), atol=1e-7)
+        actual = slopes(*(jax.device_put(x, over_lists) for x in (labels, scores)))
+        np.testing.assert_allclose(np.asarray(actual), np.asarray(plain), atol=1e-7)
         if kind == AxisType.Explicit:
-            assert jax.typeof(found).sharding.spec[0] == "data"
+            assert jax.typeof(actual).sharding.spec[0] == "data"
             over_items = NamedSharding(mesh, P(None, "data"))
             cut = [jax.device_put(x, over_items) for x in (labels, scores)]
             with pytest.raises(ValueError, match="relax is given, but the items"):
@@ -342,7 +344,7 @@ def test_lists_over_devices(rng, kind):
 
 
 def test_memory():
-    """Neither way holds the comparisons of all pairs, nor many blocks of them."""
+    """Values and gradients hold few blocks of comparisons at a time, never all pairs."""
     scores = jax.ShapeDtypeStruct((64, 2000), np.float32)
 
     def value(labels, scores):
@@ -354,7 +356,7 @@ def test_memory():
 
 
 def test_training(rng):
-    """A linear scorer that is trained on soft nDCG ranks new lists clearly better."""
+    """Training on soft nDCG makes a linear scorer rank new lists clearly better."""
     lists, items, features = 256, 20, 8
     true = rng.normal(size=features)
     x = rng.normal(size=(lists, items, features)).astype(np.float32)
