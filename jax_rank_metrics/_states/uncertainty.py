@@ -36,10 +36,11 @@ def sample_size(sums: Moments, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
     weight, squares = sums.w.round(), sums.w2.round()
     known = (squares > _least_square(lists, weight)) & jnp.isfinite(weight + squares)
     w, w2 = jax.tree.map(lambda x: jnp.where(known, x, 0), (sums.w, sums.w2))
-    # The quotient Σ w/Σ w² as a float, and the error of its rounding.
-    quotient = ratio(w.round(), w2.round())
-    residual = ratio((w + w2.times(-quotient)).round(), w2.round())
-    size = w.times(quotient) + w.times(residual)
+    # The quotient Σ w/Σ w² as a float, and the error of its rounding, for which the
+    # precision of a float will do.
+    quotient = ratio(w.high, w2.high)
+    residual = ratio((w + w2.times(-quotient)).round(), w2.high)
+    size = w.times(quotient) + FloatPair.of(w.high * residual)
     freedom = (size + FloatPair.of(-jnp.ones_like(quotient))).round()
     return size.round(), jnp.maximum(freedom, 0)
 
