@@ -25,7 +25,7 @@ def _errors_as_lines() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever reads stdout has stopped, like `head`; typer exits silently
+        raise  # The reader of stdout has stopped, as `head` does; typer exits silently.
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         command.note(str(error))
         sys.exit(1)
@@ -73,7 +73,7 @@ def app() -> Any:
             typer.Option(
                 "--metric",
                 "-m",
-                help="Such as ndcg@10; may be repeated.",
+                help="A metric, such as ndcg@10; may be repeated.",
                 autocompletion=_metric_names,
             ),
         ] = None,
@@ -92,7 +92,7 @@ def app() -> Any:
         level: Annotated[
             float | None,
             typer.Option(
-                "--level", "-l", help="The least relevance of a relevant document."
+                "--level", "-l", help="The lowest relevance that counts as relevant."
             ),
         ] = None,
         depth: Annotated[
@@ -116,10 +116,10 @@ def app() -> Any:
         ] = None,
         duplicates: Annotated[
             Duplicates,
-            typer.Option(help="What to do with documents that a query has twice."),
+            typer.Option(help="What to do with documents that repeat in a query."),
         ] = "error",
         format: Annotated[
-            command.Format, typer.Option(help="How to write the results.")
+            command.Format, typer.Option(help="The format of the results.")
         ] = "text",
         qrels_format: Annotated[
             QrelsFormat | None,
@@ -156,7 +156,7 @@ def app() -> Any:
         ] = None,
         confidence: Annotated[
             float,
-            typer.Option(help="The probability that intervals cover, between 0 and 1."),
+            typer.Option(help="The confidence level of intervals, between 0 and 1."),
         ] = 0.95,
         plot: Annotated[
             Path | None,
@@ -206,12 +206,18 @@ def app() -> Any:
 
 
 def _require(purpose: str, extra: str, *libraries: str) -> None:
-    """Exits with one line on stderr if a library is missing."""
+    """Exits with code 1 and one line on stderr if a library is not installed.
+
+    Args:
+        purpose: The command that needs the libraries, as the message names it.
+        extra: The extra of this package that brings them.
+        libraries: Their names as modules.
+    """
     for library in libraries:
         try:
             import_optional(library, purpose, extra)
-        except ModuleNotFoundError as missing:
-            sys.exit(str(missing))
+        except ModuleNotFoundError as error:
+            sys.exit(str(error))
 
 
 def main() -> None:

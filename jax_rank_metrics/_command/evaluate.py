@@ -1,4 +1,4 @@
-"""The command `jax-rank-metrics evaluate`, from its options to what it prints."""
+"""Runs the command `jax-rank-metrics evaluate`, from its options to its output."""
 
 import contextlib
 import io
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
 
-# The formats that can hold more than means.
-_PER_QUERY: tuple[Format, ...] = ("text", "json", "csv", "trec")
-_COMPARED: tuple[Format, ...] = ("text", "json", "csv", "markdown")
+# The formats that can hold the values of every query, and comparisons.
+_PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
+_COMPARISON_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "markdown")
 
 STDIN = Path("-")
 
@@ -60,7 +60,7 @@ class Options(NamedTuple):
 
 
 def evaluate(options: Options) -> None:
-    """Reads judgements and runs, measures, and prints the results.
+    """Reads judgements and runs, measures the runs, and prints the results.
 
     Raises:
         ValueError: with the option to change, if options contradict each other; or with
@@ -78,7 +78,7 @@ def evaluate(options: Options) -> None:
     metrics = request.metrics_of(options.metric or (), options.trec, options.level)
     run_lines = _run_lines(options)
     runs = _measure(options, paths, metrics)
-    _note_skipped_queries(options, runs)
+    _note_skipped_queries(runs)
     tests = {}
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
@@ -94,20 +94,23 @@ def evaluate(options: Options) -> None:
     if options.plot is not None:
         report.draw(runs, baseline, options.plot, level)
     sys.stdout.write(text)
-    sys.stdout.flush()  # so that a closed pipe shows here
+    sys.stdout.flush()  # so that a closed pipe raises here
 
 
 def note(text: str) -> None:
-    """Prints one line on stderr."""
+    """Prints a message on stderr as one line, after the name of the command.
+
+    Line breaks and other white space in the message become single spaces.
+    """
     print(f"jax-rank-metrics: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _check(options: Options) -> None:
-    """Raises if options contradict each other, before any file is read."""
+    """Raises ValueError if options contradict each other, before any file is read."""
     format, plot = options.format, options.plot
     for is_set, option, formats in (
-        (options.per_query, "--per-query", _PER_QUERY),
-        (options.compare is not None, "--compare", _COMPARED),
+        (options.per_query, "--per-query", _PER_QUERY_FORMATS),
+        (options.compare is not None, "--compare", _COMPARISON_FORMATS),
     ):
         if is_set and format not in formats:
             raise ValueError(
@@ -141,14 +144,17 @@ def _check(options: Options) -> None:
 
 
 def _run_lines(options: Options) -> list[str]:
-    """Returns the requested lines about a whole run: "runid", "num_q" or both."""
-    words = request.requested(options.metric or (), options.trec)
+    """Returns the requested lines about a whole run, among "runid" and "num_q".
+
+    Measures of a set that are not available are noted on stderr.
+    """
+    words = request.words_or_default(options.metric or (), options.trec)
     for name in RUN_LINES:
         if name in words and options.format != "trec":
             raise ValueError(f"-m {name} is a line of --format trec, not a metric")
-    missing = request.not_measured(options.metric or (), options.trec)
-    if missing:
-        note(f"{', '.join(missing)} of trec_eval are not available and left out")
+    not_measured = request.not_measured(options.metric or (), options.trec)
+    if not_measured:
+        note(f"{', '.join(not_measured)} of trec_eval are not available and left out")
     members = [name for word in words for name in SETS.get(word, (word,))]
     return [name for name in RUN_LINES if name in members]
 
@@ -162,10 +168,13 @@ def _measure(
 
     judged = _read_qrels(options)
     terminal = Console(stderr=True)
-    hidden = not terminal.is_terminal
     runs = {}
     for name, path in track(
-        paths.items(), "measuring", console=terminal, transient=True, disable=hidden
+        paths.items(),
+        "measuring",
+        console=terminal,
+        transient=True,
+        disable=not terminal.is_terminal,
     ):
         run = _read_run(options, path)
         try:
@@ -215,12 +224,16 @@ def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Join
         )
 
 
-def _note_skipped_queries(options: Options, runs: report.Runs) -> None:
-    """Prints on stderr how many judged queries the means of each run leave out."""
+def _note_skipped_queries(runs: report.Runs) -> None:
+    """Notes the runs whose means leave out judged queries, and how many of them.
+
+    Another note says that means cannot be compared, if runs leave out different queries.
+    Both go to stderr. There are none if nothing is left out.
+    """
     for name, run in runs.items():
         if run.num_skipped:
             note(
-                f"{name} lacks {run.num_skipped} of {len(run.counts)} judged queries, "
+                f"{name} lacks {run.num_skipped} of {len(run.is_counted)} judged queries, "
                 "which its means leave out; --missing zero counts them as 0"
             )
     if not report.cover_same_queries(runs):
@@ -240,10 +253,13 @@ def _columns(names: str | None) -> tuple[str, ...] | None:
 
 @contextlib.contextmanager
 def in_options(**options: str) -> Iterator[None]:
-    """Names the options of the command in errors, where these name Python arguments.
+    """Raises a ValueError of its block again, with options in place of Python arguments.
 
-    `missing='zero'` becomes `--missing zero`. `options` adds to these names, since `format`
-    and `columns` have an option for judgements and another for runs.
+    `missing='zero'` becomes `--missing zero`.
+
+    Args:
+        options: The options for arguments that judgements and runs have each, such as
+            `format="--run-format"`. Others have the name of the argument.
     """
     options = {
         name: f"--{name}" for name in ("missing", "unjudged", "duplicates")

@@ -1,4 +1,4 @@
-"""Measures runs, compares them, and writes the results in every format."""
+"""Measures runs, compares them, and formats the results."""
 
 import dataclasses
 import json
@@ -26,15 +26,15 @@ class Run(NamedTuple):
     Geometric means are in `states` only, since they have no value per query.
     """
 
-    lists: dict[str, jrm.PerList]
+    lists: dict[str, jrm.PerList]  # each with values [queries]
     states: dict[str, jrm.Mean]
     query_ids: list[str | int]  # of judged queries
-    counts: np.ndarray  # [queries] bool, False for queries that the means leave out
+    is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
 
     @property
     def num_skipped(self) -> int:
         """The number of judged queries that the means leave out."""
-        return int((~self.counts).sum())
+        return int((~self.is_counted).sum())
 
 
 Runs = Mapping[str, Run]
@@ -42,16 +42,19 @@ Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and label
 
 
 def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
-    """Measures every metric on every query, from one ranking."""
+    """Measures every metric on every query, from one ranking.
+
+    The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
+    """
     names = tuple(dict.fromkeys(metric.name for metric in metrics))
     lists = jrm.measure(names, jrm.rank(**joined.arguments())) if names else {}
     lists = jax.device_get(lists)
     by_label: dict[str, jrm.PerList] = {}
     for metric in metrics:
-        of_metric = lists[metric.name]
-        values = of_metric.values.reshape(joined.num_segments, -1)  # [queries, cutoffs]
+        per_list = lists[metric.name]
+        values = per_list.values.reshape(joined.num_segments, -1)  # [queries, cutoffs]
         for label, column in zip(metric.labels, values.T, strict=True):
-            by_label[label] = dataclasses.replace(of_metric, values=column)
+            by_label[label] = dataclasses.replace(per_list, values=column)
     kinds = {label: metric.state for metric in metrics for label in metric.labels}
     states = []
     if metrics:
@@ -64,13 +67,13 @@ def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
 
 
 def cover_same_queries(runs: Runs) -> bool:
-    """Returns whether the same queries count in every run."""
-    counts = [run.counts for run in runs.values()]
-    return all((counts[0] == of_run).all() for of_run in counts)
+    """Returns whether the means of all runs are over the same queries."""
+    masks = [run.is_counted for run in runs.values()]
+    return all((masks[0] == mask).all() for mask in masks)
 
 
 def _check_values_per_query(runs: Runs, option: str) -> None:
-    """Raises if an option that compares runs query by query cannot do so."""
+    """Raises ValueError if an option cannot compare these runs query by query."""
     if not next(iter(runs.values())).lists:
         raise ValueError(
             f"{option}: a geometric mean has no value per query; add -m map"
@@ -83,7 +86,7 @@ def _check_values_per_query(runs: Runs, option: str) -> None:
 
 
 def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
-    """Compares each run with the baseline, label by label."""
+    """Compares each other run with the baseline, label by label."""
     _check_values_per_query(runs, "--compare")
     names = [name for name in runs if name != baseline]
     # By index, since a run may have the name of a metric, such as "arp", which would say
@@ -100,7 +103,7 @@ def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
 def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
     """Yields the id of each query that counts, and its values by label."""
     values = {label: lists.values.tolist() for label, lists in run.lists.items()}
-    for index in np.flatnonzero(run.counts):
+    for index in np.flatnonzero(run.is_counted):
         yield (
             run.query_ids[index],
             {label: column[index] for label, column in values.items()},
@@ -108,7 +111,7 @@ def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
 
 
 def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
-    """Writes one table: of queries, of comparisons, or of means."""
+    """Returns one table as CSV: of queries, else of comparisons, else of means."""
     if per_query:
         rows = (
             (name, query, label, value)
@@ -128,7 +131,10 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
 
 
 def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
-    """Writes everything, with null for what is not finite."""
+    """Returns means, comparisons and values per query as a JSON object.
+
+    A statistic that is not finite is null.
+    """
     document: dict[str, object] = {
         "runs": {
             run: {
@@ -136,15 +142,15 @@ def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
                     field: json_number(np.asarray(number).item())
                     for field, number in estimate._asdict().items()
                 }
-                for label, estimate in of_run.items()
+                for label, estimate in by_label.items()
             }
-            for run, of_run in estimates(_states(runs), level).items()
+            for run, by_label in estimates(_states(runs), level).items()
         }
     }
     if tests:
         document["comparisons"] = {
-            run: {label: comparison.to_dict() for label, comparison in of_run.items()}
-            for run, of_run in tests.items()
+            run: {label: test.to_dict() for label, test in by_label.items()}
+            for run, by_label in tests.items()
         }
     if per_query:
         document["queries"] = {
@@ -162,17 +168,17 @@ def as_text(
     format: Format,
     baseline: str,
 ) -> str:
-    """Writes tables, followed by comparisons.
+    """Returns tables of queries, tables of means, and comparisons, in this order.
 
-    If runs cover different queries, each gets a table of its own, so that no mean is marked
+    If runs cover different queries, each has a table of its own, so that no mean is marked
     as the best.
     """
     parts = []
     for name, run in runs.items() if per_query else ():
         body = [[query, *values.values()] for query, values in _queries(run)]
         tabulate = import_optional("tabulate", "--per-query", "trec").tabulate
-        head = [name, *run.lists]
-        parts.append(tabulate(body, head, floatfmt=".4f", disable_numparse=[0]))
+        header = [name, *run.lists]
+        parts.append(tabulate(body, header, floatfmt=".4f", disable_numparse=[0]))
     rows = "metrics" if len(runs) < 4 else "runs"
     tables = [_states(runs)]
     if not cover_same_queries(runs):
@@ -189,13 +195,13 @@ def as_text(
 def as_trec(
     runs: Runs, metrics: Sequence[Metric], per_query: bool, run_lines: Sequence[str]
 ) -> str:
-    """Writes lines of measure, query and value, as trec_eval prints them.
+    """Returns lines of measure, query and value, as trec_eval prints them.
 
     Args:
         runs: The values.
-        metrics: The metrics, which say which labels are counts: these are summed.
-        per_query: Whether to write the values of every query too.
-        run_lines: The lines about a whole run to write: "runid", "num_q" or both.
+        metrics: The metrics that were measured. Counts among them are summed, not averaged.
+        per_query: Whether to include the values of every query.
+        run_lines: The lines about a whole run to include, among "runid" and "num_q".
     """
     counts = {label for metric in metrics if metric.is_count for label in metric.labels}
     lines: list[str] = []
@@ -203,12 +209,12 @@ def as_trec(
     def line(label: str, query: object, text: str) -> None:
         lines.append(f"{label:<22}\t{query}\t{text}\n")
 
-    def written(label: str, value: float) -> str:
+    def formatted(label: str, value: float) -> str:
         return f"{value:.0f}" if label in counts else f"{value:6.4f}"
 
     def decimal(value: float) -> float:
-        # The shortest decimal number with this float32: trec_eval sums doubles and rounds
-        # only at the end, where the float32 may lie on the other side of a half.
+        # The decimal number that the float32 stands for: trec_eval sums doubles and rounds
+        # at the end, when the float32 itself may lie on the other side of a half.
         return float(f"{value:.7g}")
 
     for run_name, run in runs.items():
@@ -217,46 +223,54 @@ def as_trec(
             line("runid", "all", run_name)
         for query in sorted(queries, key=str) if per_query else ():
             for label, value in queries[query].items():
-                line(label, query, written(label, decimal(value)))
+                line(label, query, formatted(label, decimal(value)))
         if "num_q" in run_lines:
             line("num_q", "all", str(len(queries)))
         for label, state in run.states.items():
             values = [
-                decimal(of_query[label])
-                for of_query in queries.values()
-                if label in of_query
+                decimal(by_label[label])
+                for by_label in queries.values()
+                if label in by_label
             ]
             if label in counts:
                 summary = sum(values)
             else:
                 summary = sum(values) / len(values) if values else float(state)
-            line(label, "all", written(label, summary))
+            line(label, "all", formatted(label, summary))
     return "".join(lines)
 
 
 def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
-    """Writes a figure of the first metric: its distribution, differences and cutoffs."""
+    """Writes a figure of the first metric, in a row of panels.
+
+    The panels show the distribution of its values over queries; for each other run, the
+    differences from the baseline, query by query; and a line over the cutoffs of the
+    metric, if it has several.
+
+    Raises:
+        ValueError: if there are only geometric means, or runs cover different queries.
+    """
     _check_values_per_query(runs, "--plot")
     library = import_optional("matplotlib.figure", "--plot", "plots")
-    of_baseline = runs[baseline].lists
-    label, lists = next(iter(of_baseline.items()))
-    of_runs = {name: run.lists[label] for name, run in runs.items()}
-    head, at, _ = label.rpartition("@")
-    at_cutoffs = [x for x in of_baseline if at and x.startswith(f"{head}@")]
+    labels = [*runs[baseline].lists]
+    label = labels[0]
+    lists = {name: run.lists[label] for name, run in runs.items()}
+    metric, separator, _ = label.rpartition("@")
+    num_cutoffs = sum(x.startswith(f"{metric}@") for x in labels) if separator else 0
     contenders = [name for name in runs if name != baseline]
-    panels = 1 + len(contenders) + (len(at_cutoffs) > 1)
-    figure = library.Figure(figsize=(4 * panels, 3.6), layout="constrained")
-    axes = iter(figure.subplots(1, panels, squeeze=False)[0])
-    jrm.plots.distribution(of_runs, ax=next(axes)).set_title(label)
+    num_panels = 1 + len(contenders) + (num_cutoffs > 1)
+    figure = library.Figure(figsize=(4 * num_panels, 3.6), layout="constrained")
+    axes = iter(figure.subplots(1, num_panels, squeeze=False)[0])
+    jrm.plots.distribution(lists, ax=next(axes)).set_title(label)
     for name in contenders:
         jrm.plots.differences(
-            lists,
-            of_runs[name],
+            lists[baseline],
+            lists[name],
             names=(baseline, name),
             metric=label,
             level=level,
             ax=next(axes),
         )
-    if len(at_cutoffs) > 1:
-        jrm.plots.at_cutoffs(_states(runs), head, level=level, ax=next(axes))
+    if num_cutoffs > 1:
+        jrm.plots.at_cutoffs(_states(runs), metric, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

@@ -3,15 +3,15 @@
 import re
 from typing import NamedTuple
 
-_RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
 class Family(NamedTuple):
-    """A measure with cutoffs: one line of output for each of them."""
+    """A measure of trec_eval with a value, and a line of output, for each cutoff."""
 
-    metric: str  # the name here, with the options that give the same number
-    cutoffs: tuple[float, ...] = _RANKS  # where none are asked for
-    suffix: str = "_{:g}"  # follows the name of the family in the output
+    metric: str  # of this package, with the options that give the same values
+    cutoffs: tuple[float, ...] = _CUTOFFS  # by default
+    suffix: str = "_{:g}"  # the format of a cutoff, after the name of the family
 
 
 FAMILIES = {
@@ -25,7 +25,7 @@ FAMILIES = {
     "relative_P": Family("recall(denominator=attainable)"),
     "success": Family("hit_rate", (1, 5, 10)),
 }
-# These are also names of metrics here, which mean something else without a cutoff.
+# Families whose names are also metrics of this package, which are without a cutoff.
 AMBIGUOUS = ("P", "recall", "success")
 
 # Lines about the whole run, which are no metrics.
@@ -59,7 +59,9 @@ _FAMILY = re.compile(rf"({'|'.join(FAMILIES)})(?:\.({_NUMBER}(?:,{_NUMBER})*))?"
 
 
 def family_of(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Returns a family as a metric with cutoffs and its labels, or None for other names.
+    """Returns a family as a metric with cutoffs, and the labels of its values.
+
+    Returns None if the name is not that of a family.
 
     >>> family_of("P.5,10")
     ('precision(denominator=k)@5,10', ('P_5', 'P_10'))

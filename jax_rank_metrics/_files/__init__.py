@@ -1,8 +1,8 @@
 """Reads judgements and runs from files, dicts and frames, and joins them to packed lists.
 
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, and repeated documents
-    text.py        lines of fields that blanks separate: TREC, svmlight, plain scores
-    columnar.py    named columns: CSV, TSV, JSON lines, Parquet
+    text.py        lines of fields between white space: TREC, svmlight, plain scores
+    columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet
     frames.py      checks of columns of ids, scores and relevance
     join.py        `jrm.join`: judgements and a run as one set of lists
 

@@ -26,36 +26,36 @@ if TYPE_CHECKING:
 def _indices(
     source: Source, header: Sequence[str], columns: Sequence[str], first_line: str = ""
 ) -> list[int]:
-    """Returns the index in the header of each column.
+    """Returns the index of each column in the header.
 
     Raises:
-        ValueError: if a column is not in the header once. If the first line has the form of
-            TREC, the message says so.
+        ValueError: if the header has a column more than once, or not at all. The message
+            proposes the format "trec" if the first line is one of TREC.
     """
     for name in columns:
         if list(header).count(name) != 1:
-            number = "twice" if name in header else "not"
+            count = "twice" if name in header else "not"
             cure = "columns=, the names of query, document and number"
             if QRELS.is_form_of(first_line) or RUN.is_form_of(first_line):
                 cure = "format='trec', as the first line is one of that form, without names"
             raise ValueError(
-                f"{source}: the column {name!r} is {number} among "
+                f"{source}: the column {name!r} is {count} among "
                 f"{listed(header)[:200]}; pass {cure}"
             )
     return [list(header).index(name) for name in columns]
 
 
-def separated(
+def delimited(
     source: Source, data: bytes, separator: str, columns: Sequence[str]
 ) -> Parsed:
-    """Returns the columns of CSV or TSV, as strings."""
+    """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     pl = polars("reading files")
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
-        # Polars gets a header of numbers, one more than there are names, and reads the
-        # header of the file as the first row: what it puts into the extra column are
-        # fields beyond those of the header.
+        # Polars gets a header of numbers, with one column more than the file has names,
+        # and reads the header of the file as the first row. A field in the extra column
+        # then belongs to a row that is longer than the header.
         numbers = [str(index) for index in range(len(header) + 1)]
         rows = pl.read_csv(
             io.BytesIO(f"{separator.join(numbers)}\n".encode() + data),
@@ -65,37 +65,43 @@ def separated(
         )
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         check_utf8(source, data)
-        raise _misquoted(source, data, separator) from error
+        raise _table_error(source, data, separator) from error
     indices = _indices(source, header, columns, data.partition(b"\n")[0].decode())
     is_blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()
     if is_blank.any():
-        # A line of nothing but separators is not blank: all of its fields are missing.
-        texts = lines_of(source, data)["number"].implode()
-        is_blank &= ~_line_numbers(rows).is_in(texts)
-    kept = (~is_blank).arg_true()[1:]  # without the header
-    body = rows[kept]
+        # A line that consists of separators is not blank: all of its fields are missing.
+        text_lines = lines_of(source, data)["number"].implode()
+        is_blank &= ~_line_numbers(rows).is_in(text_lines)
+    indices_of_rows = (~is_blank).arg_true()[1:]  # without the header
+    body = rows[indices_of_rows]
 
-    def where(row: int) -> str:
-        return quote_line(_line_numbers(rows)[kept[row]], data)
+    def location(row: int) -> str:
+        return quote_line(_line_numbers(rows)[indices_of_rows[row]], data)
 
     row = first_true(body[numbers[-1]].is_not_null())
     if row is not None:
-        raise ValueError(f"{source}, {where(row)}: more fields than the first line has")
-    return Parsed(body.select(pl.nth(indices)), where)
+        raise ValueError(
+            f"{source}, {location(row)}: more fields than the first line has"
+        )
+    return Parsed(body.select(pl.nth(indices)), location)
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
-    """Returns the line where each row begins: a quoted field may contain newlines."""
+    """Returns the number of the line, from 1, where each row of a table begins.
+
+    The rows include the header. A quoted field may contain newlines, so that a row takes
+    several lines.
+    """
     pl = polars("reading files")
     newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
-    before = newlines.cum_sum().shift(1, fill_value=0)
-    return rows.select(before + pl.int_range(1, pl.len() + 1)).to_series()
+    offset = newlines.cum_sum().shift(1, fill_value=0)
+    return rows.select(offset + pl.int_range(1, pl.len() + 1)).to_series()
 
 
-def _misquoted(source: Source, data: bytes, separator: str) -> ValueError:
-    """Returns the error of a table that cannot be parsed: usually, of its quotes."""
+def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
+    """Returns the error for a table that cannot be parsed, usually because of quotes."""
     text = io.StringIO(data.decode(), newline="\n")
     rows = csv.reader(text, delimiter=separator, strict=True)
     try:
@@ -109,18 +115,23 @@ def _misquoted(source: Source, data: bytes, separator: str) -> ValueError:
         for number, line in enumerate(data.split(b"\n"), 1)
         if line.count(b'"') % 2
     ]
-    where = f", {quote_line(unbalanced[0], data)}" if unbalanced else ""
-    return ValueError(f"{source}{where}: not a table of fields between {separator!r}")
+    location = f", {quote_line(unbalanced[0], data)}" if unbalanced else ""
+    return ValueError(
+        f"{source}{location}: not a table of fields between {separator!r}"
+    )
 
 
 def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
-    """Returns the columns of a file with a JSON object in each line."""
+    """Returns the columns of a file with a JSON object in each line, in their own dtypes.
+
+    A key that an object lacks is null in its row; one that all of them lack is an error.
+    """
     pl = polars("reading files")
 
     def read(text: bytes) -> "pl.DataFrame":
         return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
 
-    def where(row: int) -> str:
+    def location(row: int) -> str:
         return quote_line(lines_of(source, data)["number"][row], data)
 
     try:
@@ -140,10 +151,10 @@ def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
         # The shortest prefix that cannot be read ends with the bad line.
         count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
         raise ValueError(
-            f"{source}, {where(count - 1)}: not a JSON object like those before it"
+            f"{source}, {location(count - 1)}: not a JSON object like those before it"
         ) from error
     indices = _indices(source, frame.columns, columns)
-    return Parsed(frame.select(pl.nth(indices)), where)
+    return Parsed(frame.select(pl.nth(indices)), location)
 
 
 def parquet(source: Source, columns: Sequence[str]) -> Parsed:

@@ -1,4 +1,4 @@
-"""Checks columns of ids and numbers, and makes frames of what `join` takes."""
+"""Checks columns of ids and numbers, and converts the arguments of `join` to frames."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
 
 Value = Literal["relevance", "score"]
 
-# Raises an error about a row, counted from 0, for a reason.
+# Raises an error from the index of a row and the reason.
 Fail = Callable[[int, str], NoReturn]
 
 IDS = ("query_id", "doc_id")
 
 
 def polars(purpose: str) -> ModuleType:
-    """Returns the library, or raises an error that names what it is needed for."""
+    """Returns the library, or raises ModuleNotFoundError with the purpose."""
     return import_optional("polars", purpose, "trec")
 
 
 def first_true(rows: "pl.Series") -> int | None:
-    """Returns the index of the first row that is True, or None."""
+    """Returns the index of the first row that is True, or None; null is not."""
     index = rows.fill_null(False).arg_max()
     return None if index is None or not rows[index] else int(index)
 
 
 def listed(names: Iterable[object]) -> str:
-    """Returns names separated by commas, quoted if they begin or end with a blank.
+    """Returns names separated by commas, for messages.
+
+    A name is quoted if it is empty, contains a comma, or begins or ends with white space.
 
     >>> listed(["query_id", " doc_id"])
     "query_id, ' doc_id'"
@@ -45,10 +47,10 @@ def listed(names: Iterable[object]) -> str:
 
 
 def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
-    """Returns the frame with checked columns of few dtypes.
+    """Returns the columns of ids and of `value`, checked and converted.
 
-    Ids are strings or int64, scores float64, and relevance is int64 or float64. Plain
-    scores have no column query_id.
+    Ids become strings or int64, scores float64, and relevance int64 or float64. Plain
+    scores have no column query_id. The first row that is wrong is passed to `fail`.
     """
     pl = polars("a frame")
     ids = [name for name in IDS if name in frame.columns]
@@ -59,6 +61,7 @@ def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
 
 
 def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
+    """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
     if ids.dtype == pl.String:
@@ -86,6 +89,10 @@ def _ids(pl: ModuleType, ids: "pl.Series", fail: Fail) -> "pl.Series":
 def _numbers(
     pl: ModuleType, column: "pl.Series", value: Value, fail: Fail
 ) -> "pl.Series":
+    """Returns numbers as float64, and relevance without fractions as int64.
+
+    A relevance is finite. A score may be infinite, but not NaN.
+    """
     dtype = column.dtype
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
         fail(0, f"{value} is {dtype}; pass numbers")
@@ -111,15 +118,15 @@ def _numbers(
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:
-    """Returns the first row whose pair of ids an earlier row has, or None.
+    """Returns the index of the first row that repeats the ids of an earlier one, or None.
 
     Plain scores, which have no query ids, do not repeat.
     """
     if "query_id" not in frame.columns:
         return None
     pl = polars("a frame")
-    # Equal pairs have equal hashes. So if all hashes differ, no pair repeats; this check
-    # takes a fifth of the time of comparing the pairs.
+    # Equal pairs have equal hashes, so that no pair repeats if all hashes differ. Checking
+    # this takes a fifth of the time of comparing the pairs.
     hashes = pl.col("query_id").hash(1) * 3 + pl.col("doc_id").hash(2)
     if frame.select(hashes.n_unique()).item() == frame.height:
         return None
@@ -127,16 +134,16 @@ def first_repeat(frame: "pl.DataFrame") -> int | None:
 
 
 def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
-    """Returns the clean frame of an argument of `join`.
+    """Returns an argument of `join` as a frame with checked columns.
 
     Args:
         name: The argument, "qrels" or "run", for messages.
         data: A frame of polars or pandas, a table of pyarrow, or a dict
             `{query: {document: number}}`.
-        value: The column of numbers.
+        value: The column of numbers: "relevance" or "score".
 
     Raises:
-        TypeError: if it is anything else.
+        TypeError: if `data` is anything else.
         ValueError: if it is empty or lacks a column; with the row, if an id or number is
             missing or wrong, or a document repeats.
     """
@@ -149,7 +156,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     if frame.height == 0:
         raise ValueError(f"{name} is empty; pass at least one document of one query")
     frame = cleaned(frame, value, fail)
-    # The readers have removed repeats, but the frame may have been put together later.
+    # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     row = first_repeat(frame)
     if row is not None:
         query, doc = frame.select(IDS).row(row)
@@ -158,7 +165,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
 
 
 def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFrame":
-    """Returns the columns of `data` as they are."""
+    """Returns the columns of `data` with their values as they are."""
     columns: dict[str, object]
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
@@ -190,30 +197,35 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
 
 
 def _columns(name: str, data: Mapping[object, object]) -> tuple[list[object], ...]:
-    """Returns the columns of a dict of dicts: queries, documents and numbers."""
+    """Returns the queries, documents and numbers of a dict of dicts, row by row.
+
+    >>> _columns("run", {"q1": {"a": 0.5, "b": 0.1}, "q2": {"a": 0.2}})
+    (['q1', 'q1', 'q2'], ['a', 'b', 'a'], [0.5, 0.1, 0.2])
+    """
     queries, docs, numbers = [], [], []
-    for query, of_query in data.items():
-        if not isinstance(of_query, Mapping):
+    for query, documents in data.items():
+        if not isinstance(documents, Mapping):
             raise TypeError(
-                f"{name}: query {query!r} holds {kind_of(of_query)}; pass a dict of "
+                f"{name}: query {query!r} holds {kind_of(documents)}; pass a dict of "
                 "documents to numbers"
             )
-        queries += [query] * len(of_query)
-        docs += of_query.keys()
-        numbers += of_query.values()
+        queries += [query] * len(documents)
+        docs += documents.keys()
+        numbers += documents.values()
     return queries, docs, numbers
 
 
 def _numeric(column: object) -> np.ndarray | list[object]:
-    """Returns an array of numbers, or a list of anything else.
+    """Returns a column as an array if it holds numbers, else as a list.
 
-    Strings of pandas are arrays of objects, which polars reads only as a list.
+    Strings of pandas are an array of objects, which polars reads only as a list.
     """
     values = np.asarray(column)
     return values if values.dtype.kind in "biuf" else values.tolist()
 
 
 def _series(pl: ModuleType, name: str, column: str, values: object) -> "pl.Series":
+    """Returns values as a column of the argument `name`, if they have one dtype."""
     try:
         return pl.Series(column, values)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:

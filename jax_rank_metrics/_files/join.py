@@ -66,12 +66,12 @@ class Joined:
         """
         columns = self.columns
         if metrics is not None:
-            read = {
+            read_columns = {
                 name
                 for bound in bind_all(metrics)
                 for name in (*bound.spec.columns, *bound.spec.optional_columns)
             }
-            columns = {name: x for name, x in columns.items() if name in read}
+            columns = {name: x for name, x in columns.items() if name in read_columns}
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
         arrays = {name: getattr(self, name) for name in names}
         return arrays | {
@@ -81,7 +81,7 @@ class Joined:
         }
 
     def __repr__(self) -> str:
-        """Shows the numbers of queries and documents."""
+        """Shows how many queries and documents there are."""
         num_skipped = int((self.list_weights == 0).sum())
         skipped = f", {num_skipped} skipped" if num_skipped else ""
         return (
@@ -120,9 +120,9 @@ def join(
             `{query: {document: relevance}}`. A query without documents is ignored.
         run: The same with score. A frame without query_id, as of plain scores, has an item
             for each of the judgements, in the same order.
-        missing: What to do with queries that the run lacks: "error"; "zero", they are lists
-            in which nothing was retrieved, as under `trec_eval -c`; or "skip", they have
-            weight 0, as trec_eval does without `-c`.
+        missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
+            lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
+            them the weight 0, like trec_eval without `-c`.
         unjudged: What to do with queries that have no judgements: "error", or "skip" to
             leave them out.
         depth: How many documents of each query to keep: those with the best scores and,
@@ -162,8 +162,8 @@ def join(
 
     The documents of the first query, in rank order:
 
-    >>> of_first = ranking.segment_ids == 0
-    >>> joined.doc_ids[[int(i) for i in ranking.items[of_first] if i >= 0]].to_list()
+    >>> is_first = ranking.segment_ids == 0
+    >>> joined.doc_ids[[int(i) for i in ranking.items[is_first] if i >= 0]].to_list()
     ['b', 'a']
     """
     _inputs.option("missing", missing, Missing)
@@ -175,8 +175,8 @@ def join(
     judged = frame_of("qrels", qrels, "relevance")
     retrieved = frame_of("run", run, "score")
     if "query_id" not in retrieved.columns:
-        retrieved = _by_position(judged, retrieved)
-    judged, retrieved = _same_kind(judged, retrieved)
+        retrieved = _with_query_ids(judged, retrieved)
+    judged, retrieved = _with_equal_dtypes(judged, retrieved)
     queries = judged["query_id"].unique(maintain_order=True)
     lists = pl.DataFrame([queries]).with_row_index("list")
     judged, retrieved = (
@@ -186,7 +186,7 @@ def join(
     without_qrels = retrieved.filter(pl.col("list").is_null())["query_id"]
     if len(without_qrels) and unjudged == "error":
         raise ValueError(
-            f"run: {_shown(without_qrels)} not in qrels; pass unjudged='skip' to leave "
+            f"run: {_subject(without_qrels)} not in qrels; pass unjudged='skip' to leave "
             "them out"
         )
     retrieved = retrieved.filter(pl.col("list").is_not_null())
@@ -194,7 +194,7 @@ def join(
     is_answered[retrieved["list"].to_numpy()] = True
     if missing == "error" and not is_answered.all():
         raise ValueError(
-            f"qrels: {_shown(queries.filter(~is_answered))} not in run; pass "
+            f"qrels: {_subject(queries.filter(~is_answered))} not in run; pass "
             "missing='zero' to count them as 0, or missing='skip' to leave them out"
         )
     if missing == "skip" and not is_answered.any():
@@ -209,12 +209,12 @@ def join(
         # therefore not depend on the join.
         maintain_order="left_right",
     )
-    counts = is_answered if missing == "skip" else np.ones_like(is_answered)
-    return _packed(items, queries, counts.astype(np.float32))
+    is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
+    return _packed(items, queries, is_counted.astype(np.float32))
 
 
 def _packed(items: "pl.DataFrame", queries: "pl.Series", weights: np.ndarray) -> Joined:
-    """Returns the items as arrays, padded to one of a few sizes."""
+    """Returns the items as arrays that are padded to the next of a few sizes."""
     pl = polars("jrm.join")
     size = items.height
     padding = next_size(size) - size
@@ -252,10 +252,10 @@ def _packed(items: "pl.DataFrame", queries: "pl.Series", weights: np.ndarray) ->
 
 
 def _with_keys(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFrame":
-    """Returns the documents to keep, with their position among the scores as `key`.
+    """Returns the first `depth` documents of each list, their scores replaced by a `key`.
 
-    A larger score has a larger key. Equal scores share one, or with ties="trec" get
-    distinct ones in the order of document ids.
+    The key is an integer, larger for larger scores. Equal scores share a key, except that
+    with ties="trec" the larger document id has the larger key.
     """
     pl = polars("jrm.join")
     score = pl.col("score") + 0.0  # −0.0 becomes 0.0, which it must tie with
@@ -265,7 +265,7 @@ def _with_keys(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFra
         doc_id = pl.col("doc_id").cast(pl.String)
         run = run[run.select(pl.arg_sort_by("list", "score", doc_id)).to_series()]
         if depth is not None:
-            # Sorted upwards, the first rank of a list is its last row.
+            # The sort is ascending: the document of rank 1 is the last row of its list.
             rank = pl.col("list").cum_count(reverse=True).over("list")
             run = run.filter(rank <= depth)
         if ties == "trec":
@@ -273,8 +273,8 @@ def _with_keys(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFra
     return run.select("list", "doc_id", key=key)
 
 
-def _by_position(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
-    """Returns plain scores with the query ids of the judgements."""
+def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
+    """Returns plain scores with the query ids of the judgements, row by row."""
     if not run["doc_id"].equals(judged["doc_id"]):
         raise ValueError(
             f"run has {run.height} scores without query_id, and qrels {judged.height} "
@@ -284,15 +284,15 @@ def _by_position(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
     return run.with_columns(judged["query_id"])
 
 
-def _same_kind(*frames: "pl.DataFrame") -> list["pl.DataFrame"]:
-    """Returns the frames with ids as strings where their dtypes differ."""
+def _with_equal_dtypes(*frames: "pl.DataFrame") -> list["pl.DataFrame"]:
+    """Returns the frames with ids cast to strings where their dtypes differ."""
     pl = polars("jrm.join")
     mixed = [name for name in IDS if len({frame[name].dtype for frame in frames}) > 1]
     return [frame.with_columns(pl.col(mixed).cast(pl.String)) for frame in frames]
 
 
-def _shown(ids: "pl.Series") -> str:
-    """Returns the number of distinct queries and the first few, for messages."""
+def _subject(ids: "pl.Series") -> str:
+    """Returns a message about distinct queries, such as "2 queries are ('q1', 'q3')"."""
     ids = ids.unique(maintain_order=True)
     ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
     noun = "query is" if len(ids) == 1 else "queries are"

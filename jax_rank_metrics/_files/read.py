@@ -157,7 +157,7 @@ def read(
         raise ValueError(f"{source}: is empty, without a single {value}")
 
     def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{source}, {parsed.where(row)}: {reason}")
+        raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
 
     frame = cleaned(parsed.frame, value, fail)
     row = first_repeat(frame)
@@ -179,7 +179,7 @@ def read(
 
 
 def _names(columns: Sequence[str] | None, format: str, value: Value) -> tuple[str, ...]:
-    """Returns the names of the three columns in a table."""
+    """Returns the names that the three columns have in the file, if it is a table."""
     if columns is None:
         return (*IDS, value)
     if format in ("trec", "svmlight", "scores"):
@@ -197,7 +197,14 @@ def _names(columns: Sequence[str] | None, format: str, value: Value) -> tuple[st
 def _parsed(
     source: text.Source, format: str, names: tuple[str, ...], value: Value
 ) -> text.Parsed:
-    """Returns the columns of a file under the names of `IDS` and `value`, unchecked."""
+    """Returns the columns query_id, doc_id and `value` of a file, before `cleaned`.
+
+    Args:
+        source: The file.
+        format: One of the formats of judgements or runs.
+        names: The names that these columns have in the file, if it is a table.
+        value: "relevance" for judgements, "score" for a run.
+    """
     if format == "parquet":
         parsed = columnar.parquet(source, names)
     else:
@@ -206,7 +213,7 @@ def _parsed(
             raise ValueError(f"{source}: is empty, without a single {value}")
         if format in ("csv", "tsv"):
             separator = "," if format == "csv" else "\t"
-            parsed = columnar.separated(source, data, separator, names)
+            parsed = columnar.delimited(source, data, separator, names)
         elif format == "jsonl":
             parsed = columnar.json_lines(source, data, names)
         elif format == "trec":
@@ -214,6 +221,6 @@ def _parsed(
             return text.fields(source, data, form)
         else:
             form = text.SVMLIGHT if format == "svmlight" else text.SCORES
-            return text.numbered(text.fields(source, data, form))
+            return text.with_item_ids(text.fields(source, data, form))
     parsed.frame.columns = [*IDS, value]
     return parsed

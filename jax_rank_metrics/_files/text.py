@@ -1,4 +1,4 @@
-"""Reads lines of fields that blanks separate: TREC, svmlight, and plain scores."""
+"""Reads lines of fields between white space: TREC, svmlight, and plain scores."""
 
 import gzip
 import io
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 
-# The first bytes of files in compressed formats that are refused.
-_COMPRESSED = {
+# Patterns of the first bytes of compressed files that are refused.
+_REFUSED_COMPRESSION = {
     "zstd": rb"\x28\xb5\x2f\xfd",
     "xz": rb"\xfd7zXZ\x00",
     "bzip2": rb"BZh\d1AY&SY",
@@ -25,7 +25,7 @@ _COMPRESSED = {
 }
 MAX_SHOWN = 80  # characters of a bad line that a message quotes
 
-# The blanks of the C library, and so of trec_eval. Other white space is part of an id.
+# The white space of C, and so of trec_eval. Other spaces of Unicode are part of an id.
 _BLANKS = " \t\r\v\f"
 _BLANK, _FIELD = f"[{_BLANKS}]", f"[^{_BLANKS}]+"
 _NUMBER = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
@@ -48,36 +48,52 @@ class Source(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The rows of a file, and functions that say where a row comes from."""
+    """The rows of a file, with functions that take the index of a row, from 0."""
 
     frame: "pl.DataFrame"
-    where: Callable[[int], str]  # the location of a row, for messages
-    line: Callable[[int], str] | None = None  # the text of a row, if rows are lines
+    location: Callable[[int], str]  # the line or row in the file, for messages
+    line: Callable[[int], str] | None = None  # the text of the row, if rows are lines
 
 
 class Form(NamedTuple):
-    """The form of a line."""
+    """The fields of a line of text, and the columns into which they are read."""
 
-    pattern: str  # with a group for each column
+    pattern: str  # a regular expression with a group for each column
     columns: tuple[str, ...]
-    description: str  # for messages
-    # Matches two lines that became one when the newline between them was lost. `pattern`
-    # would read the first and skip the second as if it were a comment.
+    description: str  # of all fields, for messages
+    # Matches a line that lost the newline before the next one. `pattern` alone would read
+    # the first line and skip the second as if it were a comment.
     merged_lines: str | None = None
 
     @classmethod
     def of(cls, description: str, **columns: str) -> "Form":
-        """Returns a form of named fields; those without a column are not read."""
+        """Returns the form of a line of fields, which white space separates.
+
+        Args:
+            description: The names of all fields, in their order.
+            columns: The column for each field that is read; the other fields are skipped.
+
+        >>> form = Form.of("query iteration document", query="query_id", document="doc_id")
+        >>> form.columns, re.match(form.pattern, "q1 0 d7").groups()
+        (('query_id', 'doc_id'), ('q1', 'd7'))
+        """
         names = description.split()
         fields = [f"({_FIELD})" if name in columns else _FIELD for name in names]
         # Any text may follow the tag of a run.
         end = f"(?:{_BLANK}.*)?" if names[-1] == "tag" else f"{_BLANK}*"
         pattern = f"^{_BLANK}*{f'{_BLANK}+'.join(fields)}{end}$"
-        read = tuple(columns[name] for name in names if name in columns)
-        return cls(pattern, read, description)
+        read_columns = tuple(columns[name] for name in names if name in columns)
+        return cls(pattern, read_columns, description)
 
     def is_form_of(self, line: str) -> bool:
-        """Returns whether a line has this form, with a number in the last column."""
+        """Returns whether a line has this form and its last column is a number.
+
+        This column is the relevance or the score. It need not be the last field: a run has
+        its tag there. A header has the right number of fields, but no number.
+
+        >>> QRELS.is_form_of("q1 0 d7 2"), QRELS.is_form_of("query 0 document relevance")
+        (True, False)
+        """
         match = re.match(self.pattern, line)
         if match is None:
             return False
@@ -112,12 +128,13 @@ def content(source: Source) -> bytes:
     """Returns the bytes of a file, unpacked if it is gzip, without a byte order mark.
 
     Raises:
-        ValueError: if it is truncated or corrupt gzip, or compressed in another way.
+        ValueError: if it is truncated or corrupt gzip, or has the extension but is no gzip;
+            if it is compressed in another way.
         OSError: if it cannot be opened.
     """
     with source.open() as file:
         data = file.read()
-    for format, magic in _COMPRESSED.items():
+    for format, magic in _REFUSED_COMPRESSION.items():
         if re.match(magic, data):
             raise ValueError(
                 f"{source}: is compressed by {format}, which is not read; decompress it, "
@@ -134,7 +151,7 @@ def content(source: Source) -> bytes:
 
 
 def check_utf8(source: Source, data: bytes) -> None:
-    """Raises if a byte is not UTF-8, and names its line."""
+    """Raises ValueError with the line of the first byte that is not UTF-8, if any."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -146,9 +163,10 @@ def check_utf8(source: Source, data: bytes) -> None:
 
 
 def check_line_ends(source: Source, data: bytes) -> None:
-    """Raises if a carriage return stands inside a line.
+    """Raises ValueError if a carriage return stands inside a line.
 
-    Old Macintosh programs end lines so: the file would be read as a single line.
+    Old Macintosh programs end every line with one and no newline, so that the whole file
+    would be read as a single line.
     """
     match = re.search(rb"\r(?![\r\n]|\Z)", data) if b"\r" in data else None
     if match is not None:
@@ -160,14 +178,18 @@ def check_line_ends(source: Source, data: bytes) -> None:
 
 
 def quote_line(line: int, data: bytes) -> str:
-    """Returns the number of a line, counted from 1, and its beginning, for messages."""
+    r"""Returns the number of a line of a file, counted from 1, and its first characters.
+
+    >>> quote_line(2, b"q1 0 d7 2\nq1 0 d9\n")
+    "line 2 ('q1 0 d9')"
+    """
     text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
     excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
     return f"line {line} ({excerpt!r})"
 
 
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
-    """Returns all lines that are not blank, as `text`, with their `number` from 1."""
+    """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
     pl = polars("reading files")
     try:
         lines = pl.scan_lines(
@@ -180,17 +202,17 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
 
 
 def fields(source: Source, data: bytes, form: Form) -> Parsed:
-    """Returns the fields of all lines but comments, as strings.
+    """Returns the columns of the form as strings, without blank lines and comments.
 
     Raises:
-        ValueError: if a line does not have the form, or holds a second one.
+        ValueError: if a line does not have the form, or lost the newline at its end.
     """
     pl = polars("reading files")
     check_line_ends(source, data)
     lines = lines_of(source, data)
     lines = lines.filter(~pl.col("text").str.starts_with("#"))
 
-    def where(row: int) -> str:
+    def location(row: int) -> str:
         return quote_line(lines["number"][row], data)
 
     groups = lines["text"].str.extract_groups(form.pattern)
@@ -198,23 +220,25 @@ def fields(source: Source, data: bytes, form: Form) -> Parsed:
     row = first_true(frame[form.columns[0]].is_null())
     if row is not None:
         raise ValueError(
-            f"{source}, {where(row)}: not of the form `{form.description}`"
+            f"{source}, {location(row)}: not of the form `{form.description}`"
         )
     if form.merged_lines is not None:
         row = first_true(lines["text"].str.contains(form.merged_lines))
         if row is not None:
             raise ValueError(
-                f"{source}, {where(row)}: two lines in one; put a newline between them"
+                f"{source}, {location(row)}: two lines in one; put a newline between them"
             )
-    return Parsed(frame, where, lambda row: lines["text"][row])
+    return Parsed(frame, location, lambda row: lines["text"][row])
 
 
-def numbered(parsed: Parsed) -> Parsed:
-    """Returns the rows with the index of each as the id of its document."""
+def with_item_ids(parsed: Parsed) -> Parsed:
+    """Returns the rows with the index of each, from 0, in a new column doc_id.
+
+    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
+    """
     frame = parsed.frame.with_row_index("doc_id")
     if "query_id" in frame.columns:
         pl = polars("reading files")
-        # If an id exceeds 64 bits, all of them stay strings.
         ids = frame["query_id"].cast(pl.Int64, strict=False)
         frame = frame if ids.has_nulls() else frame.with_columns(ids)
     return parsed._replace(frame=frame)
