@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._types import Cut, PositionFn
@@ -125,8 +125,8 @@ def expected(
         error = (high - (new - (new - high))) + (addend - (new - high))
         return start + _STEP, (new, low + error), new_sums, new_chances
 
-    # Zeros made from the data vary over the same devices as what the loop adds.
-    zeros = (first.above - first.above).astype(dtype)
+    # The carry must vary over the same mesh axes as the sums (inside shard_map).
+    zeros = _mesh.match_varying(jnp.zeros(first.above.shape, dtype), first)
     column = zeros[..., None]
     state = (
         jnp.zeros_like(longest),

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._types import Cut, PositionFn
 
 # Sums over the ranks of a place are read from a table of at most this many ranks.
@@ -217,8 +217,8 @@ def _sum_beyond_table(
         values = jnp.where(rank <= end[..., None], values, jnp.zeros_like(values))
         return offset + _STEP, sums + jnp.sum(values, axis=-1)
 
-    # Zeros made from the data vary over the same devices as what the loop adds.
-    zeros = (end - end).astype(dtype)
+    # The carry must vary over the same mesh axes as the sums (inside shard_map).
+    zeros = _mesh.match_varying(jnp.zeros(end.shape, dtype), (start, end))
     return lax.while_loop(
         lambda state: state[0] < longest, add_step, (jnp.zeros_like(longest), zeros)
     )[1]
