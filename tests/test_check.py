@@ -1,4 +1,4 @@
-"""What `check` remarks on, and that data that are well have no remarks."""
+"""The remarks of `check`, and that sound data trigger none."""
 
 import re
 
@@ -11,14 +11,14 @@ import jax_rank_metrics as jrm
 LISTS, ITEMS = 60, 12
 
 
-def well(rng, lists=LISTS, items=ITEMS):
-    """Graded labels, scores, a mask of rows that are padded at their end."""
+def sound_data(rng, lists=LISTS, items=ITEMS):
+    """Draws graded labels, scores, and a mask of rows that are padded at their end."""
     labels = rng.choice(np.float32([0, 0, 0, 1, 2]), (lists, items))
     scores = rng.normal(size=labels.shape).astype(np.float32)
     return labels, scores, np.arange(items) < rng.integers(2, items + 1, (lists, 1))
 
 
-WELL = {
+SOUND = {
     "graded": lambda y, s, m, rng: (y, s, m),
     "binary": lambda y, s, m, rng: (y > 0, s, m),
     "coarse scores": lambda y, s, m, rng: (y, rng.integers(0, 5, y.shape), m),
@@ -39,30 +39,32 @@ WELL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WELL)
+@pytest.mark.parametrize("name", SOUND)
 def test_no_remarks(name, rng):
-    """On what is common, for several draws."""
+    """Common kinds of data trigger no remark, in five draws each."""
     for _ in range(5):
-        assert jrm.check(*WELL[name](*well(rng), rng)) == []
+        assert jrm.check(*SOUND[name](*sound_data(rng), rng)) == []
 
 
 def test_no_remarks_on_packed_lists_and_ids(rng):
-    """Nor there."""
-    labels, scores, mask = well(rng)
+    """Packed lists and ids trigger no remark either."""
+    labels, scores, mask = sound_data(rng)
     packed = jrm.pack(np.repeat(rng.permutation(LISTS) * 7, ITEMS))
     flat = [x.reshape(-1) for x in (labels, scores, mask)]
     ids = np.where(rng.random(flat[0].size) < 0.1, -1, packed.segment_ids)
-    own = {"segment_ids": ids, "num_segments": LISTS + 3}
-    assert jrm.check(*flat, **own) == []
-    some = rng.permuted(np.tile(np.arange(40), (LISTS, 1)), axis=-1)
-    own = {"relevant_ids": np.where(rng.random((LISTS, 5)) < 0.3, -1, some[:, :5])}
-    retrieved = rng.permuted(some, axis=-1)
-    assert jrm.check(**own, retrieved_ids=retrieved, num_items=40) == []
-    excluded = np.where(some[:, 5:9] % 3 == 0, -1, some[:, 5:9])
+    packing = {"segment_ids": ids, "num_segments": LISTS + 3}
+    assert jrm.check(*flat, **packing) == []
+    item_ids = rng.permuted(np.tile(np.arange(40), (LISTS, 1)), axis=-1)
+    relevant = {
+        "relevant_ids": np.where(rng.random((LISTS, 5)) < 0.3, -1, item_ids[:, :5])
+    }
+    retrieved = rng.permuted(item_ids, axis=-1)
+    assert jrm.check(**relevant, retrieved_ids=retrieved, num_items=40) == []
+    excluded = np.where(item_ids[:, 5:9] % 3 == 0, -1, item_ids[:, 5:9])
     scores = rng.normal(size=(LISTS, 40)).astype(np.float32)
     scores[excluded[:, 0] >= 0, excluded[excluded[:, 0] >= 0, 0]] = np.nan
-    assert jrm.check(scores=scores, **own, exclude_ids=excluded) == []
-    assert jrm.check(**own, relevant_labels=rng.integers(0, 2, (LISTS, 5))) == []
+    assert jrm.check(scores=scores, **relevant, exclude_ids=excluded) == []
+    assert jrm.check(**relevant, relevant_labels=rng.integers(0, 2, (LISTS, 5))) == []
 
 
 ODD = {
@@ -136,22 +138,22 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_one_remark(name, rng):
-    """What was meant to be told is, and nothing else."""
+    """Each mistake triggers its own remark, and no other."""
     arrays, text = ODD[name]
     for _ in range(3):
-        [remark] = jrm.check(*arrays(*well(rng), rng))
+        [remark] = jrm.check(*arrays(*sound_data(rng), rng))
         assert re.match(text, remark), remark
 
 
 def test_remarks_on_packed_lists(rng):
-    """They name the list by its number."""
-    labels, scores, _ = [x.reshape(-1) for x in well(rng)]
+    """Remarks name a packed list by its number."""
+    labels, scores, _ = [x.reshape(-1) for x in sound_data(rng)]
     ids = np.repeat(np.arange(LISTS), ITEMS)
-    own = {"segment_ids": ids, "num_segments": LISTS}
-    [remark] = jrm.check(labels, np.where(ids == 4, 1, scores), **own)
+    packing = {"segment_ids": ids, "num_segments": LISTS}
+    [remark] = jrm.check(labels, np.where(ids == 4, 1, scores), **packing)
     assert remark.startswith("all scores are equal in 1 of 60 lists, as in list 4;")
     # One list after the other, no label needs to be padding.
-    [remark] = jrm.check(np.where(ids == 4, -1, labels), scores, **own)
+    [remark] = jrm.check(np.where(ids == 4, -1, labels), scores, **packing)
     assert remark.startswith("12 of 720 labels are negative, as -1 at (48,)")
     rows = {"segment_ids": ids.reshape(2, -1) % 30, "num_segments": 30}
     odd = np.where(ids == 34, 1, scores).reshape(2, -1)
@@ -160,14 +162,14 @@ def test_remarks_on_packed_lists(rng):
 
 
 def test_remarks_on_ids(rng):
-    """Of lists whose relevant items are excluded, or retrieved oddly."""
+    """Excluded relevant ids, repeated ids and ids without any hit are remarked on."""
     relevant = np.array([[3, 5], [7, -1], [-1, -1]])
-    own = {"relevant_ids": relevant, "exclude_ids": np.array([[3, 1], [7, 2], [0, 1]])}
-    [remark] = jrm.check(**own)
+    ids = {"relevant_ids": relevant, "exclude_ids": np.array([[3, 1], [7, 2], [0, 1]])}
+    [remark] = jrm.check(**ids)
     assert remark.startswith(
         "every relevant id is excluded in 1 of 2 lists, as in list 1, 7 among them"
     )
-    remarks = jrm.check(**own, relevant_labels=np.array([[2, 0], [1, 0], [0, 0]]))
+    remarks = jrm.check(**ids, relevant_labels=np.array([[2, 0], [1, 0], [0, 0]]))
     assert "in 2 of 2 lists, as in list 0, 3 among them" in remarks[0]
     retrieved = np.array([[1, 3, 1, -1], [2, 4, 6, 8], [-1, -1, -1, -1]])
     [remark] = jrm.check(relevant_ids=relevant, retrieved_ids=retrieved)
@@ -240,19 +242,19 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_wrong_raises(name):
-    """With the first place, and what to pass."""
-    text, own = BAD[name]
+def test_impossible_values_raise(name):
+    """The error names the first index, and says what to pass."""
+    text, arguments = BAD[name]
     with pytest.raises(ValueError, match=text):
-        jrm.check(**own)
+        jrm.check(**arguments)
 
 
 def test_thresholds_are_those_of_metrics():
-    """A label that stands for 0.7 is relevant where 0.7 is asked for."""
+    """A float32 label of 0.7 is relevant at the threshold 0.7, as in metrics."""
     labels = np.array([[0.7, 0.1, 0.2]], np.float32)
     scores = np.array([[0.3, 0.1, 0.2]], np.float32)
     assert jrm.check(labels, scores, relevance_threshold=0.7) == []
-    own = {"relevant_ids": [[3]], "exclude_ids": [[3]]}
+    arguments = {"relevant_ids": [[3]], "exclude_ids": [[3]]}
     labels = np.array([[0.7]], np.float32)
-    found = jrm.check(**own, relevant_labels=labels, relevance_threshold=0.7)
-    assert len(found) == 1 and not jrm.check(**own, relevant_labels=labels)
+    remarks = jrm.check(**arguments, relevant_labels=labels, relevance_threshold=0.7)
+    assert len(remarks) == 1 and not jrm.check(**arguments, relevant_labels=labels)

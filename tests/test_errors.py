@@ -1,4 +1,4 @@
-"""Bad calls, one by one: what is raised names the argument, the value and the cure."""
+"""Bad calls: each error names the argument and the value, and says what to pass."""
 
 import functools
 import re
@@ -24,17 +24,17 @@ IDS = jnp.zeros((2, 3), jnp.int32)
 
 def CATALOG(**changes):
     """Ranks a catalogue of five items."""
-    own = {
+    defaults = {
         "queries": jnp.ones((2, 3)),
         "items": jnp.ones((5, 3)),
         "relevant_ids": IDS,
         "k": 2,
     }
-    return jrm.rank_catalog(**(own | changes))
+    return jrm.rank_catalog(**(defaults | changes))
 
 
 def over_items(call):
-    """Calls with labels whose items are cut over two devices."""
+    """Calls a function inside shard_map, with labels whose items lie on two devices."""
     mesh = jax.make_mesh((2,), ("model",), devices=jax.devices()[:2])
     spec = jax.sharding.PartitionSpec(None, "model")
     arrays = jax.device_put(jnp.zeros((2, 4)), jax.sharding.NamedSharding(mesh, spec))
@@ -43,7 +43,7 @@ def over_items(call):
 
 
 def sharded():
-    """Lists whose items are cut over two devices, as their type says."""
+    """Returns lists whose items are sharded over two devices by their type."""
     kinds = (jax.sharding.AxisType.Explicit,)
     mesh = jax.make_mesh((2,), ("model",), kinds, devices=jax.devices()[:2])
     spec = jax.sharding.PartitionSpec(None, "model")
@@ -51,12 +51,12 @@ def sharded():
 
 
 def cut(k=2):
-    """A ranking that is cut below its lists."""
+    """Returns a ranking that is cut above the end of its lists."""
     return jrm.rank(Y, S, k=k)
 
 
 def packed():
-    """A ranking of packed lists."""
+    """Returns a ranking of packed lists."""
     return jrm.rank(Y[0], S[0], segment_ids=jnp.zeros(3, jnp.int32), num_segments=1)
 
 
@@ -259,7 +259,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_bad_calls(name):
-    """Each wrong argument for itself."""
+    """Each call has one wrong argument."""
     error, text, call = CASES[name]
     pattern = re.escape(text).replace(r"\.\*", ".*")
     with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
@@ -268,14 +268,14 @@ def test_bad_calls(name):
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="they fit")
 def test_integers_beyond_int32():
-    """NumPy's 64-bit integers are not cut down in silence."""
+    """NumPy's 64-bit integers raise rather than wrap."""
     scores = np.array([[2**40, 2**41, 0]])
     with pytest.raises(ValueError, match="scores: int64 values .* do not fit int32"):
         jrm.ndcg(np.zeros((1, 3)), scores)
 
 
 def test_good_calls_of_every_kind():
-    """Lists, NumPy arrays, legacy keys, NumPy integers as k: all are fine."""
+    """Lists, NumPy arrays, legacy keys and NumPy integers as k are accepted."""
     key = jax.random.PRNGKey(0)
     state = jrm.ndcg([[1, 0]], [[0.1, 0.2]], [[True, True]], 2.0, key, k=np.int64(1))
     assert state.compute() == 0
@@ -289,7 +289,7 @@ def test_good_calls_of_every_kind():
 
 
 def test_check_does_not_read_what_is_masked():
-    """NaN weights of items that are masked, or padding by their label, are no matter."""
+    """Weights of items that are masked, by mask or label, may be NaN."""
     labels = jnp.array([1.0, 0.0, -1.0])
     weights = jnp.array([1.0, jnp.nan, jnp.nan])
     jrm.check(labels, S[0], jnp.array([True, False, True]), weights)

@@ -1,4 +1,4 @@
-"""What may be passed: arrays of every kind and dtype, and numbers at their limits."""
+"""Accepted inputs: arrays of every kind and dtype, and numbers at their limits."""
 
 import array
 import functools
@@ -21,7 +21,7 @@ S = np.array([0.1, 0.2, 0.3], np.float32)
 )
 @pytest.mark.long
 def test_narrow_segment_ids(dtype, number):
-    """The number of lists need not fit the dtype of the ids."""
+    """The number of lists may exceed the dtype of the segment ids."""
     ids = np.array([0, 0, 100], dtype)
     expected = jrm.ndcg(
         Y, S, segment_ids=ids.astype(np.int32), num_segments=101
@@ -36,26 +36,26 @@ def test_narrow_segment_ids(dtype, number):
 
 
 class Tensor:
-    """What a torch tensor or a column of pandas is to us: something with `__array__`."""
+    """Behaves like a torch tensor or a pandas column: NumPy converts it by `__array__`."""
 
     def __init__(self, values):
-        """From anything that NumPy reads."""
+        """Takes anything that NumPy converts."""
         self.values = np.asarray(values)
 
     def __array__(self, dtype=None, copy=None):
-        """What NumPy asks for."""
+        """Returns the array for NumPy."""
         return self.values
 
 
 class Variable:
-    """What a parameter of a model is to us."""
+    """Behaves like a parameter of a model: JAX converts it by `__jax_array__`."""
 
     def __init__(self, values):
-        """From anything that JAX reads."""
+        """Takes anything that JAX converts."""
         self.values = jnp.asarray(values)
 
     def __jax_array__(self):
-        """What JAX asks for."""
+        """Returns the array for JAX."""
         return self.values
 
 
@@ -72,11 +72,11 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrays_of_every_kind(kind):
-    """Whatever NumPy can read is as good as an array."""
+    """Anything that NumPy or JAX converts gives the values of an array."""
     labels, scores = KINDS[kind](Y), KINDS[kind](S)
-    found = jrm.ndcg(labels, scores, k=2).compute()
+    actual = jrm.ndcg(labels, scores, k=2).compute()
     expected = jrm.ndcg(jnp.asarray(Y), jnp.asarray(S), k=2).compute()
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 NAN = np.float32("nan")
@@ -108,25 +108,25 @@ def test_nan_that_is_masked_stops_no_debugger(kind):
 
 
 class Unreadable:
-    """A torch tensor of bfloat16, or one that needs a gradient, of which NumPy has no copy."""
+    """Behaves like a torch tensor of bfloat16, which NumPy cannot read."""
 
     def __array__(self, dtype=None, copy=None):
         """Raises what torch raises."""
         raise TypeError("Got unsupported ScalarType BFloat16")
 
     def detach(self):
-        """What tells a tensor of torch from other objects."""
+        """Exists on tensors of torch."""
 
 
 def test_a_tensor_that_numpy_cannot_read():
-    """The message has the call that makes it readable."""
+    """The message shows the call that converts it."""
     cure = r"labels: .*BFloat16.*pass labels\.detach\(\)\.float\(\)\.cpu\(\)"
     with pytest.raises(TypeError, match=cure):
         jrm.ndcg(Unreadable(), S)
 
 
 def test_a_column_of_lists():
-    """Pandas holds lists as objects: the message points to `pad_lists`."""
+    """A pandas column of lists holds objects; the message points to `pad_lists`."""
     column = np.empty(2, object)
     column[:] = [[1, 0], [0, 1, 1]]
     with pytest.raises(TypeError, match=r"labels: got a .* of lists; .*jrm.pad_lists"):
@@ -146,7 +146,7 @@ WIDE = {
 @pytest.mark.skipif(X64, reason="they fit")
 @pytest.mark.parametrize("kind", WIDE)
 def test_wide_integers_of_every_kind(kind):
-    """No integer is cut to 32 bits in silence, whatever holds it."""
+    """Integers beyond 32 bits raise, whatever holds them."""
     with pytest.raises(ValueError, match="retrieved_ids: int64 values .* do not fit"):
         jrm.rank_ids(WIDE[kind], [5])
     with pytest.raises(ValueError, match="scores: int64 values .* do not fit"):
@@ -156,7 +156,7 @@ def test_wide_integers_of_every_kind(kind):
 @pytest.mark.skipif(X64, reason="they fit")
 @pytest.mark.parametrize("weights", [2**40, np.int64(2**40), np.uint64(2**63)])
 def test_wide_scalars(weights):
-    """One number is an array too."""
+    """A scalar beyond 32 bits raises like an array."""
     with pytest.raises(ValueError, match="weights: .* do not fit int32"):
         jrm.ndcg(Y, S, weights=weights)
 
@@ -175,41 +175,43 @@ LARGE = {
 @pytest.mark.parametrize("k, packed", [(2**31, True), (2**70, False)])
 @pytest.mark.long
 def test_a_cutoff_beyond_every_list(k, packed):
-    """It is the whole list, however large the number."""
+    """Such a cutoff means the whole list, however large the number is."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}
-    metrics = {name: functools.partial(one, k=k) for name, one in LARGE.items()}
-    found = jrm.compute(jrm.evaluate(metrics, Y, S, **packing))
+    metrics = {name: functools.partial(metric, k=k) for name, metric in LARGE.items()}
+    actual = jrm.compute(jrm.evaluate(metrics, Y, S, **packing))
     expected = jrm.compute(jrm.evaluate(LARGE, Y, S, **packing))
     for name in LARGE:
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
+        np.testing.assert_allclose(actual[name], expected[name], rtol=1e-6)
     by_k = jrm.precision(Y, S, k=k, denominator="k", **packing).compute()
     np.testing.assert_allclose(by_k, 2 / min(k, 2**31), rtol=1e-6)
 
 
-def made_wide():
-    """Labels and scores of 8 bytes."""
+def wide_arrays():
+    """Returns labels and scores of 8 bytes."""
     return jnp.asarray(Y, jnp.float64), jnp.asarray(S, jnp.float64)
 
 
 @pytest.mark.long
 def test_what_was_made_with_x64_on():
-    """Arrays and rankings stay good after it is off, outside of jit and inside."""
+    """Arrays and rankings can be read after x64 is off again, under jit and without."""
     with jax.enable_x64(True):
-        labels, scores = made_wide()
+        labels, scores = wide_arrays()
         ids = jnp.array([5, 7])
         wide_ids = jnp.array([2**40, 7])
         ranking = jrm.rank(labels, scores, k=2)
     with jax.enable_x64(False):
         expected = jrm.dcg(Y, S, weights=Y, k=2).compute()
         for call in (lambda f: f(), lambda f: jax.jit(f)()):
-            found = call(lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute())
-            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            actual = call(
+                lambda: jrm.dcg(labels, scores, weights=labels, k=2).compute()
+            )
+            np.testing.assert_allclose(actual, expected, rtol=1e-6)
         expected = jrm.measure(("dcg@2", "ap@1"), jrm.rank(Y, S, k=2))
         as_numpy = jax.tree.map(np.asarray, ranking)
-        for one in (ranking, as_numpy):
+        for tree in (ranking, as_numpy):
             for call in (lambda f: f(), lambda f: jax.jit(f)()):
-                found = call(lambda one=one: jrm.measure(("dcg@2", "ap@1"), one))
-                for name, lists in found.items():
+                measured = call(lambda tree=tree: jrm.measure(("dcg@2", "ap@1"), tree))
+                for name, lists in measured.items():
                     assert lists.values.dtype == jnp.float32
                     value = expected[name].values
                     np.testing.assert_allclose(lists.values, value, rtol=1e-6)
@@ -219,7 +221,7 @@ def test_what_was_made_with_x64_on():
 
 
 def test_thresholds_are_compared_in_the_dtype_of_values():
-    """Labels are widened first: of those that stand for 0.7, bfloat16's is below it."""
+    """Labels are widened first; the bfloat16 nearest to 0.7 is below the threshold 0.7."""
     for dtype, relevant in (("float32", 1), ("float16", 1), ("bfloat16", 0)):
         labels = jnp.array([0.7, 0.0], dtype)
         state = jrm.recall(labels, jnp.array(S[:2]), relevance_threshold=0.7)
@@ -233,7 +235,7 @@ def test_thresholds_are_compared_in_the_dtype_of_values():
 
 @pytest.mark.long
 def test_gains_may_be_constant():
-    """A function that gives one number gives it to every label."""
+    """A gain function may return a scalar, which is then the gain of every label."""
 
     def constant(labels):
         return 1.0
@@ -242,8 +244,8 @@ def test_gains_may_be_constant():
         return jnp.ones_like(labels)
 
     for metric in (jrm.ndcg, jrm.dcg, jrm.cg):
-        found, expected = (metric(Y, S, k=2, gain_fn=f) for f in (constant, ones))
-        assert found.compute() == expected.compute()
+        actual, expected = (metric(Y, S, k=2, gain_fn=f) for f in (constant, ones))
+        assert actual.compute() == expected.compute()
     jrm.check(Y, S, gain_fn=constant)
 
 
@@ -252,6 +254,6 @@ def test_gains_may_be_constant():
     [(1e-200, jrm.precision), (1e20, jrm.recall), (1e200, jrm.recall)],
 )
 def test_limits_of_f_score(beta, limit):
-    """However large or small beta is, F is between recall and precision."""
-    found = jrm.f_score(Y, S, k=1, beta=beta).compute()
-    np.testing.assert_allclose(found, limit(Y, S, k=1).compute(), rtol=1e-6)
+    """F tends to precision for small beta, and to recall for large beta."""
+    actual = jrm.f_score(Y, S, k=1, beta=beta).compute()
+    np.testing.assert_allclose(actual, limit(Y, S, k=1).compute(), rtol=1e-6)

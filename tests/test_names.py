@@ -66,13 +66,13 @@ SAME = {
 
 
 def test_names_mean_their_metrics():
-    """By name or by partial, the numbers are the same, under the name as typed."""
+    """A name and a partial of the same metric give equal numbers, under the name as typed."""
     by_name = jrm.evaluate(tuple(SAME), LABELS, SCORES, ties="stable")
     by_partial = jrm.evaluate(SAME, LABELS, SCORES, ties="stable")
     assert list(by_name) == list(SAME)
     for name, state in by_name.items():
-        found, expected = (np.asarray(x.compute()) for x in (state, by_partial[name]))
-        np.testing.assert_array_equal(found, expected, name)
+        actual, expected = (np.asarray(x.compute()) for x in (state, by_partial[name]))
+        np.testing.assert_array_equal(actual, expected, name)
 
 
 def test_one_name_is_enough():
@@ -102,7 +102,7 @@ def test_direction(lower):
 
 
 def test_direction_of_a_metric_of_a_user(monkeypatch):
-    """It is the one that its author registered."""
+    """The direction is the one that its author registered."""
     known = dict(names.NAMES)
     monkeypatch.setattr(names, "NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._calls.metric.NAMES", known)
@@ -116,7 +116,7 @@ def test_direction_of_a_metric_of_a_user(monkeypatch):
 
 
 def test_flat_names_every_cutoff():
-    """Scalars under a name each, in order; without cutoffs in the name, by place."""
+    """Every cutoff is a scalar under its own name; an index stands in for a missing cutoff."""
     metrics = {
         "recall(rel=1)@1,3": functools.partial(jrm.recall, k=(1, 3)),
         "mine": functools.partial(jrm.precision, k=(1, 2)),
@@ -132,6 +132,6 @@ def test_flat_names_every_cutoff():
     "typo, meant", [("ndgc", "ndcg"), ("recal", "recall"), ("hitrate", "hit_rate")]
 )
 def test_typos_are_answered(typo, meant):
-    """The nearest name is offered."""
+    """The error offers the nearest name."""
     with pytest.raises(ValueError, match=f"did you mean .*{meant}"):
         jrm.evaluate((f"{typo}@3",), LABELS, SCORES)

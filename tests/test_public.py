@@ -1,4 +1,4 @@
-"""The public face: names, documentation, layers, types."""
+"""The public interface and the shape of the code: names, documentation, layers, types."""
 
 import ast
 import graphlib
@@ -21,8 +21,8 @@ PACKAGE = Path(jrm.__file__).parent
 ROOT = Path(__file__).parent.parent
 METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
 
-# Each may import those before it, and no other: first what serves every step, then the
-# steps in the order of the data. Packages are held to their own order by their imports.
+# Each layer imports only from those before it: first what serves every step, then the
+# steps in the order of the data. Inside a package, imports must not form a cycle.
 LAYERS = [
     "_optional",
     "_pytree",
@@ -59,35 +59,35 @@ LAYERS = [
 
 
 def layer(name):
-    """The layer of a module by its dotted name."""
+    """Returns the layer of a module, given its dotted name."""
     while name not in LAYERS and "." in name:
         name = name.rpartition(".")[0]
     return name if name in LAYERS else "__init__"
 
 
 def modules():
-    """Every module of the package, by dotted name."""
+    """Yields the dotted name and the path of every module of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
         yield name.removesuffix(".__init__"), path
 
 
 def imports(path):
-    """What a file imports from the package, by dotted names."""
+    """Yields the dotted names that a file imports from the package."""
     for node in ast.walk(ast.parse(path.read_text())):
-        found = []
+        targets = []
         if isinstance(node, ast.ImportFrom) and node.module:
-            found = [f"{node.module}.{alias.name}" for alias in node.names]
+            targets = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
-        for target in found:
+            targets = [alias.name for alias in node.names]
+        for target in targets:
             assert "jax._src" not in target, f"{path} imports {target}"
             if target.startswith("jax_rank_metrics"):
                 yield target.removeprefix("jax_rank_metrics").removeprefix(".")
 
 
 def test_imports_point_one_way():
-    """The pipeline is an arrow: nothing imports what comes after it."""
+    """Modules import only from layers before their own."""
     names = {name for name, _ in modules()}
     graph = {}
     for name, path in modules():
@@ -96,16 +96,16 @@ def test_imports_point_one_way():
             while target not in names and "." in target:
                 target = target.rpartition(".")[0]
             target = target if target in names else "__init__"
-            own, other = LAYERS.index(layer(name)), LAYERS.index(layer(target))
-            assert other <= own, (name, target)
-            # The page of a package may name what is in it.
+            importer, imported = (LAYERS.index(layer(x)) for x in (name, target))
+            assert imported <= importer, (name, target)
+            # A package may re-export from its own modules.
             if target != name and not f"{target}.".startswith(f"{name}."):
                 graph[name].add(target)
     graphlib.TopologicalSorter(graph).prepare()  # raises where modules go in a circle
 
 
 def test_files_are_short():
-    """A file is read in one go."""
+    """No file is longer than 300 lines."""
     for name, path in modules():
         assert name == "demo" or len(path.read_text().splitlines()) <= 300, name
 
@@ -171,7 +171,7 @@ POINTERS = set(
 
 
 def bindings(tree):
-    """The names that a module binds: variables, parameters and functions."""
+    """Yields the names that a module binds: variables, parameters, functions, classes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
@@ -208,7 +208,7 @@ def test_docstrings_open_with_a_verb_or_a_noun():
 
 
 def public_functions():
-    """Every public callable and the public methods of public classes."""
+    """Yields every public callable, and the public methods of public classes."""
     for name, value in vars(jrm).items():
         if name.startswith("_") or inspect.ismodule(value):
             continue
@@ -225,7 +225,7 @@ def public_functions():
 
 @pytest.mark.parametrize("name", list(METRICS))
 def test_a_metric_is_documented(name):
-    """Formula, undefined value, own arguments, example, references; nothing shared."""
+    """Its docstring has all the parts of a metric, and no shared arguments."""
     metric = METRICS[name]
     doc = inspect.cleandoc(metric.__doc__)
     parts = ["Undefined (", "Example:", "References:"]
@@ -239,14 +239,14 @@ def test_a_metric_is_documented(name):
 
 
 def test_everything_public_is_documented():
-    """A docstring for each, and in the signatures the shapes."""
+    """Everything public has a docstring, and signatures show shapes."""
     for name, value in public_functions():
         assert inspect.getdoc(value), name
     assert "*lists items" in str(inspect.signature(jrm.rank))
 
 
 def test_signatures():
-    """`help` shows shared arguments and a metric's own."""
+    """`help` shows the shared arguments and those of the metric, in readable length."""
     parameters = inspect.signature(jrm.ndcg).parameters
     assert list(parameters) == [
         *("labels scores mask weights key ties list_weights undefined").split(),
@@ -312,7 +312,7 @@ BAD = {
 
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="needs pyright")
 def test_types(tmp_path):
-    """Good calls pass the type checker, bad ones do not: lists and tensors are arrays."""
+    """pyright accepts the good calls, also with lists and tensors, and rejects the bad."""
     lines = GOOD.splitlines()
     (tmp_path / "calls.py").write_text("\n".join([*lines, *BAD]) + "\n")
     command = ["pyright", "--pythonpath", sys.executable, "--outputjson"]
@@ -320,8 +320,8 @@ def test_types(tmp_path):
         [*command, tmp_path / "calls.py"], capture_output=True, text=True
     )
     errors = json.loads(done.stdout)["generalDiagnostics"]
-    found = {error["range"]["start"]["line"] for error in errors}
-    assert found == set(range(len(lines), len(lines) + len(BAD))), errors
+    error_lines = {error["range"]["start"]["line"] for error in errors}
+    assert error_lines == set(range(len(lines), len(lines) + len(BAD))), errors
 
 
 @pytest.mark.long
