@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ranking.straddle import Straddle
 
 IN_ORDER = -jnp.arange(6.0)
 LABELS = jnp.array([3, 2, 3, 0, 1, 2])
@@ -306,3 +307,27 @@ def test_levels_of_recall_are_decimal_numbers(level):
 def test_thresholds_that_are_no_numbers(metric, threshold):
     with pytest.raises(TypeError, match="relevance_threshold is .*; pass a positive"):
         jrm.evaluate(f"{metric}(rel={threshold!r})", LABELS, IN_ORDER)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("precision@5", "precision@10", "recall@10", "num_rel_ret@10"),
+        ("ndcg@5", "ndcg@10"),
+        ("cg@5", "dcg(gain_fn=linear_gain)@10"),
+        ("map@5", "map@10"),
+    ],
+)
+def test_metrics_of_a_call_share_their_pass_over_the_pool(names, monkeypatch):
+    """A tie group that straddles the cut is added up once per function of items."""
+    passes, group = [], Straddle.group
+
+    def counted(self, *args):
+        passes.append(args)
+        return group(self, *args)
+
+    monkeypatch.setattr(Straddle, "group", counted)
+    lists = jax.ShapeDtypeStruct((7, 123), jnp.float32)
+    ranking = jax.eval_shape(lambda y, s: jrm.rank(y, s, k=10), lists, lists)
+    jax.eval_shape(lambda ranking: jrm.measure(names, ranking), ranking)
+    assert len(passes) == 1
