@@ -151,7 +151,8 @@ def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
         # The shortest prefix that cannot be read ends with the bad line.
         count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
         raise ValueError(
-            f"{source}, {location(count - 1)}: not a JSON object like those before it"
+            f"{source}, {location(count - 1)}: not a JSON object, or not like those "
+            "before it"
         ) from error
     indices = _indices(source, frame.columns, columns)
     return Parsed(frame.select(pl.nth(indices)), location)

@@ -154,7 +154,7 @@ def read(
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
     parsed = _parsed(source, format, _names(columns, format, value), value)
     if parsed.frame.height == 0:
-        raise ValueError(f"{source}: is empty, without a single {value}")
+        raise _empty_error(source, value)
 
     def fail(row: int, reason: str) -> NoReturn:
         raise ValueError(f"{source}, {parsed.location(row)}: {reason}")
@@ -176,6 +176,11 @@ def read(
                 "are not read; pass them to jrm.rank as columns={'subtopics': …}"
             )
     fail(row, f"document {doc!r} of query {query!r} is there already; {cure}")
+
+
+def _empty_error(source: text.Source, value: Value) -> ValueError:
+    """Returns the error for a file without rows."""
+    return ValueError(f"{source}: is empty, without a single {value}")
 
 
 def _names(columns: Sequence[str] | None, format: str, value: Value) -> tuple[str, ...]:
@@ -210,7 +215,7 @@ def _parsed(
     else:
         data = text.content(source)
         if not data.strip():
-            raise ValueError(f"{source}: is empty, without a single {value}")
+            raise _empty_error(source, value)
         if format in ("csv", "tsv"):
             separator = "," if format == "csv" else "\t"
             parsed = columnar.delimited(source, data, separator, names)
