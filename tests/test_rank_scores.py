@@ -189,7 +189,8 @@ def test_a_mask_for_every_list(problem):
         list_weights=problem.options["list_weights"],
     )
     np.testing.assert_array_equal(per_list._length, of_items._length)
-    np.testing.assert_array_equal(per_list._held.group, of_items._held.group)
+    np.testing.assert_array_equal(per_list._held.above, of_items._held.above)
+    np.testing.assert_array_equal(per_list._held.tied, of_items._held.tied)
 
 
 @pytest.mark.long
