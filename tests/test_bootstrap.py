@@ -1,4 +1,4 @@
-"""The mergeable bootstrap: its draws, merging, and the intervals that come of it."""
+"""The mergeable bootstrap: its draws, merging, and its intervals."""
 
 import zlib
 
@@ -19,29 +19,29 @@ LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
 
 
 def boot(lists, ids, key=KEY):
-    """Few resamples of them."""
+    """Makes few resamples of the lists."""
     return jrm.bootstrap(lists, ids, samples=SAMPLES, key=key)
 
 
 def draws(ids, samples):
-    """How often each list counts in each resample."""
+    """Returns how often each list counts in each resample, `[lists, samples]`."""
     seeds = resampling.seeds_of(KEY, samples)
     return np.asarray(
         resampling.poisson_draws(jnp.asarray(ids, jnp.int32), seeds[0], seeds[1:])
     )
 
 
-def at(lists, places):
-    """Some of the lists."""
-    return jax.tree.map(lambda x: x[places], lists)
+def at(lists, indices):
+    """Returns the lists at these indices."""
+    return jax.tree.map(lambda x: x[indices], lists)
 
 
-def same(one, two):
-    """Equal to the precision of single floats."""
-    chex.assert_trees_all_equal_shapes_and_dtypes(one, two)
-    np.testing.assert_array_equal(one.counts, two.counts)
+def same(actual, expected):
+    """Asserts that two states are equal to the precision of single floats."""
+    chex.assert_trees_all_equal_shapes_and_dtypes(actual, expected)
+    np.testing.assert_array_equal(actual.counts, expected.counts)
     chex.assert_trees_all_close(
-        one.sums.round(), two.sums.round(), rtol=1e-6, atol=1e-6
+        actual.sums.round(), expected.sums.round(), rtol=1e-6, atol=1e-6
     )
 
 
@@ -49,15 +49,15 @@ def test_draws_are_poisson():
     """Counts have the frequencies of a Poisson variable of mean 1, in every list."""
     n = draws(np.arange(1000), 1000)
     expected = np.exp(-1) / np.cumprod([1.0, 1, 2, 3, 4, 5, 6])
-    found = np.bincount(n.ravel(), minlength=7)[:7] / n.size
-    assert (abs(found - expected) < 5 * np.sqrt(expected / n.size)).all()
+    result = np.bincount(n.ravel(), minlength=7)[:7] / n.size
+    assert (abs(result - expected) < 5 * np.sqrt(expected / n.size)).all()
     assert abs(n.var() - 1) < 0.01 and n.max() <= 12
     neighbours = [np.corrcoef(n[i], n[i + 1])[0, 1] for i in range(200)]
     assert np.abs(neighbours).max() < 5 / np.sqrt(1000)
 
 
 def test_replicates_by_hand(rng):
-    """Σ n·w·v / Σ n·w of the draws of each list, and what is made of it."""
+    """Replicates are Σ n·w·v / Σ n·w of the draws n, and errors are made of them."""
     values, weights = rng.random((LISTS, 2)), rng.gamma(2, size=LISTS)
     weights[3], ids = 0, np.arange(LISTS) * 7 - 30
     state = boot(lists_of(values, weights), ids)
@@ -69,15 +69,15 @@ def test_replicates_by_hand(rng):
     np.testing.assert_allclose(state.compute(), plain, rtol=1e-6)
     assert state.lists == LISTS - 1 and state.undefined == 0
     np.testing.assert_allclose(state.std_error(), expected.std(0), rtol=1e-4)
-    found = state.confidence_interval(0.8)
+    result = state.confidence_interval(0.8)
     np.testing.assert_allclose(
-        found, np.percentile(expected, (10, 90), axis=0), rtol=1e-5
+        result, np.percentile(expected, (10, 90), axis=0), rtol=1e-5
     )
 
 
 @pytest.mark.long
 def test_blocks_of_lists(rng):
-    """More lists and more resamples than are there at once, the last of them padding."""
+    """Lists and resamples may fill several blocks, of which the last is padded."""
     samples, values = resampling.RESAMPLES + 9, rng.random(1500)
     state = jrm.bootstrap(lists_of(values), jnp.arange(1500), samples=samples, key=KEY)
     n = draws(np.arange(1500), samples)
@@ -86,7 +86,7 @@ def test_blocks_of_lists(rng):
 
 
 def test_undefined_lists():
-    """They count for what `Mean` says, and are counted."""
+    """Undefined lists enter as in a `Mean`, and are counted."""
     lists = lists_of(np.eye(1, LISTS)[0], defined=np.arange(LISTS) < 3)
     for undefined in ("zero", "skip"):
         state = jrm.bootstrap(
@@ -101,95 +101,104 @@ def test_undefined_lists():
     "kind", ["threefry2x32", pytest.param("rbg", marks=pytest.mark.long)]
 )
 def test_any_cut_and_any_order(rng, kind):
-    """Batches of lists, in another order, are the lists at once; with any kind of key."""
+    """Batches in any order merge into the state of all lists, with any kind of key."""
     key = jax.random.key(1, impl=kind)
     lists = lists_of(rng.random(LISTS), rng.gamma(2, size=LISTS))
     ids, order = rng.permutation(1000)[:LISTS], rng.permutation(LISTS)
-    whole = boot(lists, ids, key)
+    at_once = boot(lists, ids, key)
     for cut in (1, LISTS // 2):
         parts = np.split(order, [cut])
-        one, two = (boot(at(lists, places), ids[places], key) for places in parts)
-        same(jrm.merge(one, two), whole)
-        same(two.merge(one), whole)
-        chex.assert_trees_all_equal(one.merge(two), two.merge(one))
+        first, second = (
+            boot(at(lists, indices), ids[indices], key) for indices in parts
+        )
+        same(jrm.merge(first, second), at_once)
+        same(second.merge(first), at_once)
+        chex.assert_trees_all_equal(first.merge(second), second.merge(first))
 
 
 @pytest.mark.long
 def test_metrics_share_draws(rng):
-    """Those of one call, of several calls, and of ids of any integer dtype."""
+    """Draws are shared by the metrics of one call and of several, for any integer ids."""
     a, b = lists_of(rng.random(LISTS)), lists_of(rng.random((LISTS, 2)))
     ids = np.arange(LISTS) - 20
-    both = boot({"b": b, "a": a}, ids)
-    assert list(both) == ["b", "a"]
-    same(both["a"], boot(a, ids.astype(np.int8)))
-    same(both["b"], boot(b, ids))
+    together = boot({"b": b, "a": a}, ids)
+    assert list(together) == ["b", "a"]
+    same(together["a"], boot(a, ids.astype(np.int8)))
+    same(together["b"], boot(b, ids))
     with jax.enable_x64(True):
         wide = np.asarray(boot(a, ids.astype(np.int64)).replicates())
         far = np.asarray(boot(a, ids.astype(np.int64) + 2**40).replicates())
-    np.testing.assert_allclose(wide, both["a"].replicates(), rtol=1e-5)
+    np.testing.assert_allclose(wide, together["a"].replicates(), rtol=1e-5)
     assert not np.isclose(wide, far).any()
-    other = boot(a, ids, jax.random.key(4))
-    assert not np.isclose(other.replicates(), both["a"].replicates()).any()
+    rekeyed = boot(a, ids, jax.random.key(4))
+    assert not np.isclose(rekeyed.replicates(), together["a"].replicates()).any()
 
 
 @pytest.mark.long
 def test_stacked_states_reduce(rng):
-    """What vmap stacks reduces, and its numbers are those of each."""
+    """States stacked by vmap reduce, and hold the numbers of each state."""
     lists, ids = lists_of(rng.random((LISTS, 2))), jnp.arange(LISTS)
-    whole = boot(lists, ids)
+    at_once = boot(lists, ids)
     cut = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), (lists, ids))
     stacked = jax.vmap(boot)(*cut)
-    same(stacked.reduce(), whole)
-    same(jrm.reduce({"x": stacked})["x"], whole)
-    one = at(stacked, 1)
-    pairs = [(stacked.compute(), one.compute()), (stacked.std_error(), one.std_error())]
-    pairs += [(stacked.replicates(), one.replicates())]
-    pairs += zip(stacked.confidence_interval(), one.confidence_interval(), strict=True)
-    for several, single in pairs:
-        np.testing.assert_allclose(several[1], single, rtol=1e-6)
-    assert list(jrm.compute({"p@1,5": whole}, flat=True)) == ["p@1", "p@5"]
+    same(stacked.reduce(), at_once)
+    same(jrm.reduce({"x": stacked})["x"], at_once)
+    single_state = at(stacked, 1)
+    pairs = [
+        (stacked.compute(), single_state.compute()),
+        (stacked.std_error(), single_state.std_error()),
+    ]
+    pairs += [(stacked.replicates(), single_state.replicates())]
+    pairs += zip(
+        stacked.confidence_interval(), single_state.confidence_interval(), strict=True
+    )
+    for stacked_value, single in pairs:
+        np.testing.assert_allclose(stacked_value[1], single, rtol=1e-6)
+    assert list(jrm.compute({"p@1,5": at_once}, flat=True)) == ["p@1", "p@5"]
 
 
 def test_over_devices(rng):
-    """all_reduce gives the whole on every device, bit for bit."""
+    """all_reduce gives the state of all lists on every device, bit for bit."""
     lists, ids = lists_of(rng.random(LISTS)), jnp.arange(LISTS)
     mesh, data = jax.make_mesh((8,), ("data",)), P("data")
 
     def local(lists, ids):
-        whole = jrm.all_reduce(boot(lists, ids), "data")
-        here = jax.lax.axis_index("data") * 0
-        return whole, jax.tree.map(lambda x: (x + here.astype(x.dtype))[None], whole)
+        at_once = jrm.all_reduce(boot(lists, ids), "data")
+        device = jax.lax.axis_index("data") * 0
+        return at_once, jax.tree.map(
+            lambda x: (x + device.astype(x.dtype))[None], at_once
+        )
 
     local = jax.shard_map(
         local, mesh=mesh, in_specs=(data, data), out_specs=(P(), data)
     )
     inputs = jax.device_put((lists, ids), NamedSharding(mesh, data))
-    whole, each = jax.jit(local)(*inputs)
-    same(whole, boot(lists, ids))
-    for leaf in map(np.asarray, jax.tree.leaves(each)):
+    at_once, per_device = jax.jit(local)(*inputs)
+    same(at_once, boot(lists, ids))
+    for leaf in map(np.asarray, jax.tree.leaves(per_device)):
         np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
 
 
 @pytest.mark.long
 def test_errors_are_those_of_the_mean(rng):
-    """Of many lists, with weights; and of a difference, from either road to it."""
+    """Errors and intervals of many weighted lists are near those of a `Mean`."""
     a, b = rng.random(400), rng.random(400)
     weights, ids = rng.gamma(4, size=400), jnp.arange(400)
     a, b = lists_of(a, weights), lists_of(0.5 * a + 0.5 * b, weights)
     lists = {"a": a, "b": b, "b - a": jrm.paired(a, b)}
     states = jrm.bootstrap(lists, ids, samples=2000, key=KEY)
-    for name, one in lists.items():
-        error = one.mean().std_error()
+    for name, metric in lists.items():
+        error = metric.mean().std_error()
         np.testing.assert_allclose(states[name].std_error(), error, rtol=0.06)
-        ends = one.mean().confidence_interval(0.9)
-        found = states[name].confidence_interval(0.9)
-        np.testing.assert_allclose(found, ends, atol=0.3 * float(error))
+        ends = metric.mean().confidence_interval(0.9)
+        result = states[name].confidence_interval(0.9)
+        np.testing.assert_allclose(result, ends, atol=0.3 * float(error))
     a, b, difference = (state.replicates() for state in states.values())
     np.testing.assert_allclose(difference, b - a, atol=1e-6)
 
 
 def test_few_lists():
-    """No list is 0 and one list its value, without an interval; nothing is NaN."""
+    """The mean of no list is 0, of one list its value; neither has an interval or NaN."""
     with jax.debug_nans(True):
         for number, weight, mean in ((0, 0, 0), (LISTS, 0, 0), (LISTS, 1, 0.5)):
             weights = weight * (np.arange(number) == 3)
@@ -201,7 +210,7 @@ def test_few_lists():
 
 
 def test_infinite_values():
-    """They have no interval, as in a `Mean`; NaN stays NaN."""
+    """An infinite mean has no interval, as in a `Mean`; NaN stays NaN."""
     for value, ends in ((np.inf, (-np.inf, np.inf)), (np.nan, (np.nan, np.nan))):
         lists = lists_of(np.where(np.arange(LISTS) == 3, value, 0.5))
         state = boot(lists, jnp.arange(LISTS))
@@ -210,7 +219,7 @@ def test_infinite_values():
 
 
 def test_ids_of_any_kind(rng):
-    """All equal, they are pointless; strings and long numbers become 32-bit hashes."""
+    """Ids that are all equal warn; strings must be hashed; clusters share an id."""
     lists = lists_of(rng.random(LISTS))
     with pytest.warns(UserWarning, match="ids are all 7: .* pass an id for each"):
         boot(lists, np.full(LISTS, 7))
@@ -230,7 +239,7 @@ def test_ids_of_any_kind(rng):
 
 
 def test_what_is_refused(rng):
-    """Other shapes, other states, ids that are no integers or do not fit."""
+    """Refuses other shapes and states, and ids that are no integers or do not fit."""
     lists, ids = lists_of(rng.random(LISTS)), jnp.arange(LISTS)
     state = boot(lists, ids)
     fewer = jax.tree.map(lambda x: x[:, :9], state.sums)

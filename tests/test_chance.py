@@ -1,4 +1,4 @@
-"""What p values and intervals of `compare` hold: simulated errors, and edge cases."""
+"""p values and intervals of `compare`: simulated errors, and edge cases."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:p is at most")
 
 def rejected(comparisons):
     """The share of comparisons with p below 0.05, and of intervals without 0."""
-    p = np.array([found.p for found in comparisons])
-    covered = np.array([found.low <= 0 <= found.high for found in comparisons])
+    p = np.array([comparison.p for comparison in comparisons])
+    covered = np.array(
+        [comparison.low <= 0 <= comparison.high for comparison in comparisons]
+    )
     return np.mean(p < 0.05), np.mean(~covered)
 
 
@@ -36,22 +38,22 @@ def test_unequal_weights(rng, test, lists):
 def test_bootstrap_of_few_lists(rng, lists):
     """Type-1 errors of the studentised bootstrap are at most about 5 %."""
     noise = rng.normal(size=(lists, SIMULATIONS))
-    found = jrm.compare(np.zeros_like(noise), noise, test="bootstrap", samples=999)
-    of_p, of_interval = rejected(found)
+    result = jrm.compare(np.zeros_like(noise), noise, test="bootstrap", samples=999)
+    of_p, of_interval = rejected(result)
     assert of_p <= 0.07 and of_interval <= 0.07
     if lists > 5:
         assert of_p > 0.02
 
 
 def test_two_lists_say_nothing():
-    """However sure the bootstrap once was of them."""
+    """A bootstrap of two lists is never significant, and has no interval."""
     for b in ([0.5, 0.5], [0.5, 0.6]):
-        found = jrm.compare([0.1, 0.2], b, test="bootstrap")
-        assert found.p >= 0.5 and (found.low, found.high) == (-np.inf, np.inf)
+        result = jrm.compare([0.1, 0.2], b, test="bootstrap")
+        assert result.p >= 0.5 and (result.low, result.high) == (-np.inf, np.inf)
 
 
 def test_multinomial_draws():
-    """As many draws as lists, each list as likely as any other."""
+    """There are as many draws as lists, and each list is equally likely."""
     seeds = chance.seeds_of(None, 20_000)
     counts = np.asarray(chance._multinomial_counts(6, seeds[0], seeds[1:]))
     assert (counts.sum(1) == 6).all() and abs(counts.mean(0) - 1).max() < 0.03
@@ -62,23 +64,23 @@ def test_intervals_and_p_agree(rng):
     """The interval of the bootstrap excludes 0 where p is below 0.05."""
     a = rng.random((12, 200))
     b = a + rng.normal(0.03, 0.05, size=a.shape)
-    for found in jrm.compare(a, b, test="bootstrap", samples=9999):
-        assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+    for result in jrm.compare(a, b, test="bootstrap", samples=9999):
+        assert (result.p < 0.05) == (result.low > 0 or result.high < 0)
 
 
 def test_equal_weights_are_students(rng):
     """Neither the unit of weights nor a list without one changes anything."""
     a, b = rng.random((2, 9))
     weights = np.where(np.arange(9) == 4, 0, 7.0)
-    found = jrm.compare(lists_of(a, weights), lists_of(b, weights), test="t")
+    result = jrm.compare(lists_of(a, weights), lists_of(b, weights), test="t")
     kept = np.arange(9) != 4
     expected = jrm.compare(a[kept], b[kept], test="t")
     np.testing.assert_allclose(
-        (found.p, found.low, found.effect_size),
+        (result.p, result.low, result.effect_size),
         (expected.p, expected.low, expected.effect_size),
         rtol=1e-5,
     )
-    assert found.n_eff == pytest.approx(8) and "n_eff" not in repr(found)
+    assert result.n_eff == pytest.approx(8) and "n_eff" not in repr(result)
 
 
 def test_effective_lists_are_shown(rng):
@@ -87,35 +89,37 @@ def test_effective_lists_are_shown(rng):
     weights[0] = 1000
     a, b = (lists_of(x, weights) for x in rng.random((2, 50)))
     for test in ("t", "permutation"):
-        found = jrm.compare(a, b, test=test, samples=999)
-        assert found.n_eff == pytest.approx(1049**2 / (1000**2 + 49))
-        assert "50 lists, n_eff 1.1)" in repr(found) and found.p > 0.05
-    one = lists_of(np.array([0.2, 0.3]), [1, 1e-20])
-    found = jrm.compare(one, lists_of(np.array([0.5, 0.4]), [1, 1e-20]), test="t")
-    assert found.p > 0.9 and (found.low, found.high) == (-np.inf, np.inf)
+        result = jrm.compare(a, b, test=test, samples=999)
+        assert result.n_eff == pytest.approx(1049**2 / (1000**2 + 49))
+        assert "50 lists, n_eff 1.1)" in repr(result) and result.p > 0.05
+    dominated = lists_of(np.array([0.2, 0.3]), [1, 1e-20])
+    result = jrm.compare(
+        dominated, lists_of(np.array([0.5, 0.4]), [1, 1e-20]), test="t"
+    )
+    assert result.p > 0.9 and (result.low, result.high) == (-np.inf, np.inf)
 
 
 def test_constant_differences(rng):
-    """What varies by rounding alone has no spread."""
+    """Differences that vary by rounding alone have no spread."""
     a = rng.random(20)
-    found = jrm.compare(a, a + 0.1, test="t")
-    assert found.p == 0 and found.effect_size == np.inf
-    assert found.low == pytest.approx(0.1) == found.high
+    result = jrm.compare(a, a + 0.1, test="t")
+    assert result.p == 0 and result.effect_size == np.inf
+    assert result.low == pytest.approx(0.1) == result.high
 
 
 def test_the_least_p_is_a_bound():
-    """It is printed as such; where it cannot be small enough, a warning says so."""
+    """The least p is printed as a bound; a warning says where it cannot be small enough."""
     a, b = np.zeros((30, 60)), np.ones((30, 60))
     with pytest.warns(
         UserWarning, match=r"samples cannot tell more; pass samples=12000"
     ):
-        found = jrm.compare(a, b, samples=1000)
-    assert "p≤0.001 (Holm ≤0.06)" in repr(found[0]) and found[0].samples == 1000
+        result = jrm.compare(a, b, samples=1000)
+    assert "p≤0.001 (Holm ≤0.06)" in repr(result[0]) and result[0].samples == 1000
     exact = jrm.compare(a[:8, 0], b[:8, 0])
     assert "p=0.0078" in repr(exact) and exact.samples == 0
 
 
 def test_repr_of_one():
-    """One list is no lists, and a difference of nothing has no sign."""
+    """Nouns agree in number, and a difference of 0 has no sign."""
     assert "1 win 0 ties 0 losses, 1 list)" in repr(jrm.compare([0.5], [1.0]))
     assert "Comparison(+0 [0, 0]" in repr(jrm.compare([0.5, 0.2], [0.5, 0.2]))

@@ -1,4 +1,4 @@
-"""Two systems side by side: pairs of lists, p values, intervals, and what is refused."""
+"""Comparisons of two systems: pairs of lists, p values, intervals and errors raised."""
 
 import itertools
 import json
@@ -15,53 +15,53 @@ from jax_rank_metrics._results import chance
 TESTS = ("permutation", "bootstrap", "t")
 
 
-def two(rng, lists=60, gain=0.05):
-    """A baseline and what is a little better."""
+def two_systems(rng, lists=60, gain=0.05):
+    """Returns the values of a baseline and of a system that is a little better."""
     a = rng.random(lists)
     return a, np.clip(a + gain + 0.2 * rng.normal(size=lists), 0, 1)
 
 
 def flips(x):
-    """The p value of a sum, by all signs; what is within 1e-6 of it is as large."""
+    """Returns p of a sum, by all sign patterns; sums within 1e-6 of it are as large."""
     sums = [abs(np.dot(s, x)) for s in itertools.product((-1, 1), repeat=len(x))]
     return np.mean(np.array(sums) >= abs(sum(x)) - 1e-6 * sum(abs(x)))
 
 
 def test_exact_p_by_brute_force(rng):
-    """All signs, also with weights, with lists that tie and with those that do not count."""
-    a, b = two(rng, 9)
+    """p is that of all sign patterns, with weights, ties and lists that do not count."""
+    a, b = two_systems(rng, 9)
     weights = rng.gamma(2, size=9)
     b[2], weights[5] = a[2], 0
     expected = flips(weights * (b - a))
-    found = jrm.compare(lists_of(a, weights), lists_of(b, weights))
-    assert found.p == pytest.approx(expected) and found.lists == 8
-    assert found.wins == np.sum((b > a) & (weights > 0)) and found.ties == 1
-    assert found.wins + found.ties + found.losses == 8
+    result = jrm.compare(lists_of(a, weights), lists_of(b, weights))
+    assert result.p == pytest.approx(expected) and result.lists == 8
+    assert result.wins == np.sum((b > a) & (weights > 0)) and result.ties == 1
+    assert result.wins + result.ties + result.losses == 8
     assert jrm.compare(a, b).p == pytest.approx(flips(b - a))
-    # Equal sums are as large as each other, in whatever order they are added.
+    # Sums that are equal up to the order of addition are equally large.
     few = np.array([0.1, 0.2, 0.3, -0.1, 0.7, 0.3])
     assert jrm.compare(np.zeros(6), few).p == pytest.approx(flips(few))
 
 
 def test_sampled_p_is_near_the_exact_one(rng):
-    """Random signs of 14 lists beside all 16,384 of them, for two systems at once."""
-    a, b = two(rng, 14)
+    """Random signs of 14 lists give nearly the p of all 16,384, for two systems at once."""
+    a, b = two_systems(rng, 14)
     systems = {"b": b, "c": a + 0.02 * rng.normal(size=14)}
     exact = jrm.compare(a, systems, samples=2**14)
     sampled = jrm.compare(a, systems, samples=2**14 - 1)
-    other = jrm.compare(a, systems, samples=2**14 - 1, key=jax.random.key(7))
-    for name, one in exact.items():
-        assert one.p == pytest.approx(flips(systems[name] - a))
-        slack = 5 * np.sqrt(one.p * (1 - one.p) / 2**14)
-        assert abs(sampled[name].p - one.p) < slack
-        assert abs(other[name].p - one.p) < slack
+    rekeyed = jrm.compare(a, systems, samples=2**14 - 1, key=jax.random.key(7))
+    for name, result in exact.items():
+        assert result.p == pytest.approx(flips(systems[name] - a))
+        slack = 5 * np.sqrt(result.p * (1 - result.p) / 2**14)
+        assert abs(sampled[name].p - result.p) < slack
+        assert abs(rekeyed[name].p - result.p) < slack
         assert sampled[name].p * 2**14 == pytest.approx(round(sampled[name].p * 2**14))
-    assert other["b"].p != sampled["b"].p
+    assert rekeyed["b"].p != sampled["b"].p
     assert jrm.compare(a, systems, samples=2**14 - 1) == sampled
 
 
 def test_signs_are_fair(rng):
-    """Over more lists than one block has: sums of flips have mean 0 and Σ x² variance."""
+    """Over more lists than fit one block, flipped sums have mean 0 and variance Σ x²."""
     x = rng.normal(size=(1500, 1)).astype(np.float32)
     padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
     keys = jax.random.split(jax.random.key(0), 5)
@@ -79,62 +79,64 @@ def test_signs_are_fair(rng):
 
 
 def test_the_tests_agree(rng):
-    """Of 60 lists all three say nearly the same, and the direction is b − a."""
-    a, b = two(rng)
-    found = {test: jrm.compare(a, b, test=test) for test in TESTS}
+    """On 60 lists all three tests nearly agree, and the direction is b − a."""
+    a, b = two_systems(rng)
+    results = {test: jrm.compare(a, b, test=test) for test in TESTS}
     back = jrm.compare(b, a)
-    for test, one in found.items():
-        assert one.test == test and one.difference == pytest.approx(np.mean(b - a))
-        assert abs(one.p - found["t"].p) < 0.01
+    for test, result in results.items():
+        assert result.test == test and result.difference == pytest.approx(
+            np.mean(b - a)
+        )
+        assert abs(result.p - results["t"].p) < 0.01
         np.testing.assert_allclose(
-            (one.low, one.high), (found["t"].low, found["t"].high), atol=0.006
+            (result.low, result.high), (results["t"].low, results["t"].high), atol=0.006
         )
         effect = np.mean(b - a) / np.std(b - a, ddof=1)
-        assert one.effect_size == pytest.approx(effect)
-    assert back.p == found["permutation"].p and back.difference == -one.difference
-    assert (back.wins, back.losses) == (one.losses, one.wins)
+        assert result.effect_size == pytest.approx(effect)
+    assert back.p == results["permutation"].p and back.difference == -result.difference
+    assert (back.wins, back.losses) == (result.losses, result.wins)
 
 
 def test_error_is_that_of_the_paired_mean(rng):
-    """The interval by Student's t is that of `paired`; with weights, a little wider."""
-    values = two(rng)
+    """Student's interval is that of `paired`, and a little wider where weights differ."""
+    values = two_systems(rng)
     for weights, tolerance in ((np.full(60, 3.0), 1e-4), (rng.gamma(2, size=60), 0.06)):
         a, b = (lists_of(x, weights) for x in values)
         state = jrm.paired(a, b).mean()
-        found = jrm.compare(a, b, test="t", level=0.9)
+        result = jrm.compare(a, b, test="t", level=0.9)
         low, high = state.confidence_interval(0.9, method="t")
-        assert found.difference == pytest.approx(float(state.compute()), rel=1e-5)
+        assert result.difference == pytest.approx(float(state.compute()), rel=1e-5)
         width = float(high - low)
-        assert found.high - found.low == pytest.approx(width, rel=tolerance)
-        assert found.n_eff == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
-    assert found.high - found.low > width
+        assert result.high - result.low == pytest.approx(width, rel=tolerance)
+        assert result.n_eff == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert result.high - result.low > width
 
 
 def test_structures(rng):
-    """Metrics, systems, cutoffs and arrays of any kind; p is corrected for all of them."""
-    a, b = two(rng, 10)
+    """Takes metrics, systems and cutoffs in any array; p is corrected for all of them."""
+    a, b = two_systems(rng, 10)
     wide_a, wide_b = (np.stack([x, x**2], 1) for x in (a, b))
     metrics = {"ndcg": lists_of(a), "p@1,5": wide_a}
     better = {"ndcg": list(b), "p@1,5": lists_of(wide_b)}
-    one = jrm.compare(metrics, better)
-    assert list(one) == ["ndcg", "p@1,5"] and len(one["p@1,5"]) == 2
+    alone = jrm.compare(metrics, better)
+    assert list(alone) == ["ndcg", "p@1,5"] and len(alone["p@1,5"]) == 2
     same = {"ndcg": jnp.asarray(a, jnp.bfloat16), "p@1,5": wide_a}
-    found = jrm.compare(metrics, {"better": better, "same": same}, test="t")
-    assert list(found) == ["better", "same"]
-    every = [
-        c for system in found.values() for m in system.values() for c in np.ravel(m)
+    result = jrm.compare(metrics, {"better": better, "same": same}, test="t")
+    assert list(result) == ["better", "same"]
+    comparisons = [
+        c for system in result.values() for m in system.values() for c in np.ravel(m)
     ]
-    expected = chance.holm(np.array([c.p for c in every]))
-    np.testing.assert_allclose([c.p_holm for c in every], expected)
-    assert found["same"]["p@1,5"][0].p == 1 and found["same"]["p@1,5"][0].ties == 10
-    found = jrm.compare(wide_a, wide_b)[1].difference
-    assert found == pytest.approx(one["p@1,5"][1].difference, rel=1e-5)
+    expected = chance.holm(np.array([c.p for c in comparisons]))
+    np.testing.assert_allclose([c.p_holm for c in comparisons], expected)
+    assert result["same"]["p@1,5"][0].p == 1 and result["same"]["p@1,5"][0].ties == 10
+    result = jrm.compare(wide_a, wide_b)[1].difference
+    assert result == pytest.approx(alone["p@1,5"][1].difference, rel=1e-5)
 
 
 def test_holm_by_hand():
-    """0.01 · 4, 0.02 · 3, then no less than that; those that are equal stay equal."""
-    found = chance.holm(np.array([0.02, 0.9, 0.01, 0.025]))
-    np.testing.assert_allclose(found, [0.06, 0.9, 0.04, 0.06])
+    """The smallest p is 0.01 · 4, the next 0.02 · 3; none is smaller than one before."""
+    result = chance.holm(np.array([0.02, 0.9, 0.01, 0.025]))
+    np.testing.assert_allclose(result, [0.06, 0.9, 0.04, 0.06])
     np.testing.assert_allclose(chance.holm(np.array([0.3, 0.3])), [0.6, 0.6])
     np.testing.assert_allclose(chance.holm(np.array([0.5, 0.6])), [1, 1])
 
@@ -143,23 +145,23 @@ def test_holm_by_hand():
     "make", [np.array, list, jnp.asarray], ids=["np", "list", "jnp"]
 )
 def test_ids(rng, make):
-    """In any order and of any kind, lists are paired by their ids."""
-    a, b = two(rng, 8)
+    """Lists are paired by their ids, in any order and of any kind."""
+    a, b = two_systems(rng, 8)
     weights, order = rng.gamma(2, size=8), rng.permutation(8)
     expected = jrm.compare(lists_of(a, weights), lists_of(b, weights))
     ids = list(range(100, 108))
     for names in [ids] if make is jnp.asarray else [ids, [f"q{i}" for i in ids]]:
         shuffled = make([names[i] for i in order])
-        found = jrm.compare(
+        result = jrm.compare(
             lists_of(a, weights),
             lists_of(b[order], weights[order]),
             ids=(make(names), shuffled),
         )
-        assert found == expected
+        assert result == expected
 
 
 def test_ids_that_do_not_match():
-    """Lists that are missing or there twice are named, five at most."""
+    """The error names ids that are missing or repeated, at most five of them."""
     a, b = np.zeros(8), np.zeros(2)
     with pytest.raises(ValueError, match=r"a has 8 lists and b has 2; pass ids="):
         jrm.compare(a, b)
@@ -179,18 +181,18 @@ def test_ids_that_do_not_match():
 
 @pytest.mark.parametrize("test", TESTS)
 def test_edges(test):
-    """No list, one list, no difference, and one difference everywhere."""
-    none = jrm.compare(np.zeros(0), np.zeros(0), test=test)
-    assert (none.difference, none.p, none.lists) == (0, 1, 0)
-    assert (none.low, none.high) == (-np.inf, np.inf)
+    """Handles no list, one list, no difference, and one difference everywhere."""
+    empty = jrm.compare(np.zeros(0), np.zeros(0), test=test)
+    assert (empty.difference, empty.p, empty.lists) == (0, 1, 0)
+    assert (empty.low, empty.high) == (-np.inf, np.inf)
     weightless = jrm.compare(
         lists_of([0.5, 1], [0, 0]), lists_of([1, 1], [0, 0]), test=test
     )
     assert weightless.lists == 0 and weightless.p == 1
-    one = jrm.compare([0.5], [1.0], test=test)
-    assert (one.difference, one.p, one.wins, one.lists) == (0.5, 1, 1, 1)
-    assert one.low == -np.inf and np.isnan(one.effect_size)
-    assert one.to_dict()["low"] is None and one.to_dict()["effect_size"] is None
+    single = jrm.compare([0.5], [1.0], test=test)
+    assert (single.difference, single.p, single.wins, single.lists) == (0.5, 1, 1, 1)
+    assert single.low == -np.inf and np.isnan(single.effect_size)
+    assert single.to_dict()["low"] is None and single.to_dict()["effect_size"] is None
     equal = jrm.compare(np.arange(20), np.arange(20), test=test, samples=999)
     assert (equal.p, equal.ties, equal.low, equal.high) == (1, 20, 0, 0)
     assert equal.effect_size == 0
@@ -200,7 +202,7 @@ def test_edges(test):
 
 
 def test_undefined_values():
-    """They count for what is asked, in `compare` as in `paired`."""
+    """Undefined values count as the argument says, in `compare` as in `paired`."""
     a = lists_of([0.5, 0.0, 0.2, 0.0], [1, 2, 1, 1], [True, False, True, False])
     b = lists_of([1.0, 0.6, 0.0, 0.0], [1, 2, 1, 1], [True, True, False, False])
     expected = {
@@ -210,13 +212,13 @@ def test_undefined_values():
     }
     for undefined, difference in expected.items():
         lists = jrm.paired(a, b, undefined)
-        found = jrm.compare(a, b, undefined=undefined)
-        assert found.difference == pytest.approx(difference, rel=1e-6)
-        assert found.lists == (1 if undefined == "skip" else 4)
+        result = jrm.compare(a, b, undefined=undefined)
+        assert result.difference == pytest.approx(difference, rel=1e-6)
+        assert result.lists == (1 if undefined == "skip" else 4)
         for fill in ("zero", "one", "skip"):
             state = lists.mean(fill)
             np.testing.assert_allclose(state.compute(), difference, rtol=1e-6)
-            assert state.lists == found.lists and state.undefined == 0
+            assert state.lists == result.lists and state.undefined == 0
 
 
 def test_paired(rng):
@@ -225,14 +227,14 @@ def test_paired(rng):
     mine = {"z": lists_of(a), "a": lists_of(a[:, 0])}
     yours = {"z": lists_of(b), "a": lists_of(b[:, 0])}
     for call in (jrm.paired, jax.jit(jrm.paired), jax.vmap(jrm.paired)):
-        found = call(mine, yours)
-        np.testing.assert_allclose(found["z"].values, b - a)
-        np.testing.assert_allclose(found["a"].values, (b - a)[:, 0])
+        result = call(mine, yours)
+        np.testing.assert_allclose(result["z"].values, b - a)
+        np.testing.assert_allclose(result["a"].values, (b - a)[:, 0])
     assert list(jrm.paired(mine, yours)) == ["z", "a"]
 
 
 def test_rounding_is_no_evidence(rng):
-    """What single floats cannot tell apart is a tie; in double precision less is."""
+    """Values that single floats cannot tell apart tie; in double precision fewer do."""
     a = rng.random(50).astype(np.float32)
     near = np.nextafter(a, np.float32(2))
     assert jrm.compare(a, near).ties == 50 and jrm.compare(a, near).p == 1
@@ -241,8 +243,8 @@ def test_rounding_is_no_evidence(rng):
 
 
 def test_what_is_refused(rng):
-    """NaN, other metrics, weights or shapes, means, strings and traced values."""
-    a, b = two(rng, 4)
+    """Refuses NaN, unequal metrics, weights or shapes, means, strings and traced values."""
+    a, b = two_systems(rng, 4)
     bad = b.copy()
     bad[2] = np.nan
     with pytest.raises(ValueError, match=r"b\['map'\] holds .* not finite, at list 2"):
@@ -250,7 +252,7 @@ def test_what_is_refused(rng):
     with pytest.raises(ValueError, match=r"b\['x'\]\['map'\].* at list 'q2'"):
         names = [f"q{i}" for i in range(4)]
         jrm.compare({"map": a}, {"x": {"map": bad}}, ids=(names, names))
-    # What does not count is never read.
+    # Lists that do not count are never read.
     hidden = lists_of(bad, [1, 1, 0, 1])
     assert jrm.compare(lists_of(a, [1, 1, 0, 1]), hidden).lists == 3
     assert jrm.compare(a, lists_of(bad, defined=[1, 1, 0, 1] == np.ones(4))).lists == 4
@@ -271,9 +273,9 @@ def test_what_is_refused(rng):
         TypeError, match="a is a Mean, which no longer holds per-list values"
     ):
         jrm.compare(lists_of(a).mean(), b)
-    for other in (["x", "y"], [[1], [1, 2]], [None]):
+    for values in (["x", "y"], [[1], [1, 2]], [None]):
         with pytest.raises(TypeError, match="b is no array of numbers; pass a PerList"):
-            jrm.compare(a, other)
+            jrm.compare(a, values)
     with pytest.raises(ValueError, match=r"a has shape \(1, 2, 2\)"):
         jrm.compare(np.zeros((1, 2, 2)), b)
     with pytest.raises(TypeError, match="a is traced.*`paired` inside"):
@@ -289,17 +291,17 @@ def test_what_is_refused(rng):
 
 
 def test_what_is_read(rng):
-    """A line to read, and a dict for json."""
-    a, b = two(rng)
-    found = jrm.compare({"map": a}, {"x": {"map": b}, "y": {"map": a}})["x"]["map"]
-    line = repr(found)
+    """The repr is one line to read, and the dict is fit for JSON."""
+    a, b = two_systems(rng)
+    result = jrm.compare({"map": a}, {"x": {"map": b}, "y": {"map": a}})["x"]["map"]
+    line = repr(result)
     for part in (
         "Comparison(+0.0",
         " wins ",
         " losses, 60 lists)",
-        f"p={found.p:.2g}",
+        f"p={result.p:.2g}",
         "Holm",
     ):
         assert part in line
-    assert json.loads(json.dumps(found.to_dict()))["lists"] == 60
-    assert all(type(x) in (int, float, str, bool) for x in found.to_dict().values())
+    assert json.loads(json.dumps(result.to_dict()))["lists"] == 60
+    assert all(type(x) in (int, float, str, bool) for x in result.to_dict().values())

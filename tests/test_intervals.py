@@ -1,4 +1,4 @@
-"""Intervals of a mean: their quantiles, what they refuse, and how often they cover."""
+"""Intervals of a mean: their quantiles, the values they refuse, and their coverage."""
 
 import jax
 import jax.numpy as jnp
@@ -32,8 +32,8 @@ def test_quantiles_of_t(level):
     """They are those of scipy for every number of equal lists."""
     stdtrit = pytest.importorskip("scipy.special").stdtrit
     n = np.concatenate([np.arange(2, 200), np.geomspace(200, 1e6, 40).astype(int)])
-    found = quantiles(level, n - 1)
-    np.testing.assert_allclose(found, stdtrit(n - 1.0, (1 + level) / 2), rtol=1e-6)
+    result = quantiles(level, n - 1)
+    np.testing.assert_allclose(result, stdtrit(n - 1.0, (1 + level) / 2), rtol=1e-6)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
@@ -63,14 +63,14 @@ def test_t_of_a_few_lists():
 
 
 def test_wilson_by_hand():
-    """Of 12 hits in 12 lists low is 12/(12 + z²), high is 1; without lists it is [0, 1]."""
+    """For 12 hits in 12 lists it is [12/(12 + z²), 1], and without lists [0, 1]."""
     z2 = 1.959964**2
-    found = state_of(np.ones(12)).confidence_interval(method="wilson")
-    np.testing.assert_allclose(found, (12 / (12 + z2), 1), rtol=1e-5)
-    found = state_of(np.zeros(12), np.full(12, 7.0)).confidence_interval(
+    result = state_of(np.ones(12)).confidence_interval(method="wilson")
+    np.testing.assert_allclose(result, (12 / (12 + z2), 1), rtol=1e-5)
+    result = state_of(np.zeros(12), np.full(12, 7.0)).confidence_interval(
         method="wilson"
     )
-    np.testing.assert_allclose(found, (0, z2 / (12 + z2)), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(result, (0, z2 / (12 + z2)), rtol=1e-5, atol=1e-7)
     assert jrm.Mean.empty().confidence_interval(method="wilson") == (0, 1)
     hits = jrm.Mean.of(
         jnp.asarray([[1.0, 0.0], [0.0, 1.0]]), jnp.ones(2), jnp.ones(2, bool)
@@ -119,20 +119,20 @@ def test_unequal_weights():
     student = pytest.importorskip("scipy.stats").t
     margin = student.ppf(0.975, size - 1) * error
     for method in ("auto", "t"):
-        found = state.confidence_interval(method=method)
-        np.testing.assert_allclose(found, (mean - margin, mean + margin), rtol=1e-4)
+        result = state.confidence_interval(method=method)
+        np.testing.assert_allclose(result, (mean - margin, mean + margin), rtol=1e-4)
     hits = state_of([1.0, 1.0, 1.0], weights)
     z2 = 1.959964**2
     for method in ("auto", "wilson"):
-        found = hits.confidence_interval(method=method)
-        np.testing.assert_allclose(found, (size / (size + z2), 1), rtol=1e-5)
+        result = hits.confidence_interval(method=method)
+        np.testing.assert_allclose(result, (size / (size + z2), 1), rtol=1e-5)
     assert ", n_eff 2.67," in repr(hits) and "n_eff" not in repr(state_of(values))
 
 
 def test_one_list_with_nearly_all_weight():
     """Its mean is one value, and nothing is known about its error."""
-    for rest, known in ((0.1, True), (1e-3, False), (1e-9, False)):
-        state = state_of([0.3, 0.4], [1.0, rest])
+    for small_weight, known in ((0.1, True), (1e-3, False), (1e-9, False)):
+        state = state_of([0.3, 0.4], [1.0, small_weight])
         low, high = state.confidence_interval(method="t")
         assert np.isfinite(low) == np.isfinite(high) == known
         assert not np.isnan(state.std_error()) and state.std_error() > 0
@@ -142,13 +142,18 @@ def test_auto_decides_for_each_cutoff():
     """Wilson where values are hits, t beside it; also where merged, jitted and stacked."""
     values = jnp.asarray([[1.0, 1.0], [0.0, 0.5], [1.0, 1.0]])
     state = jrm.Mean.of(values, jnp.ones(3), jnp.ones(3, bool))
-    for one in (state, state.merge(state), jax.jit(lambda s: s.merge(s))(state)):
-        auto, t = one.confidence_interval(), one.confidence_interval(method="t")
+    for state_form in (state, state.merge(state), jax.jit(lambda s: s.merge(s))(state)):
+        auto, t = (
+            state_form.confidence_interval(),
+            state_form.confidence_interval(method="t"),
+        )
         for i, (bounds, students) in enumerate(zip(auto, t, strict=True)):
-            own = jrm.Mean(jax.tree.map(lambda x: x[:, :1], one.sums), one.counts)
-            wilson = own.confidence_interval(method="wilson")[i]
+            first_cutoff = jrm.Mean(
+                jax.tree.map(lambda x: x[:, :1], state_form.sums), state_form.counts
+            )
+            wilson = first_cutoff.confidence_interval(method="wilson")[i]
             np.testing.assert_allclose(bounds, (wilson[0], students[1]), rtol=1e-6)
-        jitted = jax.jit(lambda s: s.confidence_interval())(one)
+        jitted = jax.jit(lambda s: s.confidence_interval())(state_form)
         np.testing.assert_allclose(jitted, auto, rtol=1e-6)
     stacked = jax.tree.map(lambda x: jnp.stack([x, x]), state)
     low, high = stacked.confidence_interval()
@@ -196,7 +201,7 @@ def lognormal(key, lists):
 
 @pytest.mark.parametrize("lists", [10, 30, 100, 500])
 @pytest.mark.parametrize(
-    "draw, mean, weights, least, most",
+    "draw, mean, weights, lowest, highest",
     [
         (jax.random.uniform, 0.5, None, 0.93, 0.97),
         (jax.random.exponential, 1.0, None, 0.885, 0.97),
@@ -206,10 +211,10 @@ def lognormal(key, lists):
     ],
     ids=["uniform", "exponential", "rare hits", "rare misses", "unequal weights"],
 )
-def test_the_default_covers(draw, mean, weights, least, most, lists):
-    """As often as docs/intervals.md says, from ten lists on."""
+def test_the_default_covers(draw, mean, weights, lowest, highest, lists):
+    """It covers the mean as often as docs/intervals.md says, from ten lists on."""
     (share,) = coverage(draw, mean, lists, ("auto",), weights)
-    assert least < share <= most
+    assert lowest < share <= highest
 
 
 @pytest.mark.parametrize(
@@ -229,7 +234,7 @@ def test_intervals_cover(draw, mean, lists):
     ids=["skewed", "hits"],
 )
 def test_the_default_is_better_for_few_lists(draw, mean, lists, method):
-    """It is this method, and covers more often there than the normal interval."""
+    """It is the method named here, and covers more often than the normal interval."""
     normal, advised, auto = coverage(draw, mean, lists, ("normal", method, "auto"))
     assert normal < 0.90 and normal + 0.02 < advised < 0.99 and auto == advised
     if method == "wilson":

@@ -1,4 +1,4 @@
-"""How `compare` pairs values that say which list they belong to, and what it reads."""
+"""Pairing by list ids in `compare`, and the values of other tools that it reads."""
 
 import dataclasses
 import types
@@ -24,31 +24,33 @@ def evaluation(users, undefined="zero", **metrics):
 
 
 def test_dicts_are_paired_by_their_keys():
-    """In any order, alone, as metrics and as systems."""
+    """Dicts of values pair in any order, alone, as metrics and as systems."""
     assert jrm.compare(BY_ID, BACKWARDS).ties == 3
-    found = jrm.compare(BY_ID, LARGER)
-    assert found.wins == 3 and found.difference == pytest.approx(0.05)
-    found = jrm.compare({"map": BY_ID}, {"x": {"map": LARGER}, "y": {"map": BACKWARDS}})
-    assert found["x"]["map"].wins == found["y"]["map"].ties == 3
+    result = jrm.compare(BY_ID, LARGER)
+    assert result.wins == 3 and result.difference == pytest.approx(0.05)
+    result = jrm.compare(
+        {"map": BY_ID}, {"x": {"map": LARGER}, "y": {"map": BACKWARDS}}
+    )
+    assert result["x"]["map"].wins == result["y"]["map"].ties == 3
     with pytest.raises(ValueError, match=r"of the lists in b, 1 are not in a: 'q4'"):
         jrm.compare(BY_ID, {**BY_ID, "q4": 0.5})
 
 
 def test_pandas_is_paired_by_its_index():
-    """A Series, and a frame with a column for each metric."""
+    """The index pairs a Series, and a frame with a column for each metric."""
     pandas = pytest.importorskip("pandas")
     a, b = pandas.Series(BY_ID), pandas.Series(BACKWARDS)
     assert jrm.compare(a, b).ties == 3
     assert jrm.compare(a, LARGER).wins == 3
     frame = pandas.DataFrame({"map": BY_ID, "arp": BY_ID})
-    found = jrm.compare(frame, frame.iloc[::-1] + 0.05)
-    assert (found["map"].wins, found["arp"].losses) == (3, 3)
+    result = jrm.compare(frame, frame.iloc[::-1] + 0.05)
+    assert (result["map"].wins, result["arp"].losses) == (3, 3)
     with pytest.raises(ValueError, match="ids of b hold 'q1' more than once"):
         jrm.compare(a, pandas.Series([0.1, 0.2, 0.3], ["q1", "q1", "q2"]))
 
 
 def test_users_are_paired_and_undefined_is_remembered():
-    """As by `evaluate_users`; an argument overrides what is remembered."""
+    """`compare` counts undefined users as `evaluate_users` did, unless told otherwise."""
     known = [True, False, True]
     a = evaluation([7, 8, 9], "skip", mrr=lists_of([0.5, 0, 0.25], None, known))
     b = evaluation([9, 7, 8], "skip", mrr=lists_of([0.5, 1, 1], None))
@@ -83,13 +85,13 @@ def test_users_are_paired_and_undefined_is_remembered():
     ],
 )
 def test_what_cannot_be_paired(a, b, message):
-    """Means, one side without ids, and nothing at all."""
+    """Refuses means, one side without ids, and empty dicts."""
     with pytest.raises(ValueError, match=message):
         jrm.compare(a, b)
 
 
 def test_ids_that_are_no_ids():
-    """Numbers in place of sequences, and ids beside those that values have."""
+    """Refuses numbers in place of sequences, and ids for values that have ids."""
     values = jnp.array([0.1, 0.2])
     with pytest.raises(TypeError, match="ids of a are 1; pass a sequence"):
         jrm.compare(values, values, ids=[1, 2])
@@ -98,18 +100,18 @@ def test_ids_that_are_no_ids():
 
 
 def test_lower_is_better():
-    """Wins go to the smaller value; of a count there are none."""
+    """The smaller value wins, and a count has no wins."""
     bad, good = np.full(5, 3.0), np.array([1.0, 1, 1, 2, 4])
     for name in ("arp", "fall_out(rel=2)@5", "coverage_error", "label_ranking_loss"):
-        found = jrm.compare({name: bad}, {"good": {name: good}})["good"][name]
-        assert (found.wins, found.losses) == (4, 1) and found.difference < 0
-        assert "4 wins 0 ties 1 loss, 5 lists, lower is better)" in repr(found)
-    found = jrm.compare({"num_ret": bad}, {"num_ret": good})["num_ret"]
-    assert found.wins is found.losses is None and "win" not in repr(found)
+        result = jrm.compare({name: bad}, {"good": {name: good}})["good"][name]
+        assert (result.wins, result.losses) == (4, 1) and result.difference < 0
+        assert "4 wins 0 ties 1 loss, 5 lists, lower is better)" in repr(result)
+    result = jrm.compare({"num_ret": bad}, {"num_ret": good})["num_ret"]
+    assert result.wins is result.losses is None and "win" not in repr(result)
     assert jrm.compare({"ndcg": bad}, {"ndcg": good})["ndcg"].wins == 1
     for lower in (("latency",), "latency@3", True):
-        found = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
-        assert found["latency@3"].wins == 4
+        result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
+        assert result["latency@3"].wins == 4
     assert jrm.compare(bad, good, lower=True).wins == 4
     with pytest.raises(ValueError, match="lower names 'time', which is no metric"):
         jrm.compare({"arp": bad}, {"arp": good}, lower="time")

@@ -1,4 +1,4 @@
-"""Plots: what is on the axes, not how it looks."""
+"""Plots: the data, labels and legends on the axes."""
 
 import subprocess
 import sys
@@ -169,8 +169,8 @@ def test_a_group_of_one_list_has_no_interval(ax):
 
 def test_lists_that_do_not_count_are_not_shown(ax):
     weights = jnp.array([0.0, 3.0, 1.0, 0.0])
-    half, other = (jrm.PerList(x.values, weights, KNOWN) for x in (A, B))
-    plots.differences(half, other, ax=ax)
+    half, different = (jrm.PerList(x.values, weights, KNOWN) for x in (A, B))
+    plots.differences(half, different, ax=ax)
     assert ax.patches[0].get_data().values.size == 2
     assert list(ax.lines[-1].get_ydata()) == [0.0625] * 2
     plots.distribution(half, ax=ax)
@@ -207,8 +207,8 @@ def test_by_group(ax):
     ticks = [text.get_text() for text in ax.get_xticklabels()]
     assert ticks == ["cold\n2 lists", "none\n0 lists", "warm\n2 lists"]
     assert legend(ax) == ["a", "b"]
-    other = A.by(groups, 4)
-    for states, names in (({**runs, "c": other}, None), (runs, ("cold", "warm"))):
+    different = A.by(groups, 4)
+    for states, names in (({**runs, "c": different}, None), (runs, ("cold", "warm"))):
         with pytest.raises(ValueError, match="the same groups"):
             plots.by_group(states, names, ax=ax)
 

@@ -1,4 +1,4 @@
-"""Tables: what is in them, in every format."""
+"""Tables: their cells, notes and marks in every format."""
 
 import csv
 import io
@@ -32,9 +32,9 @@ Mean and 95 % interval; 2 lists, 0 undefined; best is *"""
 
 
 def test_text():
-    found = jrm.table(RUNS)
-    assert [line.rstrip() for line in found.splitlines()] == LINES.splitlines()
-    assert repr(found) == str(found) and isinstance(found, str)
+    text = jrm.table(RUNS)
+    assert [line.rstrip() for line in text.splitlines()] == LINES.splitlines()
+    assert repr(text) == str(text) and isinstance(text, str)
 
 
 def test_direction():
@@ -82,7 +82,7 @@ def test_values_of_other_tools():
 
 
 def test_wilson_is_refused_by_name():
-    """Where one metric is not 0 or 1, the message names it."""
+    """The message names a metric that is not 0 or 1 in every list."""
     metrics = {"hit@1": state(0.0, 1.0), "mrr": state(0.5, 1.0)}
     with pytest.raises(ValueError, match="'mrr': method is 'wilson'.*'auto'"):
         jrm.table(metrics, method="wilson")
@@ -117,15 +117,15 @@ def test_wilson_is_refused_by_name():
     ],
 )
 def test_marked_up(format, parts):
-    found = jrm.table(RUNS, format=format)
+    text = jrm.table(RUNS, format=format)
     for part in [*parts, "0.500 [0.095, 0.905]", "p@5", "–"]:
-        assert part in found, found
+        assert part in text, text
 
 
 def test_notebooks_show_html():
-    shown = jrm.table(RUNS, format="html")
+    html = jrm.table(RUNS, format="html")
     for format in ("text", "markdown", "html"):
-        assert jrm.table(RUNS, format=format)._repr_html_() == shown
+        assert jrm.table(RUNS, format=format)._repr_html_() == html
     # These are asked for to be copied.
     for format in ("latex", "csv"):
         assert jrm.table(RUNS, format=format)._repr_html_() is None
@@ -156,7 +156,7 @@ def test_one_run_has_metrics_as_rows():
 
 
 def test_the_best():
-    """The largest or the smallest, all that print alike, and no NaN."""
+    """The largest or the smallest mean is marked, with all that print alike, but no NaN."""
     runs = {
         "a": {"rank@1": state(1.0), "mrr": state(0.12341)},
         "b": {"rank@1": state(2.0), "mrr": state(0.12342)},

@@ -254,9 +254,9 @@ def compared(
         comparisons.append(
             Comparison(
                 *numbers[column].tolist(),
-                wins=wins and wins[column],
+                wins=None if wins is None else wins[column],
                 ties=ties[column],
-                losses=losses and losses[column],
+                losses=None if losses is None else losses[column],
                 lists=int(lists[column]),
                 n_eff=float(n_eff[column]),
                 test=test,
