@@ -43,8 +43,31 @@ def test_t(pair):
     assert ours.effect_size == pytest.approx(theirs.statistic / np.sqrt(len(a)))
 
 
+def test_unequal_weights():
+    """The error of a weighted mean is statsmodels' HC3, but for (n − 1)/n, n = n_eff."""
+    models = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(4)
+    difference, weights = rng.normal(0.3, 1, 25), rng.lognormal(0, 1.5, 25)
+    lists = [
+        jrm.PerList(values, weights, np.ones(25, bool))
+        for values in (np.zeros(25), difference)
+    ]
+    ours = jrm.compare(*lists, test="t", level=0.9)
+    fit = models.WLS(difference, np.ones(25), weights).fit(cov_type="HC3")
+    freedom = ours.n_eff - 1
+    error = fit.bse[0] * np.sqrt(freedom / ours.n_eff)
+    margin = stats.t.ppf(0.95, freedom) * error
+    assert ours.difference == pytest.approx(fit.params[0])
+    assert ours.high - ours.difference == pytest.approx(margin)
+    assert ours.p == pytest.approx(
+        2 * stats.t.sf(abs(ours.difference) / error, freedom)
+    )
+    spread = np.sqrt(np.cov(difference, aweights=weights))
+    assert ours.effect_size == pytest.approx(ours.difference / spread)
+
+
 def test_bootstrap():
-    """Percentile intervals of a difference agree; SciPy resamples all lists as well."""
+    """On many lists, the studentised interval is near SciPy's percentile interval."""
     rng = np.random.default_rng(1)
     a, b = rng.random(200), rng.random(200) + 0.1
     settings = {"method": "percentile", "n_resamples": 20_000, "rng": rng}
