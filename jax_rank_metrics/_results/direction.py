@@ -1,4 +1,4 @@
-"""Which direction of a metric is better, by its name in results."""
+"""The direction in which a metric is better, by its name in results."""
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
@@ -19,7 +19,7 @@ def without_cutoff(name: str) -> str:
 
 
 def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
-    """Whether lower values are better: as the metric says, or because `lower` names it.
+    """Whether lower values are better, by the metric itself or because `lower` names it.
 
     Args:
         name: A name in results, such as "ndcg@10".
@@ -34,7 +34,10 @@ def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
 
 
 def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
-    """The same for the keys that lead to values, of which one may name a metric."""
+    """The direction for the keys that lead to values, the last of which name the metric.
+
+    Values without the name of a metric are better when higher, unless `lower` is True.
+    """
     names = [key for key in reversed(path) if isinstance(key, str)]
     for name in names:
         if is_metric_name(name) or {name, without_cutoff(name)} & set(_names(lower)):

@@ -1,4 +1,4 @@
-"""Results in the formats that other programs read: lines of CSV, and numbers of JSON."""
+"""Numbers as text that people and other programs read: CSV, JSON and fixed point."""
 
 import csv
 import io

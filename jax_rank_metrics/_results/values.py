@@ -35,7 +35,7 @@ class ListValues(NamedTuple):
     has_cutoffs: bool
     rounding: float  # relative error below which two values are equal
     ids: list[Any] | None  # None where lists are known by their position alone
-    undefined: Undefined | None  # what was asked for when the values were made
+    undefined: Undefined | None  # the choice that the values were measured with
 
     @property
     def list_count(self) -> int:
@@ -44,6 +44,8 @@ class ListValues(NamedTuple):
 
 
 class _Leaf(NamedTuple):
+    """Values as they were passed, with the ids and `undefined` that came with them."""
+
     values: Any
     ids: Any = None
     undefined: Undefined | None = None
@@ -68,12 +70,14 @@ def is_by_list(tree: Any) -> bool:
 
 
 def is_by_user(tree: Any) -> bool:
-    """Whether `tree` is the result of `evaluate_users`, whose module imports this one."""
+    """Whether `tree` is the result of `evaluate_users`, a `UserEvaluation`."""
+    # Known by its fields, since `_recommender` comes later in the order of imports.
     return all(hasattr(tree, field) for field in ("states", "lists", "users"))
 
 
 def is_frame(tree: Any) -> bool:
-    """Whether `tree` is a pandas DataFrame, or like one."""
+    """Whether `tree` is a pandas DataFrame."""
+    # Known by its fields, since pandas is no dependency.
     return hasattr(tree, "columns") and hasattr(tree, "index")
 
 
@@ -81,13 +85,9 @@ def as_per_list(values: Any, name: str) -> PerList | None:
     """Reads a Series or a dict of list ids to numbers; None for anything else."""
     if not (is_by_list(values) or _is_series(values)):
         return None
-    (read,) = read_values(values, name).values()
-    values = read.lists.values
-    return (
-        read.lists
-        if read.has_cutoffs
-        else PerList(values[:, 0], read.lists.weights, read.lists.defined)
-    )
+    (of_metric,) = read_values(values, name).values()
+    lists = of_metric.lists
+    return PerList(lists.values[:, 0], lists.weights, lists.defined)
 
 
 def is_metric_name(key: Any) -> bool:
@@ -105,6 +105,7 @@ def listing(names: Sequence[Any]) -> str:
 
 
 def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf]]:
+    """Yields the values in `tree`, each under the keys that lead to it."""
     if is_by_user(tree):
         for metric, lists in tree.lists.items():
             yield (*path, metric), _Leaf(lists, tree.users, tree.undefined)
@@ -135,7 +136,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_series(values: Any) -> bool:
-    # Lists and tuples have a method `index`; that of pandas is an array of labels.
+    # Lists and tuples have an `index` too, but no `to_numpy`.
     return hasattr(values, "index") and hasattr(values, "to_numpy")
 
 

@@ -1,0 +1,147 @@
+"""Plots of per-list values: their distribution, and differences of two systems."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._results import drawing, pairing
+from jax_rank_metrics._results.compare import compared
+from jax_rank_metrics._results.comparison import p_text
+from jax_rank_metrics._results.direction import is_lower_better
+from jax_rank_metrics._results.export import fixed_point
+from jax_rank_metrics._results.values import is_by_list
+from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._types import Number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def differences(
+    a: Any,
+    b: Any,
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    metric: str | None = None,
+    lower: bool = False,
+    ids: tuple[Any, Any] | None = None,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """The difference b − a of every list, the largest first, and their mean.
+
+    The mean has the interval and the p of `compare` by its permutation test. Undefined
+    values count as `PerList.undefined` says, 0 by default.
+
+    Args:
+        a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
+            of which `metric` names one.
+        b: Those of another system for the same lists.
+        names: The names of the two systems.
+        metric: The name of the metric, such as "arp@10". It says which direction is
+            better; without a name, the legend says only which system is higher.
+        lower: Whether lower values are better, of a metric of your own.
+        ids: How lists are paired, as for `compare`.
+        level: The probability with which the band should cover the mean difference.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if either holds no per-list values.
+        ValueError: if lists cannot be paired or differ in weight, if values have several
+            cutoffs, or if no list counts.
+    """
+    sides = [drawing.values_of_metric(*x, metric) for x in (("a", a), ("b", b))]
+    (pair,) = pairing.with_ids({(): (sides[0], sides[1])}, ids).values()
+    of_lists = pairing.differences(*pair, undefined=None)
+    counts = of_lists.weights > 0
+    if not counts.any():
+        raise ValueError("a and b have no list that counts")
+    direction = is_lower_better(metric or "", lower)
+    (comparison,) = compared(
+        [of_lists],
+        [direction],
+        "permutation",
+        100_000,
+        checked_level(level),
+        random.key(0),
+    )
+    ax = drawing.axes(ax)
+    falling = np.array(sorted(of_lists.values[counts, 0], reverse=True))
+    edges = np.arange(falling.size + 1)
+    word = "better" if direction is not None and (metric or lower) else "higher"
+    first_wins = falling > 0 if direction and word == "better" else falling < 0
+    bars = ((first_wins, names[0]), (~first_wins & (falling != 0), names[1]))
+    for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
+        ax.stairs(
+            np.where(side, falling, 0),
+            edges,
+            fill=True,
+            color=colour,
+            label=f"{name} {word}: {drawing.counted(side.sum())}",
+        )
+    ax.plot([], [], " ", label=f"equal: {drawing.counted((falling == 0).sum())}")
+    ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
+    mean, low, high = comparison.difference, comparison.low, comparison.high
+    label = f"mean {fixed_point(mean, 3, sign='+')}"
+    ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
+    summary = p_text(comparison)
+    if np.isfinite(low):
+        ax.axhspan(low, high, color=drawing.foreground(ax), alpha=0.12, lw=0)
+        low, high = (fixed_point(x, 3, sign="+") for x in (low, high))
+        summary = f"mean in [{low}, {high}], {summary}"
+    ax.set_xlim(0, max(falling.size, 1))
+    ax.set_xlabel(f"lists, by difference\n{summary}")
+    ax.set_ylabel(f"{names[1]} − {names[0]}" + (f", {metric}" if metric else ""))
+    drawing.legend(ax)
+    return ax
+
+
+def distribution(
+    lists: Any, *, metric: str | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """The share of lists up to each value, a step line for each run.
+
+    Lists where the metric is undefined are left out, and the plot says how many. Lists
+    that do not count are left out too; all others count the same, whatever their weight.
+
+    Args:
+        lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
+            to them. Where they hold several metrics, `metric` names one.
+        metric: The name of the metric to show.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything else: states do not know the values of lists.
+        ValueError: if there are several cutoffs, or a run has no value to show.
+    """
+    ax = drawing.axes(ax)
+    holds_runs = isinstance(lists, Mapping) and not is_by_list(lists)
+    holds_runs = holds_runs and not (metric is not None and metric in lists)
+    runs = lists if holds_runs else {"": lists}
+    values_of_run, counts_of_run = {}, {}
+    for run, source in runs.items():
+        name = repr(run) if run else "lists"
+        values = drawing.values_of_metric(name, source, metric).lists
+        has_weight, defined = np.asarray(values.weights) > 0, np.asarray(values.defined)
+        values_of_run[run] = np.asarray(values.values)[has_weight & defined, 0]
+        if not values_of_run[run].size:
+            raise ValueError(f"run {run!r} has no list with a value to show")
+        undefined = int((has_weight & ~defined).sum())
+        counts_of_run[run] = drawing.counted(values_of_run[run].size)
+        counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
+    # What holds for all runs need not be said of each.
+    all_equal = len(set(counts_of_run.values())) == 1
+    for index, run in enumerate(runs):
+        label = run if all_equal else f"{run}: {counts_of_run[run]}"
+        look = drawing.look(index)
+        ax.ecdf(
+            values_of_run[run], color=look.colour, ls=look.dashes, label=label or None
+        )
+    ax.set_yticks(np.linspace(0, 1, 5))
+    counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
+    ax.set_xlabel(f"{metric or 'value'} of a list{counts}")
+    ax.set_ylabel("share of lists up to it")
+    drawing.legend(ax)
+    return ax
