@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.items import MOST, WEIGHTED_SCALE, ItemFn, item_values
@@ -70,7 +69,7 @@ class Totals(Parts):
             `[*lists, len(ks)]`.
         """
         values, layout = self._sorted(None if monotone else item_fn, ks)
-        if self._held is not None and isinstance(layout, Rows):
+        if self._held is not None and layout.is_rectangular:
             # As wide as the ranks held, so that a list in its best order adds up equal
             # terms in an equal order, and is worth exactly as much as its ideal.
             num_missing = self._held.items.exists.shape[-1] - values.shape[-1]
