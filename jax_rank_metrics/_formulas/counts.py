@@ -17,7 +17,7 @@ from jax_rank_metrics._types import Cutoffs, Number
 
 @metric(optional_columns=("judged",), lower_is_better=None)
 def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
-    """Judged@k: the share of the items at ranks 1..k that is judged.
+    """Judged share: the share of the items at ranks 1..k that somebody has judged.
 
     It tells how far the other metrics of a system can be trusted, and so neither
     direction is better.

@@ -30,7 +30,8 @@ def precision(
 
     .. math:: P@k = hits@k / min(k, n)
 
-    hits@k is the number of relevant items at ranks 1..k, and n how many items have a rank.
+    `hits@k` is the number of relevant items at ranks 1..k, and n the number of items that
+    have a rank.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 

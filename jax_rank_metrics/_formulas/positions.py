@@ -118,7 +118,7 @@ def hit_rate(
 
     References:
         Agrees with trec_eval `success` and the hit rates of RecBole and torchmetrics. In
-        metric learning it is called recall@k.
+        metric learning it is called `recall@k`.
     """
     ks = ranking.cutoffs(k)
     hit = is_relevant(relevance_threshold)
