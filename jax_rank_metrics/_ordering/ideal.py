@@ -92,10 +92,10 @@ def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
 
 
 def descending_bits(x: jax.Array) -> jax.Array:
-    """Returns integers that ascend as non-negative floats descend; -1 for all below 0.
+    """Returns integers that ascend as non-negative floats descend; −1 for all below 0.
 
-    The bits of non-negative floats ascend with them, so their complements descend, from
-    -1 for 0. A stable sort is not needed, since equal integers are the same float.
+    The bits of non-negative floats ascend with them, so that their complements descend:
+    from −1 for 0 down to the complement of the bits of inf.
     """
     bits = lax.bitcast_convert_type(x, _arithmetic.integer_like(x.dtype))
     return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))

@@ -53,8 +53,8 @@ def rank_retrieved(
     Raises:
         ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
             or if item weights come without the weights of the pool; outside `jax.jit`,
-            also if labels are all 0 or 1 and more of a list are 1 than its
-            `num_relevant`.
+            also if all labels are 0 or 1 and a list has more ones than its
+            `num_relevant`, where that is above 0.
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
