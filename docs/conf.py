@@ -70,7 +70,8 @@ def prepare_source(app, name, source):
     """Fills in the home page, and points links between pages at the copies."""
     text = source[0].replace("<!-- home page -->", home_page())
     text = text.replace("](../docs/", "](/")
-    source[0] = re.sub(r"\]\(\.\./(?:notebooks/)?", "](/copies/", text)
+    copied = r"notebooks/|(?=BENCHMARKS|CHANGELOG|CONTRIBUTING)"
+    source[0] = re.sub(rf"\]\(\.\./(?:{copied})", "](/copies/", text)
 
 
 def name_functions(app, what, name, target, options, signature, returns):
