@@ -69,9 +69,40 @@ def home_page():
 def prepare_source(app, name, source):
     """Fills in the home page, and points links between pages at the copies."""
     text = source[0].replace("<!-- home page -->", home_page())
-    text = text.replace("](../docs/", "](/")
+    text = re.sub(r"\]\((?:\.\./)?docs/", "](/", text)
+    text = re.sub(
+        r"(?<=```\{math\}\n).*?(?=```)", lambda match: tex(match[0]), text, flags=re.S
+    )
     copied = r"notebooks/|(?=BENCHMARKS|CHANGELOG|CONTRIBUTING)"
     source[0] = re.sub(rf"\]\(\.\./(?:{copied})", "](/copies/", text)
+
+
+def tex(formula):
+    """Writes a formula of a docstring as TeX: upright words, large sums and products."""
+    formula = re.sub(r"[A-Za-z]{2,}|[A-Z](?=@)", r"\\mathrm{\g<0>}", formula)
+    for plain, command in (
+        (r"\mathrm{min}", r"\min"),
+        (r"\mathrm{max}", r"\max"),
+        (r"\mathrm{log}2", r"\log_2 "),
+        ("Σ", r"\sum"),
+        ("Π", r"\prod"),
+        ("·", r"\cdot "),
+        ("−", "-"),
+    ):
+        formula = formula.replace(plain, command)
+    return formula
+
+
+def typeset_docstring(app, what, name, target, options, lines):
+    """Typesets the formulas of a docstring, which are plain text for `help`."""
+    is_formula = False
+    for index, line in enumerate(lines):
+        directive, is_math, formula = line.partition(".. math::")
+        if is_math:
+            lines[index] = f"{directive}{is_math}{tex(formula)}"
+        elif is_formula and line.startswith(" "):
+            lines[index] = tex(line)
+        is_formula = bool(is_math) or (is_formula and (not line or line[0] == " "))
 
 
 def name_functions(app, what, name, target, options, signature, returns):
@@ -83,4 +114,5 @@ def setup(app):
     """Registers the functions above."""
     copy_pages_of_the_repository()
     app.connect("source-read", prepare_source)
+    app.connect("autodoc-process-docstring", typeset_docstring)
     app.connect("autodoc-process-signature", name_functions)

@@ -1,7 +1,8 @@
 """Writes the tables of all metrics, in README.md and docs/, from their docstrings.
 
-python scripts/metrics.py            writes README.md, docs/metrics.md and docs/metrics/*.md
-python scripts/metrics.py --check    fails if one of them is not as the code has it
+python scripts/metrics.py            writes them into README.md, docs/metrics.md,
+                                     docs/metrics/*.md and docs/api/metrics.rst
+python scripts/metrics.py --check    fails if one of these differs from the code
 """
 
 import inspect
@@ -216,18 +217,36 @@ def family_page(family: ModuleType) -> str:
     return "\n\n".join([*head, *map(details, metrics(family))]) + "\n"
 
 
+def reference() -> str:
+    """The sections of the API page that hold the docstrings of all metrics."""
+    parts = []
+    for family in FAMILIES:
+        heading = title(family)
+        parts.append(f"{heading}\n{'-' * len(heading)}")
+        parts += [f".. autofunction:: {m.__name__}" for m in metrics(family)]
+    return "\n\n".join(parts)
+
+
+def between(path: Path, start: str, end: str, text: str) -> str:
+    """The file with `text` between two of its lines."""
+    before, after_start = path.read_text().split(start)
+    _, after = after_start.split(end)
+    return f"{before}{start}\n{text}\n\n{end}{after}"
+
+
 def written() -> dict[Path, str]:
     """Every file that the code determines, with its text."""
     readme, docs = ROOT / "README.md", ROOT / "docs"
-    start, end = "<!-- metrics -->\n", "<!-- end of metrics -->"
-    before, after_start = readme.read_text().split(start)
-    _, after = after_start.split(end)
+    api = docs / "api" / "metrics.rst"
     pages = {
         docs / "metrics" / f"{page(family)}.md": family_page(family)
         for family in FAMILIES
     }
     return {
-        readme: f"{before}{start}\n{readme_table()}\n\n{end}{after}",
+        readme: between(
+            readme, "<!-- metrics -->\n", "<!-- end of metrics -->", readme_table()
+        ),
+        api: between(api, ".. metrics\n", ".. end of metrics", reference()),
         docs / "metrics.md": overview(),
         **pages,
     }
