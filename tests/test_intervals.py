@@ -207,12 +207,15 @@ def lognormal(key, lists):
         (jax.random.exponential, 1.0, None, 0.885, 0.97),
         (hits(0.02), 0.02, None, 0.90, 1),
         (hits(0.95), 0.95, None, 0.90, 1),
-        (jax.random.uniform, 0.5, lognormal, 0.92, 1),
+        (jax.random.uniform, 0.5, lognormal, 0.91, 1),
     ],
     ids=["uniform", "exponential", "rare hits", "rare misses", "unequal weights"],
 )
 def test_the_default_covers(draw, mean, weights, lowest, highest, lists):
-    """It covers the mean as often as docs/intervals.md says, from ten lists on."""
+    """It covers the mean as often as docs/intervals.md says, from ten lists on.
+
+    The share of 4000 data sets is exact to a percent.
+    """
     (share,) = coverage(draw, mean, lists, ("auto",), weights)
     assert lowest < share <= highest
 
