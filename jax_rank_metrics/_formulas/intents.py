@@ -37,7 +37,7 @@ def precision_ia(
     k: Cutoffs = None,
     denominator: PrecisionDenominator = "retrieved",
 ) -> PerList:
-    """Intent-aware precision: the mean over subtopics of the share of ranks 1..k with it.
+    """Intent-aware precision: precision at k for each subtopic, averaged over subtopics.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the
     arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
@@ -67,7 +67,7 @@ def precision_ia(
 
 @metric(columns=("subtopics",))
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
-    """Intent-aware average precision: the mean of average precision over subtopics.
+    """Intent-aware average precision: average precision for each subtopic, averaged.
 
     For each subtopic, the items that have it are the relevant ones.
 
@@ -99,7 +99,7 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 @metric(columns=("subtopics",), ties="order")
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
-    """Intent-aware ERR: reciprocal ranks of subtopics, the less the more often they came.
+    """Intent-aware ERR: reciprocal ranks over subtopics, worth less as they recur.
 
     .. math::
 

@@ -128,7 +128,7 @@ def _geometric_mean(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @metric(ties="own")
 def tau(ranking: Ranking) -> PerList:
-    """Kendall's tau-b of scores and labels: the surplus of pairs that are in order.
+    """Kendall's tau-b of scores and labels: the normalised surplus of pairs in order.
 
     .. math:: τ = (C − D) / √(P_s · P_l)
 

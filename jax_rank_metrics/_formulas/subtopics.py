@@ -50,7 +50,7 @@ def alpha_dcg(
     alpha: Number = 0.5,
     discount_fn: Discount = log2_discount,
 ) -> PerList:
-    """α-DCG: DCG in which a subtopic is worth less each time that it comes again.
+    """α-DCG: DCG in which a subtopic is worth less each time it recurs.
 
     .. math:: αDCG@k = Σ_{r ≤ k} d(r) · Σ_t (1 − α)^{c_t(r)}
 
@@ -140,7 +140,7 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     see `alpha_dcg`.
 
     Args:
-        p: Chance that the user goes on to the next rank, above 0 and below 1.
+        p: Probability of continuing to the next rank, above 0 and below 1.
         alpha: α, the share of a subtopic's worth that each item with it takes, 0 to 1.
 
     Example:

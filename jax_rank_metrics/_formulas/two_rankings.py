@@ -23,7 +23,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
     .. math:: RBO = (1 − p) · Σ_{d ≥ 1} p^{d − 1} · A_d
 
     A_d, the agreement, is the share of the d items down to depth d that are in both
-    lists. A user who goes on from each rank with the chance p sees this share on average.
+    lists. A user who continues with probability p sees this share on average.
     Beyond the end of the shorter list, its unseen items are assumed to match as often as
     its seen ones; beyond the end of the longer list, A_d is assumed to stay constant:
 
@@ -42,7 +42,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
             none. Negative and repeated ids leave the list, and later ones move up. Or a
             `Ranking`, of which `items` are read, down to where it was cut.
         second: The same of another system. It may have another number of ranks.
-        p: Chance to go on from one rank to the next, between 0 and 1: the first ten
+        p: Probability of continuing to the next rank, between 0 and 1: the first ten
             ranks have 86 % of the weight at 0.9, 98 % at 0.8. Another p does not compile
             again.
 
@@ -70,7 +70,7 @@ def overlap(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
     .. math:: |A ∩ B| / min(k, |A|, |B|)
 
     A and B are the sets of the first k ids. The value is 1 where the shorter list is
-    within the other, however short it is. So it is no recall of nearest neighbours: a
+    within the other, however short it is. So it is not the recall of nearest neighbours: a
     list that repeats one right id has an overlap of 1. That recall divides by the number
     of true neighbours; `recall` of `rank_ids` gives it.
 

@@ -32,17 +32,18 @@ def rank_biased_precision(
     max_label: Number | None = None,
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Rank-biased precision: the relevance a user sees who goes on with the chance p.
+    """Rank-biased precision: the relevance per item seen by a user who continues at random.
 
     .. math:: RBP@k = (1 − p) · Σ_{r ≤ k} p^{r − 1} · rel_r
 
-    rel_r is the relevance of the item at rank r. Even a perfect list is worth less than 1.
+    The user continues from each rank to the next with the probability p, and rel_r is the
+    relevance of the item at rank r. Even a perfect list is worth less than 1.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
-        p: Chance that the user goes on to the next rank, above 0 and below 1.
+        p: Probability of continuing to the next rank, above 0 and below 1.
         max_label: If None, relevance is binary. Otherwise it is label / max_label,
             clipped at 1.
         relevance_threshold: Least label of a relevant item; not read with `max_label`.
@@ -69,7 +70,7 @@ def rank_biased_precision(
 
 @functools.lru_cache(maxsize=256)
 def persistence(p: float) -> PositionFn:
-    """The chance that a user reaches a rank, who goes on from each with the chance p."""
+    """Returns the probability that a user reaches a rank, as a function of ranks."""
     return lambda ranks: power(p, ranks - 1)
 
 
@@ -90,7 +91,7 @@ def expected_reciprocal_rank(
 
     .. math:: ERR@k = Σ_{r ≤ k} (1 / r) · s_r · Π_{i < r} (1 − s_i)
 
-    A user who reaches the item at rank r stops there with the chance s_r, which is
+    A user who reaches the item at rank r stops there with the probability s_r, which is
     (2^y − 1) / 2^max_label for the label y.
 
     Undefined (no label above 0 in the pool): 0. Has no closed form over ties. Also
