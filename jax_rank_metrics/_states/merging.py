@@ -44,7 +44,7 @@ def mean(lists: object, undefined: Undefined | None = None) -> object:
     """Returns the mean of every `PerList` in a pytree, as a state.
 
     Args:
-        lists: Any pytree of `PerList`s.
+        lists: Any pytree of `PerList` objects.
         undefined: See `PerList.mean`.
 
     Raises:
