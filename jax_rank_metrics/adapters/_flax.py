@@ -10,7 +10,7 @@ from jax_rank_metrics.adapters._shared import framework
 
 
 def _leaf_names(state: Any) -> list[str]:
-    """A name for each leaf of a state, such as "sums.high"."""
+    """Returns a name for each leaf of a state, such as "sums.high"."""
     return [
         jax.tree_util.keystr(path).removeprefix(".")
         for path, _ in jax.tree_util.tree_leaves_with_path(state)
@@ -22,7 +22,7 @@ def _to_state_dict(state: Any) -> dict[str, Any]:
 
 
 def _from_state_dict(target: Any, leaves: dict[str, Any]) -> Any:
-    """Returns a state like `target`, which has its static fields, of other leaves."""
+    """Returns a state with the static fields of `target` and the saved leaves."""
     names = _leaf_names(target)
     if set(names) != set(leaves):
         raise ValueError(
@@ -37,7 +37,7 @@ def register_states() -> None:
     serialization = framework("flax.serialization", __name__)
     kinds: list[type] = [State, PerList]
     for kind in kinds:
-        kinds += kind.__subclasses__()  # which the loop goes on to
+        kinds += kind.__subclasses__()  # the loop visits these as well
         serialization.register_serialization_state(
             kind, _to_state_dict, _from_state_dict, override=True
         )

@@ -28,15 +28,28 @@ _SYNONYMS = {
 
 
 def framework(library: str, adapter: str) -> ModuleType:
-    """Imports a module of a framework, or raises an error that names the extra."""
+    """Imports a module of a framework, such as "flax.nnx".
+
+    Args:
+        library: The dotted name of the module.
+        adapter: The name of the module that needs it, for the message.
+
+    Raises:
+        ModuleNotFoundError: if the framework is not installed; the message says that the
+            extra "frameworks" installs it.
+    """
     return import_optional(library, adapter, "frameworks")
 
 
 def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> Any:
-    """Returns metrics in a hashable form that `evaluate` and `empty` accept as well.
+    """Returns metrics in a hashable form, a tuple of `Bound`, and checks options.
+
+    `evaluate` and `empty` accept that tuple as metrics. It does not hold the options:
+    pass them to each call of `evaluate`.
 
     Raises:
-        TypeError: if `evaluate` has no such option.
+        ValueError: if a name is unknown.
+        TypeError: if `evaluate` has no such option, or one of them is `k`.
     """
     if "k" in options:
         raise TypeError(
@@ -50,10 +63,10 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> Any:
 def evaluate_batch(
     metrics: Any, batch: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Mean]:
-    """Calls `evaluate` with the arguments of it that a batch holds, and ignores others.
+    """Calls `evaluate` with the entries of a batch that are arguments of it.
 
-    A mask with one axis less than the labels, as metrics of single examples have it,
-    masks whole lists.
+    All other entries are ignored. A mask with one axis less than the labels, as metrics
+    of single examples have it, masks whole lists.
 
     Raises:
         TypeError: if labels or scores are missing.
@@ -77,26 +90,36 @@ def evaluate_batch(
 
 
 def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
-    """Raises unless an array of a batch has axes of lists and of items.
+    """Raises `ValueError` unless an array of a batch has axes of lists and of items.
 
-    Of `[…, 1]` every item would be a list of its own; `[batch]` would be a single list.
+    In an array `[…, 1]` every item would be a list of its own, and an array `[batch]`
+    would be a single list.
+
+    Args:
+        name: The argument, for the message.
+        shape: The shape of the array.
+        cure: The end of the message, which says what to pass.
     """
     if len(shape) < 2 or shape[-1] == 1:
         meaning = (
-            "every list has a single item" if len(shape) > 1 else "all is one list"
+            "every list has a single item"
+            if len(shape) > 1
+            else "all items are one list"
         )
         raise ValueError(f"{name} has shape {shape}, so that {meaning}; {cure}")
 
 
 def pad_batch(**arrays: np.ndarray) -> dict[str, np.ndarray]:
-    """Pads arrays of a batch on the host, and adds the mask of the items in them.
+    """Pads arrays of a batch on the host, and adds "mask", False where labels are padded.
 
-    Every axis goes up to the next of the sizes of `pad_lists`, so that evaluations of
-    about the same size share a compiled program.
+    Every axis is padded with 0 to the next size of `pad_lists`, so that evaluations of
+    about the same size share a compiled program. Labels and scores `[5, 7]` become
+    `[6, 8]`, and weights `[5]` become `[6]`. Lengths are not compared: arrays that
+    differ in length before padding may have the same length after it.
 
     Args:
-        **arrays: Arguments of `evaluate`: labels, and others whose leading axes are
-            theirs. Padding is 0 in each.
+        **arrays: Arguments of `evaluate`: `labels`, and any others that share its leading
+            axes.
     """
     arrays["mask"] = np.ones(arrays["labels"].shape, bool)
     return {name: _padded(array) for name, array in arrays.items()}

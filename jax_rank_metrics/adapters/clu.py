@@ -22,10 +22,10 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
 
     `from_model_output` takes from the outputs of a model `labels`, `scores` and any
     other arguments of `evaluate` that come with a batch: `mask`, `weights`, `key`,
-    `list_weights`, `segment_ids`, `retrieved`, `columns`. It ignores all others. Rename
-    outputs by clu's own `from_fun`. A mask may be `[*lists]`, for whole lists, and of
-    numbers, as clu has it. `compute` returns a dict with a scalar for each metric and
-    cutoff; the attribute `states` has the state of each metric. For clu's
+    `list_weights`, `segment_ids`, `retrieved`, `columns`. It ignores all others. To rename
+    outputs, use clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold
+    numbers, as masks of clu do. `compute` returns a dict with a scalar for each metric
+    and cutoff; the attribute `states` has the state of each metric. For clu's
     `write_values`, see `flatten`.
 
     Args:

@@ -29,13 +29,14 @@ class RankingMetrics(_keras.metrics.Metric):
     padding. A model that ends with `Dense(1)` gives `[lists, items, 1]`: drop that axis
     by `keras.layers.Reshape((items,))`, and from the labels too.
 
-    The result is a dict, which Keras spreads in its logs, for callbacks too: there are
-    "ndcg@10" and "val_ndcg@10". Of two entries with one name Keras keeps one. So where a
-    model has several outputs, give each its own `prefix`.
+    The result is a dict, whose entries Keras adds to its logs, which callbacks read as
+    well: there are "ndcg@10" and "val_ndcg@10". If two entries have the same name, Keras
+    keeps only one of them. So where a model has several outputs, give the metrics of each
+    output a `prefix`.
 
-    `compile(metrics=[…])` passes no sample weights, as Keras does with any metric;
-    `compile(weighted_metrics=[…])` passes them: `[lists]`, or `[lists, items]` for item
-    weights.
+    As with any metric, Keras passes sample weights only to metrics in
+    `compile(weighted_metrics=[…])`, not to those in `compile(metrics=[…])`. They are
+    `[lists]`, or `[lists, items]` for item weights.
 
     >>> import jax.numpy as jnp
     >>> metric = RankingMetrics(("mrr", "recall@1,2"))
@@ -60,10 +61,10 @@ class RankingMetrics(_keras.metrics.Metric):
 
         Args:
             metrics: As for `evaluate`; names, if the model is to be saved.
-            name: The name of the Keras metric, which no log shows.
+            name: The name of the Keras metric, which does not appear in logs.
             dtype: As for any Keras metric; sums are floats of JAX's default dtype in any
                 case.
-            prefix: Put before the name of every result, such as "left_" for
+            prefix: The start of the name of every result, such as "left_" for
                 "left_ndcg@10".
             **options: The arguments of `evaluate` that no batch changes, such as `ties`
                 or `undefined`.
@@ -122,12 +123,15 @@ class RankingMetrics(_keras.metrics.Metric):
             variable.assign(leaf)
 
     def result(self) -> dict[str, jax.Array]:
-        """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
+        """Returns a scalar for each metric and cutoff, by names such as "recall@5".
+
+        Every name starts with the prefix. Without lists, values are 0.
+        """
         values = compute(self.states, flat=True)
         return {f"{self._prefix}{name}": value for name, value in values.items()}
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the arguments that make an equal metric of no lists.
+        """Returns the arguments of a metric with the same settings, and without lists.
 
         Raises:
             ValueError: if metrics are a dict of functions, which cannot be saved.

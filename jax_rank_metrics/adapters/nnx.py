@@ -84,8 +84,8 @@ class RankingMetrics(_nnx.Metric):
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
                 `retrieved`, `columns`. All other names are ignored, since a
-                `MultiMetric` passes the same to all of its metrics. A mask may be
-                `[*lists]`, for whole lists.
+                `MultiMetric` passes the same arguments to all of its metrics. A mask may
+                be `[*lists]`, for whole lists.
 
         Raises:
             TypeError: if labels or scores are missing; as `evaluate`.
@@ -101,7 +101,10 @@ class RankingMetrics(_nnx.Metric):
         self._assign(empty(self._bounds))
 
     def compute(self) -> dict[str, jax.Array]:
-        """Returns a scalar for each metric and cutoff, by names such as "recall@5"."""
+        """Returns a scalar for each metric and cutoff, by names such as "recall@5".
+
+        Without lists, values are 0.
+        """
         return compute(self.states, flat=True)
 
     def _assign(self, states: dict[str, Mean]) -> None:
@@ -110,7 +113,7 @@ class RankingMetrics(_nnx.Metric):
             variable.set_value(leaf)
 
     def _variables(self, states: dict[str, Mean]) -> Iterator[Any]:
-        """The variables that hold the leaves of states, in the order of `jax.tree`."""
+        """Yields the variables of the leaves of states, in the order of `jax.tree`."""
         for path, _ in jax.tree_util.tree_leaves_with_path(states):
             node = self._sums
             for name in _names(path):
@@ -119,5 +122,5 @@ class RankingMetrics(_nnx.Metric):
 
 
 def _names(path: tuple[Any, ...]) -> list[str]:
-    """Keys of dicts and names of attributes along the path to a leaf."""
+    """Returns the keys of dicts and names of attributes along the path to a leaf."""
     return [key.key if hasattr(key, "key") else key.name for key in path]

@@ -1,4 +1,4 @@
-"""A scorer for scikit-learn's `cross_val_score`, `GridSearchCV` and their kin."""
+"""A scorer for scikit-learn's `cross_val_score`, `GridSearchCV` and similar tools."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def score(
     metric: str,
     **options: Any,
 ) -> float:
-    """Computes one metric as one number, with the arguments of scikit-learn's metrics.
+    """Computes one metric as a float, with the arguments of scikit-learn's metrics.
 
     Arrays are padded to the sizes of `pad_lists`, so that folds of about the same size
     share a compiled program.
@@ -51,7 +51,7 @@ def score(
     >>> score([0, 1, 1, 0], [0.9, 0.1, 0.8, 0.3], query_ids=[7, 7, 9, 9], metric="mrr")
     0.75
     """
-    bound = _bind_scalar(metric, options)
+    bounds = _bind_scalar(metric, options)
     labels, scores = np.asarray(y_true), np.asarray(y_score)
     if scores.dtype == np.float64 and options.get("relax") is None:
         # Dense ranks, so that doubles that are equal in float32 do not tie.
@@ -67,7 +67,7 @@ def score(
         sizes["num_segments"] = next_size(packed.num_segments)
     if labels.shape == scores.shape and not {*options} & {*BATCH_ARGUMENTS}:
         batch = pad_batch(**batch)
-    return float(evaluate(bound, **batch, **sizes, **options)[metric])
+    return float(evaluate(bounds, **batch, **sizes, **options)[metric])
 
 
 def scorer(
@@ -115,7 +115,11 @@ def scorer(
 
 
 def _bind_scalar(metric: str, options: Mapping[str, Any]) -> Any:
-    """Binds a metric that is a single number."""
+    """Returns what `bind_metrics` does, for one name with at most one cutoff.
+
+    Raises:
+        ValueError: if there are several names or cutoffs.
+    """
     bounds = bind_metrics(metric, options)
     if not isinstance(metric, str) or bounds[0].num_values is not None:
         raise ValueError(

@@ -29,7 +29,7 @@ def write(
             `add_scalar`. tensorboardX writes an @ in a name as _.
         states: The result of `evaluate`, or a `PerList` for each name.
         step: The training step.
-        prefix: Put before every name, such as "eval/".
+        prefix: The start of every name, such as "eval/".
         std_errors: Whether to write standard errors too, under names that end in
             "/std_error".
 

@@ -19,17 +19,18 @@ framework("transformers", __name__)
 
 
 class compute_metrics:
-    """For `Trainer(compute_metrics=…)`: predictions are scores, label_ids are labels.
+    """Computes metrics for `Trainer(compute_metrics=…)`.
 
-    Both are `[lists, items]`. Negative labels are padding, as is the −100 by which the
-    Trainer pads lists of several lengths. Of several predictions the first is read.
-    Arrays are padded to the sizes of `pad_lists`, so batches and evaluations of about
-    the same size share a compiled program.
+    The predictions are scores and the `label_ids` are labels, both `[lists, items]`.
+    Negative labels are padding, as is the −100 with which the Trainer pads lists of
+    different lengths. If there are several predictions, the first is read. Arrays are
+    padded to the sizes of `pad_lists`, so batches and evaluations of about the same size
+    share a compiled program.
 
-    It serves `batch_eval_metrics=True` as well: the states of batches are merged, and
-    nothing else of them is kept. The Trainer does not say when an evaluation begins. So
-    after one that broke off, as by an interrupt, call `reset()`, or the next would
-    include its batches. After an evaluation `states` has the state of each metric,
+    With `batch_eval_metrics=True` the states of batches are merged, and nothing else of
+    them is kept. The Trainer does not say when an evaluation begins. So after an
+    evaluation that broke off, as by an interrupt, call `reset()`; otherwise the next
+    would include its batches. After an evaluation `states` has the state of each metric,
     which merges and has a standard error.
 
     >>> import numpy as np
@@ -63,7 +64,9 @@ class compute_metrics:
     def __call__(
         self, prediction: Any, compute_result: bool = True
     ) -> dict[str, float]:
-        """Adds lists, and returns the metrics of all lists since the last result.
+        """Adds lists, and returns the metrics of all lists since the previous result.
+
+        An error forgets these lists.
 
         Args:
             prediction: An `EvalPrediction` of arrays or of tensors.
@@ -72,8 +75,7 @@ class compute_metrics:
 
         Raises:
             ValueError: if predictions and labels differ in shape, or have no axis of
-                items, or one of length 1; as `evaluate`. The lists so far are forgotten
-                then.
+                items, or one of length 1; as `evaluate`.
             TypeError: if there are several label_ids.
         """
         try:
@@ -112,7 +114,10 @@ class compute_metrics:
 
 
 def _array(values: Any) -> np.ndarray:
-    """Batches are tensors, on any device; whole evaluations are arrays already."""
+    """Returns values as a NumPy array.
+
+    Batches come as PyTorch tensors on any device, and whole evaluations as arrays.
+    """
     if isinstance(values, np.ndarray):
         return values
     values = values.detach().cpu()  # NumPy has no bfloat16

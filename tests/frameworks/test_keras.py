@@ -142,7 +142,7 @@ def test_functions_cannot_be_saved():
 def test_a_single_axis():
     """A batch of scores without an axis of items is no list."""
     with pytest.raises(
-        ValueError, match=r"y_true has shape \(4,\), so that all is one"
+        ValueError, match=r"y_true has shape \(4,\), so that all items are one"
     ):
         RankingMetrics("mrr").update_state(np.ones(4), np.ones(4))
 
