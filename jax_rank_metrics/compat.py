@@ -1,4 +1,4 @@
-"""Numbers of other libraries that depend on more than one list."""
+"""Weights that reproduce numbers of other libraries, where lists depend on each other."""
 
 import jax
 import jax.numpy as jnp
@@ -19,10 +19,11 @@ def keras_rs_list_weights(
 ) -> jax.Array:
     """Derives list weights from item weights as keras_rs and TF-Ranking do.
 
-    The weight of a list is Σ weight·relevance / Σ relevance. A list with nothing relevant
-    gets the mean weight of the other lists *in the same batch*, or 1 where there are none:
-    with these weights, as in keras_rs, a result depends on how lists were batched. Pass
-    them as `list_weights` to reproduce its numbers.
+    The weight of a list is Σ weight·relevance / Σ relevance. A list without a relevant
+    item gets the mean weight of the lists with one *in the same batch*, or 1 if there are
+    none: with these weights, as in keras_rs, a result depends on how lists were batched.
+    A list without items gets 0. Pass the weights as `list_weights` to reproduce the
+    numbers of keras_rs.
 
     Args:
         labels: `[lists, items]`; negative labels are padding.
@@ -60,12 +61,13 @@ def keras_rs_list_weights(
     relevance_sums = jnp.sum(relevance, axis=-1)  # [lists]
     has_relevant = relevance_sums > 0
     weighted_relevance = jnp.where(items.exists, items.weights * relevance, 0)
-    own_weights = ratio(jnp.sum(weighted_relevance, axis=-1), relevance_sums)
-    num_with_relevant = jnp.sum(has_relevant, dtype=jnp.int32).astype(own_weights.dtype)
-    # Of the lists in the batch that have something relevant; 1 if none has.
-    mean_weight = jnp.where(
-        num_with_relevant > 0, ratio(jnp.sum(own_weights), num_with_relevant), 1
+    mean_item_weights = ratio(jnp.sum(weighted_relevance, axis=-1), relevance_sums)
+    num_with_relevant = jnp.sum(has_relevant, dtype=jnp.int32).astype(
+        mean_item_weights.dtype
     )
-    list_exists = jnp.any(items.exists, axis=-1)
-    weights_or_mean = jnp.where(has_relevant, own_weights, mean_weight)
-    return jnp.where(list_exists, weights_or_mean, 0)
+    # The default is the mean over the lists with a relevant item, or 1 without such lists.
+    default_weight = jnp.where(
+        num_with_relevant > 0, ratio(jnp.sum(mean_item_weights), num_with_relevant), 1
+    )
+    list_weights = jnp.where(has_relevant, mean_item_weights, default_weight)
+    return jnp.where(jnp.any(items.exists, axis=-1), list_weights, 0)
