@@ -173,10 +173,10 @@ def test_users_of_many_ids_share_batches(monkeypatch):
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
     parts = list(batches.make_batches(lengths, 1024, 30))
-    rows = np.concatenate([part.rows for part in parts])
+    rows = np.concatenate([part.indices for part in parts])
     assert np.bincount(rows).tolist() == [1] * 5000
     for part in parts:
-        assert (lengths[part.rows] <= part.widths).all()
+        assert (lengths[part.indices] <= part.widths).all()
     widths = [part.widths for part in parts]
     assert widths == [(512, 8)] * 4 + [(12_288, 8)]
     # A few users take little time at any width.
@@ -273,7 +273,7 @@ def test_a_warning_where_all_was_seen(capsys):
             "recall@2", np.eye(3, 6), relevant, seen=seen, **options
         )
 
-    with pytest.warns(UserWarning, match="seen by 1 of 3 users, as by user 1, so"):
+    with pytest.warns(UserWarning, match="seen by 1 of 3 users, such as user 1, for"):
         evaluation = call([[1], [2, 4], []])
     assert evaluation.states["recall@2"].undefined == 2
     pytest.importorskip("rich")
@@ -288,7 +288,9 @@ def test_a_warning_where_nothing_is_relevant():
         [[], [], []],
         sparse(np.full((3, 6), 0.5)),  # graded, below the threshold
     ):
-        with pytest.warns(UserWarning, match="recall@2 undefined for every one of 3"):
+        with pytest.warns(
+            UserWarning, match="undefined for every one of 3 users: recall@2"
+        ):
             evaluation = jrm.evaluate_users("recall@2", scores, relevant)
         assert int(evaluation.states["recall@2"].undefined) == 3
 

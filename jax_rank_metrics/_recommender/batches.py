@@ -21,26 +21,32 @@ IDS_WORTH_A_PROGRAM = 2**30
 
 
 class Batch(NamedTuple):
-    """Users that go through together.
+    """Users whose items are ranked together.
 
     Attributes:
-        rows: `[users]`, positions in the array of users to evaluate.
+        indices: `[users]`, indices into the array of users to evaluate.
         widths: The padded number of seen ids and of relevant ids.
     """
 
-    rows: np.ndarray
+    indices: np.ndarray
     widths: tuple[int, int]
 
 
 def make_batches(lengths: np.ndarray, size: int, num_blocks: int) -> Iterator[Batch]:
-    """Divides all users into batches, users with few ids first.
+    """Divides all users into batches, the users of narrow levels first.
 
-    A single user with ten thousand ids would make every batch as wide as their list. So
-    users with similar numbers of ids share batches, in as many widths as are worth
-    compiling a program for each.
+    If users stayed in order, one with ten thousand ids would make the whole batch that
+    wide. Each user therefore has a level by their numbers of ids (see `NARROW`). A level
+    whose own width would not save enough padding to be worth another program joins the
+    next wider level. Users of a level stay in order, and only the first batch of a
+    level may also hold users of lower levels.
+
+    With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
+    of the indices [0, 1] and [2], both of the widths (128, 2).
 
     Args:
-        lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user.
+        lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
+            least one user.
         size: The number of users in each batch but the last.
         num_blocks: How many times the ids of a batch are read: once per block of items.
     """
@@ -53,33 +59,34 @@ def make_batches(lengths: np.ndarray, size: int, num_blocks: int) -> Iterator[Ba
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
         up_to_level = levels <= level
-        longest = lengths[up_to_level].max(axis=0).tolist()
-        widths = (next_size(max(longest[0], NARROW[0])), next_size(longest[1]))
+        num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
+        widths = (next_size(max(num_seen, NARROW[0])), next_size(num_relevant))
         wider_level = min(widths_of, default=None)
         if wider_level is not None:
-            saved = sum(widths_of[wider_level]) - sum(widths)
-            if np.count_nonzero(up_to_level) * saved * num_blocks < IDS_WORTH_A_PROGRAM:
+            saved_width = sum(widths_of[wider_level]) - sum(widths)
+            saved_ids = np.count_nonzero(up_to_level) * saved_width * num_blocks
+            if saved_ids < IDS_WORTH_A_PROGRAM:
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
     order = np.concatenate([np.flatnonzero(levels == x) for x in sorted(widths_of)])
     for start in range(0, order.size, size):
-        rows = order[start : start + size]
+        indices = order[start : start + size]
         # The last user of a batch belongs to its highest level.
-        yield Batch(rows, widths_of[int(levels[rows[-1]])])
+        yield Batch(indices, widths_of[int(levels[indices[-1]])])
 
 
 def pad_rows(
-    matrix: SparseRows, rows: np.ndarray, size: int, width: int
+    matrix: SparseRows, indices: np.ndarray, size: int, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns rows of a matrix as ids `[size, width]`, padded with −1, and their values.
+    """Returns rows of a matrix as padded ids and values, both `[size, width]`.
 
-    Row 3 of a matrix with the values 2 and 1 in the columns 5 and 7 is
-    [5, 7, −1, …] and [2, 1, 0, …].
+    A row with the values 2 and 1 in the columns 5 and 7 becomes the ids [5, 7, −1, …]
+    and the values [2, 1, 0, …]. Rows beyond those of `indices` are padding.
     """
-    part = matrix[rows]
+    part = matrix[indices]
     is_id = np.zeros((size, width), bool)
-    is_id[: rows.size] = np.arange(width) < np.diff(part.indptr)[:, None]
+    is_id[: indices.size] = np.arange(width) < np.diff(part.indptr)[:, None]
     ids = np.full(is_id.shape, -1, np.int32)
     values = np.zeros(is_id.shape, np.float32)
     ids[is_id], values[is_id] = part.indices, part.data

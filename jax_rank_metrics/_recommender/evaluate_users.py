@@ -93,7 +93,7 @@ def evaluate_users(
             and of `seen`. None is all users of `relevant`.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
-        batch_size: How many users go through at a time.
+        batch_size: How many users are evaluated at a time.
         item_mask: `[items]` bool, the items that may be recommended, and found.
         embeddings: `[items, features]`, in which the diversity of the recommended items
             is measured.
@@ -111,9 +111,9 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            of the model, or the number of rows or columns is not that of the model; if
-            scores are NaN or the model is sharded; if no metric has a cutoff and k is
-            None.
+            of the model; if `relevant` or `seen` has another number of rows than the
+            model has users, or more columns than it has items; if scores are NaN or the
+            model is sharded; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -159,7 +159,7 @@ def evaluate_users(
     item_embeddings, num_users = recommender.item_embeddings, recommender.num_users
     if num_users is not None:
         for interactions in (relevant, seen) if seen is not None else (relevant,):
-            interactions.check_users(num_users, chosen=users is not None)
+            interactions.check_users(num_users, is_selection=users is not None)
     size = min(
         _inputs.positive_integer("batch_size", batch_size), next_size(user_ids.size)
     )
@@ -185,15 +185,15 @@ def evaluate_users(
         itertools.chain([first_scored], scored), relevant_rows, seen_rows, size, key
     )
     results = (
-        (rows, step.measure_users(plan, catalog, user_batch))
-        for rows, user_batch in users_in_batches
+        (indices, step.measure_users(plan, catalog, user_batch))
+        for indices, user_batch in users_in_batches
     )
     collector = Collector(user_ids, plan.k)
     with reporting(progress) as report:
-        for rows, result in started_ahead(results, BATCHES_AHEAD):
-            collector.add(rows, result)
+        for indices, result in started_ahead(results, BATCHES_AHEAD):
+            collector.add(indices, result)
             report(collector.num_done, user_ids.size)
-    # The values remember it, so that `compare` counts undefined users as the means do.
+    # The values keep `undefined`, so that `compare` counts such users as the means do.
     lists = [
         dataclasses.replace(values, undefined=undefined) for values in collector.lists
     ]
@@ -215,7 +215,10 @@ def evaluate_users(
 def _make_plan(
     bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
 ) -> step.Plan:
-    """Checks the options that all batches share."""
+    """Checks the options that all batches share, and returns them.
+
+    Without `k`, as many items are recommended as the deepest cutoff needs.
+    """
     plan = step.Plan(
         bounds, 1, _inputs.positive_integer("block_size", block_size), ties
     )
@@ -229,10 +232,13 @@ def _make_plan(
 def _scored(
     batches: Sequence[Batch], user_ids: np.ndarray, size: int, recommender: Recommender
 ) -> Iterator[tuple[Batch, jax.Array]]:
-    """Yields each batch with the rows of its users, filled up with the last of them."""
+    """Yields each batch with the rows of the model for its users.
+
+    The rows are `[size, …]`: the last user fills up a batch that has fewer users.
+    """
     for batch in batches:
-        padding = (0, size - batch.rows.size)
-        batch_ids = np.pad(user_ids[batch.rows], padding, mode="edge")
+        padding = (0, size - batch.indices.size)
+        batch_ids = np.pad(user_ids[batch.indices], padding, mode="edge")
         yield batch, recommender.rows(batch_ids)
 
 
@@ -243,24 +249,24 @@ def _user_batches(
     size: int,
     key: jax.Array | None,
 ) -> Iterator[tuple[np.ndarray, step.UserBatch]]:
-    """Yields the positions of the users of each batch, and the arrays of these users."""
+    """Yields the indices of the users of each batch, and the arrays of these users."""
     for index, (batch, rows) in enumerate(scored):
         seen_ids = None
         if seen_rows is not None:
-            seen_ids, _ = pad_rows(seen_rows, batch.rows, size, batch.widths[0])
+            seen_ids, _ = pad_rows(seen_rows, batch.indices, size, batch.widths[0])
         user_batch = step.UserBatch(
             rows,
-            *pad_rows(relevant_rows, batch.rows, size, batch.widths[1]),
+            *pad_rows(relevant_rows, batch.indices, size, batch.widths[1]),
             seen_ids,
             # Users that only fill up the last batch weigh nothing.
-            weights=(np.arange(size) < batch.rows.size).astype(np.float32),
+            weights=(np.arange(size) < batch.indices.size).astype(np.float32),
             key=key if key is None else jax.random.fold_in(key, index),
         )
-        yield batch.rows, user_batch
+        yield batch.indices, user_batch
 
 
 def _distinct(metric_names: list[str]) -> list[str]:
-    """Returns the names, if no metric has the name of one that is added to them."""
+    """Returns the names, or raises where a metric has the name of an added metric."""
     for name in metric_names:
         if metric_names.count(name) > 1:
             raise ValueError(
@@ -273,17 +279,18 @@ def _distinct(metric_names: list[str]) -> list[str]:
 def _remark_on_undefined(
     metric_names: list[str], lists: list[PerList], relevant_rows: SparseRows
 ) -> str | None:
-    """Describes metrics that are undefined for every user; None if there are none."""
-    undefined = [
+    """Returns a warning about metrics that are undefined for every user, or None."""
+    undefined_names = [
         name
         for name, values in zip(metric_names, lists, strict=False)
         if not values.defined.any()
     ]
-    if not undefined:
+    if not undefined_names:
         return None
-    largest = relevant_rows.data.max(initial=0)
+    max_label = relevant_rows.data.max(initial=0)
     return (
-        f"{', '.join(undefined)} undefined for every one of {relevant_rows.shape[0]} "
-        "users: nobody has a relevant item that may be recommended (relevant holds "
-        f"{relevant_rows.nnz} entries, the largest label is {largest:g})"
+        f"metrics are undefined for every one of {relevant_rows.shape[0]} users: "
+        f"{', '.join(undefined_names)}; nobody has a relevant item that may be recommended "
+        f"(relevant holds {relevant_rows.nnz} entries, and the largest label is "
+        f"{max_label:g})"
     )

@@ -17,7 +17,8 @@ RawInteractions = Any
 SparseRows = Any
 
 _CURE = (
-    "pass a list of item ids for each user, a dict of such, or a scipy sparse matrix"
+    "pass a list of item ids for each user, a dict of such lists, or a scipy sparse "
+    "matrix"
 )
 
 
@@ -37,7 +38,7 @@ class Interactions:
     def of(cls, name: str, raw: RawInteractions) -> "Interactions":
         """Wraps an argument; a pandas Series of lists becomes a dict.
 
-        The index of such a Series holds users, as `groupby` makes it, and no positions.
+        The index of such a Series holds users, as after `groupby`, not positions.
         """
         return cls(name, raw.to_dict() if hasattr(raw, "to_dict") else raw)
 
@@ -50,7 +51,7 @@ class Interactions:
 
     @property
     def num_rows(self) -> int:
-        """The number of users with a row, of anything but a dict."""
+        """The number of users with a row; a dict has no rows."""
         if self.is_sparse:
             return self.raw.shape[0]
         try:
@@ -112,17 +113,19 @@ class Interactions:
         rows.data[:] = 1  # an id that is repeated counts once
         return rows
 
-    def check_users(self, num_users: int, chosen: bool) -> None:
+    def check_users(self, num_users: int, is_selection: bool) -> None:
         """Raises unless there is a row for each user of the model.
 
         Args:
             num_users: How many users the model has.
-            chosen: Whether the caller chose the users to evaluate. Then rows may be
-                missing for users after the last of them.
+            is_selection: Whether the caller selected the users to evaluate. Then rows
+                may be missing for users after the last of them.
         """
         if isinstance(self.raw, Mapping):
-            return  # it names its users, and may lack any
-        if self.num_rows > num_users or (self.num_rows < num_users and not chosen):
+            return  # its keys are users, and any user may be missing
+        if self.num_rows > num_users or (
+            self.num_rows < num_users and not is_selection
+        ):
             raise ValueError(
                 f"{self.name} has {self.num_rows} rows, but model has {num_users} users; "
                 "pass one row for each user of the model, or a dict from users to lists "
@@ -178,7 +181,10 @@ class Interactions:
         return np.bincount(rows.indices, minlength=num_items).astype(np.int32)
 
     def _raw_rows(self, user_ids: np.ndarray) -> Any:
-        """The entries of users as passed: an array, or a list with () for none."""
+        """Returns the entries of users as passed: an array, or a list.
+
+        The entry of a user whom a dict lacks is ().
+        """
         if isinstance(self.raw, (np.ndarray, jax.Array)):
             return np.asarray(self.raw)[user_ids]
         if isinstance(self.raw, Mapping):
@@ -186,7 +192,7 @@ class Interactions:
         return [self.raw[user] for user in user_ids.tolist()]
 
     def _ids(self, user: int, row: Any) -> np.ndarray:
-        """Returns the ids of one user; negative ones are padding."""
+        """Returns the ids of one user, without those that are negative, the padding."""
         ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
         if not ids.size:
             return np.zeros(0, np.int64)
@@ -200,13 +206,22 @@ class Interactions:
         return ids[ids >= 0]
 
     def _looks_dense(
-        self, distinct: SparseRows, user_ids: np.ndarray, num_items: int
+        self, id_rows: SparseRows, user_ids: np.ndarray, num_items: int
     ) -> bool:
-        """Whether rows of integers look like labels of all items, not like lists of ids.
+        """Whether the rows look like labels of all items, not like lists of ids.
 
-        As lists of ids, rows as long as the catalogue would name every item or repeat
-        some, and rows of zeros and ones alone would repeat these two: nobody means that.
-        `distinct` is the rows read as ids, each once.
+        They do if there is an entry for every item of the catalogue, in an array, or in
+        lists of which one repeats an id; or if there are more than two entries, all of
+        them 0 or 1. Read as lists of ids, the former would name every item or repeat
+        ids, and the latter would only repeat the ids 0 and 1, which nobody intends. For
+        instance, [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
+        Sets, non-empty lists of different lengths and rows with negative entries never
+        do.
+
+        Args:
+            id_rows: The rows of `user_ids` read as ids, each id once.
+            user_ids: The users of these rows.
+            num_items: How many items the model has.
         """
         table = self._raw_rows(user_ids)
         is_array = isinstance(table, np.ndarray) and table.ndim == 2
@@ -219,8 +234,8 @@ class Interactions:
             table = np.asarray(rows)
         width = table.shape[1]
         if not width or table.min() < 0:
-            return False  # nothing, or lists of ids that are padded with -1
-        repeats = distinct.nnz < table.size
+            return False  # empty lists, or lists of ids that are padded with -1
+        repeats = id_rows.nnz < table.size
         as_long_as_catalogue = width == num_items and (is_array or repeats)
         return as_long_as_catalogue or (width > 2 and table.max() <= 1)
 
@@ -237,7 +252,8 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
                 "of the model"
             )
     if not user_ids.size:
-        raise ValueError("relevant has no users; pass at least one")
+        empty = "relevant has no users" if users is None else "users is empty"
+        raise ValueError(f"{empty}; pass at least one user")
     if user_ids.min() < 0 or user_ids.max() > _inputs.MAX_INT32:
         raise ValueError(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
@@ -249,7 +265,7 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
 def remark_on_seen(
     relevant_rows: SparseRows, seen_rows: SparseRows, user_ids: np.ndarray
 ) -> str | None:
-    """Describes users who have seen all of their relevant items; None if nobody has."""
+    """Returns a warning about users who have seen all of their relevant items, or None."""
     num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
     is_relevant = _resized(relevant_rows, num_columns) > 0
     is_seen = _resized(seen_rows, num_columns) > 0
@@ -260,8 +276,8 @@ def remark_on_seen(
         return None
     return (
         f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
-        f"{user_ids.size} users, as by user {user_ids[np.argmax(has_seen_all)]}, so that "
-        "metrics are undefined there; leave the items to be found out of seen"
+        f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
+        "whom metrics are undefined; leave the items to be found out of seen"
     )
 
 

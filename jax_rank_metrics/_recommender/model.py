@@ -12,14 +12,14 @@ from jax_rank_metrics._recommender.step import Catalog
 
 
 class Recommender(NamedTuple):
-    """A model, read and checked.
+    """A model, checked and in one form.
 
     Attributes:
         rows: Maps user ids `[batch]` to their embeddings `[batch, dims]`, or to their
             scores `[batch, items]`.
         item_embeddings: `[items, dims]`, where `rows` returns embeddings; None where it
             returns scores.
-        num_users: How many users there are; None where only a function knows.
+        num_users: How many users there are; None if the model is a function.
     """
 
     rows: Callable[[np.ndarray], jax.Array]
@@ -47,7 +47,7 @@ def read_model(model: Any, user_ids: np.ndarray) -> Recommender:
         table, items = _matrix("model", model), None
     if user_ids.max() >= len(table):
         raise ValueError(
-            f"users go up to {user_ids.max()}, but model has {len(table)} of them; pass "
+            f"users go up to {user_ids.max()}, but model has {len(table)} users; pass "
             "rows of the model"
         )
     return Recommender(
@@ -56,7 +56,11 @@ def read_model(model: Any, user_ids: np.ndarray) -> Recommender:
 
 
 def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
-    """Returns a matrix, which stays on the host or the device where it is."""
+    """Returns a JAX array as it is, and anything else as a NumPy array on the host.
+
+    Raises:
+        ValueError: if it is not a matrix with at least one row, or is sharded.
+    """
     is_jax = isinstance(value, jax.Array)
     matrix = value if is_jax else _inputs.numpy_array(name, value)
     if matrix.ndim != 2 or not matrix.shape[0]:
@@ -69,7 +73,7 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
 
 
 def _scores(values: Any, num_users: int) -> jax.Array:
-    """Checks the scores that a function returned for a batch of users."""
+    """Checks the scores that a function returned for a batch, `[num_users, items]`."""
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(
@@ -81,7 +85,10 @@ def _scores(values: Any, num_users: int) -> jax.Array:
 
 
 def _refuse_sharded(name: str, values: np.ndarray | jax.Array) -> None:
-    """Raises where the type of an array says that devices hold parts of it."""
+    """Raises if the type of a JAX array divides one of its axes among devices.
+
+    Only axes that are explicit in the mesh show in the type.
+    """
     if not isinstance(values, jax.Array):
         return
     spec = jax.typeof(values).sharding.spec
@@ -104,8 +111,8 @@ def read_catalog(
         num_items: How many items the model has.
         item_embeddings: `[items, dims]`, of which scores are products; or None.
         item_mask: `[items]`, the items that may be recommended; or None for all.
-        features: `[items, features]`, in which diversity is measured; or None. To the
-            caller it is `embeddings`.
+        features: `[items, features]`, in which diversity is measured; or None. Messages
+            call it `embeddings`, the argument of the caller.
     """
     mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
     if item_embeddings is not None:
@@ -121,7 +128,12 @@ def read_catalog(
 
 
 def _refuse_nan(item_embeddings: jax.Array, item_mask: jax.Array | None) -> None:
-    """Raises where an item that may be recommended has NaN in its embedding."""
+    """Raises `ValueError` if an item that may be recommended has NaN in its embedding.
+
+    Args:
+        item_embeddings: `[items, dims]`; integers hold no NaN.
+        item_mask: `[items]`, the items that may be recommended; or None for all.
+    """
     if not jnp.issubdtype(item_embeddings.dtype, jnp.floating):
         return
     has_nan = jnp.any(jnp.isnan(item_embeddings), axis=1)
@@ -129,6 +141,6 @@ def _refuse_nan(item_embeddings: jax.Array, item_mask: jax.Array | None) -> None
     if has_nan.any():
         raise ValueError(
             f"model[1] holds nan for {np.count_nonzero(has_nan)} of {has_nan.size} items, "
-            f"as for item {np.argmax(has_nan)}; pass numbers, or leave such items out by "
-            "item_mask"
+            f"such as item {np.argmax(has_nan)}; pass numbers, or leave such items out "
+            "by item_mask"
         )

@@ -11,19 +11,30 @@ T = TypeVar("T")
 Progress = Callable[[int, int], object]
 
 
-def started_ahead(results: Iterator[T], ahead: int) -> Iterator[T]:
-    """Yields the same results, each only when `ahead` more have been started."""
+def started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
+    """Yields the same results, each only when the next `num_ahead` have been started."""
     started: collections.deque[T] = collections.deque()
     for result in results:
         started.append(result)
-        if len(started) > ahead:
+        if len(started) > num_ahead:
             yield started.popleft()
     yield from started
 
 
 @contextlib.contextmanager
 def reporting(progress: bool | Progress) -> Iterator[Progress]:
-    """Yields a function that is called with the number of users done, and of all."""
+    """Gives a `with` block the function to which it reports progress.
+
+    That function takes the number of users done and the number of all users.
+
+    Args:
+        progress: True for one that moves a bar of rich, which is drawn until the block
+            ends. False for one that does nothing. A function is given as it is.
+
+    Raises:
+        TypeError: if `progress` is anything else.
+        ModuleNotFoundError: if it is True and rich is not installed.
+    """
     if progress is True:
         bars = import_optional("rich.progress", "progress=True", "demo")
         with bars.Progress(*bars.Progress.get_default_columns()) as bar:
@@ -35,6 +46,6 @@ def reporting(progress: bool | Progress) -> Iterator[Progress]:
         yield lambda done, total: None
     else:
         raise TypeError(
-            f"progress is {progress!r}; pass True, or a function of how many users are "
-            "done and how many there are"
+            f"progress is {progress!r}; pass True, False, or a function of the number of "
+            "users done and the number of all users"
         )

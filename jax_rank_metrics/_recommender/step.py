@@ -55,12 +55,12 @@ class Plan(NamedTuple):
 
 
 class Catalog(NamedTuple):
-    """Arrays over the items, for all batches; None where they are not given.
+    """Arrays over the items, for all batches; None where there is none.
 
     Attributes:
         item_embeddings: `[items, dims]`, where scores are products of embeddings.
         item_mask: `[items]` bool, the items that may be recommended.
-        counts: `[items]` int32, how many users have seen each.
+        counts: `[items]` int32, how many users have seen each item.
         features: `[items, features]`, in which diversity is measured.
     """
 
@@ -91,11 +91,16 @@ class UserBatch(NamedTuple):
 
 
 def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
-    """Returns the names of the values that `measure_users` returns."""
-    added = ["popularity", "novelty"] * (catalog.counts is not None)
-    added += ["intra_list_diversity"] * (catalog.features is not None)
+    """Returns the names of the values that `measure_users` returns, in their order.
+
+    The metrics of the plan come first, such as "mrr" and "recall@1,2", with one name for
+    all cutoffs of a metric. Then come "popularity@k" and "novelty@k" if the catalogue has
+    counts, and "intra_list_diversity@k" if it has features, with the k of the plan.
+    """
+    beyond_accuracy = ["popularity", "novelty"] * (catalog.counts is not None)
+    beyond_accuracy += ["intra_list_diversity"] * (catalog.features is not None)
     names = [bound.name for bound in plan.bounds]
-    return names + [f"{name}@{plan.k}" for name in added]
+    return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
 
 
 @partial(jax.jit, static_argnums=0)
@@ -106,7 +111,8 @@ def measure_users(
 
     Returns:
         The values of each metric, in the order of `metric_names`; the ids of the
-        recommended items, `[users, k]`; and whether scores are nan, `[users]`.
+        recommended items, `[users, k]`; and whether the scores of
+        a user hold NaN, `[users]` bool.
     """
 
     def rank(k: int | None) -> Ranking:
@@ -139,11 +145,12 @@ def measure_users(
 
 
 def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
-    """Whether the first recommended item, or a relevant one, has the score nan, `[users]`.
+    """Whether the first recommended item, or a relevant one, has the score NaN, `[users]`.
 
-    These few scores are enough: nan ranks below every number, so that a user whose first
-    item has it has no numbers at all; and only a relevant item that has it loses gain by
-    its rank. Where scores are products, item embeddings with nan were refused before.
+    These few scores are enough. NaN ranks below every number, so a first item with the
+    score NaN means that no score is a number; and other NaNs change a metric only if the
+    item is relevant. Where scores are products, item embeddings with NaN were refused
+    before, and only the first item is looked at.
 
     Args:
         catalog: The arrays over the items.

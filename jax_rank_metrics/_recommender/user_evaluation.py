@@ -39,7 +39,7 @@ class UserEvaluation:
         """Returns the states of each group of users, such as cold and warm ones.
 
         Args:
-            groups: One for each of `users`: names, numbers or bools, as for `pack`.
+            groups: The group of each of `users`: names, numbers or bools, as for `pack`.
 
         Returns:
             A dict from each group, in order of first appearance, to states like
@@ -101,22 +101,25 @@ class Collector:
         self._user_ids = user_ids
 
     def add(
-        self, rows: np.ndarray, results: tuple[list[PerList], jax.Array, jax.Array]
+        self, indices: np.ndarray, results: tuple[list[PerList], jax.Array, jax.Array]
     ) -> None:
         """Waits for a batch, and stores the values of its users.
 
+        The users [4, 2] of a batch of three write its first two values to the indices 4
+        and 2 of each array of `lists` and of `items`; the third only fills up the batch.
+
         Args:
-            rows: `[users]`, where these users stand among all. The batch may be larger:
-                it was filled up.
-            results: The result of `measure_users`.
+            indices: `[users]`, the indices of these users among all.
+            results: The result of `measure_users`, for these users and any that fill up
+                the batch after them.
 
         Raises:
-            ValueError: if a user has scores that are nan.
+            ValueError: if the scores of a user hold NaN.
         """
         lists, ids, has_nan = jax.device_get(results)
-        size = rows.size
+        size = indices.size
         if has_nan[:size].any():
-            user = self._user_ids[rows[np.argmax(has_nan[:size])]]
+            user = self._user_ids[indices[np.argmax(has_nan[:size])]]
             raise ValueError(
                 f"the scores of model for user {user} hold nan; pass numbers, and -inf "
                 "for items that are not to be recommended"
@@ -126,8 +129,8 @@ class Collector:
             self.lists = jax.tree.map(
                 lambda x: np.zeros((num_users, *x.shape[1:]), x.dtype), lists
             )
-        stored = jax.tree.leaves(self.lists)
-        for array, of_batch in zip(stored, jax.tree.leaves(lists), strict=True):
-            array[rows] = of_batch[:size]
-        self.items[rows, : ids.shape[-1]] = ids[:size]
+        arrays = jax.tree.leaves(self.lists)
+        for array, values in zip(arrays, jax.tree.leaves(lists), strict=True):
+            array[indices] = values[:size]
+        self.items[indices, : ids.shape[-1]] = ids[:size]
         self.num_done += size
