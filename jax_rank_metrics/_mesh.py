@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 def stack_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
-    """Returns the `x` of every device of one or more mesh axes, along a new first axis.
+    """Stacks the `x` of each device of one or more mesh axes: `[devices, *x.shape]`.
 
-    Every device fills its own slot of an array of zeros, and a psum adds the arrays up.
+    Each device fills one slot of an array of zeros, and a psum adds the arrays up.
     That is exact, and JAX types the result as equal on all devices, which it does not do
     for an all-gather.
     """
@@ -34,7 +34,7 @@ def stack_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
 
 
 def concatenate_over(x: jax.Array, axis_name: AxisNames, axis: int) -> jax.Array:
-    """Concatenates the `x` of every device along `axis`; bools travel as integers."""
+    """Concatenates the `x` of each device along `axis`; bools travel as integers."""
     parts = stack_over(x.astype(jnp.int32) if x.dtype == jnp.bool_ else x, axis_name)
     joined = lax.collapse(jnp.moveaxis(parts, 0, axis), axis, axis + 2)
     return joined.astype(x.dtype)
@@ -46,7 +46,7 @@ def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
     The upper and the lower 16 bits are summed separately; each sum fits int32 on up to
     2¹⁵ devices.
     """
-    # A psum wants what varies over its axis, and counts of constants do not.
+    # A psum takes only arrays that vary over its axis, and counts of constants do not.
     counts = match_varying(counts, lax.axis_index(axis_name))
     halves = jnp.stack([counts >> 16, counts & 0xFFFF])
     upper, lower = lax.psum(halves, axis_name)
@@ -67,33 +67,33 @@ def match_varying(x: T, inputs: Any) -> T:
     `x` do not change. `lax.pcast` would say the same directly, but is not in every
     supported version of JAX.
     """
-    never = jnp.zeros((), bool)
+    false = jnp.zeros((), bool)
     for leaf in jax.tree.leaves(inputs):
         if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             corner = leaf[(slice(0, 1),) * leaf.ndim]
-            never = never & (jnp.sum(corner != corner) < 0)
-    return jax.tree.map(lambda leaf: jnp.where(never, leaf, leaf), x)
+            false = false & (jnp.sum(corner != corner) < 0)
+    return jax.tree.map(lambda leaf: jnp.where(false, leaf, leaf), x)
 
 
 def varying_axes(x: Any) -> frozenset[str]:
     """Returns the mesh axes over which the types of the leaves of `x` vary.
 
-    There are none where types do not say, as in `jax.pmap` or with `check_vma=False`.
+    The set is empty where types do not say, as in `jax.pmap` or with `check_vma=False`.
     """
 
     def axes_of(leaf: jax.Array) -> frozenset[str]:
-        kind = jax.typeof(leaf)
-        # `vma` is what JAX 0.8 has in place of `manual_axis_type`.
-        manual = getattr(kind, "manual_axis_type", None)
+        aval = jax.typeof(leaf)
+        # JAX 0.8 has `vma` in place of `manual_axis_type`.
+        manual = getattr(aval, "manual_axis_type", None)
         return (
-            manual.varying if manual is not None else getattr(kind, "vma", frozenset())
+            manual.varying if manual is not None else getattr(aval, "vma", frozenset())
         )
 
     return frozenset().union(*map(axes_of, jax.tree.leaves(x)))
 
 
 def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
-    """Lists the mesh axes over whose devices the types say that `x` is equal."""
+    """Lists the axes of `axis_name` over which `x` is typed as equal on all devices."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     typed = [name for name in names if name in varying_axes(lax.axis_index(name))]
     varying = varying_axes(x)
@@ -104,14 +104,17 @@ def replicated_axes(x: Any, axis_name: AxisNames) -> list[str]:
 
 
 def auto_shards(x: jax.Array) -> int:
-    """Returns over how many devices XLA may have cut `x` without its type saying so."""
+    """Counts the devices over which XLA may have cut `x` without its type saying so."""
     mesh = jax.typeof(x).sharding.mesh
     axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
     return math.prod(size for kind, size in axes if kind == AxisType.Auto)
 
 
 def spec_of(x: jax.Array) -> tuple[tuple[str, ...], ...]:
-    """Returns, for each axis of `x`, the mesh axes over which its type says it is cut."""
+    """Returns, for each axis of `x`, the mesh axes over which its type says it is cut.
+
+    A matrix whose rows are cut over "data" has the spec `(("data",), ())`.
+    """
     names = []
     for entry in jax.typeof(x).sharding.spec:
         uncut = entry is None or entry is PartitionSpec.UNCONSTRAINED
@@ -134,7 +137,7 @@ def is_device_local(x: jax.Array) -> bool:
 
 @jax.custom_batching.custom_vmap
 def unvmap_any(*x: jax.Array) -> jax.Array:
-    """Whether any element of any array holds; under `jax.vmap`, of the whole batch.
+    """Whether any element of any array is true; under `jax.vmap`, in the whole batch.
 
     A `lax.cond` on the result stays a branch. Its condition would otherwise be batched,
     which turns it into a select that computes both branches for every element.

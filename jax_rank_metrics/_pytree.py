@@ -17,12 +17,12 @@ def pytree(*static: str) -> Callable[[type[T]], type[T]]:
 
     Args:
         *static: Names of the fields that are part of the tree structure; all others are
-            leaves. They must be hashable, and come back from JSON as they were, but for
-            tuples, which JSON makes lists.
+            leaves. Their values must be hashable and survive JSON: strings, numbers,
+            bools, None, and flat tuples of these.
     """
 
     def register(cls: type[T]) -> type[T]:
-        # A repr that the class or a base of it defines is kept.
+        # A repr that the class defines or inherits is kept.
         has_no_repr = cls.__repr__ is object.__repr__
         cls = dataclasses.dataclass(frozen=True, repr=has_no_repr)(cls)
         names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]

@@ -27,15 +27,18 @@ def map_item_shards(
     per_item: A,
     per_list: B,
 ) -> R:
-    """Computes `fn(items_axis, per_item, per_list)`, per shard where `like` is sharded.
+    """Computes `fn(items_axis, per_item, per_list)`, shard by shard if `like` is sharded.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`. Its first argument is the mesh axes
-            over which the items of a list are cut, or None where lists are whole; what
-            it returns must be equal on the devices of these axes.
+            over which the items of a list are cut, or None where lists are whole. Its
+            result must be equal on all devices of these axes.
         like: `[*lists, items]`, the array whose type says how all others are cut.
         per_item: Pytree of arrays `[*lists, items, …]`.
         per_list: Pytree of arrays `[*lists, …]`.
+
+    Returns:
+        The result of `fn`, with lists cut as those of `like` are.
     """
     *lists_axes, items_axes = _mesh.spec_of(like)
     if not _mesh.is_sharded(like):
@@ -56,12 +59,12 @@ def map_item_shards(
 
 
 def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
-    """Computes `fn(tree)`, per shard where the types of its arrays are sharded.
+    """Computes `fn(tree)`, shard by shard if the type of an array says it is sharded.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`.
         tree: Pytree of arrays, each cut as its own type says.
-        like: `[*lists]`, one of them; what `fn` returns is cut as it is.
+        like: `[*lists]`, an array of `tree`; the result of `fn` is cut as it is.
     """
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return fn(tree)
@@ -70,18 +73,21 @@ def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
 
 
 def reshard_like(tree: T, like: jax.Array) -> T:
-    """Returns a pytree of arrays cut as `like` is, along the axes that they share."""
+    """Returns arrays whose leading axes are cut as the axes of `like` are."""
     if not _mesh.is_sharded(like):
         return tree
     if isinstance(like, Tracer):
         sharding = jax.typeof(like).sharding
         return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
-    # Outside of `jax.jit`, arrays that are on one device have no mesh to be resharded in.
+    # Outside of `jax.jit`, an array on a single device has no mesh for `reshard`.
     return jax.tree.map(lambda x: jax.device_put(x, like.sharding), tree)
 
 
 def align_lists(tree: T, like: jax.Array) -> T:
-    """Returns arrays `[*lists, …]` with lists cut as those of `like`, `[*lists]`, are."""
+    """Returns arrays `[*lists, …]` with lists cut as `like`, `[*lists]`, has them cut.
+
+    The axes after those of lists stay cut as they are.
+    """
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return tree
     sharding = jax.typeof(like).sharding

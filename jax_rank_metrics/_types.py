@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         def __jax_array__(self) -> jax.Array: ...
 
     _Arrays = jax.Array | np.ndarray | _SupportsArray | _SupportsJaxArray
-    # Nested lists of at least one axis, so that a scalar is none.
+    # Lists nested one to three deep; a bare number is not accepted.
     _Numbers = (
         Sequence[float | _Arrays]
         | Sequence[Sequence[float | _Arrays]]
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
         | Sequence[Sequence[Sequence[bool | _Arrays]]]
     )
 else:
-    # Run-time type checkers check the shapes of arrays. Beside a protocol, they would
-    # accept an array of any shape.
+    # Run-time type checkers check the shapes of arrays, but in a union with a protocol
+    # they would accept an array of any shape.
     _Arrays = jax.Array | np.ndarray
     _Numbers = _Bools = list | tuple
 
@@ -72,9 +72,9 @@ Cut = int | None | jax.Array
 Number = float | int
 Cutoffs = int | Sequence[int | None] | None
 
-# Options. Run-time checks read the choices back from these types, their only list.
+# Options. Run-time checks read the choices from these types.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
-# How a metric reads tied items: see `metric`.
+# The ways in which a metric reads tied items; see `metric`.
 TieReading = Literal["expected", "order", "own"]
 Undefined = Literal["zero", "one", "skip"]
 IntervalMethod = Literal["auto", "t", "normal", "wilson"]
@@ -86,5 +86,5 @@ RecallLevels = Number | tuple[Number, ...]
 PairWeighting = Literal["list", "pairs"]
 
 Gain = Callable[[jax.Array], jax.Array]
-PositionFn = Callable[[jax.Array], jax.Array]  # of ranks 1, 2, …
+PositionFn = Callable[[jax.Array], jax.Array]  # takes ranks 1, 2, …
 Discount = PositionFn

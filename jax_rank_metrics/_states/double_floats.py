@@ -141,7 +141,7 @@ def _is_pair(tree: object) -> bool:
 
 
 def is_count(leaf: jax.Array) -> bool:
-    """Whether a leaf of a state is a count, which adds; other floats are maxima."""
+    """Whether a leaf of a state, or of a `FloatPair`, is a count rather than floats."""
     return jnp.issubdtype(leaf.dtype, jnp.integer)
 
 
@@ -170,8 +170,8 @@ def reduce_axis(tree: T) -> T:
         if not is_count(x):
             return jnp.max(x, axis=0, initial=-jnp.inf)
         count, largest = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
-        # A sum barely above 2³¹ − 1 wraps to a negative one, which the sign tells. A much
-        # larger one may wrap to any value, but then the sum in floats tells.
+        # A sum barely above 2³¹ − 1 wraps to a negative number. A much larger sum may wrap
+        # to any number, but then the sum in floats is above 2³¹ − 1 as well.
         approximate = jnp.sum(x.astype(jnp.float32), axis=0)
         return jnp.where((count < 0) | (approximate > largest), largest, count)
 

@@ -25,9 +25,9 @@ class Exposure(State):
     States stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
-        k: The length of the lists, static: the last axis of the ids.
+        k: The length of the lists, which is the last axis of the ids; static.
         counts: `[num_items]` int32, the number of ranks in all lists that show the item.
-        tally: `[2]` int32, the number of lists, and of those that were empty.
+        tally: `[2]` int32, the number of lists and the number of empty ones among them.
 
     >>> from jax_rank_metrics import exposure
     >>> state = exposure(jnp.array([[0, 1], [0, 2], [-1, -1]]), num_items=4)
@@ -56,10 +56,8 @@ class Exposure(State):
             num_items: Number of items in the catalogue.
             k: Length of the lists.
         """
-        num_items, k = (
-            _inputs.positive_integer("num_items", num_items),
-            _inputs.positive_integer("k", k),
-        )
+        num_items = _inputs.positive_integer("num_items", num_items)
+        k = _inputs.positive_integer("k", k)
         return cls(k, jnp.zeros(num_items, jnp.int32), jnp.zeros(2, jnp.int32))
 
     @property
@@ -87,9 +85,9 @@ class Exposure(State):
     def gini(self) -> jax.Array:
         """Gini index of the counts: 0 where all items were shown equally often.
 
-        `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the counts c in ascending order and n the
-        number of all items, shown or not. It reaches (n − 1)/n where a single item takes
-        all ranks, and is 0 where nothing was shown.
+        `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the counts c_1 ≤ … ≤ c_n of all n items, shown
+        or not. It reaches (n − 1)/n where a single item takes all ranks, and is 0 where
+        nothing was shown.
 
         References:
             Gini, Variabilità e mutabilità, 1912. Equals RecBole's `giniindex`.

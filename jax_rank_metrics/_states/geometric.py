@@ -8,7 +8,7 @@ from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import IntervalMethod, Number
 
-FLOOR = 1e-5  # trec_eval's
+FLOOR = 1e-5  # the floor of trec_eval
 
 
 @pytree()
@@ -16,14 +16,14 @@ class GeometricMean(Mean):
     """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 
     Lists with low values weigh more here than in a mean: a drop from 0.02 to 0.01 counts
-    as much as one from 0.8 to 0.4. The floor keeps a single 0 from making the whole mean
-    0. Every smaller value is raised to it, also that of an undefined list unless it is
-    left out.
+    as much as one from 0.8 to 0.4. Every value below the floor is raised to it, also the 0
+    of an undefined list that is not left out, so that a single 0 does not make the whole
+    mean 0.
 
     This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are those of logarithms,
     and it merges, reduces and all_reduces as a `Mean` does. Merge only states that have
     the same floor. `PerList.geometric_mean` makes it, and so does the name "gm_map" in
-    `evaluate`; `of` has the floor of trec_eval, 1e-5.
+    `evaluate`; `of` uses the floor of trec_eval, 1e-5.
 
     References:
         Robertson, On GMAP: and other transformations, CIKM 2006.
@@ -34,7 +34,7 @@ class GeometricMean(Mean):
     """
 
     @staticmethod
-    def _summed(values: jax.Array, floor: float = FLOOR) -> jax.Array:
+    def _transform(values: jax.Array, floor: float = FLOOR) -> jax.Array:
         values = values.astype(jax.dtypes.canonicalize_dtype(float))
         return jnp.log(jnp.maximum(values, floor))
 
@@ -63,7 +63,7 @@ class GeometricMean(Mean):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not between 0 and 1, or the method is another.
+            ValueError: if the level is not in (0, 1), or if the method is none of these.
         """
         if method == "wilson":
             raise ValueError(

@@ -21,14 +21,14 @@ def sums_by_group(
     """Sums pairs, and counts flags, over the lists of each group.
 
     XLA has no scatter that adds pairs, and a scatter that sets loses a list wherever two
-    lists of a group are set at once. So lists are dealt out to lanes, each of which has
-    sums of its own for every group. A scan then takes one list per lane at a time: no two
-    of them meet in one sum. The sums of the lanes are added at the end. Five lists of the
-    groups 0, 1, 1, 1, 0 in two lanes take three steps:
+    lists of a group are set at once. So lists are dealt out to lanes, each with a sum for
+    every group. A scan then takes one list per lane at a time, so that no two lists of a
+    step are added to the same sum. The sums of the lanes are added at the end. Five lists
+    of the groups 0, 1, 1, 1, 0 in two lanes take three steps:
 
         step    lane 0    lane 1
         0       group 0   group 1
-        1       group 1   group 1     (one sum for each lane)
+        1       group 1   group 1     (a sum in each lane)
         2       group 0   padding
 
     Time is linear in the number of lists, and so is memory unless there are more groups
@@ -37,8 +37,8 @@ def sums_by_group(
     Args:
         terms: The pairs to sum, each `[*lists, columns]`.
         flags: Bools to count, each `[*lists]`.
-        groups: `[*lists]` integers or bools; others than 0 … num_groups − 1 belong to no
-            group.
+        groups: `[*lists]` integers or bools, the group of each list; a number outside
+            0 … num_groups − 1 stands for no group.
         num_groups: Number of groups.
 
     Returns:
@@ -57,7 +57,7 @@ def sums_by_group(
     stacked_flags = jnp.stack([x.reshape(-1) for x in flags], -1).astype(jnp.int32)
     counts = counts.at[groups].add(stacked_flags, mode="drop")
 
-    def dealt(x: jax.Array, fill: int) -> jax.Array:
+    def deal(x: jax.Array, fill: int) -> jax.Array:
         """Arranges `[lists, …]` as `[steps, lanes, …]`, padded with `fill`."""
         padding = jnp.full((lanes * steps - num_lists, *x.shape[1:]), fill, x.dtype)
         return jnp.concatenate([x, padding]).reshape(steps, lanes, *x.shape[1:])
@@ -65,8 +65,8 @@ def sums_by_group(
     columns = terms[0].high.shape[-1]
     stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
     stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
-    stacked = jax.tree.map(lambda x: dealt(x, 0), stacked)
-    # [lanes, groups and one for lists of no group, terms, columns]
+    stacked = jax.tree.map(lambda x: deal(x, 0), stacked)
+    # [lanes, num_groups + 1, terms, columns]; the last group takes the lists of no group.
     zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
     start = _mesh.match_varying(FloatPair.of(zeros), (groups, terms))
 
@@ -79,6 +79,6 @@ def sums_by_group(
         put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
         return jax.tree.map(put, totals, updated), None
 
-    totals, _ = lax.scan(add, start, (dealt(groups, num_groups), stacked))
+    totals, _ = lax.scan(add, start, (deal(groups, num_groups), stacked))
     over_lanes = sums([totals], (0,))
     return jax.tree.map(lambda x: x[0, :num_groups], over_lanes), counts

@@ -33,11 +33,11 @@ class Histogram(State):
 
     Shapes:
         edges: The edges of the bins, a static tuple of n + 1 floats.
-        counts: `[n + 2, *k]` int32. For 0 < i < n + 1, `counts[i]` is the number of lists
-            whose value v has edges[i − 1] ≤ v < edges[i]. `counts[0]` counts the values
-            up to the first edge, the edge included, and `counts[n + 1]` those from the
-            last edge on: values beyond the edges, or on the outermost two, as values of 0
-            and 1 are by default. So `counts[1]` leaves out the first edge itself.
+        counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin:
+            v ≤ edges[0] in the first, v ≥ edges[n] in the last, and
+            edges[i − 1] ≤ v < edges[i] in bin i between them, except that a value on
+            the first edge counts in the first bin only. So by default the values of 0
+            and of 1 have a bin each.
         extremes: `[2, *k]`, −1 times the smallest value, and the largest.
         tally: `[2]` int32, `lists` and `undefined`.
 
@@ -126,7 +126,9 @@ class Histogram(State):
 
 
 def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
-    """Returns checked edges, or those of `bins` bins of equal width on [0, 1].
+    """Returns checked edges; None gives those of `bins` bins of equal width on [0, 1].
+
+    `bins` is read only where `edges` is None: 2 bins have the edges `(0.0, 0.5, 1.0)`.
 
     Raises:
         TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
@@ -148,7 +150,7 @@ def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
 
 
 def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
-    """Returns the state of the values of a batch."""
+    """Returns the state of a batch of values."""
     dtype = jax.dtypes.canonicalize_dtype(float)
     axes = tuple(range(lists.weights.ndim))
     k_shape = lists.values.shape[len(axes) :]
@@ -194,7 +196,11 @@ def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
 
 
 def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
-    """Interpolates linearly; exact where `low` equals `high`, also for infinite values."""
+    """Returns `low·(1 − share) + high·share`, for a share in [0, 1).
+
+    It is exactly `low` where the share is 0 or `low` equals `high`, even if these are
+    infinite.
+    """
     at_low = (low == high) | (share <= 0)
     share = jnp.where(at_low, 0.5, share)  # 0·inf would be NaN
     value = jnp.clip(low * (1 - share) + high * share, low, high)
@@ -216,8 +222,8 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
     ends = jnp.concatenate([edges, largest], axis=-1)
 
     def order_statistic(index: jax.Array) -> jax.Array:
-        """The value with an index 0, 1, … in ascending order."""
-        is_before = cumulative <= index  # bins whose values all come earlier
+        """Estimates the value at an index of the values in ascending order."""
+        is_before = cumulative <= index  # bins with smaller indices only
         bin = jnp.sum(is_before, axis=-1, keepdims=True, dtype=jnp.int32)
         bin = jnp.minimum(bin, len(state.edges))
         num_before = jnp.max(
@@ -232,14 +238,12 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
         value = jnp.where(index == 0, smallest, value)
         return jnp.where(index == total - 1, largest, value)
 
-    position = q * jnp.maximum(total - 1, 0).astype(dtype)
-    index = jnp.floor(position)
-    share = position - index
+    real_index = q * jnp.maximum(total - 1, 0).astype(dtype)
+    index = jnp.floor(real_index)
+    share = real_index - index
     index = jnp.minimum(index.astype(jnp.int32), total)
-    low, high = (
-        order_statistic(index),
-        order_statistic(jnp.minimum(index + 1, total - 1)),
-    )
+    low = order_statistic(index)
+    high = order_statistic(jnp.minimum(index + 1, total - 1))
     value = jnp.where(total > 0, _interpolate(low, high, share), 0)
     value = jnp.where((q >= 0) & (q <= 1), value, jnp.nan)
     return jnp.squeeze(value, axis=-1)

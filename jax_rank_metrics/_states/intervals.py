@@ -9,18 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-# Quantiles of Student's t are infinite for fewer degrees of freedom: at a level of 0.95
-# the quantile for 1/32 is 10⁵¹ already.
-LEAST_FREEDOM = 1 / 32
-DEGREE = 20  # of the polynomial that gives them
+# Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
+# level of 0.95 the quantile for 1/32 is 10⁵¹ already.
+MIN_FREEDOM = 1 / 32
+DEGREE = 20  # of the polynomial that approximates these quantiles
 
 
 def checked_level(level: Any) -> float:
     """Returns the level as a float.
 
     Raises:
-        TypeError: if it is not a number, or is known only inside `jax.jit`.
-        ValueError: if it is not between 0 and 1.
+        TypeError: if it is not a single number, or is known only inside `jax.jit`.
+        ValueError: if it is not in the open interval (0, 1).
     """
     fix = "pass a number between 0 and 1, such as 0.95"
     if isinstance(level, Tracer):
@@ -34,47 +34,47 @@ def checked_level(level: Any) -> float:
 
 
 def normal_quantile(level: float) -> float:
-    """Half the width of a two-sided normal interval, in standard errors."""
+    """Returns half the width of a two-sided normal interval: 1.96 for a level of 0.95."""
     # Read off the lower tail, since a probability near 1 has too few digits.
     return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 @lru_cache(maxsize=64)
 def t_coefficients(level: float) -> np.ndarray:
-    """Chebyshev coefficients of the quantiles of Student's t at one level.
+    """Returns Chebyshev coefficients of the quantiles of Student's t at a level.
 
     With ν degrees of freedom and y = 1/(ν + 1), the function
 
         φ(y) = (1 − y) · log(t_ν / (z·√(1 − y)))
 
-    is smooth from the normal quantile z (ν = ∞, y = 0) to the least degrees of freedom:
+    is smooth from the normal quantile z (ν = ∞, y = 0) down to ν = `MIN_FREEDOM`:
     as ν approaches 0, log t_ν grows as 1/ν, that is as 1/(1 − y), and the square root
     removes a term log(ν)/2. It is interpolated at the Chebyshev nodes of that range.
     """
     from scipy.special import stdtrit  # takes a quarter of a second to import
 
     nodes = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
-    y = (nodes + 1) / (2 * (1 + LEAST_FREEDOM))
+    y = (nodes + 1) / (2 * (1 + MIN_FREEDOM))
     quantiles = -stdtrit(1 / y - 1, (1 - level) / 2)
     phi = (1 - y) * np.log(quantiles / (normal_quantile(level) * np.sqrt(1 - y)))
     return np.polynomial.chebyshev.chebfit(nodes, phi, DEGREE)
 
 
 def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax.Array:
-    """Quantile of Student's t for any real number of degrees of freedom.
+    """Returns the quantile of Student's t for any real number of degrees of freedom.
 
-    Within 1e-6 from one degree on, for levels up to 0.999, and within 2e-5 below;
-    infinite for fewer than `LEAST_FREEDOM`.
+    For levels up to 0.999, its error is within 1e-6 from 1 degree of freedom on, and
+    within 2e-5 below. It is infinite for fewer degrees than `MIN_FREEDOM`.
 
     Args:
         freedom: Degrees of freedom, above 0.
         z: The `normal_quantile` of the level.
         coefficients: The `t_coefficients` of the level.
     """
-    enough = freedom >= LEAST_FREEDOM
-    freedom = jnp.where(enough, freedom, 1)
+    finite = freedom >= MIN_FREEDOM
+    freedom = jnp.where(finite, freedom, 1)
     y = 1 / (freedom + 1)
-    node = 2 * (1 + LEAST_FREEDOM) * y - 1
+    node = 2 * (1 + MIN_FREEDOM) * y - 1
     # Clenshaw's recurrence for Σ coefficients[i]·T_i(node).
     last = previous = jnp.zeros_like(node)
     for i in range(DEGREE, 0, -1):
@@ -82,13 +82,13 @@ def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax
     phi = node * last - previous + coefficients[0]
     complement = freedom * y  # 1 − y, without cancellation
     quantile = z * jnp.sqrt(complement) * jnp.exp(phi / complement)
-    return jnp.where(enough, quantile, jnp.inf)
+    return jnp.where(finite, quantile, jnp.inf)
 
 
 def symmetric(
     mean: jax.Array, error: jax.Array, quantile: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """`mean ± quantile·error`; −inf to inf where either factor is infinite."""
+    """Returns `mean ± quantile·error`; −inf to inf where either factor is infinite."""
     finite = jnp.isfinite(error) & jnp.isfinite(quantile)
     # Neither 0·inf nor inf − inf is ever computed.
     margin = jnp.where(finite, error, 0) * jnp.where(finite, quantile, 0)
@@ -99,7 +99,7 @@ def symmetric(
 def wilson(
     mean: jax.Array, size: jax.Array, z: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Score interval of a proportion in a sample of any size; [0, 1] for a size of 0."""
+    """Returns the score interval of a proportion; 0 to 1 for a sample of size 0."""
     mean = jnp.where(size > 0, mean, 0)
     total = size + z * z
     centre = (mean * size + z * z / 2) / total

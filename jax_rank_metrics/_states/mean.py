@@ -44,7 +44,7 @@ class Mean(State):
     large for a float, `n_eff` is 0 and the standard error is inf, and so is the mean where
     Σ weight is, as with lists of infinite weight. Errors hold within 1 % where the spread
     of values is at least 1e-4 of their mean. A NaN comes only from values that are NaN, or
-    that are infinite with both signs.
+    from infinite values of both signs.
 
     >>> state = Mean.of(jnp.array([0.0, 1.0, 1.0]), jnp.ones(3), jnp.ones(3, bool))
     >>> low, high = state.confidence_interval(0.95)
@@ -97,7 +97,7 @@ class Mean(State):
     def sum_w_fractional(self) -> FloatPair:
         """Σ weight of the values further than 1e-6 from 0 and from 1, `[*k]`.
 
-        It is 0 exactly where every value was 0 or 1, as those of hits and misses are.
+        It is 0 if and only if every value was 0 or 1, as for hits and misses.
         """
         return self._moments().fractional
 
@@ -106,8 +106,8 @@ class Mean(State):
         """Effective number of lists, `[]`: (Σ weight)² / Σ weight².
 
         The number of lists where all weights are equal, and less the more they differ:
-        lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of one
-        weight. 0 where nothing counted.
+        lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of
+        equal weight. 0 where nothing counted.
 
         References:
             Kish, Survey Sampling, 1965.
@@ -145,15 +145,15 @@ class Mean(State):
         Args:
             values: `[*lists]` or `[*lists, len(k)]`.
             weights: `[*lists]`; lists whose weight is not above 0 stay out.
-            defined: `[*lists]` bool, whether the metric is defined for a list; counts in
-                `undefined`, and changes no sum.
-            counts: `[*lists]` bool, lists to let in; None is all.
+            defined: `[*lists]` bool, whether the metric is defined for a list; changes
+                the count `undefined`, and no sum.
+            counts: `[*lists]` bool, whether a list may enter; None lets all lists enter.
         """
         lists = ValuesOfLists(values, weights, defined, counts)
         return cast(M, _mean_of(canonical(lists), cls))
 
     @staticmethod
-    def _summed(values: jax.Array) -> jax.Array:
+    def _transform(values: jax.Array) -> jax.Array:
         """Transforms values before they are summed; the identity for a plain mean."""
         return values
 
@@ -211,9 +211,9 @@ class Mean(State):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not between 0 and 1; if the method is none of
-                these; if "wilson" is asked of other values than 0 and 1. Inside `jax.jit`
-                that gives NaN.
+            ValueError: if the level is not in (0, 1); if the method is none of these; if
+                the method is "wilson" and a value is neither 0 nor 1. Inside `jax.jit`
+                the last gives NaN instead.
 
         References:
             Student, The probable error of a mean, Biometrika 1908.
@@ -251,9 +251,12 @@ def _mean_of(lists: ValuesOfLists, kind: type[Mean]) -> Mean:
 def states_of(
     metrics: Sequence[ValuesOfLists], kinds: Sequence[type[Mean]]
 ) -> list[Mean]:
-    """Calls `kind.of` for several metrics of the same lists, in one reduction for all."""
+    """Computes the states of several metrics of the same lists in a single reduction.
+
+    Each is the state that `kind.of` returns for its metric.
+    """
     transformed = [
-        metric._replace(values=kind._summed(metric.values))
+        metric._replace(values=kind._transform(metric.values))
         for metric, kind in zip(metrics, kinds, strict=True)
     ]
     leaves = zip(kinds, moments.of_metrics(transformed), strict=True)

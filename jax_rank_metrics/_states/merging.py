@@ -28,7 +28,7 @@ K = TypeVar("K")
 S = TypeVar("S", bound=State)
 T = TypeVar("T")
 
-# The last axis of metrics whose names may leave it out, as with standard recall levels.
+# Cutoffs of metrics whose names may leave them out, such as standard recall levels.
 DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
 
 
@@ -41,7 +41,7 @@ def mean(
 @overload
 def mean(lists: object, undefined: Undefined | None = None) -> Any: ...
 def mean(lists: object, undefined: Undefined | None = None) -> object:
-    """Returns the mean of every `PerList` in a pytree, as a state.
+    """Returns the `Mean` of every `PerList` in a pytree, a state that can be merged.
 
     Args:
         lists: Any pytree of `PerList` objects.
@@ -65,7 +65,7 @@ def mean(lists: object, undefined: Undefined | None = None) -> object:
 
 
 def merge(*states: T) -> T:
-    """Adds states leaf by leaf: the states of the lists of all arguments together.
+    """Merges states: each result is the state of the lists of all arguments together.
 
     Inside `jax.shard_map`, states of each device and states that are equal on all devices
     do not mix: `all_reduce` the states of a step first, and merge the result with the
@@ -77,7 +77,7 @@ def merge(*states: T) -> T:
     Raises:
         ValueError: if there is no argument; if structures or shapes differ; if, inside
             `jax.shard_map`, some states are equal on all devices and others are not.
-        TypeError: if all states are given as one list; pass them one by one.
+        TypeError: if a pytree holds anything but states, or all are passed as a list.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
     >>> labels = jax.numpy.array([[0, 1], [1, 0]])
@@ -101,10 +101,10 @@ def merge(*states: T) -> T:
 
 
 def reduce(stacked: T) -> T:
-    """Merges states along a leading axis that vmap, scan or pmap has added.
+    """Merges the states along a leading axis that vmap, scan or pmap has added.
 
     Args:
-        stacked: Any pytree of states.
+        stacked: Any pytree of states; of several stacked axes, the first is merged.
 
     Raises:
         TypeError: if the pytree holds anything else.
@@ -160,7 +160,7 @@ def all_reduce(states: T, axis_name: AxisNames) -> T:
             )
 
     def slots(x: jax.Array) -> jax.Array:
-        """The leaf of every device along a new first axis; one slot of sums for counts."""
+        """Stacks a leaf of floats as `[devices, …]`; sums a leaf of counts to `[1, …]`."""
         if is_count(x):
             return _mesh.sum_counts_over(x, axis_name)[None]
         return _mesh.stack_over(x, axis_name)
@@ -180,18 +180,17 @@ def compute(
 @overload
 def compute(states: object, *, flat: bool = False, host: bool = False) -> Any: ...
 def compute(states: object, *, flat: bool = False, host: bool = False) -> object:
-    """Computes the number of every state in a pytree: its mean, or as its kind defines.
+    """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
 
     Args:
         states: Any pytree of states; with `flat`, a dict.
         flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
             "recall@1" and "recall@5". The cutoffs are read off the names, since a state
-            does not know its own: under a key like "mine", or one with another number of
-            cutoffs after the @, they are "mine[0]" and so on.
+            does not hold them. Where a name does not list as many cutoffs as the state
+            has, like "mine", they are numbered: "mine[0]", "mine[1]" and so on.
         host: Return Python floats, and lists of them for several cutoffs, for json and
-            loggers. All numbers are fetched from the device at once. A NaN or an infinity
-            stays what it is; `json.dumps` writes it as `NaN` or `Infinity`, which strict
-            JSON parsers refuse.
+            loggers. All numbers are fetched from the device at once. `json.dumps` writes
+            NaN and infinities as `NaN` and `Infinity`, which strict JSON parsers refuse.
 
     Raises:
         TypeError: if the pytree holds anything but states; if with `flat` it is not a
@@ -221,7 +220,7 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
 def cutoffs(
     states: object,
 ) -> Iterator[tuple[str, str, EllipsisType | tuple[EllipsisType, int]]]:
-    """Yields every cutoff in a dict of states: its name, its state's name, its index.
+    """Yields every cutoff in a dict of states: its name, the name of its state, its index.
 
     The index picks the cutoff from the values of the state, also where it is stacked.
 
@@ -240,18 +239,18 @@ def cutoffs(
         shape = shape_of(state).shape
         has_cutoffs = len(shape) > len(state._stacked)
         labels = cutoff_names(name, shape[-1]) if has_cutoffs else [name]
-        for position, label in enumerate(labels):
+        for index, label in enumerate(labels):
             if label in owners:
                 raise ValueError(
                     f"flat: {owners[label]!r} and {name!r} both hold {label!r}; name one "
                     "of them differently, or leave out flat"
                 )
             owners[label] = name
-            yield label, name, (..., position) if has_cutoffs else ...
+            yield label, name, (..., index) if has_cutoffs else ...
 
 
 def cutoff_names(name: str, count: int) -> list[str]:
-    """Names every cutoff of a metric: 'recall@1,5' becomes 'recall@1' and 'recall@5'."""
+    """Names the cutoffs of a metric: 'recall@1,5' becomes 'recall@1' and 'recall@5'."""
     head, at, tail = name.rpartition("@")
     if not at and name.lower() in DEFAULT_CUTOFFS:
         head, at = name, "@"
@@ -259,7 +258,7 @@ def cutoff_names(name: str, count: int) -> list[str]:
     ks = [k.strip() for k in tail.split(",")]
     if at and len(ks) == count:
         return [f"{head}@{k}" for k in ks]
-    return [f"{name}[{position}]" for position in range(count)]
+    return [f"{name}[{index}]" for index in range(count)]
 
 
 def leaves_of(tree: object) -> list[Any]:
@@ -268,7 +267,7 @@ def leaves_of(tree: object) -> list[Any]:
 
 
 def check_leaves(tree: object, kind: type, name: str) -> None:
-    """Raises TypeError where a pytree holds anything but one kind of object."""
+    """Raises TypeError where a pytree holds anything but objects of a kind."""
     for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):
             expected = "Mean" if kind is State else kind.__name__
@@ -278,7 +277,10 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
 
 
 def in_order(like: object, tree: Any) -> Any:
-    """Returns dicts with their keys in the order of `like`, since JAX sorts keys."""
+    """Restores the order of the keys of `like`, also in nested dicts; JAX sorts keys.
+
+    `in_order({"b": 0, "a": 0}, {"a": 1, "b": 2})` is `{"b": 2, "a": 1}`.
+    """
     if not isinstance(like, dict):
         return tree
     return {key: in_order(like[key], tree[key]) for key in like}

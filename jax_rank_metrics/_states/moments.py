@@ -1,4 +1,4 @@
-"""The sums that a mean holds, of a batch of values and weights."""
+"""The sums of a batch of values and weights that a `Mean` holds."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics._states.double_floats import FloatPair, sums
 
-# How far from 0 or 1 a value may lie, as a rounded quotient does, to be a hit or a miss.
+# A value within this distance of 0 or 1 is a miss or a hit, since quotients are rounded.
 HIT_SLACK = 1e-6
 
 
@@ -20,7 +20,7 @@ class ValuesOfLists(NamedTuple):
     values: jax.Array  # [*lists] or [*lists, *k]
     weights: jax.Array  # [*lists]
     defined: jax.Array  # [*lists] bool
-    counts: jax.Array | None  # [*lists] bool, lists to let in; None is all
+    counts: jax.Array | None  # [*lists] bool, whether a list may enter; None is all
 
 
 class Moments(NamedTuple):
@@ -31,9 +31,7 @@ class Moments(NamedTuple):
     wv: FloatPair  # Σ w·v
     w2v: FloatPair  # Σ w²·v
     w2v2: FloatPair  # Σ w²·v²
-    fractional: (
-        FloatPair  # Σ w over the values further than `HIT_SLACK` from 0 and from 1
-    )
+    fractional: FloatPair  # Σ w of the values that are neither hits nor misses
 
 
 def columns_of(
@@ -42,11 +40,11 @@ def columns_of(
     """Prepares the values of a metric for a mean.
 
     Returns:
-        values: `[*lists, columns]`, a column for each cutoff, one where there are none; 0
-            for lists that stay out.
+        values: `[*lists, columns]`, with a column for each cutoff, or a single column
+            without cutoffs; 0 for lists that stay out.
         weights: `[*lists, columns]`; 0 for lists that stay out.
-        counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight but
-            no value.
+        counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight
+            although the metric is undefined for it.
     """
     values, weights, counts = _columns_of_metrics([lists], dtype)
     return values, weights, counts[..., 0]
@@ -65,7 +63,7 @@ def _columns_of_metrics(
         for metric in metrics
     ]
 
-    def concatenated(arrays: Sequence[jax.Array]) -> jax.Array:
+    def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
         wide = [
             x.reshape(shape)
             if x.ndim > num_axes
@@ -74,25 +72,25 @@ def _columns_of_metrics(
         ]
         return jnp.concatenate(wide, -1)
 
-    weights = concatenated([metric.weights.astype(dtype) for metric in metrics])
+    weights = concatenate([metric.weights.astype(dtype) for metric in metrics])
     has_weight = entered = weights > 0
     if any(metric.counts is not None for metric in metrics):
-        everywhere = jnp.ones(metrics[0].weights.shape, bool)
-        counts = [everywhere if x.counts is None else x.counts for x in metrics]
-        entered = entered & concatenated(counts)
+        all_lists = jnp.ones(metrics[0].weights.shape, bool)
+        counts = [all_lists if x.counts is None else x.counts for x in metrics]
+        entered = entered & concatenate(counts)
     weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
-    values = concatenated([metric.values.astype(dtype) for metric in metrics])
-    defined = concatenated([metric.defined for metric in metrics])
+    values = concatenate([metric.values.astype(dtype) for metric in metrics])
+    defined = concatenate([metric.defined for metric in metrics])
     counts = jnp.stack([entered, has_weight & ~defined])
     return jnp.where(entered, values, 0), weights, counts
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Array]]:
-    """Sums several metrics of the same lists: the two leaves of a `Mean` for each."""
+    """Returns the fields of the `Mean` of each of several metrics of the same lists."""
     num_axes = metrics[0].weights.ndim
-    terms, counted = terms_of_metrics(metrics)
+    terms, flags = terms_of_metrics(metrics)
     totals = sums(terms, tuple(range(num_axes)))  # [moments, columns]
-    counts = jnp.sum(counted, axis=tuple(range(1, num_axes + 1)), dtype=jnp.int32)
+    counts = jnp.sum(flags, axis=tuple(range(1, num_axes + 1)), dtype=jnp.int32)
     leaves, start = [], 0
     for metric in metrics:
         shape = metric.values.shape[num_axes:]
@@ -106,15 +104,17 @@ def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Ar
 
 
 def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Array]:
-    """Computes the terms whose sums over lists are the moments.
+    """Computes the terms of each list, whose sums over lists are the moments.
 
-    Products are pairs as the sums are, since most of Σ w²·v² may cancel in an error.
+    Products are pairs, as the sums are, since most of Σ w²·v² may cancel in a standard
+    error.
 
     Returns:
-        Terms `[*lists, columns]`, with a column for each cutoff, metric after metric; and
-        counts `[2, *lists, columns]` bool, as `columns_of` gives them.
+        terms: Each `[*lists, columns]`, with a column for each cutoff, metric after metric.
+        counts: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+            weight although the metric is undefined for it.
     """
-    v, w, counted = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
+    v, w, counts = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
     # A NaN is near to neither 0 nor 1.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
@@ -126,4 +126,4 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
         w2v2=product(wv, wv),
         fractional=FloatPair.of(jnp.where(is_hit_or_miss, 0, w)),
     )
-    return terms, counted
+    return terms, counts

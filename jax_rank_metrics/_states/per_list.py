@@ -31,8 +31,8 @@ class PerList:
         weights: `[*lists]`, the weight of each list in a mean; 0 for a list that does not
             count: one without items, or whose weight is not above 0.
         defined: `[*lists]` bool, whether the metric is defined for the list.
-        undefined: The value that lists count for where the metric is undefined, unless the
-            caller of `mean` and its like passes another: "zero", "one" or "skip"; static.
+        undefined: The default of the argument `undefined` of `mean` and the other methods:
+            "zero", "one" or "skip"; static.
 
     Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
     of bools, or a tuple of these. An index out of bounds raises IndexError where it is
@@ -56,7 +56,7 @@ class PerList:
     __repr__ = show.per_list_repr
 
     def __len__(self) -> int:
-        """The length of the first axis of lists."""
+        """Returns the length of the first axis of lists."""
         if not jnp.ndim(self.weights):
             raise TypeError("a PerList of a single list has no length")
         return len(self.weights)
@@ -115,7 +115,7 @@ class PerList:
         Raises:
             TypeError: if the floor is not a Python number.
             ValueError: if it is not above 0, or so small that JAX's default floats round
-                it to 0; if `undefined` is none of these.
+                it to 0; if `undefined` is none of the options.
 
         >>> lists = PerList(jnp.array([0.25, 1.0, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> f"{lists[:2].geometric_mean():.3f}", f"{lists.geometric_mean(1 / 32):.3f}"
@@ -139,11 +139,13 @@ class PerList:
     ) -> Histogram:
         """Returns the distribution of the values of lists, as a state that can be merged.
 
+        Weights only decide which lists count.
+
         Args:
             edges: The edges of the bins, ascending; static. None is bins of equal width
                 on [0, 1].
             bins: Number of bins where `edges` is None; otherwise ignored.
-            undefined: See `mean`. Weights only decide which lists count.
+            undefined: See `mean`.
 
         Raises:
             TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
@@ -175,7 +177,8 @@ class PerList:
         Raises:
             TypeError: if groups are not integers, or `num_groups` is not a Python int.
             ValueError: if shapes differ, or the type of an array says that the lists are
-                sharded: then call inside `jax.shard_map`, and `all_reduce` the states.
+                sharded: then call inside `jax.shard_map`, and `all_reduce` the states; if
+                `undefined` is none of the options.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
@@ -210,10 +213,10 @@ def means_of(
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
-    """Returns the choice of the caller, or else that of the lists.
+    """Returns `undefined`, or the default that the lists hold where it is None.
 
     Raises:
-        ValueError: if it is none of the options.
+        ValueError: if `undefined` is none of the options.
     """
     choice = lists.undefined if undefined is None else undefined
     _inputs.option("undefined", choice, Undefined)
@@ -235,7 +238,7 @@ def _geometric_mean_of(
     lists: PerList, floor: float, undefined: Undefined
 ) -> GeometricMean:
     filled = filled_values(lists, undefined)
-    logs = filled._replace(values=GeometricMean._summed(filled.values, floor))
+    logs = filled._replace(values=GeometricMean._transform(filled.values, floor))
     return GeometricMean(*moments.of_metrics([logs])[0])
 
 

@@ -43,7 +43,10 @@ class _PerList(Protocol):
 
 
 def state_repr(self: _State) -> str:
-    """Shows the numbers of a state, and the number of lists."""
+    """Shows the numbers of a state and its counts: `Mean(0.5 ± 0.5, 2 lists, 0 undefined)`.
+
+    Without readable numbers it shows their shape: `Mean(traced, float32[])`.
+    """
     name = type(self).__name__
     try:
         stacked = list(self._stacked)
@@ -60,7 +63,7 @@ def state_repr(self: _State) -> str:
 
 
 def state_html(state: _State) -> str | None:
-    """Shows a state in a notebook; None, which falls back to the repr, for shapes."""
+    """Returns HTML for a notebook; None, for which it shows the repr, without numbers."""
     try:
         local = _on_host(state)
         if local is None or state._stacked:
@@ -98,7 +101,12 @@ def state_format(state: _State, spec: str) -> str:
 
 
 def per_list_repr(self: _PerList) -> str:
-    """Shows the mean and the number of lists; the shape too unless it is that number."""
+    """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
+
+    Values of any shape but `[]` and `[number of lists]` open with their shape:
+    `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only the
+    shape is shown: `PerList(traced, float32[3])`.
+    """
     try:
         shape = list(jnp.shape(self.values))
         local = _on_host(self)
@@ -107,16 +115,16 @@ def per_list_repr(self: _PerList) -> str:
             return f"PerList({', '.join([*_why_unreadable(self), kind])})"
         with jax.ensure_compile_time_eval():
             state = local.mean()
-            is_count = shape in ([], [int(state._tally[0])])
+            is_plain = shape in ([], [int(state._tally[0])])
         (mean, _), counts = _numbers(state)
-        parts = [] if is_count else [str(shape)]
+        parts = [] if is_plain else [str(shape)]
         return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
     except Exception:  # as in `state_repr`
         return f"PerList({_fields(self)})"
 
 
 def number(x: float | np.ndarray) -> str:
-    """Formats with three decimals, or three significant digits; a zero has no sign."""
+    """Formats a number as 0.500, or as 1.00e-04 outside [1e-3, 1e6); −0.0 as 0.000."""
     x = x + 0  # −0.0 becomes 0.0
     plain = x == 0 or 1e-3 <= abs(x) < 1e6
     return f"{x:.3f}" if plain else f"{x:.2e}"
@@ -128,7 +136,7 @@ def _fields(tree: Any) -> str:
 
 
 def _numbers(state: _State) -> tuple[list[str], str]:
-    """Formats the numbers of a state, and says how many lists they come from."""
+    """Formats the numbers of a state, and its counts as "3 lists, 0 undefined"."""
     # Inside a trace, results computed from constants would otherwise be traced.
     with jax.ensure_compile_time_eval():
         values, (lists, undefined), size = jax.device_get(

@@ -33,7 +33,7 @@ class State(abc.ABC):
 
     counts: jax.Array
     _must_share = "the same cutoffs"  # what two states must have in common to merge
-    _text = "{}"  # how the numbers of `_shown` are printed
+    _text = "{}"  # the format of the numbers of `_shown`
 
     @property
     def _tally(self) -> jax.Array:
@@ -71,7 +71,7 @@ class State(abc.ABC):
         return merge_two(canonical(self), canonical(other))
 
     def reduce(self: S) -> S:
-        """Merges along a leading axis that vmap, scan or pmap has added to every leaf.
+        """Merges the states along a leading axis that vmap, scan or pmap has added.
 
         Raises:
             ValueError: if there is no such axis.
@@ -119,7 +119,8 @@ def check_mergeable(first: State, second: State) -> None:
             f"{second._stacked}; reduce them first"
         )
     leaves = jax.tree.leaves(first), jax.tree.leaves(second)
-    for shapes in [tuple(map(jnp.shape, pair)) for pair in zip(*leaves, strict=True)]:
+    for pair in zip(*leaves, strict=True):
+        shapes = list(map(jnp.shape, pair))
         if shapes[0] != shapes[1]:
             # Without the leading axes that they share, the shapes are those of cutoffs.
             shared = os.path.commonprefix(shapes)
