@@ -88,14 +88,14 @@ class FloatPair:
 
     def __add__(self, other: "FloatPair") -> "FloatPair":
         high, low = _two_sum(self.high, other.high)
-        return _normalised(high, low + (self.low + other.low))
+        return _normalise(high, low + (self.low + other.low))
 
     def round(self) -> jax.Array:
         """Rounds to the nearest single float."""
         return self.high + self.low
 
 
-def _normalised(high: jax.Array, low: jax.Array) -> FloatPair:
+def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
     """Carries digits upwards, so that `low` is below the precision of `high`."""
     high, low = _two_sum(high, _unless_infinite(high, low))
     return FloatPair(high, _unless_infinite(high, low))
@@ -108,7 +108,7 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     partitioned over a mesh as a plain sum is.
     """
     totals = _reduce_sum(axes, tuple(jax.tree.leaves(list(pairs))))
-    return _normalised(jnp.stack(totals[::2]), jnp.stack(totals[1::2]))
+    return _normalise(jnp.stack(totals[::2]), jnp.stack(totals[1::2]))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -185,10 +185,10 @@ def canonical(tree: T) -> T:
     """
     if jax.config.jax_enable_x64:  # pyright: ignore
         return tree
-    return jax.tree.map(_narrowed, tree, is_leaf=_is_pair)
+    return jax.tree.map(_narrow, tree, is_leaf=_is_pair)
 
 
-def _narrowed(x: Any) -> Any:
+def _narrow(x: Any) -> Any:
     leaf = x.high if isinstance(x, FloatPair) else x
     if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
         return x

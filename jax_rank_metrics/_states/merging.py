@@ -205,13 +205,12 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
     check_leaves(states, State, "states")
-    order = states
     values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
     if host:
         values = jax.device_get(values)
     if flat:
         values = {label: values[name][index] for label, name, index in cutoffs(states)}
-        order = values
+    order = values if flat else states
     if host:
         values = jax.tree.map(lambda x: x.tolist(), values)
     return in_order(order, values)
