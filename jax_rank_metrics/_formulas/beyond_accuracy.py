@@ -18,10 +18,10 @@ from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs
 
-# formula(rows, is_within, table) gives the values `[*lists, len(ks)]`, and how many items a
-# list needs to have one. `rows` are the rows of the table for the items of each list,
-# `[*lists, ranks, …]`; `is_within` is 1 for items within a cutoff and 0 for others,
-# `[*lists, len(ks), ranks]`.
+# formula(rows, is_within, table) returns the values, `[*lists, len(ks)]`, and the number of
+# items that a list needs for its value to be defined. `rows` are the rows of the table for
+# the items of each list, `[*lists, ranks, …]`, 0 for padding; `is_within` is 1 for items
+# within a cutoff and 0 elsewhere, `[*lists, len(ks), ranks]`.
 Formula = Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, int]]
 
 
@@ -180,7 +180,14 @@ def intra_list_diversity(
 def _measure(
     formula: Formula, ids: _types.RankedIds | Ranking, table: jax.Array, k: Cutoffs
 ) -> PerList:
-    """Checks lists of ids and applies a formula to their rows of a table."""
+    """Looks up the rows of a table for lists of ids, and applies a formula to them.
+
+    Args:
+        formula: See `Formula`.
+        ids: `[*lists, ranks]` integers or a `Ranking`; ids without a row are padding.
+        table: `[num_items, …]`, a row per id.
+        k: As the metric received it.
+    """
     ks = _inputs.cutoffs(k)
     id_array, dtype = ranked_ids("ids", ids, ks)
     dtype = max(dtype, _inputs.float_dtype(table), key=lambda dtype: dtype.itemsize)
@@ -260,7 +267,7 @@ def _mean_distance(
     vectors = ratio(vectors, largest)
     squared_lengths = _arithmetic.total(vectors * vectors)[..., None]
     units = ratio(vectors, jnp.sqrt(_positive_or_one(squared_lengths)))
-    # As they came out: 0 for a vector of zeros, and 1 up to rounding for others.
+    # As computed: 0 for a vector of zeros, otherwise 1 up to rounding.
     squared_lengths = _arithmetic.total(units * units)[..., None]
     sum_of_squares = _arithmetic.dot(is_within, squared_lengths)[..., 0]
     unit_sums = _arithmetic.dot(is_within, units)  # [*lists, len(ks), features]

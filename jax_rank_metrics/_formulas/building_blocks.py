@@ -34,6 +34,11 @@ def _has_label(threshold: float) -> ItemFn:
     return lambda items: items.relevant(threshold)
 
 
+def item_exists(items: Items) -> jax.Array:
+    """Returns whether items exist, as bools: False for padding."""
+    return items.exists
+
+
 def label_of(items: Items) -> jax.Array:
     """Returns the labels of items."""
     return items.labels
@@ -84,12 +89,12 @@ def scaled(item_fn: ItemFn, scale: float = SCALE) -> ItemFn:
 @functools.lru_cache(maxsize=256)
 def weighted(item_fn: ItemFn) -> ItemFn:
     """Multiplies `item_fn` by the item weights, scaled by `WEIGHTED_SCALE`."""
-    small = scaled(item_fn, WEIGHTED_SCALE)
+    scaled_fn = scaled(item_fn, WEIGHTED_SCALE)
 
     def weighted_values(items: Items) -> jax.Array:
         if items.weights is None:
-            return small(items)
-        values = small(items).astype(items.weights.dtype)
+            return scaled_fn(items)
+        values = scaled_fn(items).astype(items.weights.dtype)
         return jnp.minimum(values * items.weights, MOST)
 
     return weighted_values
@@ -102,10 +107,23 @@ def weighted_sum(
     ks: Sequence[Cut],
     counting: Sequence[ItemFn] = (),
 ) -> jax.Array:
-    """`expected_sum` in which each term is weighted by w/w̄.
+    """Sums over ranks as `ranking.expected_sum` does, each term multiplied by w/w̄.
 
-    w is the weight of the item and w̄ the mean item weight of its list, so that the sum
-    keeps its unweighted meaning. Without item weights this is `expected_sum` itself.
+    w is the weight of the item, and w̄ the mean weight of the items of the pool, each
+    counted `item_fn` times: for average precision, the mean weight of the relevant items.
+    So a list of equal weights has its unweighted value. Without item weights this is
+    `expected_sum` itself.
+
+    Args:
+        ranking: The lists.
+        item_fn: What each item is worth.
+        place_fn: `place_fn(place, k)`, what a place is worth within the ranks up to k.
+        ks: Cutoffs.
+        counting: Functions of items whose sums above and within each tie group
+            `place_fn` reads.
+
+    Returns:
+        `[*lists, len(ks)]`.
     """
     if not ranking._has_item_weights:
         return ranking.expected_sum(item_fn, place_fn, ks, counting=counting)

@@ -137,7 +137,7 @@ def ndcg(
 def _cumulated(
     ranking: Ranking, k: Cutoffs, gain_fn: Gain, place_fn: Callable[..., jax.Array]
 ) -> PerList:
-    """Sums gains over ranks 1..k, each weighted by what its place is worth."""
+    """Sums gains over ranks 1..k, each multiplied by what its place is worth."""
     gain = gain_of(gain_fn)
     values = weighted_sum(ranking, gain, place_fn, ranking.cutoffs(k))
     return ranking.per_list(values, True, k, gain)

@@ -1,14 +1,17 @@
 """Relevant items among the first ranks: how many, and out of how many."""
 
-import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._formulas.building_blocks import (
+    is_relevant,
+    item_exists,
+    per_list_if_relevant,
+)
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cutoffs,
@@ -171,10 +174,6 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-def _exists(items: Items) -> jax.Array:
-    return items.exists
-
-
 @metric(names=("fallout",), lower_is_better=True)
 def fall_out(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
@@ -203,7 +202,7 @@ def fall_out(
     """
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
     hits = ranking.expected_sum(hit, positions(), ks)
-    pool_size = ranking.pool_sum(_exists)
-    num_other = pool_size - ranking.num_relevant(relevance_threshold)
-    values = ratio(ranking.depth(ks) - hits, num_other[..., None])
-    return ranking.per_list(values, num_other > 0, k, hit)
+    pool_size = ranking.pool_sum(item_exists)
+    num_nonrelevant = pool_size - ranking.num_relevant(relevance_threshold)
+    values = ratio(ranking.depth(ks) - hits, num_nonrelevant[..., None])
+    return ranking.per_list(values, num_nonrelevant > 0, k, hit)

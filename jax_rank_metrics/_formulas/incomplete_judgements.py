@@ -21,7 +21,7 @@ from jax_rank_metrics._types import Cut, Number
 
 
 @functools.lru_cache(maxsize=256)
-def _except(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
+def _and_not(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
     """Returns the predicate `item_fn and not excluded_fn`."""
 
     def is_remaining(items: Items) -> jax.Array:
@@ -58,25 +58,25 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         2004. Agrees with trec_eval `bpref`.
     """
     hit = is_relevant(relevance_threshold)
-    nonrelevant = _except(is_judged, hit)
+    nonrelevant = _and_not(is_judged, hit)
     num_relevant = ranking.num_relevant(relevance_threshold)
     num_nonrelevant = ranking.pool_sum(nonrelevant)
 
     def preference(
         place: Place, k: Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
     ) -> jax.Array:
-        # m tied non-relevant items let the item stand after 0, 1, …, m of them, each
-        # equally likely. The first `uncapped` of these m + 1 cases stay below the cap R:
-        # their sum is that of above, above + 1, …; all other cases count R.
-        (above,), (tied,) = place.counted_above, place.counted_tied
-        uncapped = jnp.clip(num_relevant - above, 0, tied + 1)
+        # An item tied with m non-relevant items stands after 0, 1, …, m of them with equal
+        # probability. In the first `uncapped` of these m + 1 cases n_i is below the cap R,
+        # and is num_above, num_above + 1, …; the remaining cases count R.
+        (num_above,), (num_tied,) = place.counted_above, place.counted_tied
+        uncapped = jnp.clip(num_relevant - num_above, 0, num_tied + 1)
         capped_sum = (
-            uncapped * above
+            uncapped * num_above
             + uncapped * (uncapped - 1) / 2
-            + (tied + 1 - uncapped) * num_relevant
+            + (num_tied + 1 - uncapped) * num_relevant
         )
         bound = jnp.minimum(num_relevant, num_nonrelevant)
-        return 1 - ratio(capped_sum, (tied + 1) * bound)
+        return 1 - ratio(capped_sum, (num_tied + 1) * bound)
 
     sums = ranking.expected_sum(
         hit,
@@ -101,13 +101,13 @@ def inferred_average_precision(
         · ((h + ε)/(h + n + 2ε))]
 
     The sum is over the relevant items i that have a rank r_i. Above i there are h
-    relevant items, n judged non-relevant ones and u pooled ones that were not judged;
-    ε = 1e-5. A term is 1 at rank 1.
+    relevant items, n judged items that are not relevant, and u pooled items that were not
+    judged; ε = 1e-5. A term is 1 at rank 1.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties. Also accepts the arguments of `rank`. Reads the bool columns `judged` and
-    `pooled`, which tell the items drawn for judging; without them, every item counts as
-    both.
+    `pooled`: a sample of the pooled items was judged. Without a column, every item counts
+    as judged, or as pooled.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -124,8 +124,8 @@ def inferred_average_precision(
         judgments, CIKM 2006. Agrees with trec_eval `infAP`.
     """
     hit = is_relevant(relevance_threshold)
-    nonrelevant = _except(is_judged, hit)
-    unjudged = _except(_except(is_pooled, is_judged), hit)
+    nonrelevant = _and_not(is_judged, hit)
+    unjudged = _and_not(_and_not(is_pooled, is_judged), hit)
 
     def inferred_precision(place: Place, k: Cut) -> jax.Array:
         hits, num_nonrelevant, num_unjudged = place.counted_above

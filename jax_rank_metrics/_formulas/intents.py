@@ -1,4 +1,4 @@
-"""Means over the intents of a query, each of which is one of its subtopics."""
+"""Means over the intents of a query, which are its subtopics."""
 
 import functools
 
@@ -26,8 +26,8 @@ from jax_rank_metrics._types import (
     PrecisionDenominator,
 )
 
-# Up to this rank, the terms of a series are added one by one.
-_SUMMED = 4096
+# Up to this rank, the terms of a series are added up; an integral stands for the rest.
+_LAST_ADDED_RANK = 4096
 
 
 @metric(columns=("subtopics",))
@@ -38,6 +38,8 @@ def precision_ia(
     denominator: PrecisionDenominator = "retrieved",
 ) -> PerList:
     """Intent-aware precision: precision at k for each subtopic, averaged over subtopics.
+
+    For each subtopic of the pool, the items that have it are the relevant ones.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the
     arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
@@ -69,7 +71,8 @@ def precision_ia(
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Intent-aware average precision: average precision for each subtopic, averaged.
 
-    For each subtopic, the items that have it are the relevant ones.
+    For each subtopic of the pool, the items that have it are the relevant ones, and their
+    number in the pool is the divisor of its average precision at every k.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the
     arguments of `rank`. Reads the column `subtopics`; see `alpha_dcg`.
@@ -148,7 +151,7 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 
 @functools.lru_cache(maxsize=256)
 def _full_coverage(kept_share: float) -> PositionFn:
-    """The value of a rank for one subtopic that all items before it have too."""
+    """Returns the worth of ranks for a subtopic that every item of the list has."""
     return lambda ranks: power(kept_share, ranks - 1) / ranks
 
 
@@ -159,10 +162,10 @@ def _full_coverage_sum(kept_share: float, k: int) -> float:
     replaced by the integral over the logarithm of the rank, with an error below 1e-8.
     """
     base = np.float64(kept_share)
-    ranks = np.arange(1, min(k, _SUMMED) + 1)
+    ranks = np.arange(1, min(k, _LAST_ADDED_RANK) + 1)
     value = np.sum(base ** (ranks - 1) / ranks)
-    if k > _SUMMED:
+    if k > _LAST_ADDED_RANK:
         # Each rank r stands for the interval from r − ½ to r + ½.
-        log_ranks = np.linspace(np.log(_SUMMED + 0.5), np.log(k + 0.5), 10_001)
+        log_ranks = np.linspace(np.log(_LAST_ADDED_RANK + 0.5), np.log(k + 0.5), 10_001)
         value += np.trapezoid(base ** (np.exp(log_ranks) - 1), log_ranks)
     return float(value)

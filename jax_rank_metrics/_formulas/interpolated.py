@@ -14,8 +14,9 @@ from jax_rank_metrics._types import Number, RecallLevels
 
 ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
-# Length of the table of needed items where the number of items is not known.
-_TABLE_LENGTH = 2**16
+# The largest number of relevant items in the table of `_hits_needed` where the number of
+# items is not known.
+_TABLE_END = 2**16
 
 
 @metric(names=("iprec",), ties="order", at="recall_levels")
@@ -51,7 +52,7 @@ def interpolated_precision(
         section 8.4. Agrees with trec_eval 10 `iprec_at_recall`; version 9 rounds ℓ·R up
         from 0.1 on.
     """
-    values = _at_recall(ranking, recall_levels, relevance_threshold)
+    values = _precision_at_recall(ranking, recall_levels, relevance_threshold)
     # A tuple of levels keeps its axis as a tuple of cutoffs does.
     keep_levels = (1,) if isinstance(recall_levels, (tuple, list)) else None
     return per_list_if_relevant(ranking, values, relevance_threshold, keep_levels)
@@ -78,13 +79,15 @@ def eleven_point_precision(
     References:
         See `interpolated_precision`. Agrees with trec_eval 10 `11pt_avg`.
     """
-    values = _at_recall(ranking, ELEVEN_LEVELS, relevance_threshold)
+    values = _precision_at_recall(ranking, ELEVEN_LEVELS, relevance_threshold)
     mean = values.mean(axis=-1, keepdims=True)
     return per_list_if_relevant(ranking, mean, relevance_threshold, None)
 
 
-def _at_recall(ranking: Ranking, levels: RecallLevels, threshold: Number) -> jax.Array:
-    """Interpolated precision at each level, `[*lists, len(levels)]`."""
+def _precision_at_recall(
+    ranking: Ranking, levels: RecallLevels, threshold: Number
+) -> jax.Array:
+    """Returns the interpolated precision at each level, `[*lists, len(levels)]`."""
     levels = levels if isinstance(levels, (tuple, list)) else (levels,)
     if not levels:
         raise ValueError("recall_levels is empty; pass at least one level")
@@ -92,30 +95,33 @@ def _at_recall(ranking: Ranking, levels: RecallLevels, threshold: Number) -> jax
     num_relevant = ranking.num_relevant(threshold)
 
     def precision(place: Place, hits_needed: jax.Array) -> jax.Array:
-        # Only relevant items are asked: between two of them precision falls.
+        # The maximum is at a relevant item, since precision falls between two of them.
         hits = place.counted_above[0] + 1
         return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
 
-    # Verbs broadcast arrays among the cutoffs to the items, which serves levels too.
-    hits_needed = [_hits_needed(ranking, _level(x), num_relevant) for x in levels]
+    # Cutoffs may be arrays `[*lists]`, so the numbers of hits take the place of cutoffs.
+    hits_needed = [_hits_needed(ranking, _parse_level(x), num_relevant) for x in levels]
     return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
 
 
-def _level(level: Number) -> float:
-    """A level of recall as a Python float; a float32 means the decimal it is shown as."""
+def _parse_level(level: Number) -> float:
+    """Returns a level of recall from 0 to 1 as a Python float.
+
+    A float32 is read as the decimal that it prints as: 0.1, not 0.10000000149.
+    """
     _inputs.fraction("recall_levels", level)
     return float(str(level))
 
 
 def _hits_needed(ranking: Ranking, level: float, num_relevant: jax.Array) -> jax.Array:
-    """The relevant items needed for a level of recall, rounded in double precision.
+    """Returns how many relevant items a level of recall takes, `[*lists]` floats.
 
-    In float32, 0.7·5 + 0.5 may be below 4. So products come from a table over all numbers
-    of relevant items, made in float64.
+    In float32, 0.7·5 + 0.5 may be below 4. So level·R is rounded in float64, in a table
+    over the numbers R of relevant items; an R beyond the table is rounded in its dtype.
     """
-    largest = ranking._max_items or _TABLE_LENGTH
-    rounded = np.floor(np.float64(level) * np.arange(largest + 1) + 0.5)
+    table_end = ranking._max_items or _TABLE_END
+    rounded = np.floor(np.float64(level) * np.arange(table_end + 1) + 0.5)
     table = jnp.asarray(rounded.astype(num_relevant.dtype))
-    from_table = table[jnp.minimum(num_relevant, largest).astype(jnp.int32)]
+    from_table = table[jnp.minimum(num_relevant, table_end).astype(jnp.int32)]
     computed = jnp.floor(level * num_relevant + 0.5)
-    return jnp.where(num_relevant <= largest, from_table, computed)
+    return jnp.where(num_relevant <= table_end, from_table, computed)

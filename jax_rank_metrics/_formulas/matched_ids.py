@@ -15,7 +15,8 @@ from jax_rank_metrics._types import Cutoffs, RankedIds
 
 Ids = RankedIds | Ranking
 Cuts = tuple[int | None, ...]
-Values = tuple[list[jax.Array], jax.Array]  # one [*lists] per cutoff; where defined
+# Values `[*lists]`, an array per cutoff, and where they are defined, `[*lists]` bool.
+Values = tuple[list[jax.Array], jax.Array]
 
 
 def compare_ids(
@@ -26,14 +27,15 @@ def compare_ids(
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
 ) -> PerList:
-    """Checks two rankings and applies a formula to what matches.
+    """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
     Args:
         formula: `formula(matched, ks, dtype, *numbers)`.
         first: Ids or a ranking.
         second: Ids or a ranking.
         k: As the caller passed it.
-        numbers: Numbers that the formula reads; traced, so that others do not compile.
+        numbers: Numbers that the formula reads; traced, so that changing them does not
+            compile again.
         reads_cutoffs: Whether rankings must reach k.
     """
     ks = _inputs.cutoffs(k)

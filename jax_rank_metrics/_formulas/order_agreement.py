@@ -8,20 +8,17 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
+    item_exists,
     label_of,
     per_list_where,
 )
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Number, PairWeighting
 
 
-def _one(items: Items) -> jax.Array:
-    return jnp.ones_like(items.labels)
-
-
-def _above(place: Place, k: Cut) -> jax.Array:
+def _items_above(place: Place, k: Cut) -> jax.Array:
     del k
     return place.above
 
@@ -65,7 +62,7 @@ def ordered_pair_accuracy(
 def misplaced_share(
     ranking: Ranking, threshold: Number, tie_cost: float
 ) -> tuple[jax.Array, jax.Array]:
-    """The share of the pairs of a relevant and a non-relevant item that is out of order.
+    """Returns the share of pairs of a relevant and a non-relevant item out of order.
 
     Args:
         ranking: The lists, with their tie groups.
@@ -77,17 +74,19 @@ def misplaced_share(
     """
     hit = is_relevant(threshold)
     num_hits = ranking.expected_sum(hit, positions(), (None,))
-    num_other = ranking.depth((None,)) - num_hits
-    has_pairs = (num_hits > 0) & (num_other > 0)
+    num_nonrelevant = ranking.depth((None,)) - num_hits
+    has_pairs = (num_hits > 0) & (num_nonrelevant > 0)
 
-    def share_before(place: Place, k: Cut, num_other: jax.Array) -> jax.Array:
-        """The share of the non-relevant items that rank before a relevant one."""
+    def share_before(place: Place, k: Cut, num_nonrelevant: jax.Array) -> jax.Array:
+        """Returns the share of the non-relevant items that rank before a relevant item."""
         (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
-        tied_others = place.tied - hits_tied
-        return ratio(place.above - hits_above + tie_cost * tied_others, num_other)
+        tied_nonrelevant = place.tied - hits_tied
+        return ratio(
+            place.above - hits_above + tie_cost * tied_nonrelevant, num_nonrelevant
+        )
 
     shares = ranking.expected_sum(
-        hit, share_before, (None,), counting=(hit,), per_list=(num_other[..., 0],)
+        hit, share_before, (None,), counting=(hit,), per_list=(num_nonrelevant[..., 0],)
     )
     return ratio(shares, num_hits), has_pairs[..., 0]
 
@@ -150,7 +149,7 @@ def tau(ranking: Ranking) -> PerList:
     """
     pairs = ranking.pairs(label_of)
     # Each item forms a pair of different scores with every item above its tie group.
-    untied_by_score = ranking.expected_sum(_one, _above, (None,))[..., 0]
+    untied_by_score = ranking.expected_sum(item_exists, _items_above, (None,))[..., 0]
     divisor = _geometric_mean(pairs.total, untied_by_score)
     values = ratio(pairs.in_order - pairs.opposed, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)

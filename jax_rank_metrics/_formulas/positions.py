@@ -84,12 +84,18 @@ def average_precision(
 
 
 def precision_at(place: Place, k: Cut) -> jax.Array:
-    """The expected precision at the rank of a relevant item, 0 beyond k."""
-    # A relevant item that has j items of its tie group before it has on average j·q
-    # relevant ones of the group before it, where q is the share of relevant items among
-    # the other items of the group, and all relevant items above. At its rank,
-    # r = above + j + 1, the precision is (hits_above + 1 + j·q) / r, which is
-    # (hits_above + 1 − q·(above + 1)) / r + q: a sum of 1 / r over the group's ranks.
+    """Returns the expected precision at the rank of a relevant item, 0 beyond k.
+
+    For `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))`, where `item_fn`
+    says which items are relevant. Without ties, a relevant item at rank 3 is worth 2/3 if
+    one item above it is relevant; an item in a tie group is worth its mean over the
+    orders of the group.
+    """
+    # Let q be the share of relevant items among the rest of the tie group. If j items of
+    # the group stand before this item, j·q of them are relevant on average. At its rank,
+    # r = above + j + 1, the precision is therefore (hits_above + 1 + j·q) / r, which is
+    # (hits_above + 1 − q·(above + 1)) / r + q. Added up over the ranks of the group up to
+    # k, this takes the sum of 1 / r and the number of these ranks.
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     q = (hits_tied - 1) / jnp.maximum(place.tied - 1, 1)
     reciprocals = place.sum(reciprocal_discount, k)
@@ -197,6 +203,6 @@ def average_relevance_position(
         as `list_weights`.
     """
     gain = scaled(gain_of(gain_fn))
-    gained_ranks = ranking.expected_sum(gain, _mean_rank, (None,))
+    weighted_ranks = ranking.expected_sum(gain, _mean_rank, (None,))
     gains = ranking.expected_sum(gain, positions(), (None,))
-    return per_list_where(ranking, ratio(gained_ranks, gains), gains[..., 0] > 0)
+    return per_list_where(ranking, ratio(weighted_ranks, gains), gains[..., 0] > 0)

@@ -31,14 +31,20 @@ from jax_rank_metrics._types import (
 
 
 def has_subtopic(items: Items) -> jax.Array:
-    """Which subtopics each item has, `[*lists, items, topics]` bool."""
+    """Reads the column `subtopics` as bools, `[*lists, items, topics]`.
+
+    An entry is True where it is neither 0 nor NaN. Padding has no subtopics.
+
+    Raises:
+        ValueError: if the column does not have one axis more than the items.
+    """
     column, lists = items.columns["subtopics"], items.exists.shape
     if column.ndim != len(lists) + 1 or not column.shape[-1]:
         raise ValueError(
             f"columns: 'subtopics' has shape {column.shape} for items of shape {lists}; "
             "pass one entry for each item and subtopic, [*lists, items, topics]"
         )
-    is_known = column == column  # NaN: nobody knows whether the item has it
+    is_known = column == column  # False for NaN: it is unknown whether the item has it
     return column.astype(bool) & is_known & items.exists[..., None]
 
 
@@ -117,7 +123,7 @@ def alpha_ndcg(
         Clarke et al. (see `alpha_dcg`). Agrees with pyndeval and ir_measures `alpha_nDCG`
         where the items of the pool stand in descending order of their document ids, by
         which these break ties of gain. In other orders the greedy order may take another
-        one of the items that gain the same: of 3,920 values, 52 differed, by up to 0.004.
+        of the items that gain the same: of 3,920 values, 52 differed, by up to 0.004.
     """
     ks, kept_share = ranking.cutoffs(k), 1 - _inputs.fraction("alpha", alpha)
     values = novelty_sum(ranking, discount_fn, alpha, ks)
@@ -191,14 +197,16 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 
 def number_of_topics(ranking: Ranking) -> jax.Array:
-    """Counts the subtopics that items of the pool have, `[*lists]` floats."""
+    """Counts the distinct subtopics of the items of the pool, `[*lists]` floats."""
     return (ranking.pool_sum(has_subtopic) > 0).sum(-1).astype(ranking._dtype)
 
 
 def novelty_sum(
     ranking: Ranking, position_fn: PositionFn, alpha: Number, ks: Sequence[Cut]
 ) -> jax.Array:
-    """Sums position_fn(r)·(1 − α)^(earlier items) over ranks and subtopics.
+    """Sums position_fn(r)·(1 − α)^{c_t(r)} over ranks r and the subtopics t found there.
+
+    c_t(r) items before rank r have the subtopic t.
 
     Returns:
         `[*lists, len(ks)]`.
@@ -210,16 +218,16 @@ def novelty_sum(
 
 @functools.lru_cache(maxsize=256)
 def _novelty_at(position_fn: PositionFn, alpha: float) -> Callable[..., jax.Array]:
-    """The worth of a place for one subtopic, which items above have used up in part."""
+    """Returns the worth of a place for one subtopic: less for each item above with it."""
     position_value = positions(position_fn)
 
     def novelty_at(place: Place, k: Cut) -> jax.Array:
-        (earlier,) = place.counted_above
-        return position_value(place, k) * power(1 - alpha, earlier)
+        (num_above,) = place.counted_above
+        return position_value(place, k) * power(1 - alpha, num_above)
 
     return novelty_at
 
 
 def _first_of_subtopic(place: Place, k: Cut) -> jax.Array:
-    (earlier,) = place.counted_above
-    return jnp.where(earlier == 0, place.within(k) / place.tied, 0)
+    (num_above,) = place.counted_above
+    return jnp.where(num_above == 0, place.within(k) / place.tied, 0)

@@ -1,7 +1,7 @@
-"""Two rankings: how much of one is in the other.
+"""Two rankings: how much they have in common.
 
-Nothing here reads labels. Both rankings are matched by their ids in one sort, so that time
-is of ranks·log(ranks) and memory of ranks, however long the lists are.
+Nothing here reads labels. Both rankings are matched by their ids in one sort, which takes
+time in proportion to ranks·log(ranks), and memory in proportion to ranks.
 """
 
 import math
@@ -69,10 +69,10 @@ def overlap(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
 
-    A and B are the sets of the first k ids. The value is 1 where the shorter list is
-    within the other, however short it is. So it is not the recall of nearest neighbours: a
-    list that repeats one right id has an overlap of 1. That recall divides by the number
-    of true neighbours; `recall` of `rank_ids` gives it.
+    A and B are the first k distinct ids of each list. The value is 1 where the shorter
+    list is within the other, however short it is. So it is not the recall of nearest
+    neighbours: a list that repeats a single right id has an overlap of 1. That recall
+    divides by the number of true neighbours; `recall` of `rank_ids` gives it.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 
@@ -106,7 +106,7 @@ def jaccard(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
 
     .. math:: |A ∩ B| / |A ∪ B|
 
-    A and B are the sets of the first k ids.
+    A and B are the first k distinct ids of each list.
 
     Undefined (neither list has an id): 0. Every list has the weight 1.
 
@@ -192,7 +192,11 @@ def _jaccard(matched: Matched, ks: Cuts, dtype: jnp.dtype) -> Values:
 def _set_sizes(
     matched: Matched, ks: Cuts, dtype: jnp.dtype
 ) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
-    """Sizes at each cutoff: of the intersection, of the first set, of the second."""
+    """Returns |A ∩ B|, |A| and |B| for each cutoff, as floats `[*lists]`.
+
+    A and B are the first k distinct ids of each list, or all of them where k is None. The
+    lists [1, 2, 3] and [1, 3] have the sizes (1, 2, 2) at k = 2, and (2, 3, 2) at None.
+    """
     sizes = []
     for k in ks:
         depth = matched.max_length if k is None else k
