@@ -47,11 +47,14 @@ class Place:
     _sum: PlaceSum
 
     def sum(self, position_fn: PositionFn, k: Cut) -> jax.Array:
-        """Sums `position_fn` over those of its ranks that are at most k."""
+        """Sums `position_fn` over the ranks of the place that are at most k."""
         return self._sum(position_fn, k)
 
     def within(self, k: Cut) -> jax.Array:
-        """Counts those of its ranks that are at most k."""
+        """Counts the ranks of the place that are at most k.
+
+        The ranks 3, 4 and 5 (`above` 2, `tied` 3) give 2 for k = 4; None gives `tied`.
+        """
         if k is None:
             return self.tied
         if not isinstance(k, int):
@@ -81,30 +84,37 @@ def _mean_of(position_fn: PositionFn) -> Callable[[Place, Cut], jax.Array]:
 
 
 def at_ranks(position_fn: PositionFn, ranks: jax.Array, k: Cut) -> jax.Array:
-    """`position_fn(ranks)`, 0 beyond k."""
+    """Returns `position_fn(ranks)`, and 0 at ranks beyond k.
+
+    A `position_fn` that returns a scalar gives this value to every rank.
+    """
     values = jnp.broadcast_to(jnp.asarray(position_fn(ranks), ranks.dtype), ranks.shape)
     if k is None:
         return values
-    if not isinstance(k, int):
-        k = k.astype(ranks.dtype)
-    within = ranks <= k
-    return jnp.where(within, values, jnp.zeros_like(values))
+    return jnp.where(is_within(ranks, k), values, jnp.zeros_like(values))
+
+
+def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
+    """Whether each rank is at most k, bool; True if k is None."""
+    if k is None:
+        return True
+    return ranks <= (k if isinstance(k, int) else k.astype(ranks.dtype))
 
 
 def sum_of_one(above: jax.Array) -> PlaceSum:
-    """Sums over places of one rank each."""
+    """Makes the sum over places of one rank each, above + 1; `above` is float."""
     return lambda position_fn, k: at_ranks(position_fn, above + 1, k)
 
 
 def sum_of_two(
     rank: jax.Array, is_second: jax.Array, is_in_pair: jax.Array
 ) -> PlaceSum:
-    """Sums over places of at most two ranks, for items that stand at a `rank`.
+    """Makes the sum over places of at most two ranks, for items that stand at a `rank`.
 
     Args:
-        rank: The rank of each item in the order at hand, float.
-        is_second: Whether it is the second item of a pair of tied items.
-        is_in_pair: Whether it is one of a pair at all.
+        rank: The rank of each item in the order of the arrays, float.
+        is_second: Whether the item is the second of a pair of tied items.
+        is_in_pair: Whether the item is the first or second of such a pair.
     """
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
@@ -121,11 +131,11 @@ def sum_of_two(
 def sum_of_many(
     above: jax.Array, tied: jax.Array, ranks: int, dtype: DTypeLike
 ) -> PlaceSum:
-    """Sums over places of any number of ranks, by differences of prefix sums.
+    """Makes the sum over places of any number of ranks, by differences of prefix sums.
 
     Args:
-        above: int32.
-        tied: int32.
+        above: int32, as in `Place`.
+        tied: int32, as in `Place`.
         ranks: The largest rank there can be, static.
         dtype: The dtype of the sums.
     """
@@ -141,7 +151,7 @@ def sum_of_many(
         # The place holds the ranks start + 1 … end: W(end) − W(start), in two floats.
         table = min(max_rank, _TABLE)
         high, low = (
-            _read(prefix, end, table) - _read(prefix, start, table)
+            _prefix_sum(prefix, end, table) - _prefix_sum(prefix, start, table)
             for prefix in map(
                 jnp.asarray, _prefix(position_fn, table, jnp.dtype(dtype))
             )
@@ -155,8 +165,8 @@ def sum_of_many(
     return place_sum
 
 
-def _read(prefix: jax.Array, ranks: jax.Array, table: int) -> jax.Array:
-    """Prefix sums up to some ranks, or up to the end of the table."""
+def _prefix_sum(prefix: jax.Array, ranks: jax.Array, table: int) -> jax.Array:
+    """Reads the prefix sums up to each rank, or up to the end of the table."""
     return prefix.at[jnp.minimum(ranks, table)].get(mode="promise_in_bounds")
 
 
@@ -168,7 +178,7 @@ def _masked_sum(
     k: Cut,
     dtype: DTypeLike,
 ) -> jax.Array:
-    """The sum over the ranks above + 1 … end, as a product with a mask of all ranks."""
+    """Sums over the ranks above + 1 … end, by a product with a mask of all ranks."""
     rank = jnp.arange(1, ranks + 1, dtype=jnp.int32)
     values = at_ranks(position_fn, rank.astype(dtype), None)
     if isinstance(k, jax.Array):
@@ -182,10 +192,11 @@ def _masked_sum(
 def _prefix(
     position_fn: PositionFn, ranks: int, dtype: jnp.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of `position_fn` over the first 0, 1, 2, … ranks, each as a float pair.
+    """Sums `position_fn` over the first 0, 1, 2, … ranks, each sum as a float pair.
 
-    Values are computed in `dtype`, as in any other program, and added up in float64 by
-    NumPy while tracing; the pair keeps what a single float would round away.
+    Returns the high and the low parts, `[ranks + 1]` each. Values are computed in `dtype`,
+    as in any other program, and added up in float64 by NumPy while tracing; the low part
+    keeps what the high part rounds away.
     """
     # Round the length up, so that few lengths are compiled.
     length = 64
@@ -206,9 +217,9 @@ def _values(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> jax.Array
 def _sum_beyond_table(
     position_fn: PositionFn, start: jax.Array, end: jax.Array, dtype: DTypeLike
 ) -> jax.Array:
-    """The sum over the ranks start + 1 … end, `_STEP` ranks at a time."""
+    """Sums over the ranks start + 1 … end, `_STEP` ranks at a time."""
     steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * start.ndim + (_STEP,))
-    longest = jnp.max(end - start, initial=0)
+    max_length = jnp.max(end - start, initial=0)
 
     def add_step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         offset, sums = state
@@ -220,5 +231,7 @@ def _sum_beyond_table(
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     zeros = _mesh.match_varying(jnp.zeros(end.shape, dtype), (start, end))
     return lax.while_loop(
-        lambda state: state[0] < longest, add_step, (jnp.zeros_like(longest), zeros)
+        lambda state: state[0] < max_length,
+        add_step,
+        (jnp.zeros_like(max_length), zeros),
     )[1]
