@@ -13,12 +13,14 @@ from jax.typing import DTypeLike
 
 
 def total(x: jax.Array) -> jax.Array:
-    """Sums floats along the last axis; very long axes are summed in two steps.
+    """Sums floats along the last axis, from `[…, items]` to `[…]`.
 
     The sum is written as a product with ones. XLA:CPU fuses the computation of the
-    summands into a reduction and then does not vectorise it; into a product it does not.
-    So equal summands have equal sums: a reduction may round a summand differently when it
-    fuses its last multiplication with the addition.
+    summands into a reduction, which it then does not vectorise, but never into a product.
+    A product also gives equal summands equal sums in every program: a reduction may fuse
+    the last multiplication of a summand with the addition, and then rounds differently.
+
+    An axis of more than 4096 items is first summed in chunks, if they can be equally long.
     """
     size = x.shape[-1]
     if isinstance(size, int) and size > 4096:  # not symbolic, as in an export
@@ -39,9 +41,10 @@ def _chunk_length(size: int) -> int:
 
 
 def count(x: jax.Array) -> jax.Array:
-    """Counts what holds along the last axis, int32.
+    """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
 
-    Sums float32, which XLA:CPU vectorises and integers it does not, while it is exact.
+    Bools are summed as float32 wherever that is exact, since XLA:CPU vectorises sums of
+    floats but not sums of integers.
     """
     if x.shape[-1] >= 2**24:
         return jnp.sum(x, axis=-1, dtype=jnp.int32)
@@ -49,10 +52,11 @@ def count(x: jax.Array) -> jax.Array:
 
 
 def cumulative_count(x: jax.Array) -> jax.Array:
-    """Counts what holds up to and including each item of the last axis, int32.
+    """Counts the true entries up to and including each item, `[…, items]` int32.
 
-    [1, 0, 1, 1] gives [1, 1, 2, 3]. Products with a triangle of ones take a fifth of the
-    time of a scan.
+    [True, False, True, True] gives [1, 1, 2, 3]. Integers are added up instead; their
+    sums must stay within ±2^24, where float32 is exact. Products with a triangle of ones
+    take a fifth of the time of a scan.
     """
     if x.shape[-1] >= 2**24:  # float32 would not be exact
         return jnp.cumsum(x, axis=-1, dtype=jnp.int32)
@@ -62,8 +66,9 @@ def cumulative_count(x: jax.Array) -> jax.Array:
 def cumulative_sum(x: jax.Array) -> jax.Array:
     """Sums floats up to and including each item of the last axis.
 
-    Long axes are cut into chunks: the sum up to an item is the cumulative sum inside its
-    chunk, plus the totals of all chunks before it.
+    [1, 2, 3] gives [1, 3, 6]. Axes of more than 64 items are cut into chunks: the sum up
+    to an item is the cumulative sum inside its chunk, plus the totals of all chunks before
+    it.
     """
     size = x.shape[-1]
     if size <= 64:
@@ -79,34 +84,40 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
 
 
 def restarting_sum(x: jax.Array, starts: jax.Array) -> jax.Array:
-    """Cumulative sums along the last axis that begin anew wherever `starts` is true.
+    """Computes sums along the last axis that begin anew wherever `starts` is true.
 
     The sums of 1 2 3 4 with `starts` T F T F are 1 3 3 7.
     """
 
     def combine(left: tuple[jax.Array, jax.Array], right: tuple[jax.Array, jax.Array]):
         (left_starts, left_sum), (right_starts, right_sum) = left, right
-        joined = jnp.where(right_starts, right_sum, left_sum + right_sum)
-        return left_starts | right_starts, joined
+        sums = jnp.where(right_starts, right_sum, left_sum + right_sum)
+        return left_starts | right_starts, sums
 
     return lax.associative_scan(combine, (starts, x), axis=-1)[1]
 
 
 def take(x: jax.Array, indices: jax.Array) -> jax.Array:
-    """Gathers items of the last axis by their indices, which must be in bounds."""
+    """Gathers items of the last axis by indices, which must be in bounds.
+
+    `x` is `[*lists, items]` and `indices` `[*lists, slots]`, as is the result: each list
+    is read at its own indices. [[7, 8], [5, 6]] at [[1], [0]] gives [[8], [5]].
+    """
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
 
 def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
-    """Gathers items as `take` does, of arrays `[*lists, items, …]`."""
-    indices, axis = widen(indices, x), indices.ndim - 1
+    """Gathers items as `take` does, from arrays `[*lists, items, …]`."""
+    axis = indices.ndim - 1
+    indices = widen(indices, x)
     return jnp.take_along_axis(x, indices, axis=axis, mode="promise_in_bounds")
 
 
 def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
-    """Shifts the last axis: each item's neighbour before it (1) or after it (-1).
+    """Shifts the last axis, by 1 towards its end or by −1 towards its start.
 
-    `edge` stands in where there is no neighbour: [7, 8, 9] shifted by 1 is [edge, 7, 8].
+    Each item gives way to its neighbour, and to `edge` where it has none: [7, 8, 9]
+    shifted by 1 is [edge, 7, 8], by −1 [8, 9, edge].
     """
     return pad_items(x, by, -by, edge)
 
@@ -133,7 +144,11 @@ def iota(like: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
 
 
 def widen(x: jax.Array, like: jax.Array) -> jax.Array:
-    """Returns `x` with axes of length 1 at its end, so that it broadcasts with `like`."""
+    """Appends axes of length 1 to `x` until it has as many axes as `like`.
+
+    A mask `[*lists, items]` so broadcasts with columns `[*lists, items, …]`. An `x` that
+    has as many axes already, or more, is returned as it is.
+    """
     return x.reshape((*x.shape, *(1,) * (like.ndim - x.ndim)))
 
 
@@ -149,10 +164,11 @@ def ratio(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def power(base: float, exponents: jax.Array) -> jax.Array:
-    """Returns `base**exponents`, for a static base in [0, 1] and exponents of at least 0.
+    """Returns `base**exponents`, for a static base in [0, 1] and floats of at least 0.
 
-    The logarithm of the base is taken in double precision. A float32 near 1 holds few
-    digits of its distance from 1, and its large powers are wrong by as much.
+    `0**0` is 1. The logarithm of the base is computed in double precision: a base near 1,
+    rounded to float32, keeps few digits of its distance from 1, on which its large powers
+    depend.
     """
     if base == 0:
         return (exponents == 0).astype(exponents.dtype)
@@ -160,7 +176,10 @@ def power(base: float, exponents: jax.Array) -> jax.Array:
 
 
 def max_identity(dtype: DTypeLike) -> int:
-    """Identity of `max`: the dtype's minimum for integers, 0 for non-negative floats."""
+    """Returns the identity element of `max`, for integers or for floats of at least 0.
+
+    It is the minimum of an integer dtype, and 0 for floats.
+    """
     return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else 0
 
 

@@ -2,8 +2,8 @@
 
 A gain maps labels to what items are worth, and must not be negative. A discount maps
 ranks 1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of
-a list. Any callable on arrays will do; those that metric names know are defined in this
-module. Gains and discounts are static under `jax.jit`: pass a named function, since a
+a list. Any callable on arrays will do; this module defines those that metric names can
+spell. Gains and discounts are static under `jax.jit`: pass a named function, since a
 fresh lambda makes every call compile again.
 """
 
@@ -56,7 +56,9 @@ def linear_gain(labels: jax.Array) -> jax.Array:
 
 
 def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
-    """Returns one gain per label, in the dtype of labels; `gain_fn` may be constant.
+    """Returns one gain per label, in the dtype of the labels.
+
+    A `gain_fn` that returns a scalar gives this gain to every label.
 
     Raises:
         ValueError: if `gain_fn` returns neither one gain per label nor a scalar.

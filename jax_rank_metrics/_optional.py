@@ -1,16 +1,16 @@
-"""Libraries that the package works without, imported when a function first needs them."""
+"""Imports of optional libraries, which happen when a function first needs them."""
 
 import importlib
 from types import ModuleType
 
 
 def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
-    """Imports a library, or says which extra of this package installs it.
+    """Imports a library; if it is missing, the error names the extra that installs it.
 
     Args:
-        library: The dotted name of the module.
-        purpose: The function or option that needs it, as the message names it.
-        extra: The extra of this package that brings the library.
+        library: The dotted name of the module, such as `matplotlib.pyplot`.
+        purpose: The function or option that needs it, with which the message opens.
+        extra: The extra of this package that installs the library.
 
     Raises:
         ModuleNotFoundError: if the library is not installed.

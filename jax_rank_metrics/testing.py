@@ -17,15 +17,18 @@ from jax_rank_metrics._sources.retrieved import rank_retrieved
 from jax_rank_metrics._states.merging import merge
 from jax_rank_metrics._states.per_list import PerList
 
-_LISTS, _ITEMS, _LISTED = 6, 24, 16
-_KS = (1, 5, None)
+_NUM_LISTS, _NUM_ITEMS, _NUM_LISTED = 6, 24, 16
+_CUTOFFS = (1, 5, None)
 
-# Draws a column of an array shape.
+# Draws a column of the given shape `(lists, items)`, perhaps with trailing axes.
 Draw = Callable[[np.random.Generator, tuple[int, ...]], ArrayLike]
 
 
 class _Lists(NamedTuple):
-    """Lists as rows, `[lists, items]`; items beyond `_LISTED` have the label 0."""
+    """Lists as rows, `[lists, items]` each; columns may have trailing axes.
+
+    Items from index `_NUM_LISTED` on are unlisted: their labels and columns are 0.
+    """
 
     labels: np.ndarray
     scores: np.ndarray
@@ -54,14 +57,14 @@ def check_metric(
     rest of the batch, padding, or the order of the items; nor on the layout, which may be
     rows, packed lists, lists already in rank order, or scores with the ids of relevant
     items (where a metric may raise ValueError instead). Means of batches merge into the
-    mean of all lists, and gradients are zero, never NaN. Sharded items are not tried,
-    since they are read by the same code as rows.
+    mean of all lists, and gradients are zero, never NaN. Sharded items are not tested,
+    since the same code reads them as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
         columns: For each column, a function `draw(rng, shape)` that returns an array of
-            this shape, which may have more axes after these. Columns without one are
-            random bools.
+            this shape, perhaps with trailing axes. Columns without a function are random
+            bools.
         seed: The seed of the random lists.
         **options: Options of the metric.
 
@@ -73,46 +76,53 @@ def check_metric(
     """
     spec = metric.spec
     if "k" in spec.options:
-        options.setdefault("k", _KS)
+        options.setdefault("k", _CUTOFFS)
     rng = np.random.default_rng(seed)
     draws = {name: _random_bools for name in spec.columns} | dict(columns or {})
     lists = _random_lists(rng, draws)
-    of = functools.partial(metric.of, **options)
-    expected = of(lists.ranked())
+    evaluate = functools.partial(metric.of, **options)
+    expected = evaluate(lists.ranked())
     check_same = functools.partial(_check_same, spec.name, expected)
 
-    check_same("jax.jit", jax.jit(lambda *x: of(_Lists(*x).ranked()))(*lists))
-    check_same("jax.vmap", jax.vmap(lambda *x: of(_Lists(*x).ranked()))(*lists))
+    check_same("jax.jit", jax.jit(lambda *x: evaluate(_Lists(*x).ranked()))(*lists))
+    check_same("jax.vmap", jax.vmap(lambda *x: evaluate(_Lists(*x).ranked()))(*lists))
 
-    def with_garbage(x: np.ndarray) -> np.ndarray:
-        """Fills masked items with NaN or 1, which a metric must not read."""
+    def fill_empty_slots(x: np.ndarray) -> np.ndarray:
+        """Fills slots without an item, where the mask is false, with NaN, 1 or True.
+
+        A metric must not read them. The mask itself stays as it is.
+        """
         garbage = np.nan if x.dtype.kind == "f" else np.ones((), x.dtype)
         mask = lists.mask.reshape(*lists.mask.shape, *(1,) * (x.ndim - 2))
         return x if x is lists.mask else np.where(mask, x, garbage).astype(x.dtype)
 
-    check_same("padding", of(lists.map(with_garbage).ranked()))
+    check_same("padding", evaluate(lists.map(fill_empty_slots).ranked()))
     bound = spec.bind((), options)
     if bound.tie_reading != "order":
-        order = rng.permutation(_ITEMS)
-        check_same("order of the items", of(lists.map(lambda x: x[:, order]).ranked()))
+        order = rng.permutation(_NUM_ITEMS)
+        check_same(
+            "order of the items", evaluate(lists.map(lambda x: x[:, order]).ranked())
+        )
     flat = lists.map(lambda x: x.reshape(-1, *x.shape[2:]))
-    ids = np.repeat(np.arange(_LISTS, dtype=np.int32), _ITEMS)
-    check_same("packed lists", of(flat.ranked(segment_ids=ids, num_segments=_LISTS)))
+    ids = np.repeat(np.arange(_NUM_LISTS, dtype=np.int32), _NUM_ITEMS)
+    check_same(
+        "packed lists", evaluate(flat.ranked(segment_ids=ids, num_segments=_NUM_LISTS))
+    )
 
-    is_first_batch = np.arange(_LISTS)[:, None] < 2
+    is_first_batch = np.arange(_NUM_LISTS)[:, None] < 2
     means = [
-        of(lists._replace(mask=lists.mask & batch).ranked()).mean()
+        evaluate(lists._replace(mask=lists.mask & batch).ranked()).mean()
         for batch in (is_first_batch, ~is_first_batch)
     ]
     mean = expected.mean().compute()
     _check_close(f"{spec.name}: merge", merge(*means).compute(), mean)
-    _check_rank_order(lists, of, spec.name)
-    _check_ids(lists, of, spec.name)
+    _check_rank_order(lists, evaluate, spec.name)
+    _check_ids(lists, evaluate, spec.name)
 
-    def total(scores: jax.Array) -> jax.Array:
-        return of(lists._replace(scores=scores).ranked()).mean().compute().sum()
+    def mean_value(scores: jax.Array) -> jax.Array:
+        return evaluate(lists._replace(scores=scores).ranked()).mean().compute().sum()
 
-    gradient = jax.grad(total)(jnp.asarray(lists.scores))
+    gradient = jax.grad(mean_value)(jnp.asarray(lists.scores))
     _check_close(f"{spec.name}: gradients", gradient, np.zeros_like(lists.scores))
 
 
@@ -121,41 +131,50 @@ def _random_bools(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarra
 
 
 def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> _Lists:
-    """Draws tied scores and graded labels: list 0 has no items, list 1 no relevant ones."""
-    shape = (_LISTS, _ITEMS)
-    listed = np.arange(_ITEMS) < _LISTED
-    labels = rng.choice([0, 0, 1, 2], shape) * listed
+    """Draws lists with tied scores and graded labels.
+
+    List 0 has no items, and list 1 has no relevant items.
+    """
+    shape = (_NUM_LISTS, _NUM_ITEMS)
+    is_listed = np.arange(_NUM_ITEMS) < _NUM_LISTED
+    labels = rng.choice([0, 0, 1, 2], shape) * is_listed
     labels[1] = 0
     mask = rng.random(shape) < 0.8
     mask[0] = False
-    arrays = {}
+    column_arrays = {}
     for name, draw in columns.items():
         column = np.asarray(draw(rng, shape))
-        is_listed = listed.reshape(_ITEMS, *(1,) * (column.ndim - 2))
-        arrays[name] = np.where(is_listed, column, np.zeros((), column.dtype))
+        listed = is_listed.reshape(_NUM_ITEMS, *(1,) * (column.ndim - 2))
+        column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
-    return _Lists(labels.astype(np.float32), scores, mask, arrays)
+    return _Lists(labels.astype(np.float32), scores, mask, column_arrays)
 
 
-def _check_rank_order(lists: _Lists, of: Callable[..., PerList], name: str) -> None:
-    """Checks that lists passed in rank order have the values of lists that are ranked."""
+def _check_rank_order(
+    lists: _Lists, evaluate: Callable[..., PerList], name: str
+) -> None:
+    """Checks that lists passed in rank order have the same values as ranked by scores."""
     orders = np.argsort(-lists.scores, axis=1, kind="stable")
 
     def reorder(x: np.ndarray) -> np.ndarray:
         return np.stack([row[order] for row, order in zip(x, orders, strict=True)])
 
     untied = lists.map(reorder)._replace(
-        scores=np.broadcast_to(-np.arange(_ITEMS, dtype=np.float32), lists.scores.shape)
+        scores=np.broadcast_to(
+            -np.arange(_NUM_ITEMS, dtype=np.float32), lists.scores.shape
+        )
     )
-    values = of(rank_retrieved(untied.labels, untied.mask, columns=untied.columns))
-    expected = of(untied.ranked(ties="stable"))
+    values = evaluate(
+        rank_retrieved(untied.labels, untied.mask, columns=untied.columns)
+    )
+    expected = evaluate(untied.ranked(ties="stable"))
     _check_same(name, expected, "lists in rank order", values)
 
 
-def _check_ids(lists: _Lists, of: Callable[..., PerList], name: str) -> None:
-    """Checks that scores with relevant ids have the values of rows with 0 elsewhere."""
-    ids = np.tile(np.arange(_LISTED, dtype=np.int32), (_LISTS, 1))
-    listed = lists.map(lambda x: x[:, :_LISTED])
+def _check_ids(lists: _Lists, evaluate: Callable[..., PerList], name: str) -> None:
+    """Checks that scores with the ids of listed items have the same values as rows."""
+    ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))
+    listed = lists.map(lambda x: x[:, :_NUM_LISTED])
     rank_with_ids = functools.partial(
         rank_scores,
         lists.scores,
@@ -165,21 +184,22 @@ def _check_ids(lists: _Lists, of: Callable[..., PerList], name: str) -> None:
         columns=listed.columns,
         ties="stable",
     )
-    for k in (None, _ITEMS):
+    for k in (None, _NUM_ITEMS):
         ranking = rank_with_ids(k=k)
         try:
-            values = of(ranking)
-        except ValueError:  # the metric reads more of unlisted items than is known
+            values = evaluate(ranking)
+        except ValueError:  # the metric reads unlisted items, of which nothing is known
             continue
-        expected = of(lists.ranked(ties="stable"))
+        expected = evaluate(lists.ranked(ties="stable"))
         _check_same(name, expected, "scores and ids", values)
         return
 
 
-def _check_same(name: str, expected: PerList, law: str, lists: PerList) -> None:
+def _check_same(name: str, expected: PerList, law: str, actual: PerList) -> None:
     for field in ("values", "weights", "defined"):
-        actual, desired = getattr(lists, field), getattr(expected, field)
-        _check_close(f"{name}: {law}: {field}", actual, desired)
+        _check_close(
+            f"{name}: {law}: {field}", getattr(actual, field), getattr(expected, field)
+        )
 
 
 def _check_close(law: str, actual: ArrayLike, desired: ArrayLike) -> None:

@@ -1,4 +1,4 @@
-"""The places of items by a value, and counts of smaller values among some slots."""
+"""The places of items by a value, and counts of smaller values in ranges of slots."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from jax_rank_metrics._places import tie_groups
 
 
 class PlacesByValue(NamedTuple):
-    """The places of items that a value ranks, `[*lists, items]` int32 each.
+    """The places of items that are ranked by a value, `[*lists, items]` int32 each.
 
     Five items with the values 3 8 3 5 1 have `above` 2 0 2 1 4, `tied` 2 1 2 1 1 and
     `level` 3 1 3 2 4.
@@ -26,13 +26,13 @@ class PlacesByValue(NamedTuple):
 def places_by_value(
     layout: RankedLayout, keys: jax.Array, exists: jax.Array
 ) -> PlacesByValue:
-    """The places of items, which may stand in any order within their list.
+    """Computes the places of items, which may stand in any order within their list.
 
     Args:
-        layout: How the items lie.
-        keys: `[*lists, items]`, integers that compare as the values do, and are the
-            least where no item exists.
-        exists: Bool.
+        layout: The layout of the items.
+        keys: `[*lists, items]`, integers that compare as the values do; the minimum of
+            their dtype where no item exists.
+        exists: `[*lists, items]` bool.
     """
     ordered_keys, slots = layout.order(keys)
     exists = _arithmetic.take(exists, slots)
@@ -44,10 +44,10 @@ def places_by_value(
         jnp.where(exists, layout.cumulative_count(starts_level), 0),
     )
 
-    def put_back(x: jax.Array) -> jax.Array:
+    def to_slots(x: jax.Array) -> jax.Array:
         return jnp.put_along_axis(x, slots, x, axis=-1, inplace=False)
 
-    return PlacesByValue(*map(put_back, in_order))
+    return PlacesByValue(*map(to_slots, in_order))
 
 
 def count_smaller(
@@ -60,29 +60,29 @@ def count_smaller(
     first; the ranges move with them. Where an item lacks the bit, the items of its range
     that have it are of a larger level, which is a smaller value: they are counted, and
     the range shrinks to the items without the bit. Where the item has the bit, the
-    range shrinks to the items that have it. Takes time of items·log(distinct values),
-    and the memory of a few arrays.
+    range shrinks to the items that have it. The time is proportional to
+    items·log(distinct values); the memory is that of a few arrays.
 
-    For the levels 3 1 3 2 4 and the range of all slots, 0 up to 5, the counts are
-    1 4 1 3 0.
+    For the levels 3 1 3 2 4 and the range of all slots, from 0 up to 5, the counts are
+    1 4 1 3 0. Slots without an item have level 0 and are never counted.
 
     Args:
         level: `[…, items]`, as in `PlacesByValue`.
-        start: `[…, items]` int32, the first slot to count at, for each item.
-        stops: `[…, items]` int32 each, the slot to stop before; not below `start`.
+        start: `[…, items]` int32, the first slot of each item's range.
+        stops: `[…, items]` int32 each, the slot after the range; not below `start`.
 
     Returns:
-        The counts up to each of `stops`.
+        For each of `stops`, the counts `[…, items]`.
     """
     if not level.shape[-1]:
         return tuple(jnp.zeros_like(level) for _ in stops)
 
     def step(state):
-        bit, moved, counts, bounds = state
-        lacks_bit = ((moved >> bit) & 1) == 0
+        bit, permuted_level, counts, bounds = state
+        lacks_bit = ((permuted_level >> bit) & 1) == 0
         num_lacking_through = _arithmetic.cumulative_count(lacks_bit)
         num_lacking = num_lacking_through[..., -1:]
-        # Of the items before each bound, count those that lack the bit, and the others.
+        # Count the items before each bound that lack the bit, and those that have it.
         num_lacking_before = [
             jnp.where(
                 x > 0, _arithmetic.take(num_lacking_through, jnp.maximum(x - 1, 0)), 0
@@ -101,14 +101,16 @@ def count_smaller(
             jnp.where(item_lacks_bit, x, num_lacking + y)
             for x, y in zip(num_lacking_before, num_having_before, strict=True)
         ]
-        slots = _arithmetic.iota(moved)
+        slots = _arithmetic.iota(permuted_level)
         target = jnp.where(
             lacks_bit,
             num_lacking_through - 1,
             num_lacking + slots - num_lacking_through,
         )
-        moved = jnp.put_along_axis(moved, target, moved, axis=-1, inplace=False)
-        return bit - 1, moved, counts, bounds
+        permuted_level = jnp.put_along_axis(
+            permuted_level, target, permuted_level, axis=-1, inplace=False
+        )
+        return bit - 1, permuted_level, counts, bounds
 
     highest_bit = 31 - lax.clz(jnp.max(level, initial=1))
     zeros = [jnp.zeros_like(level) for _ in stops]

@@ -56,7 +56,7 @@ class _SoftPlace(Place):
     """A place of one rank, which is a real number."""
 
     def within(self, k: Cut) -> jax.Array:
-        """1 where the nearest whole rank is at most k."""
+        """Returns 1 where the nearest whole rank is at most k, else 0."""
         return self.sum(jnp.ones_like, k)
 
 
@@ -66,7 +66,7 @@ class SoftScores:
 
     Shapes:
         scores: `[*lists, items]`, finite floats, 0 where no item exists.
-        temperature: Static.
+        temperature: A positive number, static.
     """
 
     scores: jax.Array
@@ -80,10 +80,10 @@ class SoftScores:
         dtype: jnp.dtype,
         relax: sigmoid_ranks,
     ) -> "SoftScores":
-        """Makes scores finite; those that were not have no gradient.
+        """Makes the scores finite; NaN and infinities then have zero gradients.
 
-        Infinities become the ends of the dtype, since the difference of two infinities is
-        NaN. NaN counts as the lowest score.
+        Infinities become the largest and smallest finite numbers of the dtype, since the
+        difference of two infinities is NaN. NaN counts as the lowest score.
         """
         scores = jnp.where(exists, scores, jnp.zeros_like(scores)).astype(dtype)
         limit = float(jnp.finfo(dtype).max)
@@ -92,14 +92,17 @@ class SoftScores:
         return cls(scores, max(float(relax.temperature), float(jnp.finfo(dtype).tiny)))
 
     def place(self, line: Line) -> Place:
-        """The place of every item, and what is counted above it."""
+        """Returns the place of every item, with the amounts summed above it.
+
+        `counted_tied` is the amount of the item itself, since soft ranks do not tie.
+        """
         amounts = [x.astype(line.dtype) for x in line.amounts]
         # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
         addends = jnp.stack([line.exists.astype(line.dtype), *amounts], axis=-1)
         above, *counted_above = jnp.unstack(self._sums_above(addends), axis=-1)
 
         def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-            # Soft ranks scatter around whole ones: the edge is half-way to the next.
+            # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
             k = None if k is None else jnp.asarray(k).astype(line.dtype) + 0.5
             return at_ranks(position_fn, above + 1, k)
 
@@ -107,10 +110,11 @@ class SoftScores:
         return _SoftPlace(above, ones, tuple(counted_above), tuple(amounts), place_sum)
 
     def _sums_above(self, addends: jax.Array) -> jax.Array:
-        """For each item, the sums over all others, weighted by how surely they are above.
+        """Sums the addends of all other items, weighted by how surely each is above.
 
-        Both `[*lists, items, sums]`. The comparisons of all pairs are made in blocks of
-        items, one block at a time, and made again for the gradient instead of kept.
+        Addends and sums are `[*lists, items, amounts]`. The items are compared with all
+        others one block at a time; the gradient repeats the comparisons, so that they need
+        not be kept in memory.
         """
         scores, items = self.scores, self.scores.shape[-1]
         lists = scores.shape[:-1]
@@ -122,7 +126,7 @@ class SoftScores:
 
         @jax.checkpoint
         def sums_of_block(block_scores: jax.Array, number: jax.Array) -> jax.Array:
-            # [*lists, size, items]: the item of a row compared with that of a column.
+            # [*lists, size, items]: how far the column's item leads the row's item.
             lead = scores[..., None, :] - block_scores[..., :, None]
             is_above = lax.logistic(lead / self.temperature)
             row_slots = number * size + jnp.arange(size, dtype=jnp.int32)

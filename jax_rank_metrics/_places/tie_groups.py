@@ -37,7 +37,7 @@ class TieGroups(NamedTuple):
     counted_tied: tuple[jax.Array, ...]
 
     def place(self, dtype: DTypeLike, place_sum: PlaceSum) -> Place:
-        """The groups as a formula sees them, in floats."""
+        """Returns the groups as a formula sees them, in floats."""
         floats = jax.tree.map(lambda x: x.astype(dtype), self)
         # Slots without an item have no group; 1 keeps formulas from dividing by 0.
         tied = jnp.maximum(floats.tied, 1)
@@ -46,7 +46,7 @@ class TieGroups(NamedTuple):
         )
 
     def place_of_any_size(self, dtype: DTypeLike, ranks: int) -> Place:
-        """`place`, where groups may be of any size up to `ranks`."""
+        """Returns `place` for groups of any size, on ranks up to `ranks`."""
         return self.place(dtype, sum_of_many(self.above, self.tied, ranks, dtype))
 
 
@@ -56,8 +56,8 @@ class PrefixSums(NamedTuple):
     For the amounts 1 0 1 1 0, `before` is 0 1 1 2 3 and `through` is 1 1 2 3 3.
     """
 
-    before: jax.Array  # over the items before each one
-    through: jax.Array  # over these and the item itself
+    before: jax.Array  # over the items before each item
+    through: jax.Array  # the same, and the item itself
 
 
 class Line(NamedTuple):
@@ -65,7 +65,7 @@ class Line(NamedTuple):
 
     layout: RankedLayout
     exists: jax.Array  # [*lists, items] bool
-    amounts: Sequence[jax.Array]  # [*lists, items]; bools or integers count, floats add
+    amounts: Sequence[jax.Array]  # [*lists, items]; floats, bools or small integers
     prefix_sums: Sequence[PrefixSums]  # of each amount; empty where nothing reads them
     dtype: DTypeLike  # of places
 
@@ -84,12 +84,12 @@ class Runs(NamedTuple):
 
     @property
     def any_long(self) -> jax.Array:
-        """Whether any run of any list is longer than two."""
+        """Whether any run of any list is longer than two, a bool scalar."""
         return _mesh.unvmap_any(self.continues & self.continued)
 
 
 def prefix_sums(layout: RankedLayout, amounts: jax.Array) -> PrefixSums:
-    """Sums of `amounts` `[*lists, items]` along the items of each list."""
+    """Sums `amounts`, `[*lists, items]`, along the items of each list."""
     if not jnp.issubdtype(amounts.dtype, jnp.floating):
         through = layout.cumulative_count(amounts)
         return PrefixSums(through - amounts.astype(jnp.int32), through)
@@ -101,15 +101,16 @@ def prefix_sums(layout: RankedLayout, amounts: jax.Array) -> PrefixSums:
 
 
 def runs_of(layout: RankedLayout, exists: jax.Array, keys: jax.Array) -> Runs:
-    """Finds the runs of neighbouring items with equal keys.
+    """Finds the runs of neighbouring items with equal keys, `[*lists, items]`.
 
     Every item first points to its neighbours in the run; then pointers jump to where
-    their targets point, until none moves, which takes log2(longest run) steps. Random
-    floats tie in pairs at most, and then no step is needed.
+    their targets point, until none moves, which takes log2(longest run) steps. Runs of at
+    most two, as random floats form, need no step. A slot without an item is a run of
+    length 1.
     """
     equals_previous = (keys[..., 1:] == keys[..., :-1]) & exists[..., 1:]
     continues = layout.continues_run(equals_previous)
-    # The padded result has one entry too many where lists have no items at all.
+    # Where lists have no slots at all, the layout returns one entry too many.
     continues = continues[..., : keys.shape[-1]]
     continued = _arithmetic.shifted(continues, -1)
     slots = jnp.broadcast_to(_arithmetic.iota(continues), continues.shape)
@@ -120,26 +121,35 @@ def runs_of(layout: RankedLayout, exists: jax.Array, keys: jax.Array) -> Runs:
 
     def jump(state: tuple[jax.Array, tuple[jax.Array, jax.Array]]):
         _, (start, end) = state
-        jumped = _arithmetic.take(start, start), _arithmetic.take(end, end)
-        moved = _mesh.unvmap_any((jumped[0] != start) | (jumped[1] != end))
-        return moved, jumped
+        new_start, new_end = _arithmetic.take(start, start), _arithmetic.take(end, end)
+        any_moved = _mesh.unvmap_any((new_start != start) | (new_end != end))
+        return any_moved, (new_start, new_end)
 
     state = (_mesh.unvmap_any(continues & continued), pointers)
     _, (start, end) = lax.while_loop(lambda state: state[0], jump, state)
     return Runs(continues, continued, start, end)
 
 
-def above_first_of_run(layout: RankedLayout, exists: jax.Array, start: jax.Array):
-    """The number of items above each item's run, int32.
+def above_first_of_run(
+    layout: RankedLayout, exists: jax.Array, start: jax.Array
+) -> jax.Array:
+    """Counts the items of the same list above each item's run, `[*lists, items]` int32.
 
-    An item `i - start` slots into its run has that many fewer items above the run than
-    before itself. In the example, slot 3 has three items before it, one above its run.
+    With the keys 9 7 7 7 4 and `start` 0 1 1 1 4 of `Runs`, the counts are 0 1 1 1 4. In
+    packed arrays, where `start` counts from the first list, the two differ.
     """
+    # The number of items of the list before this one, less those of its run.
     return layout.offset_in_list(exists) - (_arithmetic.iota(start) - start)
 
 
 def definite_place(line: Line, above: jax.Array | None) -> Place:
-    """Places of one rank each; `above` is int32, or None where ranks have no gaps."""
+    """Returns places of one rank each, above + 1.
+
+    Args:
+        line: The items.
+        above: `[*lists, items]` int32, the number of items before each; None where items
+            follow each other without gaps, from the first slot of their list.
+    """
     if above is None:
         above = line.layout.offset_in_list(line.exists)
     counted_above = tuple(sums.before for sums in line.prefix_sums)
@@ -151,16 +161,17 @@ def definite_place(line: Line, above: jax.Array | None) -> Place:
 def with_place_of_runs(
     line: Line, runs: Runs, ranks: int, read: Callable[[Place], T]
 ) -> T:
-    """Returns `read(place)` for items in runs.
+    """Returns `read(place)`, where `place` holds the places of all items.
 
     Where no run is longer than two, places come from the two neighbours of each item,
-    which is cheaper than gathers and a table.
+    which is cheaper than gathers and a table. The lengths are known only at run time, so
+    `read` is compiled into both branches of a `lax.cond`.
 
     Args:
         line: The items.
-        runs: Which of them tie.
+        runs: The runs of items that tie.
         ranks: The number of ranks there can be, static.
-        read: Reduces a place to something small; it is compiled once for each branch.
+        read: Reduces places to a small result, such as one sum per list.
     """
     return lax.cond(
         runs.any_long,
@@ -170,7 +181,7 @@ def with_place_of_runs(
 
 
 def groups_of_pairs(line: Line, keys: jax.Array) -> TieGroups:
-    """The groups of a few items in rank order, by comparing all pairs."""
+    """Finds the groups of a few items in rank order, by comparing all pairs."""
 
     # Items move to the front, [items, items, *lists], so that compilers vectorise over
     # lists: axis 0 is the item whose group is sought, axis 1 the one compared with it.
@@ -191,25 +202,25 @@ def groups_of_pairs(line: Line, keys: jax.Array) -> TieGroups:
         sums = jnp.sum(terms, axis=1, dtype=terms.dtype if is_float else jnp.int32)
         return jnp.moveaxis(sums, 0, -1)
 
-    same = (rows(keys) == columns(keys)) & rows(line.exists) & columns(line.exists)
+    is_tied = (rows(keys) == columns(keys)) & rows(line.exists) & columns(line.exists)
     slots = jnp.broadcast_to(_arithmetic.iota(keys), keys.shape)
-    above = columns(line.exists) & (columns(slots) < rows(slots)) & ~same
+    is_above = columns(line.exists) & (columns(slots) < rows(slots)) & ~is_tied
     return TieGroups(
-        add_up(above),
-        add_up(same),
-        tuple(add_up(above, x) for x in line.amounts),
-        tuple(add_up(same, x) for x in line.amounts),
+        add_up(is_above),
+        add_up(is_tied),
+        tuple(add_up(is_above, x) for x in line.amounts),
+        tuple(add_up(is_tied, x) for x in line.amounts),
     )
 
 
 def groups_of_runs(line: Line, runs: Runs) -> TieGroups:
-    """The groups of items in rank order, whatever the length of their runs."""
+    """Finds the groups of items in rank order, whatever the length of their runs."""
     above = above_first_of_run(line.layout, line.exists, runs.start)
     counted_above, counted_tied = [], []
     for amounts, sums in zip(line.amounts, line.prefix_sums, strict=True):
         before = _arithmetic.take(sums.before, runs.start)
         if jnp.issubdtype(amounts.dtype, jnp.floating):
-            # The difference of two prefix sums would lose what is small beside them.
+            # The difference of two prefix sums would lose amounts far smaller than they.
             within = _arithmetic.restarting_sum(amounts, ~runs.continues)
             tied = _arithmetic.take(within, runs.end)
         else:
@@ -221,17 +232,21 @@ def groups_of_runs(line: Line, runs: Runs) -> TieGroups:
 
 
 def groups_of_counted(line: Line, above: jax.Array, tied: jax.Array) -> TieGroups:
-    """The groups of a few items in rank order whose places were counted."""
+    """Returns the groups of a few items in rank order whose places were counted.
+
+    `above` and `tied` are kept as they are; amounts are summed over the items of the line
+    that are above, or have the same `above`.
+    """
     return groups_of_pairs(line, above)._replace(above=above, tied=tied)
 
 
 def compares_pairs(items: int) -> bool:
-    """Whether `groups_of_pairs` is the faster way for this many items."""
+    """Whether `groups_of_pairs` is faster than `groups_of_runs` for this many items."""
     return items <= _MAX_PAIRED_RANKS
 
 
 def _place_of_short_runs(line: Line, runs: Runs) -> Place:
-    """Places where no run is longer than two."""
+    """Returns the places of items of which no run is longer than two."""
     is_second, is_first = runs.continues, runs.continued
     offset = line.layout.offset_in_list(line.exists)
     counted_above, counted_tied = [], []
@@ -239,7 +254,7 @@ def _place_of_short_runs(line: Line, runs: Runs) -> Place:
         amounts = _as_addends(amounts)
         previous = _arithmetic.shifted(amounts, 1)
         following = _arithmetic.shifted(amounts, -1)
-        # Above the second of a pair stands what stands before the first.
+        # The items above the second of a pair are those before the first.
         before = jnp.where(is_second, _arithmetic.shifted(before, 1), before)
         partner = jnp.where(is_second, previous, 0) + jnp.where(is_first, following, 0)
         counted_above.append(before)
@@ -255,26 +270,30 @@ def _place_of_short_runs(line: Line, runs: Runs) -> Place:
 
 
 def _as_addends(amounts: jax.Array) -> jax.Array:
-    """Bools as int32; numbers as they are."""
+    """Casts bools to int32; returns numbers as they are."""
     return amounts.astype(jnp.int32) if amounts.dtype == jnp.bool_ else amounts
 
 
 def with_last(
     groups: TieGroups, is_last: jax.Array, tied: jax.Array, counted: Sequence[jax.Array]
 ) -> TieGroups:
-    """Groups in which the last item stands for all items that tie with it.
+    """Returns groups in which the last item has the numbers of its complete group.
+
+    A cut may keep only a part of a tie group. With the keys 9 7 7 before the cut and two
+    more 7s beyond it, `tied` is 1 2 2 and becomes 1 2 4.
 
     Args:
-        groups: `[*lists, items]`.
-        is_last: The same shape, bool, the items that stand for their group.
-        tied: `[*lists]`, how many items that group holds.
-        counted: `[*lists]` each, the sum of each amount over that group.
+        groups: The groups of the items before the cut, `[*lists, items]`.
+        is_last: `[*lists, items]` bool, the last item of each list that is cut within a
+            tie group.
+        tied: `[*lists]`, the size of the complete group.
+        counted: `[*lists]` each, the sum of each amount over the complete group.
     """
 
-    def put(x: jax.Array, per_list: jax.Array) -> jax.Array:
+    def replace_last(x: jax.Array, per_list: jax.Array) -> jax.Array:
         return jnp.where(is_last, per_list[..., None], x)
 
     return groups._replace(
-        tied=put(groups.tied, tied),
-        counted_tied=tuple(map(put, groups.counted_tied, counted)),
+        tied=replace_last(groups.tied, tied),
+        counted_tied=tuple(map(replace_last, groups.counted_tied, counted)),
     )
