@@ -87,7 +87,7 @@ ODD = {
     ),
     "ratings": (
         lambda y, s, m, rng: (y + 1, s),
-        "every one of 720 items is relevant: the least label is 1, and relev.* is 1;",
+        "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;",
     ),
     "dislikes": (
         lambda y, s, m, rng: (y - 1, s),
@@ -190,7 +190,7 @@ def test_remarks_on_ids(rng):
 ONE = np.zeros((2, 1), int)
 BAD = {
     "a twice relevant id": (
-        r"relevant_ids is 4 at \(1, 2\); its list has it before; pass each id once",
+        r"relevant_ids is 4 at \(1, 2\); it occurs earlier in its list; pass each id once",
         {"relevant_ids": [[4, 5, -1, -1], [4, 3, 4, -1]]},
     ),
     "an id beyond the items": (

@@ -35,9 +35,9 @@ def evaluate(
     state is the `GeometricMean` of average precision.
 
     Lists are ranked as deep as the deepest cutoff among the metrics that read ranks. If
-    one of these has no cutoff, that is a full sort, which costs many times a top-k. Hit
-    rate and reciprocal rank are found by counting, with or without a cutoff: if there is
-    no other metric, nothing is sorted.
+    one of these has no cutoff, all items are sorted, which takes many times as long as a
+    top-k. Hit rate and reciprocal rank are found by counting, with or without a cutoff:
+    if there is no other metric, nothing is sorted.
 
     Args:
         metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", or a dict of
@@ -101,7 +101,8 @@ def measure(metrics: names.Metrics, ranking: Ranking) -> dict[str, PerList]:
             deepest cutoff of the metrics or deeper.
 
     Returns:
-        A dict from each name, as typed, to its values.
+        A dict from each name, as typed, to its values `[*lists]`, or `[*lists, k]` for
+        several cutoffs.
 
     Raises:
         ValueError: if a name is unknown, or a cutoff is deeper than the ranking.

@@ -43,7 +43,7 @@ class _PerListCall(Protocol[P]):
 
 
 @runtime_checkable
-class _Of(Protocol[P]):
+class _RankingCall(Protocol[P]):
     def __call__(
         self, ranking: Ranking, *args: P.args, **options: P.kwargs
     ) -> PerList: ...
@@ -51,7 +51,7 @@ class _Of(Protocol[P]):
 
 @runtime_checkable
 class Metric(Protocol[P]):
-    """The type of a metric: a function that returns a mean, with two more as attributes.
+    """The type of a metric: a function that returns a mean and has two other forms.
 
     `metric(labels, scores, …)` returns the mean over all lists, `metric.per_list(…)` the
     value of every list, and `metric.of(ranking, …)` the values of a ranking that exists
@@ -63,7 +63,7 @@ class Metric(Protocol[P]):
     __qualname__: str
     spec: Spec
     per_list: _PerListCall[P]
-    of: _Of[P]
+    of: _RankingCall[P]
 
     def __call__(
         self,
@@ -100,9 +100,9 @@ _TYPE_NAMES = {id(alias): name for name, alias in vars(_types).items()}
 def _signature(
     protocol: type, options: Sequence[inspect.Parameter], returns: type
 ) -> inspect.Signature:
-    """The signature that `help` shows: the shared arguments, then a metric's options.
+    """Returns the signature for `help`: the shared arguments, then a metric's options.
 
-    Types stand there by their names in `_types`, and arguments after the key are
+    Types appear under their names in `_types`, and arguments after the key are
     keyword-only, which `ParamSpec` cannot express in a protocol.
     """
 
@@ -139,8 +139,8 @@ def metric(
     A formula is a function of a `Ranking` and of keyword-only options, each hashable and
     with a default; an option `k` holds the cutoffs. It reads the ranking through
     `expected_sum`, `expected_first` and totals over the pool, and returns
-    `ranking.per_list(…)`. A formula written so is right on every layout and under every
-    tie policy.
+    `ranking.per_list(…)`. Such a formula is right on every layout and under every tie
+    policy.
 
     Args:
         names: Further names of the metric for `evaluate` and `measure`, in lower case;
@@ -216,7 +216,7 @@ def metric(
             return run.mean_lists(*bind(args, arguments), undefined)[name]
 
         def per_list(*args: Any, **arguments: Any) -> PerList:
-            """Returns the value of every list."""
+            """Returns the value of every list, from the arguments of the metric."""
             return run.measure_lists(*bind(args, arguments))[name]
 
         def of(ranking: Ranking, *args: Any, **options: Any) -> PerList:
@@ -226,7 +226,7 @@ def metric(
         kinds = (
             (call, Metric, Mean),
             (per_list, _PerListCall, PerList),
-            (of, _Of, PerList),
+            (of, _RankingCall, PerList),
         )
         for function, protocol, returns in kinds:
             signature = _signature(protocol, parameters, returns)
@@ -246,6 +246,7 @@ def metric(
 
 
 def _register(names: Sequence[str], registered: Metric[...]) -> None:
+    """Adds a metric to `NAMES`; raises if a different metric has one of the names."""
     for name in names:
         known: Any = NAMES.get(name.lower(), registered)
         origins = {

@@ -17,7 +17,7 @@ from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import Number
 
-# Names, or metrics under the names of their results.
+# A name, several names, or a dict from names of results to metrics.
 Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
 
 SHORT = {"rel": "relevance_threshold"}
@@ -47,7 +47,7 @@ _GRAMMAR = re.compile(
 
 
 def parse(text: object) -> Bound:
-    """Returns the metric of a name, with its options.
+    """Returns the metric that a name stands for, bound to the options in the name.
 
     >>> parse("mrr(rel=2)@1,5").options
     (('k', (1, 5)), ('relevance_threshold', 2))
@@ -74,8 +74,10 @@ def parse(text: object) -> Bound:
     name = match["name"].lower().replace("-", "_")
     name, trec_options = trec.meaning(name)
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}? Known are" if near else "pass one of"
+        similar = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
+        hint = "pass one of"
+        if similar:
+            hint = f"did you mean {' or '.join(similar)}? Known are"
         raise ValueError(
             f"metric name {text!r}: {match['name']!r} is unknown; {hint} "
             f"{', '.join(NAMES)}"
@@ -103,12 +105,11 @@ def lower_is_better(name: str) -> bool | None:
 
     Accepts names as typed and as `compute(…, flat=True)` writes them.
 
+    Returns:
+        None if neither direction is better; False if no metric has the name.
+
     >>> lower_is_better("fall_out(rel=2)@10"), lower_is_better("ndcg@10")
     (True, False)
-
-    Returns:
-        None for a metric of which neither direction is better; False for a name that no
-        metric has.
     """
     metric = name.split("@")[0].strip().lower()
     if metric in _LOWER_IS_BETTER:
@@ -120,7 +121,11 @@ def lower_is_better(name: str) -> bool | None:
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
-    """Returns metrics with their options and result names, from names or from a dict."""
+    """Returns each metric with its options and the name of its result.
+
+    >>> [(bound.name, bound.k) for bound in bind_all(("map", "recall@1,5"))]
+    [('map', None), ('recall@1,5', (1, 5))]
+    """
     if isinstance(metrics, str):
         metrics = (metrics,)
     if not isinstance(metrics, Iterable) or isinstance(metrics, jax.Array):
@@ -167,7 +172,7 @@ def _bind(name: object, value: object) -> Bound:
 
 
 def _cutoffs(text: str, option: str) -> Number | tuple[Number, ...]:
-    """Returns what stands after the @ of a name: one number, or a tuple of them."""
+    """Returns the numbers after the @ of a name: `10` for "10", `(1, 5)` for "1,5"."""
     number = int if option == "k" else float
     try:
         cutoffs = tuple(number(k) for k in text.split(","))
@@ -180,12 +185,19 @@ def _cutoffs(text: str, option: str) -> Number | tuple[Number, ...]:
 
 
 def _options(text: str | None) -> list[tuple[str, object]]:
-    """Returns the options in the parentheses of a name, with their values."""
+    """Returns the names and values of the options in the parentheses of a metric's name.
+
+    Abbreviations of option names are spelt out. None stands for a name without
+    parentheses.
+
+    >>> _options("(rel=2, denominator=hits)"), _options(None)
+    ([('relevance_threshold', 2), ('denominator', 'hits')], [])
+    """
     try:
         call = ast.parse(f"f{text or '()'}", mode="eval").body
     except _UNREADABLE as error:
         raise ValueError(f"cannot read {text!r}; pass (option=value, …)") from error
-    # `(a=1)(b=2)` parses as a call of the result of `(a=1)`; one pair is all a name has.
+    # `(a=1)(b=2)` parses as a call of the result of `(a=1)`, but only one pair is allowed.
     if (
         not isinstance(call, ast.Call)
         or not isinstance(call.func, ast.Name)

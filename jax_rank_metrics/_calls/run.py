@@ -27,7 +27,7 @@ SHARED = (*inspect.signature(checked).parameters, "undefined")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Spec:
-    """The registered description of a metric: its attribute `spec`."""
+    """The description of a registered metric, its attribute `spec`."""
 
     name: str
     formula: Callable[..., PerList]
@@ -86,7 +86,7 @@ class Spec:
 
 
 def _spec_of(module: str, name: str) -> Spec:
-    """Returns the spec of the metric of this name in this module."""
+    """Returns the spec of the metric with this qualified name in this module."""
     metric: Any = importlib.import_module(module)
     for part in name.split("."):
         metric = getattr(metric, part)
@@ -108,13 +108,19 @@ class Bound(NamedTuple):
 
     @property
     def num_values(self) -> int | None:
-        """Length of the values' last axis; None if they have none."""
+        """The length of the last axis of the values, such as 2 for cutoffs `(1, 5)`.
+
+        None if the values have no such axis, as for `k=5`.
+        """
         at = dict(self.options).get(self.spec.at)
         return len(at) if isinstance(at, tuple) else None
 
     @property
     def tie_reading(self) -> TieReading:
-        """The way in which the formula reads tied items; see `metric`."""
+        """The way in which the formula reads tied items with these options.
+
+        One of the values of `ties` in `metric`: "expected", "order" or "own".
+        """
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
@@ -125,12 +131,15 @@ class Bound(NamedTuple):
             return self.spec.formula(ranking, **dict(self.options))
         except ValueError as error:
             if type(error) is not ValueError:
-                raise  # an error of JAX, whose type says more than its text
+                raise  # a subclass, raised by JAX, whose type must survive
             raise ValueError(f"{self.name}: {error}") from error
 
 
 def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
-    """Applies every formula to one ranking."""
+    """Returns the values of every metric for one ranking, in the order of `bounds`.
+
+    Runs inside `jax.jit`. The metrics share the work that they have in common.
+    """
     ranking = ranking._with_memo()
 
     def depth(i: int) -> float:
@@ -144,7 +153,7 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
 
 
 def _depth(bounds: Sequence[Bound]) -> Depth:
-    """Returns how deep an order the metrics read."""
+    """Returns the depth to which the metrics together need the items in rank order."""
     readers = [bound for bound in bounds if not bound.spec.order_free]
     ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
@@ -171,7 +180,7 @@ def _check_columns(
 
 
 def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
-    """Reads every metric from a ranking that a caller passed; results by their names."""
+    """Reads every metric from a ranking that a caller passed; returns values by name."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
@@ -179,7 +188,7 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
     _check_columns(bounds, ranking._column_names, allow_unread=True)
     if not _inputs.is_wide(ranking):
         return _by_name(bounds, _measure_ranking(bounds, ranking))
-    # It was ranked while x64 was on: its 64-bit sort keys need 64-bit constants.
+    # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
         values = _by_name(bounds, _measure_ranking(bounds, ranking))
     return jax.tree.map(
@@ -200,7 +209,7 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
 
 
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
-    """Ranks once and reads every metric; values by the names of the metrics."""
+    """Ranks once and reads every metric; returns values by name."""
     _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     return _by_name(bounds, _measure_lists(bounds, lists))
 
@@ -213,7 +222,7 @@ def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> list[PerLis
 def mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
 ) -> dict[str, Mean]:
-    """Ranks once and reads the mean of every metric; states by the names of the metrics."""
+    """Ranks once and reads the mean of every metric; returns states by name."""
     _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     return _by_name(bounds, _mean_lists(bounds, lists, undefined))
 

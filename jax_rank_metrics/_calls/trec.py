@@ -46,7 +46,7 @@ def meaning(name: str) -> tuple[str, list[tuple[str, object]]]:
 
 
 def members(text: str) -> list[str]:
-    """Returns the names in a family of trec_eval's, none where the text is not one.
+    """Returns the names in a family of trec_eval, or none if the text is not a family.
 
     >>> members("ndcg_cut.1,10")
     ['ndcg_cut_1', 'ndcg_cut_10']

@@ -35,7 +35,7 @@ def check(
     exclude_ids: ExcludedIds | None = None,
     num_items: int | None = None,
 ) -> list[str]:
-    """Raises on values that nobody can intend, and returns remarks on what looks odd.
+    """Raises on impossible values, and returns remarks on values that look unintended.
 
     Pass what you pass to the call that is to be checked: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
@@ -43,7 +43,7 @@ def check(
     a data set or on its first batch.
 
     Each remark says how many lists or items it is about, names the first of them, and
-    says what to pass if it was not intended. There are remarks on
+    says what to pass if they were not intended. There are remarks on
 
     - labels and scores that seem to be swapped;
     - lists that all have a single item, as arrays `[lists, items, 1]` have;

@@ -44,17 +44,17 @@ class Lists(NamedTuple):
 
 
 def _with_example(
-    lists: np.ndarray, of_lists: np.ndarray, shape: tuple[int, ...]
+    flagged: np.ndarray, examined: np.ndarray, shape: tuple[int, ...]
 ) -> str:
-    """Says how many lists a remark is about, and which is the first of them.
+    """Describes the lists of a remark: "2 of 5 lists, as in list 3", or "the list".
 
-    `lists` and `of_lists` are bool `[lists]`: those remarked on, and those looked at.
+    `flagged` and `examined` are bool `[lists]`, and number 3 is the first flagged list.
     """
     if not shape:
         return "the list"
-    index = first_index(lists.reshape(shape))
+    index = first_index(flagged.reshape(shape))
     example = index[0] if len(index) == 1 else index
-    count, total = np.count_nonzero(lists), np.count_nonzero(of_lists)
+    count, total = np.count_nonzero(flagged), np.count_nonzero(examined)
     return f"{count} of {total} lists, as in list {example}"
 
 
@@ -78,6 +78,7 @@ def remark_on_scores(lists: Lists, scores: np.ndarray) -> list[str]:
 
 
 def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
+    """Remarks if labels look like scores, and scores like grades."""
     labels, scores = lists.labels[lists.exists], scores[lists.exists]
     grades = np.unique(scores)
     if not (labels.size >= 8 and 2 <= grades.size <= 6):
@@ -108,6 +109,7 @@ def _single_items(lists: Lists) -> list[str]:
 
 
 def _never_relevant(lists: Lists, threshold: Number) -> list[str]:
+    """Remarks if there are positive labels, but all are below the threshold."""
     labels = lists.labels[lists.exists]
     largest = labels.max(initial=0)
     if lists.relevant.any() or largest <= 0:
@@ -120,31 +122,32 @@ def _never_relevant(lists: Lists, threshold: Number) -> list[str]:
 
 
 def _always_relevant(lists: Lists, threshold: Number) -> list[str]:
+    """Remarks if all of at least 5 items are relevant, and a list has more than one."""
     num_items = np.count_nonzero(lists.exists)
-    in_company = (lists.count_items(lists.exists) > 1).any()
-    if num_items < 5 or not in_company or (lists.exists & ~lists.relevant).any():
+    has_longer_lists = (lists.count_items(lists.exists) > 1).any()
+    if num_items < 5 or not has_longer_lists or (lists.exists & ~lists.relevant).any():
         return []
     smallest = lists.labels[lists.exists].min()
     return [
-        f"every one of {num_items} items is relevant: the least label is {smallest:g}, and "
-        f"relevance_threshold is {threshold:g}; pass a higher relevance_threshold, as "
-        "for ratings, or items that are not relevant too"
+        f"every one of {num_items} items is relevant: the smallest label is {smallest:g}, "
+        f"and relevance_threshold is {threshold:g}; pass a higher relevance_threshold, as "
+        "for ratings, or add items that are not relevant"
     ]
 
 
 def _constant(lists: Lists, scores: np.ndarray) -> list[str]:
-    """Remarks on lists whose scores are all equal, if they are long or all like that.
+    """Remarks on lists whose scores are all equal.
 
-    In a few short lists, coarse scores tie by chance.
+    Leaves out lists of fewer than 5 items, which tie by chance, unless all lists tie.
     """
-    size = lists.count_items(lists.exists)
-    comparable = size > 1
-    highest = np.full(size.shape, -np.inf)
+    sizes = lists.count_items(lists.exists)
+    comparable = sizes > 1
+    highest = np.full(sizes.shape, -np.inf)
     np.maximum.at(highest, lists.list_numbers[lists.exists], scores[lists.exists])
     below = lists.count_items(lists.exists & (scores < highest[lists.list_numbers]))
     constant = comparable & (below == 0)
     if not constant[comparable].all():
-        constant &= size >= 5
+        constant &= sizes >= 5
     if not constant.any():
         return []
     return [
@@ -157,20 +160,17 @@ def _reversed(lists: Lists, scores: np.ndarray) -> list[str]:
     """Remarks if relevant items score below the others more often than chance allows."""
     finite = lists.exists & np.isfinite(scores)
     relevant, irrelevant = finite & lists.relevant, finite & ~lists.relevant
-    num_relevant, num_irrelevant = (
-        lists.count_items(relevant),
-        lists.count_items(irrelevant),
-    )
+    num_relevant = lists.count_items(relevant)
+    num_irrelevant = lists.count_items(irrelevant)
     comparable = (num_relevant > 0) & (num_irrelevant > 0)
     relevant_mean = lists.sum_items(scores, relevant) / np.maximum(num_relevant, 1)
-    irrelevant_mean = lists.sum_items(scores, irrelevant) / np.maximum(
-        num_irrelevant, 1
-    )
+    irrelevant_sum = lists.sum_items(scores, irrelevant)
+    irrelevant_mean = irrelevant_sum / np.maximum(num_irrelevant, 1)
     below = comparable & (relevant_mean < irrelevant_mean)
     above = comparable & (relevant_mean > irrelevant_mean)
     losses, wins = np.count_nonzero(below), np.count_nonzero(above)
     decided = losses + wins
-    # Four standard deviations of fair coins; and four lists in five, however few they are.
+    # At least four standard deviations of fair coins, and at least four lists in five.
     if losses - wins < max(4 * decided**0.5, 0.6 * decided) or not decided:
         return []
     return [
@@ -183,12 +183,13 @@ def _reversed(lists: Lists, scores: np.ndarray) -> list[str]:
 def remark_on_padding(
     labels: np.ndarray, unmasked: np.ndarray, packed: bool
 ) -> list[str]:
-    """Remarks on negative labels, unless they can be padding: one value, ending rows.
+    """Remarks on negative labels, unless they look like padding.
 
-    `labels` and `unmasked`, what mask and segments leave, are `[*lists, items]`.
+    Padding has one value, at the end of rows: `[2, 0, -1, -1]`. Packed lists need none,
+    so any negative label in them is odd. `labels` and `unmasked`, True for items that
+    mask and segments leave, are `[*lists, items]`.
     """
-    negative = unmasked & (labels < 0)
-    odd = negative
+    odd = negative = unmasked & (labels < 0)
     if not packed and np.unique(labels[negative]).size < 2:
         kept = unmasked & ~negative
         before_kept = np.flip(np.logical_or.accumulate(np.flip(kept, -1), axis=-1), -1)
@@ -205,7 +206,6 @@ def remark_on_padding(
 
 def remark_on_mask(mask: np.ndarray) -> list[str]:
     """Remarks on lists that are wholly masked, except for padding lists at the end."""
-    shape = mask.shape[:-1]
     exists = np.any(mask, axis=-1).reshape(-1)
     hidden = ~exists
     cure = "pass ~mask, if it is True where there is padding: True is what exists"
@@ -215,21 +215,17 @@ def remark_on_mask(mask: np.ndarray) -> list[str]:
     hidden[num_lists:] = False
     if np.count_nonzero(hidden) < max(2, 0.1 * num_lists):
         return []
-    example = _with_example(hidden, np.ones_like(hidden), shape)
+    example = _with_example(hidden, np.ones_like(hidden), mask.shape[:-1])
     return [f"the mask hides every item of {example}; {cure}"]
 
 
 def _keys(*ids: np.ndarray) -> list[np.ndarray]:
-    """Integer keys of ids `[lists, …]`, equal where both list and id are equal."""
-    num_lists = ids[0].shape[0]
+    """Returns integer keys of ids `[lists, …]`, equal where both list and id are equal."""
     flat = np.concatenate([array.reshape(-1) for array in ids])
     _, dense = np.unique(flat, return_inverse=True)
     parts = np.split(dense, np.cumsum([array.size for array in ids])[:-1])
-    offsets = np.arange(num_lists, dtype=np.int64)[:, None] * (flat.size + 1)
-    return [
-        part.reshape(array.shape) + offsets
-        for part, array in zip(parts, ids, strict=True)
-    ]
+    offsets = np.arange(len(ids[0]), dtype=np.int64)[:, None] * (flat.size + 1)
+    return [part.reshape(x.shape) + offsets for part, x in zip(parts, ids, strict=True)]
 
 
 def remark_on_excluded(
@@ -238,7 +234,11 @@ def remark_on_excluded(
     exclude_ids: np.ndarray,
     shape: tuple[int, ...],
 ) -> list[str]:
-    """Remarks on lists whose relevant items are all excluded; arrays are `[lists, …]`."""
+    """Remarks on lists whose relevant items are all excluded.
+
+    `relevant_ids` and `relevant`, True where an id is relevant, are `[lists, ids]`, and
+    `exclude_ids` is `[lists, excluded]`. `shape` holds the leading axes of the caller.
+    """
     relevant_keys, excluded_keys = _keys(relevant_ids, exclude_ids)
     reachable = relevant & ~np.isin(relevant_keys, excluded_keys)
     has_relevant = np.any(relevant, axis=-1)
@@ -250,7 +250,7 @@ def remark_on_excluded(
     return [
         "every relevant id is excluded in "
         f"{_with_example(unreachable, has_relevant, shape)}, {example} among them, so "
-        "that metrics are undefined there; leave what is to be found out of exclude_ids"
+        "that metrics are undefined there; take relevant ids out of exclude_ids"
     ]
 
 
@@ -262,7 +262,7 @@ def remark_on_retrieved(
 ) -> list[str]:
     """Remarks on ids retrieved twice, and if no list retrieved anything relevant.
 
-    Arrays are `[lists, …]`.
+    See `remark_on_excluded`; `retrieved_ids` is `[lists, retrieved]`.
     """
     remarks = []
     repeats = repeated(retrieved_ids)
@@ -288,7 +288,11 @@ def remark_on_retrieved(
 
 
 def repeated(ids: np.ndarray) -> np.ndarray:
-    """True where an id that is not padding stands in its list before; `[lists, ids]`."""
+    """Marks ids `[lists, ids]` that occur earlier in their list; never marks padding.
+
+    >>> repeated(np.array([[7, 3, 7, -1, -1]])).tolist()
+    [[False, False, True, False, False]]
+    """
     [keys] = _keys(ids)
     is_repeat = np.ones(keys.size, bool)
     _, first_indices = np.unique(keys, return_index=True)

@@ -29,7 +29,12 @@ def check_labels(
     gain_fn: Gain,
     threshold: Number,
 ) -> list[str]:
-    """Checks labels, scores, mask and weights, as `rank` takes them."""
+    """Raises on impossible values in arguments of `rank`, and returns the remarks.
+
+    `arrays` holds labels, scores, mask and weights, and `packing` the segment ids and
+    their number, all as the caller passed them. `threshold` is the smallest relevant
+    label.
+    """
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
     labels, mask = _inputs.item_arrays("labels", raw_labels, raw_mask)
     segment_ids, num_segments = _inputs.segments(labels, *packing)
@@ -41,7 +46,7 @@ def check_labels(
     if raw_scores is not None:
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_shape("scores", scores, "labels", labels.shape)
-    # In the dtype in which formulas compare: 0.7 is relevant if 0.7 is the threshold.
+    # Formulas compare in this dtype, in which a label of 0.7 reaches the threshold 0.7.
     dtype = _inputs.float_dtype(labels, weights, scores)
     least_relevant = float(dtype.type(threshold))
 
@@ -83,7 +88,7 @@ def check_labels(
 
 
 def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
-    """Returns scores as float64; raises where one of an existing item is NaN."""
+    """Returns scores as float64; raises where the score of an existing item is NaN."""
     raw_values = np.asarray(scores)
     values = raw_values.astype(np.float64)
     _raise_where(exists & np.isnan(values), "scores", raw_values, _NUMBERS)
@@ -91,6 +96,7 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
 
 
 def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
+    """Raises where the gain of an existing item is infinite, NaN or negative."""
     readable = jnp.asarray(np.where(exists, labels, np.zeros_like(labels)))
     dtype = _inputs.float_dtype(readable)
     gains = np.asarray(gains_of(gain_fn, readable.astype(dtype)))
@@ -108,7 +114,12 @@ def check_ids(
     gain_fn: Gain,
     threshold: Number,
 ) -> list[str]:
-    """Checks ids, as `rank_ids`, `rank_scores` and `rank_catalog` take them."""
+    """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
+
+    `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
+    caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
+    the catalogue and replace `num_items`. Returns the remarks.
+    """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
         raw_relevant, raw_labels, None, "", None
@@ -132,7 +143,7 @@ def check_ids(
         cure = f"there are {count} items; pass ids from 0, and -1 for padding"
         for name, values in ids.items():
             _raise_where(values >= count, name, values, cure)
-    # From here on, all leading axes are one.
+    # From here on, all leading axes are flattened into one.
     rows = {
         name: values.reshape(math.prod(shape), values.shape[-1])
         for name, values in ids.items()
@@ -142,7 +153,7 @@ def check_ids(
         repeated(relevant_rows).reshape(relevant_ids.shape),
         "relevant_ids",
         ids["relevant_ids"],
-        "its list has it before; pass each id once, and -1 for padding",
+        "it occurs earlier in its list; pass each id once, and -1 for padding",
     )
     relevant = relevant_rows >= 0
     if relevant_labels is not None:
@@ -172,7 +183,7 @@ def _check_catalog_scores(
     relevant: np.ndarray,
     exclude_ids: np.ndarray | None,
 ) -> list[str]:
-    """Checks scores `[*lists, items]`, into which the ids `[lists, …]` are indices."""
+    """Checks scores `[*lists, items]` of a catalogue; ids `[lists, …]` index its items."""
     *shape, num_items = scores.shape
     num_lists = math.prod(shape)
     list_numbers = np.arange(num_lists)[:, None]
@@ -198,7 +209,10 @@ def _check_catalog_scores(
 
 
 def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:
-    """Raises if any value is bad; the message names the first, and what to pass."""
+    """Raises ValueError where `bad`, of the shape of `values`, is True.
+
+    The message holds the first such value, its index, and what to pass instead.
+    """
     if bad.any():
         index = _inputs.first_index(bad)
         raise ValueError(f"{name} is {values[index]} at {index}; {cure}")

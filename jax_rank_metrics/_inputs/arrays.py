@@ -8,9 +8,19 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
+# Arguments that hold ids, whose padding is -1.
+_ID_ARGUMENTS = (
+    "retrieved_ids",
+    "relevant_ids",
+    "exclude_ids",
+    "first",
+    "second",
+    "ids",
+)
+
 
 def array(name: str, value: object) -> jax.Array:
-    """Converts an argument to an array; raises rather than wrap its integers."""
+    """Converts an argument to a JAX array; raises if its integers do not fit the dtype."""
     if not isinstance(value, jax.Array) and hasattr(value, "__jax_array__"):
         value = jnp.asarray(value)  # a variable of a model
     if isinstance(value, jax.Array):
@@ -26,11 +36,12 @@ def array(name: str, value: object) -> jax.Array:
         ) from error
 
 
-_IDS = ("retrieved_ids", "relevant_ids", "exclude_ids", "first", "second", "ids")
-
-
 def numpy_array(name: str, value: object) -> np.ndarray:
-    """Converts anything but a JAX array with NumPy: lists, tensors, columns of frames."""
+    """Converts a list, tensor or column of a frame with NumPy, in its own dtype.
+
+    Anything that NumPy would misread or cannot read raises: traced values, masked arrays,
+    objects, and lists that differ in length.
+    """
     kind = type(value).__name__
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(
@@ -47,7 +58,8 @@ def numpy_array(name: str, value: object) -> np.ndarray:
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ValueError) and isinstance(value, (list, tuple)):
             cure = "pad and mask, as jrm.pad_lists does, or pack with segment_ids"
-            cure = "pad with -1" if name in _IDS else cure
+            if name in _ID_ARGUMENTS:
+                cure = "pad with -1"
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
         if hasattr(value, "detach"):
             raise TypeError(
@@ -93,10 +105,10 @@ def _is_wide(value: object) -> bool:
 
 
 def is_wide(tree: object) -> bool:
-    """Whether a concrete pytree holds 8-byte numbers, though JAX has x64 off by now.
+    """Whether a concrete pytree holds 8-byte numbers, although JAX now has x64 off.
 
-    JAX itself does not notice: it gives the constants beside them half as many bits, and
-    results are nonsense. A tree with any traced leaf is left alone.
+    JAX does not notice: it combines them with constants of half as many bits, and the
+    results are nonsense. A tree with a traced leaf is never reported as wide.
     """
     leaves = jax.tree.leaves(tree)
     wide = any([_is_wide(leaf) for leaf in leaves])
@@ -110,7 +122,7 @@ def _narrowed(name: str, value: jax.Array) -> jax.Array:
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
     if value.is_fully_addressable:
         _check_fits_int32(name, np.asarray(value))
-    # Outside of any trace, which would stage a cast between dtypes that it cannot have.
+    # Outside any trace: with x64 off, a trace cannot hold the cast from 8 bytes.
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jnp.asarray(value).astype(dtype)
 
@@ -126,13 +138,14 @@ def kind_of(value: object) -> str:
 
 
 def first_index(x: np.ndarray | np.bool_) -> tuple[int, ...]:
-    """The index of the first maximum; of bools, of the first True."""
+    """Returns the index of the first maximum, which for bools is the first True."""
     return tuple(int(i) for i in np.unravel_index(np.argmax(x), x.shape))
 
 
 def _of_kind(
     name: str, value: object, kinds: Sequence[DTypeLike], cure: str
 ) -> jax.Array:
+    """Converts to an array whose dtype is of one of these kinds."""
     converted = array(name, value)
     if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
         raise TypeError(f"{name}: dtype is {converted.dtype}; pass {cure}")
@@ -146,27 +159,27 @@ def real(name: str, value: object) -> jax.Array:
 
 
 def integers(name: str, value: object) -> jax.Array:
-    """Converts to an array of signed or unsigned integers."""
+    """Converts to an array of signed or unsigned integers; bools and floats raise."""
     return _of_kind(name, value, (jnp.integer,), "an array of integers")
 
 
 def boolean(
-    name: str, value: object, other_name: str = "", shape: Sequence[int] | None = None
+    name: str, value: object, shape_name: str = "", shape: Sequence[int] | None = None
 ) -> jax.Array | None:
-    """Converts to an array of bools, of the shape of another argument; passes None on.
+    """Converts to an array of bools with the shape of `shape_name`; passes None on.
 
-    Other dtypes raise: as bools, a probability of 0.1 and a logit of -inf are both True.
+    Numbers raise: as bools, a probability of 0.1 and a logit of -inf would both be True.
     """
     if value is None:
         return None
     converted = _of_kind(name, value, (jnp.bool_,), f"{name} != 0")
     if shape is not None:
-        same_shape(name, converted, other_name, shape)
+        same_shape(name, converted, shape_name, shape)
     return converted
 
 
 def ids(name: str, value: object) -> jax.Array:
-    """Converts to signed integers with at least one axis: int64, or else int32."""
+    """Converts to ids with at least one axis: int64 stays, other integers become int32."""
     converted = integers(name, value)
     if converted.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the ids")
@@ -179,27 +192,29 @@ def ids(name: str, value: object) -> jax.Array:
 
 
 def same_shape(
-    name: str, value: jax.Array, other_name: str, shape: Sequence[int]
+    name: str, value: jax.Array, shape_name: str, shape: Sequence[int]
 ) -> None:
-    """Raises unless `value` has exactly this shape, that of another argument."""
+    """Raises unless `value` has exactly this shape, that of the argument `shape_name`."""
     if value.shape != tuple(shape):
         raise ValueError(
-            f"{name} has shape {value.shape}, but {other_name} has shape "
+            f"{name} has shape {value.shape}, but {shape_name} has shape "
             f"{tuple(shape)}; pass arrays of equal shape, nothing is broadcast"
         )
 
 
-def same_lists(name: str, value: jax.Array, other_name: str, like: jax.Array) -> None:
-    """Raises unless both arrays have the same leading axes."""
-    if value.shape[:-1] != like.shape[:-1]:
+def same_lists(
+    name: str, value: jax.Array, reference_name: str, reference: jax.Array
+) -> None:
+    """Raises unless both arrays have the same shape, apart from the last axis."""
+    if value.shape[:-1] != reference.shape[:-1]:
         raise ValueError(
-            f"{name} has shape {value.shape}, but {other_name} has shape "
-            f"{like.shape}; pass arrays that agree in all axes but the last axis"
+            f"{name} has shape {value.shape}, but {reference_name} has shape "
+            f"{reference.shape}; pass arrays that agree in all axes but the last axis"
         )
 
 
 def unsharded(name: str, value: jax.Array, cure: str) -> None:
-    """Raises if the type of an array says that it is sharded over devices."""
+    """Raises if the type of an array, traced or not, says that it is sharded."""
     spec = jax.typeof(value).sharding.spec
     if any(entry is not None for entry in spec):
         raise ValueError(
@@ -208,6 +223,6 @@ def unsharded(name: str, value: jax.Array, cure: str) -> None:
 
 
 def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
-    """The dtype that values are computed in: float64 if an input is, else float32."""
+    """Returns the dtype to compute in: float64 if an array is float64, else float32."""
     double = any(x is not None and x.dtype == jnp.float64 for x in arrays)
     return jnp.dtype(jnp.float64 if double else jnp.float32)

@@ -25,7 +25,7 @@ from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_int
 def item_arrays(
     name: str, labels: object, mask: object
 ) -> tuple[jax.Array, jax.Array | None]:
-    """Converts labels, which need at least an item axis, and their mask."""
+    """Converts labels `[*lists, items]` and their mask of the same shape, if any."""
     label_array = real(name, labels)
     if label_array.ndim == 0:
         raise ValueError(f"{name} has shape (); pass at least one axis, the items")
@@ -44,10 +44,11 @@ def weights_for(
     list_weights: object = None,
     num_segments: int | None = None,
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Returns the weights of items, and those of lists or one for all; either may be None.
+    """Returns item weights and list weights, either of which may be None.
 
-    The number of axes of `weights` says what they weigh: everything, lists, or items. If
-    lists are packed, only `list_weights` can hold weights of lists.
+    The number of axes of `weights` says what it weighs: a scalar weighs all lists alike,
+    `[*lists]` weighs lists, and `[*lists, items]` weighs items. If lists are packed, only
+    `list_weights` can weigh lists. It replaces list weights from `weights`.
     """
     lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
     if num_segments is None:
@@ -83,23 +84,32 @@ def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | No
 
 
 def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts to one whole number per list, of any dtype; traced values are trusted."""
+    """Converts to one whole number per list, of any dtype; passes None on.
+
+    Fractions raise. Traced values, and those partly on other hosts, are not checked.
+    """
     array = per_list(name, value, lists)
     if array is None or not jnp.issubdtype(array.dtype, jnp.floating):
         return array
     if isinstance(array, Tracer) or not array.is_fully_addressable:
         return array
     values = np.asarray(array, np.float64)
-    broken = values[values != np.floor(values)]  # NaN is among them
-    if broken.size:
-        raise ValueError(f"{name} holds {broken[0]}; pass whole numbers, one per list")
+    fractional = values[values != np.floor(values)]  # NaN is among them
+    if fractional.size:
+        raise ValueError(
+            f"{name} holds {fractional[0]}; pass whole numbers, one per list"
+        )
     return array
 
 
 def segments(
     labels: jax.Array, segment_ids: object, num_segments: object
 ) -> tuple[jax.Array | None, int | None]:
-    """Returns the list of every packed item, and the number of lists."""
+    """Returns the segment ids of packed items and the number of lists.
+
+    Both are None if lists are not packed. Ids have the shape of the labels, and a dtype
+    of at least 4 bytes.
+    """
     if segment_ids is None:
         if num_segments is not None:
             raise ValueError(
@@ -126,16 +136,17 @@ def segments(
     array = integers("segment_ids", raw_ids)
     same_shape("segment_ids", array, "labels", labels.shape)
     if array.dtype.itemsize < 4:
-        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 is −128
-        # in int8, and every item is masked.
+        # `ids < num_segments` in the dtype of the ids would wrap the number: 128 becomes
+        # −128 in int8, which would mask every item.
         array = array.astype(jnp.int32)
     return array, num_lists
 
 
 def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> None:
-    """Raises if a known id is not below the number of lists: most likely a query id.
+    """Raises if an id is not below the number of lists: it is most likely a query id.
 
-    Traced ids, and those that lie in part on other hosts, are masked instead.
+    Ids that are traced, or partly on other hosts, cannot be read here. Items whose id is
+    too large are then masked.
     """
     if isinstance(segment_ids, Tracer) or not getattr(
         segment_ids, "is_fully_addressable", True
@@ -156,17 +167,17 @@ def relevant_items(
     relevant_ids: object,
     relevant_labels: object,
     relevant_columns: object,
-    other_name: str,
-    lists: jax.Array | None,
+    reference_name: str,
+    reference: jax.Array | None,
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
     """Converts ids of relevant items, their labels or None, and their columns.
 
-    `lists` is the array of the argument `other_name`, which must have the same leading
-    axes; None if there is no such argument.
+    `reference` is the argument `reference_name`, whose leading axes the ids must share;
+    None if there is no such argument.
     """
     id_array = ids("relevant_ids", relevant_ids)
-    if lists is not None:
-        same_lists("relevant_ids", id_array, other_name, lists)
+    if reference is not None:
+        same_lists("relevant_ids", id_array, reference_name, reference)
     labels = None
     if relevant_labels is not None:
         labels = real("relevant_labels", relevant_labels)
@@ -174,23 +185,29 @@ def relevant_items(
     return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
-def catalog_array(name: str, value: object, entry: tuple[str, ...] = ()) -> jax.Array:
-    """Converts numbers of the items of a catalogue: `[num_items, *entry]`, unsharded.
+def catalog_array(
+    name: str, value: object, trailing_axes: tuple[str, ...] = ()
+) -> jax.Array:
+    """Converts an array `[num_items, *trailing_axes]` that describes a whole catalogue.
 
-    `entry` names the axes after the first, for the message.
+    `trailing_axes` names the axes after the first: `("features",)` for embeddings. Raises
+    if the number of axes differs, if there are no items, or if the array is sharded.
     """
     array = real(name, value)
-    if array.ndim != 1 + len(entry) or not array.shape[0]:
-        shape = ", ".join(("num_items", *entry))
+    if array.ndim != 1 + len(trailing_axes) or not array.shape[0]:
+        shape = ", ".join(("num_items", *trailing_axes))
         raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
     unsharded(name, array, "where all of it is on every device")
     return array
 
 
 def columns(
-    value: object, other_name: str, shape: Sequence[int], name: str = "columns"
+    value: object, shape_name: str, shape: Sequence[int], name: str = "columns"
 ) -> dict[str, jax.Array]:
-    """Converts named arrays whose leading axes are the shape of another argument."""
+    """Converts a dict of arrays `[*shape, …]`; None becomes an empty dict.
+
+    `shape` is that of the argument `shape_name`.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value):
@@ -200,7 +217,7 @@ def columns(
         array = real(f"{name}[{key!r}]", column)
         if array.shape[: len(shape)] != tuple(shape):
             raise ValueError(
-                f"{name}[{key!r}] has shape {array.shape}, but {other_name} has shape "
+                f"{name}[{key!r}] has shape {array.shape}, but {shape_name} has shape "
                 f"{tuple(shape)}; pass one entry per item, with any axes after them"
             )
         arrays[key] = array

@@ -14,7 +14,7 @@ MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
 
 def is_integer(value: object) -> TypeGuard[int | np.integer]:
-    """Whether this is an integer of Python or NumPy, and not a bool."""
+    """Whether this is a Python or NumPy integer; bools and JAX arrays are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -23,9 +23,12 @@ def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
 
 
 def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
-    """Returns the cutoffs of `k` as a tuple, each at most `MAX_INT32`.
+    """Returns the cutoffs of `k` as a tuple, each at most `MAX_INT32` or None.
 
-    No list is that long, so a larger cutoff means the whole list as well.
+    No list is longer than `MAX_INT32`, so a larger cutoff also means the whole list.
+
+    >>> cutoffs(10), cutoffs([1, None])
+    ((10,), (1, None))
     """
     ks: Sequence[object] = k if isinstance(k, (tuple, list)) else (k,)
     if not ks:
@@ -51,14 +54,14 @@ def _cutoff(cutoff: object, k: object) -> int | None:
 
 
 def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
-    """Converts the cutoffs that a formula uses: ints, None, or arrays `[*lists]`."""
+    """Converts the cutoffs that a formula passes: ints, None, or arrays `[*lists]`."""
     return tuple(
         int(k) if is_integer(k) else None if k is None else jnp.asarray(k) for k in ks
     )
 
 
 def deepest(ks: Sequence[int | None]) -> int | None:
-    """Returns the depth that includes every cutoff; None is the whole list."""
+    """Returns the largest cutoff, or None for the whole list if one of them is None."""
     return None if None in ks else max(k for k in ks if k is not None)
 
 
@@ -73,15 +76,18 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
-def option(name: str, value: object, kind: object, also: str = "") -> None:
-    """Raises unless `value` is one of the choices of `kind`, a `Literal`."""
-    if not isinstance(value, str) or value not in get_args(kind):
-        choices = ", ".join(get_args(kind))
-        raise ValueError(f"{name} is {value!r}; pass {also}one of {choices}")
+def option(name: str, value: object, literal: object, alternative: str = "") -> None:
+    """Raises unless `value` is one of the choices of a `Literal`.
+
+    `alternative` opens the list of choices in the message, as "None or " does.
+    """
+    if not isinstance(value, str) or value not in get_args(literal):
+        choices = ", ".join(get_args(literal))
+        raise ValueError(f"{name} is {value!r}; pass {alternative}one of {choices}")
 
 
 def positive(name: str, value: object) -> float:
-    """Returns a static positive number, as a float."""
+    """Returns a static number above 0 as a float; infinity and traced values raise."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass a positive Python number")
     if not 0 < value < float("inf"):
@@ -107,9 +113,10 @@ def fraction(name: str, value: object) -> float:
 
 
 def axis_names(name: str, value: object) -> AxisNames | None:
-    """Returns the name of one mesh axis, or a tuple of names, all manual in this context.
+    """Returns the name of one mesh axis, or a tuple of names; passes None on.
 
-    Inside `jax.shard_map`, manual axes are those that the function is mapped over.
+    Raises unless all of them are manual in this context. Inside `jax.shard_map`, the
+    manual axes are those that the function is mapped over.
     """
     if value is None:
         return None

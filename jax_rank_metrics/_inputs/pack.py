@@ -80,6 +80,7 @@ def pack(query_ids: Iterable[Hashable]) -> Packing:
 
 
 def _objects(values: Sequence[Hashable]) -> np.ndarray:
+    """Returns the values as an array of objects, in which tuples stay whole."""
     ids = np.empty(len(values), object)
     for i, value in enumerate(values):
         ids[i] = value
@@ -87,7 +88,7 @@ def _objects(values: Sequence[Hashable]) -> np.ndarray:
 
 
 def _pack_objects(ids: np.ndarray, listed: bool) -> Packing:
-    """Numbers ids that NumPy cannot sort, by a dict."""
+    """Numbers ids with a dict, since NumPy cannot sort them."""
     numbers: dict[Hashable, int] = {}
     segment_ids = np.empty(ids.shape, np.int32)
     for i, query_id in enumerate(ids):
@@ -116,7 +117,7 @@ def _pack_objects(ids: np.ndarray, listed: bool) -> Packing:
 
 
 def _equals_itself(value: object) -> bool:
-    """Whether a value is not missing: NaN differs from itself, pandas.NA will not say."""
+    """Whether a value is not missing: NaN differs from itself, and pandas.NA raises."""
     try:
         return bool(value == value)
     except (TypeError, ValueError):
@@ -124,7 +125,7 @@ def _equals_itself(value: object) -> bool:
 
 
 def _check_whole(ids: np.ndarray) -> None:
-    """Raises on floats that are fractions, or so large that neighbours are rounded."""
+    """Raises on floats that are fractions, NaN, or too large to tell integers apart."""
     limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
     bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
     if bad.any():

@@ -18,12 +18,13 @@ def pad_lists(
     """Pads ragged lists to arrays of few different shapes, and makes their mask.
 
     A jitted function is compiled once for every shape. Therefore both axes are padded to
-    the next of 1, 2, 3, 4, 6, 8, 12, 16, …: the powers of two, and one and a half times
-    these. A loop that passes its batch size as `lists` compiles nothing new for a smaller
-    last batch; one that also passes `items` compiles only once.
+    the next of the sizes 1, 2, 3, 4, 6, 8, 12, 16, …: powers of two, and one and a half
+    times these. An axis that already has such a length keeps it. A loop that passes its
+    batch size as `lists` compiles nothing new for a smaller last batch; one that also
+    passes `items` compiles only once.
 
-    Lists that are added are wholly masked, so that they do not count in any metric; nor
-    do lists that were empty. Arguments of one number per list, such as list weights, can
+    Lists that are added are wholly masked, so they do not count in any metric; nor do
+    lists that were empty. Arguments of one number per list, such as list weights, can
     be padded with any number.
 
     Args:
@@ -86,7 +87,7 @@ def pad_lists(
 
 
 def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
-    """Converts the lists of one argument to arrays."""
+    """Converts the lists of argument number `index` to 1-D arrays."""
     if isinstance(argument, Tracer):
         raise TypeError(f"argument {index} is traced; call pad_lists outside jax.jit")
     try:
@@ -99,7 +100,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
 
 
 def _array(name: str, row: object) -> np.ndarray:
-    """Converts one list to an array; `name` says which, in messages."""
+    """Converts one list to a 1-D array; messages call it `name`."""
     if isinstance(row, Tracer) or (
         isinstance(row, (list, tuple)) and any(isinstance(x, Tracer) for x in row)
     ):
@@ -111,7 +112,7 @@ def _array(name: str, row: object) -> np.ndarray:
         raise ValueError(f"{name} holds lists that differ in length; {cure}") from error
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; {cure}")
-    if array.dtype.kind not in "biufV" or array.dtype.names:  # "V": bfloat16 and kin
+    if array.dtype.kind not in "biufV" or array.dtype.names:  # "V": bfloat16, float8
         raise TypeError(f"{name} is {array.dtype}; {cure}")
     return array
 
@@ -128,13 +129,19 @@ def _size(name: str, exact: int | None, min_size: int, reason: str) -> int:
 
 
 def next_size(min_size: int) -> int:
-    """Returns the next of 1, 2, 3, 4, 6, 8, 12, …, the sizes that `pad_lists` pads to."""
+    """Returns the smallest of 1, 2, 3, 4, 6, 8, 12, … that is at least `min_size`.
+
+    These are the sizes that `pad_lists` pads to.
+
+    >>> [next_size(size) for size in (0, 4, 5, 7)]
+    [1, 4, 6, 8]
+    """
     power = 1 << max(min_size - 1, 0).bit_length()
     return power * 3 // 4 if power >= 4 and min_size <= power * 3 // 4 else power
 
 
 def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Number) -> np.ndarray:
-    """Returns the lists of one argument as one array, with the fill where there is none."""
+    """Returns the lists of one argument as one array, with `fill` where `mask` is False."""
     # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
     dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)

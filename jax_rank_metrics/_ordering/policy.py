@@ -98,7 +98,7 @@ class Policy(NamedTuple):
 def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | None]:
     """Checks `ties` and `key`; returns the policy, and the key where it is read."""
     if ties is not None:
-        _inputs.option("ties", ties, Ties, also="None or ")
+        _inputs.option("ties", ties, Ties, alternative="None or ")
     if ties == "random" and key is None:
         raise ValueError("ties is 'random' but key is None; pass key=jax.random.key(…)")
     if key is not None:
