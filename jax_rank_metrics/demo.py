@@ -25,7 +25,6 @@ from jax_rank_metrics._optional import import_optional
 
 TRAIN_METRICS = ("ndcg@10", "mrr")
 METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
-
 COMPARED = ("ndcg@10", "map", "mrr")
 
 LAYERS = (64, 128, 64)  # the last is as wide as the raw images, the baseline
@@ -71,7 +70,7 @@ def load_images(seed: int) -> tuple[Images, Images]:
 
 
 def init_network(key: jax.Array) -> Params:
-    """Draws random parameters of a multilayer perceptron."""
+    """Draws the weights of a multilayer perceptron at random; its biases are 0."""
     init = jax.nn.initializers.he_normal()
     keys = jax.random.split(key, len(LAYERS) - 1)
     return [
@@ -107,12 +106,14 @@ def softmax_loss(labels: jax.Array, scores: jax.Array, mask: jax.Array) -> jax.A
 def score_batch(
     params: Params, batch: Images
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
-    """Returns the loss, and labels, scores and mask `[batch, batch]` for the metrics."""
+    """Returns the loss, and the labels, scores and mask `[batch, batch]` for the metrics.
+
+    Rows are queries and columns candidates: every image of the batch queries the others.
+    """
     embeddings = embed(params, batch.pixels)
     scores = embeddings @ embeddings.T
     labels = batch.digits[:, None] == batch.digits
-    # No image is a candidate for itself. Masked items are never read, so that their
-    # labels, which are True, do no harm.
+    # No image is a candidate for itself. Its label is True, but masked items are not read.
     mask = ~jnp.eye(len(labels), dtype=bool)
     return softmax_loss(labels, scores, mask), (labels, scores, mask)
 
@@ -214,8 +215,8 @@ def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
     evaluate_batch = make_evaluate_batch(mesh)
     states, parts = jrm.empty(METRICS), []
     for rows in padded_batches(len(digits), QUERIES_PER_DEVICE * devices):
-        of_batch, lists = evaluate_batch(rows, embeddings, digits)
-        states = jrm.merge(states, of_batch)
+        batch_states, lists = evaluate_batch(rows, embeddings, digits)
+        states = jrm.merge(states, batch_states)
         parts.append(jax.device_get(lists))
     # Queries that are padding have no weight, so they stay out of every comparison.
     lists = jax.tree.map(lambda *x: np.concatenate(x), *parts)
@@ -225,24 +226,19 @@ def evaluate(embeddings: jax.Array, digits: jax.Array) -> tuple[States, Lists]:
 # Output
 
 
-def make_progress(console: Any) -> Any:
-    """Makes a progress bar with the loss and the metrics beside it."""
-    from rich import progress
-
-    return progress.Progress(
-        progress.TextColumn("training"),
-        progress.BarColumn(bar_width=20),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[values]}"),
-        console=console,
-    )
-
-
 def train_with_progress(
     console: Any, params: Params, images: Images, steps: int, key: jax.Array
 ) -> Params:
     """Trains while a progress bar shows the loss and the metrics."""
-    with make_progress(console) as bar:
+    from rich import progress
+
+    columns = (
+        progress.TextColumn("training"),
+        progress.BarColumn(bar_width=20),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[values]}"),
+    )
+    with progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("training", total=steps, values="compiling")
 
         def report(step: int, loss: float, means: dict[str, jax.Array]) -> None:
@@ -254,21 +250,23 @@ def train_with_progress(
 
 
 def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
-    """Draws recall at cutoffs, and the difference that training makes to each query."""
+    """Draws recall at cutoffs, and the `map` of each query with and without training."""
     library = import_optional("matplotlib.figure", "demo --save", "plots")
     figure = library.Figure(figsize=(10, 3.6), layout="constrained")
-    of_cutoffs, of_differences, of_values = figure.subplots(1, 3)
-    jrm.plots.at_cutoffs(states, "recall", ax=of_cutoffs)
-    baseline, trained = lists
-    a, b = lists[baseline], lists[trained]
+    recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)
+    jrm.plots.at_cutoffs(states, "recall", ax=recall_ax)
+    (baseline, a), (trained, b) = lists.items()
     names = (baseline, trained)
-    jrm.plots.differences(a, b, names=names, metric="map", ax=of_differences)
-    jrm.plots.distribution(lists, metric="map", ax=of_values)
+    jrm.plots.differences(a, b, names=names, metric="map", ax=difference_ax)
+    jrm.plots.distribution(lists, metric="map", ax=distribution_ax)
     return figure
 
 
 def run(steps: int, seed: int, save: Path | None) -> None:
-    """Trains, measures before and after, and prints and compares both."""
+    """Trains, prints how raw pixels and the network retrieve, and compares the two.
+
+    With `save`, a directory, it also writes a table and plots there.
+    """
     from rich.console import Console
 
     console, start = Console(), time.perf_counter()
@@ -279,8 +277,8 @@ def run(steps: int, seed: int, save: Path | None) -> None:
     states: dict[str, States] = {}
     lists: dict[str, Lists] = {}
     models = {"raw pixels": unit_length, "trained": partial(embed, params)}
-    for run, model in models.items():
-        states[run], lists[run] = evaluate(model(held_out.pixels), held_out.digits)
+    for name, model in models.items():
+        states[name], lists[name] = evaluate(model(held_out.pixels), held_out.digits)
     print(f"\nHeld-out queries\n{jrm.table(states, rows='metrics')}")
     baseline, trained = (
         {name: metrics[name] for name in COMPARED} for metrics in lists.values()
@@ -290,9 +288,8 @@ def run(steps: int, seed: int, save: Path | None) -> None:
         print(f"{name:8} {comparison}")
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
-        (save / "table.md").write_text(
-            f"{jrm.table(states, format='markdown', rows='metrics')}\n"
-        )
+        table = jrm.table(states, format="markdown", rows="metrics")
+        (save / "table.md").write_text(f"{table}\n")
         draw(states, lists).savefig(save / "plots.png", dpi=90)
         print(f"\nWrote table.md and plots.png to {save}")
     seconds = time.perf_counter() - start
