@@ -1,8 +1,8 @@
 """Plots of results, by matplotlib (the extra "plots").
 
-Each function draws on an `Axes`, the current one unless `ax` is given, and returns it: so
-that titles, limits and styles are the caller's. Colours are those of Okabe and Ito, which
-people of all colour visions tell apart.
+Each function draws on the `Axes` passed as `ax`, or else on the current one, and returns
+it, so that the caller can set titles, limits and styles. The colours are those of Okabe and
+Ito, which can be told apart with any colour vision.
 
 >>> import jax.numpy as jnp
 >>> import jax_rank_metrics as jrm

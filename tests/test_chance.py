@@ -111,7 +111,8 @@ def test_the_least_p_is_a_bound():
     """The least p is printed as a bound; a warning says where it cannot be small enough."""
     a, b = np.zeros((30, 60)), np.ones((30, 60))
     with pytest.warns(
-        UserWarning, match=r"samples cannot tell more; pass samples=12000"
+        UserWarning,
+        match=r"samples cannot resolve smaller p values; pass samples=12000",
     ):
         result = jrm.compare(a, b, samples=1000)
     assert "p≤0.001 (Holm ≤0.06)" in repr(result[0]) and result[0].samples == 1000

@@ -173,7 +173,7 @@ def test_ids_that_do_not_match():
         jrm.compare(b, a[:3], ids=([1, 2], [1, 2, 9]))
     with pytest.raises(ValueError, match="ids of b hold 'x' more than once"):
         jrm.compare(b, b, ids=(["x", "y"], ["x", "x"]))
-    with pytest.raises(ValueError, match="ids of a are 3, and a has 2"):
+    with pytest.raises(ValueError, match="3 ids were passed for a, which has 2 lists"):
         jrm.compare(b, b, ids=([1, 2, 3], [1, 2]))
     with pytest.raises(TypeError, match=r"pass a tuple \(ids_a, ids_b\)"):
         jrm.compare(b, b, ids=np.arange(2))
@@ -274,7 +274,9 @@ def test_what_is_refused(rng):
     ):
         jrm.compare(lists_of(a).mean(), b)
     for values in (["x", "y"], [[1], [1, 2]], [None]):
-        with pytest.raises(TypeError, match="b is no array of numbers; pass a PerList"):
+        with pytest.raises(
+            TypeError, match="b is not an array of numbers; pass a PerList"
+        ):
             jrm.compare(a, values)
     with pytest.raises(ValueError, match=r"a has shape \(1, 2, 2\)"):
         jrm.compare(np.zeros((1, 2, 2)), b)

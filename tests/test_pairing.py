@@ -113,7 +113,7 @@ def test_lower_is_better():
         result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
         assert result["latency@3"].wins == 4
     assert jrm.compare(bad, good, lower=True).wins == 4
-    with pytest.raises(ValueError, match="lower names 'time', which is no metric"):
+    with pytest.raises(ValueError, match="lower names 'time', which is not a metric"):
         jrm.compare({"arp": bad}, {"arp": good}, lower="time")
 
 

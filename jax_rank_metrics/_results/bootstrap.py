@@ -69,8 +69,8 @@ class Bootstrap(State):
     def replicates(self) -> jax.Array:
         """The weighted mean of every resample, `[samples, *k]`.
 
-        A resample that happens to be empty, as one of ten lists is once in 20,000 times,
-        has the mean of the lists as they are.
+        A resample may be empty, as that of ten lists is about once in 20,000 times; its
+        mean is then that of the lists as they are.
         """
         return _means(canonical(self))[self._at(slice(1, None))]
 
@@ -170,8 +170,8 @@ def _checked_ids(ids: Any) -> jax.Array:
     try:
         ids = _inputs.integers("ids", ids)
     except (TypeError, ValueError) as error:
-        cure = f"for strings and 64-bit numbers pass ids={_HASH}"
-        raise type(error)(f"{error}; {cure}") from error
+        hint = f"for strings and 64-bit numbers pass ids={_HASH}"
+        raise type(error)(f"{error}; {hint}") from error
     ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
     is_known = not isinstance(ids, Tracer) and ids.is_fully_addressable
     if is_known and ids.size > 1 and (np.asarray(ids) == np.asarray(ids).flat[0]).all():
@@ -238,12 +238,12 @@ def _percentiles(
 ) -> tuple[jax.Array, jax.Array]:
     tails = jnp.asarray([(1 - level) / 2, (1 + level) / 2], replicates.dtype)
     low, high = jnp.quantile(replicates, tails, axis=lists.ndim)
-    known = _has_error(mean, lists)
-    return jnp.where(known, low, -jnp.inf), jnp.where(known, high, jnp.inf)
+    has_error = _has_error(mean, lists)
+    return jnp.where(has_error, low, -jnp.inf), jnp.where(has_error, high, jnp.inf)
 
 
 def _has_error(mean: jax.Array, lists: jax.Array) -> jax.Array:
-    """Whether there are two lists and a mean that is not infinite."""
+    """Whether there are at least two lists and the mean is not infinite, `[*k]` bool."""
     # The products of an infinite value with draws of 0 make replicates NaN.
     has_spread = jnp.broadcast_to(widen(lists > 1, mean), mean.shape)
     return has_spread & ~jnp.isinf(mean)

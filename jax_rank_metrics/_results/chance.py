@@ -28,12 +28,12 @@ def sign_flip_test(
 
     If it made no difference which system is which, each list's term might as well have
     had the other sign. p is the share of sign patterns under which the sum is at least as
-    far from 0 as it is.
+    far from 0 as the observed sum.
 
     Args:
         terms: `[lists, comparisons]`, the weighted difference of each list.
         key: A typed PRNG key.
-        samples: How many sign patterns to draw. All 2ⁿ of them are used instead where
+        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead where
             they are no more than this, n being the lists with a term other than 0.
 
     Returns:
@@ -48,8 +48,8 @@ def sign_flip_test(
     lists, comparisons = terms.shape
     if 2**lists <= samples:
         p = [
-            np.mean(np.abs(_all_flipped_sums(column)) >= of_column)
-            for column, of_column in zip(terms.T, threshold, strict=True)
+            np.mean(np.abs(_all_flipped_sums(column)) >= bound)
+            for column, bound in zip(terms.T, threshold, strict=True)
         ]
         return np.array(p), 0
     rows = min(1 << (lists - 1).bit_length(), 1024)
@@ -60,7 +60,7 @@ def sign_flip_test(
 
 
 def _all_flipped_sums(terms: np.ndarray) -> np.ndarray:
-    """Sums of `[lists]` under all 2ⁿ sign patterns."""
+    """Sums of n terms, `[lists]`, under all 2ⁿ sign patterns, the unchanged one first."""
     sums = np.zeros(1)
     for term in terms:
         sums = np.concatenate([sums + term, sums - term])
@@ -103,7 +103,7 @@ def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
     Returns:
         `[patterns, comparisons]`.
     """
-    number, rows, comparisons = chunks.shape
+    chunk_count, rows, comparisons = chunks.shape
     patterns = _patterns_per_block(chunks)
     bit = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
     sign_bit, plus_one = (
@@ -124,7 +124,7 @@ def _flipped_sums(chunks: jax.Array, key: jax.Array) -> jax.Array:
         return sums + jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST), None
 
     start = jnp.zeros((patterns, comparisons), chunks.dtype)
-    indices = jnp.arange(number, dtype=jnp.uint32)
+    indices = jnp.arange(chunk_count, dtype=jnp.uint32)
     return lax.scan(add_chunk, start, (indices, chunks))[0]
 
 
@@ -167,10 +167,10 @@ def studentised_bootstrap(
     threshold = np.float32((1 - ROUNDING) * np.abs(means) / errors)
     p = (1 + np.sum(t >= threshold, axis=0)) / (1 + samples)
     # NumPy interpolates even where there is nothing to interpolate, which would be NaN
-    # between infinities. One column at a time needs no second copy of all of them.
-    huge = np.float32(1e30)
+    # between infinities. One column at a time needs no second copy of all columns.
+    limit = np.float32(1e30)  # stands for infinity
     quantile = np.array(
-        [np.quantile(np.minimum(x, huge), level, method="higher") for x in t.T]
+        [np.quantile(np.minimum(x, limit), level, method="higher") for x in t.T]
     )
     return p, np.where(quantile < 1e30, quantile * errors, np.inf)
 
@@ -203,10 +203,10 @@ def _resampled_t(columns: jax.Array, seeds: jax.Array, samples: int) -> jax.Arra
         w, wr, w2, w2r, w2r2 = jnp.split(sums, 5, axis=1)
         shift = wr / jnp.where(w > 0, w, 1)  # mean* − mean
         squares = w2r2 - 2 * shift * w2r + shift * shift * w2
-        # Of one list alone the squares cancel but for rounding.
-        known = squares > ROUNDING * (w2r2 + shift * shift * w2)
-        error = jnp.sqrt(jnp.where(known, squares, 1)) / jnp.where(w > 0, w, 1)
-        return jnp.where(known, jnp.abs(shift) / error, jnp.inf)
+        # The squares of a single list cancel, up to rounding.
+        has_error = squares > ROUNDING * (w2r2 + shift * shift * w2)
+        error = jnp.sqrt(jnp.where(has_error, squares, 1)) / jnp.where(w > 0, w, 1)
+        return jnp.where(has_error, jnp.abs(shift) / error, jnp.inf)
 
     return lax.map(t_of_block, padded).reshape(blocks * width, -1)[:samples]
 
@@ -214,15 +214,18 @@ def _resampled_t(columns: jax.Array, seeds: jax.Array, samples: int) -> jax.Arra
 def _multinomial_counts(
     lists: int, shared_seed: jax.Array, seeds: jax.Array
 ) -> jax.Array:
-    """Counts the draws of each list, `[samples, lists]`, of as many draws as lists."""
+    """Number of times that each list is drawn in n draws of n lists, `[samples, lists]`."""
     ids = jnp.arange(lists, dtype=jnp.uint32)
     words = mix(mix(ids ^ shared_seed)[None, :] + seeds[:, None])  # [samples, draws]
-    drawn = words % jnp.uint32(lists)
-    return jnp.sum(drawn[:, :, None] == ids[None, None, :], axis=1, dtype=jnp.int32)
+    draws = words % jnp.uint32(lists)
+    return jnp.sum(draws[:, :, None] == ids[None, None, :], axis=1, dtype=jnp.int32)
 
 
 def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
-    """Probability that as many draws as there are lists all give the same list."""
+    """Probability that n draws of n lists, with replacement, all draw the same list.
+
+    That is n · (1 / n)ⁿ: 1 for no list or one, 1/2 for two, 1/9 for three.
+    """
     lists = np.maximum(lists, 1).astype(np.float64)
     return lists ** (1 - lists)
 
@@ -230,7 +233,8 @@ def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
 def student_p(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """P values of means with these standard errors, by Student's t.
 
-    1 for a mean of 0 and for no degrees of freedom; else 0 where the error is 0.
+    p is 1 where the mean is 0 or there are no degrees of freedom; elsewhere, an error of
+    0 makes it 0.
     """
     from scipy.special import stdtr  # takes a quarter of a second to import
 
@@ -245,16 +249,16 @@ def student_margin(error: np.ndarray, freedom: np.ndarray, level: float) -> np.n
 
     quantile = -stdtrit(np.where(freedom > 0, freedom, 1), (1 - level) / 2)
     # With next to no degrees of freedom, SciPy's quantile overflows.
-    known = (freedom > 0) & np.isfinite(quantile) & np.isfinite(error)
-    margin = np.where(known, quantile, 0) * np.where(known, error, 0)
-    return np.where(known, margin, np.inf)
+    is_finite = (freedom > 0) & np.isfinite(quantile) & np.isfinite(error)
+    margin = np.where(is_finite, quantile, 0) * np.where(is_finite, error, 0)
+    return np.where(is_finite, margin, np.inf)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Corrects p values `[comparisons]` for their number.
 
-    The smallest is multiplied by the number of comparisons, the next by one less, and so
-    on; no corrected value is smaller than one before it, and none exceeds 1.
+    The smallest of n is multiplied by n, the next by n − 1, and so on; no corrected value
+    is below that of a smaller p, and none exceeds 1.
     """
     remaining = np.sum(p[None, :] >= p[:, None], axis=1)
     is_before = p[None, :] <= p[:, None]

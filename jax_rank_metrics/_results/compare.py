@@ -84,13 +84,13 @@ def compare(
 
     Returns:
         A `Comparison` for every metric of every system, in dicts like those of b; where
-        there are several cutoffs, a tuple of them. p is `#{|t*| ≥ |t|}` over all
-        permutations, or `(1 + #{|t*| ≥ |t|}) / (1 + samples)`. For permutations, t is the
-        mean difference, and t* the same with its sign flipped in random lists. For the
-        bootstrap, t is the mean difference over its standard error, and t* the same for
-        resampled lists, of their mean difference from the mean of all. p is 1 where
-        nothing differs, and for fewer than two lists. Lists without a weight above 0 do
-        not count; where none does, the difference is 0, from −inf to inf.
+        there are several cutoffs, a tuple of them. p is the share of all permutations in
+        which |t*| ≥ |t|, or with random samples `(1 + #{|t*| ≥ |t|}) / (1 + samples)`. For
+        permutations, t is the mean difference, and t* the same with its sign flipped in
+        random lists. For the bootstrap, t is the mean difference over its standard error,
+        and t* the same for resampled lists, of their mean difference from the mean of all.
+        p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
+        above 0 do not count; if no list counts, the difference is 0, from −inf to inf.
 
     Raises:
         ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
@@ -140,8 +140,8 @@ def compare(
     results: dict[pairing.Path, Any] = {}
     for path, difference in differences.items():
         cutoffs = range(difference.values.shape[1])
-        of_cutoffs = tuple(next(comparisons) for _ in cutoffs)
-        results[path] = of_cutoffs if difference.has_cutoffs else of_cutoffs[0]
+        at_cutoffs = tuple(next(comparisons) for _ in cutoffs)
+        results[path] = at_cutoffs if difference.has_cutoffs else at_cutoffs[0]
     return pairing.nested(results)
 
 
@@ -274,10 +274,11 @@ def _warn_of_few_samples(
     """Warns where samples are too few for the correction to leave anything significant."""
     bounds = [is_bound(value, samples) for value in p.tolist()]
     if np.any(bounds & (p_holm > 1 - level)):
-        enough = math.ceil(10 * len(p) / (1 - level))
+        samples_needed = math.ceil(10 * len(p) / (1 - level))
         warnings.warn(
             f"p is at most 1 / (1 + samples) = {1 / (1 + samples):.2g} in {sum(bounds)} of "
             f"{len(p)} comparisons, and above {1 - level:.2g} once corrected for their "
-            f"number: {samples} samples cannot tell more; pass samples={enough} or more",
+            f"number: {samples} samples cannot resolve smaller p values; pass "
+            f"samples={samples_needed} or more",
             stacklevel=4,
         )

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from jax_rank_metrics._results.export import json_number
+from jax_rank_metrics._results.export import count_text, json_number
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -13,9 +13,9 @@ class Comparison:
         difference: The weighted mean of b − a.
         low: The lower end of an interval of the difference, at `level`.
         high: The upper end.
-        p: The probability of a difference of this size or more, to either side, if it
-            made no difference which system is which. At its least, 1 / (1 + `samples`),
-            it is an upper bound, and is printed as `p≤`.
+        p: The probability of a difference of this size or more, in either direction, if
+            it made no difference which system is which. Its smallest value,
+            1 / (1 + `samples`), is an upper bound, and is printed as `p≤`.
         p_holm: p corrected for the number of comparisons in the call (Holm 1979): if all
             differences with a corrected p below 0.05 are called real, any of them is
             false in 5 % of calls at most.
@@ -29,7 +29,7 @@ class Comparison:
         n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists`
             where all weights are equal, and fewer otherwise.
         test: The test that p is from.
-        samples: Number of random permutations or resamples p is estimated from; 0 where
+        samples: Number of random permutations or resamples that p is from; 0 where
             all permutations were used, and for "t".
         level: The probability with which the interval should cover the difference.
         lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
@@ -59,11 +59,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         """The difference, its interval, p, and the numbers of lists."""
-        counts = [_count(self.ties, "tie")]
+        counts = [count_text(self.ties, "tie")]
         if self.wins is not None and self.losses is not None:
-            wins, losses = _count(self.wins, "win"), _count(self.losses, "loss", "es")
+            wins = count_text(self.wins, "win")
+            losses = count_text(self.losses, "loss", "es")
             counts = [f"{wins} {counts[0]} {losses}"]
-        counts.append(_count(self.lists, "list"))
+        counts.append(count_text(self.lists, "list"))
         # Equal weights give the number of lists but for rounding.
         if self.n_eff < 0.995 * self.lists:
             counts.append(f"n_eff {self.n_eff:.3g}")
@@ -87,10 +88,6 @@ def p_text(comparison: Comparison) -> str:
     return text
 
 
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{'' if number == 1 else plural}"
-
-
 def is_bound(p: float, samples: int) -> bool:
-    """Whether p is the least that random samples can give."""
+    """Whether p is the smallest value that random samples can give."""
     return samples > 0 and p * (1 + samples) < 1.5

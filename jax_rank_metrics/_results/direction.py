@@ -34,9 +34,10 @@ def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
 
 
 def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
-    """The direction for the keys that lead to values, the last of which name the metric.
+    """Whether lower values are better, by the keys that lead to them, as `is_lower_better`.
 
-    Values without the name of a metric are better when higher, unless `lower` is True.
+    The metric is named by the last key that this package or `lower` knows. If it knows
+    none, higher values are better unless `lower` is True.
     """
     names = [key for key in reversed(path) if isinstance(key, str)]
     for name in names:
@@ -46,12 +47,16 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
 
 
 def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
-    """Raises ValueError if `lower` names a metric that is not among `names`."""
+    """Raises ValueError if `lower` names a metric that is not among `names`.
+
+    A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
+    names none.
+    """
     known = {name: None for name in names if isinstance(name, str)}
     for name in _names(lower):
         if name not in known and name not in map(without_cutoff, known):
             raise ValueError(
-                f"lower names {name!r}, which is no metric of results; they have "
+                f"lower names {name!r}, which is not a metric of the results; they hold "
                 f"{', '.join(known)}"
             )
 

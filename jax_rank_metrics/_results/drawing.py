@@ -31,8 +31,8 @@ class Look(NamedTuple):
 def look(index: int) -> Look:
     """The look of a run, by its index.
 
-    Every six runs the colours begin anew, with the markers and dashes shifted by one: no
-    two of 36 runs share colour and marker, and no two of 24 colour and dashes.
+    After every six runs the colours repeat, with the markers and dashes shifted by one: no
+    two of 36 runs share both colour and marker, and no two of 24 both colour and dashes.
     """
     shifted = index + index // len(COLOURS)
     return Look(
@@ -78,17 +78,12 @@ def legend(ax: "Axes") -> None:
         width, height = x_end - x_start, y_end - y_start
         if width <= 1:
             break
-    # A legend taller than that would squeeze the data more than it explains.
+    # A taller legend would squeeze the data more than it explains.
     if ax.get_yscale() == "linear" and height < 0.7:
         bottom, top = ax.get_ylim()
         share = min(height + 0.04, 0.7)
-        # What is drawn later still rescales the axis.
+        # With `auto`, later drawing still rescales the axis.
         ax.set_ylim(bottom, bottom + (top - bottom) / (1 - share), auto=True)
-
-
-def counted(number: int) -> str:
-    """A number of lists, in words."""
-    return f"{number} list{'' if number == 1 else 's'}"
 
 
 def cutoff_ticks(cutoffs: Iterable[int]) -> list[int]:
@@ -113,8 +108,14 @@ def lines(
     method: IntervalMethod = "auto",
     ks: Sequence[int] | None = None,
 ) -> dict[str, dict[int, Estimate]]:
-    """The estimates at each cutoff, in order, of each run that has the metric at any."""
-    lines = {}
+    """The estimates of a metric for each run, by ascending cutoff.
+
+    Runs without the metric at a cutoff are left out.
+
+    Raises:
+        ValueError: if no run has it.
+    """
+    by_run = {}
     for run, by_name in estimates(results, level, method).items():
         by_cutoff = {}
         for name, estimate in by_name.items():
@@ -125,49 +126,53 @@ def lines(
             if f"{metric}[{index}]" in by_name:
                 by_cutoff[k] = by_name[f"{metric}[{index}]"]
         if by_cutoff:
-            lines[run] = dict(sorted(by_cutoff.items()))
-    if not lines:
+            by_run[run] = dict(sorted(by_cutoff.items()))
+    if not by_run:
         raise ValueError(
             f"results hold no {metric!r} at a cutoff; pass the name before the @, such as "
             "'recall' for 'recall@1,5,10', or ks for a name of your own"
         )
-    return lines
+    return by_run
 
 
 def values_of_metric(name: str, source: Any, metric: str | None = None) -> ListValues:
-    """Reads the values of one metric at one cutoff.
+    """Reads the values of a single metric at a single cutoff.
 
     Args:
         name: The name of the argument, for messages.
         source: As for `compare`.
-        metric: Which metric to read, where there are several.
+        metric: The name of the metric to read, where there are several.
 
     Raises:
         TypeError: if it holds no per-list values.
-        ValueError: if there is not one such metric, or it has several cutoffs.
+        ValueError: if it holds no such metric, or several; if the metric has several
+            cutoffs.
     """
     by_path = read_values(source, name)
-    chosen = [
+    matches = [
         values
         for path, values in by_path.items()
         if metric is None or not path or path[-1] == metric
     ]
-    if len(chosen) != 1:
-        held = [path[-1] for path in by_path if path]
+    if len(matches) != 1:
+        metrics = [path[-1] for path in by_path if path]
         raise ValueError(
-            f"{name} holds {listing(held) or 'no metric'}; pass metric=, the name of one"
+            f"{name} holds {listing(metrics) or 'no metric'}; pass metric=, the name of one"
         )
-    if chosen[0].has_cutoffs:
+    if matches[0].has_cutoffs:
         raise ValueError(
-            f"{chosen[0].name} has several cutoffs; measure one, such as 'recall@5'"
+            f"{matches[0].name} has several cutoffs; measure one, such as 'recall@5'"
         )
-    return chosen[0]
+    return matches[0]
 
 
 def finite_margins(
     mean: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths of error bars `[2, groups]`, 0 where infinite, and which are finite."""
+    """Lengths of error bars, `[2, groups]`, and whether an interval is finite, `[groups]`.
+
+    The bars of an infinite interval have length 0.
+    """
     margins = np.stack([mean - low, high - mean])
     is_finite = np.isfinite(margins[0]) & np.isfinite(margins[1])
     return np.where(is_finite, margins, 0), is_finite

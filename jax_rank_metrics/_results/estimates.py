@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
 def estimates(
     results: Results, level: Number, method: IntervalMethod = "auto"
 ) -> dict[str, dict[str, Estimate]]:
-    """Reads the means of every run and metric, each cutoff under a name of its own.
+    """Reads the means of every run and metric, with a separate name for each cutoff.
 
     Args:
         results: A dict of runs to dicts of metrics to states or per-list values; or such
@@ -54,7 +54,7 @@ def estimates(
     Raises:
         TypeError: if it holds anything else.
         ValueError: if it is empty, a state is stacked, or two cutoffs have one name; if
-            the method is not one for the values of a metric.
+            the method does not apply to the values of a metric.
     """
     # Numbers at the top are no metrics, and each gets an error of its own below.
     metrics = results if is_by_list(results) else _metrics_of(results)
@@ -124,9 +124,9 @@ def _read(
 
 
 def _estimate(numbers: tuple[Any, ...], index: Any) -> Estimate:
-    """The estimate at one cutoff, of NumPy arrays as `_read` gives them."""
-    *of_cutoffs, counts, n_eff = numbers
+    """The estimate at a single cutoff, from NumPy arrays as `_read` returns them."""
+    *columns, counts, n_eff = numbers
     # Indexing with () makes NumPy scalars, which print the digits of their dtype.
     lists, undefined = counts.tolist()
-    mean, low, high, std_error = [x[index][()] for x in of_cutoffs]
+    mean, low, high, std_error = [x[index][()] for x in columns]
     return Estimate(mean, low, high, std_error, lists, undefined, n_eff.item())

@@ -21,6 +21,15 @@ def json_number(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
+    """Writes a count and its noun, which is plural unless the count is 1.
+
+    >>> count_text(1, "list"), count_text(2, "loss", "es")
+    ('1 list', '2 losses')
+    """
+    return f"{number} {noun}{'' if number == 1 else plural_ending}"
+
+
 def fixed_point(number: float, digits: int, sign: str = "") -> str:
     """Formats a number with this many digits after the point; a zero has no sign.
 

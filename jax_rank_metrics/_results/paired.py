@@ -41,8 +41,8 @@ def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
         "skip" leaves a list out.
 
     Raises:
-        ValueError: if structures or shapes differ, or if `undefined` is none of these; if
-            a list has another weight in a than in b. Where weights are traced by
+        ValueError: if structures or shapes differ; if `undefined` is none of these; if a
+            list has different weights in a and in b. Where weights are traced by
             `jax.jit`, or lie on other hosts, those of a are used unchecked.
         TypeError: if a leaf is no `PerList`.
 
@@ -88,10 +88,10 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
 def common_undefined(
     name_a: str, a: Undefined | None, name_b: str, b: Undefined | None
 ) -> Undefined:
-    """The value that undefined lists of both systems count for, as they were measured.
+    """The `undefined` that both systems were measured with; "zero" if neither says.
 
     Raises:
-        ValueError: if it is not the same. None agrees with everything.
+        ValueError: if they differ. None agrees with any choice.
     """
     if a and b and a != b:
         raise ValueError(
@@ -102,14 +102,21 @@ def common_undefined(
 
 
 def filled(lists: PerList, undefined: Undefined, xp: ModuleType) -> Any:
-    """Values, with undefined ones replaced by 0 or 1; `xp` is `numpy` or `jax.numpy`."""
+    """Values in which undefined ones are 1 for "one", and 0 for "zero" or "skip".
+
+    With "skip" these zeros are placeholders: `counted` says which lists to leave out.
+    `xp` is `numpy` or `jax.numpy`.
+    """
     values, defined = lists.values, lists.defined
     fill = xp.ones_like if undefined == "one" else xp.zeros_like
     return xp.where(widen(defined, values), values, fill(values))
 
 
 def counted(a: PerList, b: PerList, undefined: Undefined) -> Any:
-    """Whether each list counts in a difference."""
+    """Whether each list counts in a difference, `[*lists]` bool.
+
+    It needs a weight above 0 and, with "skip", a defined value on both sides.
+    """
     has_weight = a.weights > 0
     return has_weight & a.defined & b.defined if undefined == "skip" else has_weight
 

@@ -39,7 +39,11 @@ def pairs_of(a: Any, b: Any) -> dict[Path, tuple[ListValues, ListValues]]:
     """Pairs the metrics of a with those of b, or of every system in b.
 
     Returns:
-        Two sides by the keys of b that lead to the second one.
+        The values of a and of b, under the keys that lead to the values in b.
+
+    Raises:
+        ValueError: if either holds no metric, if their metrics differ, or if the values
+            within a side differ in the number of lists.
     """
     baseline, compared = read_values(a, "a"), read_values(b, "b")
     for name, values in (("a", baseline), ("b", compared)):
@@ -72,7 +76,11 @@ def pairs_of(a: Any, b: Any) -> dict[Path, tuple[ListValues, ListValues]]:
 
 
 def nested(results: dict[Path, Any]) -> Any:
-    """Returns the results as dicts in dicts, under the keys that lead to them."""
+    """Returns the results as nested dicts; a result with the empty path, as it is.
+
+    >>> nested({("mine", "map"): 1, ("mine", "mrr"): 2}), nested({(): 3})
+    ({'mine': {'map': 1, 'mrr': 2}}, 3)
+    """
     if set(results) == {()}:
         return results[()]
     parts: dict[Any, dict[Path, Any]] = {}
@@ -84,12 +92,15 @@ def nested(results: dict[Path, Any]) -> Any:
 def with_ids(
     pairs: dict[Path, tuple[ListValues, ListValues]], ids: Ids
 ) -> dict[Path, tuple[ListValues, ListValues]]:
-    """Gives every side list ids: its own, those passed as `ids`, or its positions.
+    """Returns the pairs with an id for each list on both sides.
+
+    Values that came with ids keep them. The other values take `ids`, which is
+    `(ids_a, ids_b)`; if that is None, lists are numbered 0, 1, … on both sides.
 
     Raises:
-        ValueError: if only one side has ids; if there are none and the sides differ in
-            length; if `ids` is passed for values that have ids of their own.
-        TypeError: if `ids` is no tuple of two sequences.
+        ValueError: if only one side has ids; if there are no ids and the sides differ in
+            the number of lists; if `ids` is passed for values that came with ids.
+        TypeError: if `ids` is not a tuple of two sequences.
     """
     first_a, first_b = next(iter(pairs.values()))
     sides = [values for pair in pairs.values() for values in pair]
@@ -128,10 +139,17 @@ def differences(
 ) -> Differences:
     """The difference b − a of every list, in the order of a.
 
+    A difference that rounding alone may explain becomes 0, a tie.
+
     Args:
         a: The baseline, with ids.
-        b: The other system, with ids, which may be in any order.
-        undefined: As for `compare`: None is what the values remember, or "zero".
+        b: The compared system, with the same ids in any order.
+        undefined: As for `compare`: None is the choice that a or b was measured with, or
+            "zero" if neither has one.
+
+    Raises:
+        ValueError: if cutoffs, ids or weights differ; if a and b were measured with
+            different choices of `undefined`; if a value that counts is not finite.
     """
     if (
         a.lists.values.shape[1] != b.lists.values.shape[1]
@@ -167,7 +185,7 @@ def differences(
 
 
 def _in_order_of(a: ListValues, b: ListValues) -> PerList:
-    """The lists of b in the order of those of a."""
+    """The lists of b in the order of those of a; ValueError if their ids differ."""
     ids_a, ids_b = a.ids or [], b.ids or []
     if ids_a == ids_b:
         return b.lists

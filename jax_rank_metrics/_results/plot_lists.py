@@ -10,7 +10,7 @@ from jax_rank_metrics._results import drawing, pairing
 from jax_rank_metrics._results.compare import compared
 from jax_rank_metrics._results.comparison import p_text
 from jax_rank_metrics._results.direction import is_lower_better
-from jax_rank_metrics._results.export import fixed_point
+from jax_rank_metrics._results.export import count_text, fixed_point
 from jax_rank_metrics._results.values import is_by_list
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
@@ -38,7 +38,7 @@ def differences(
     Args:
         a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
             of which `metric` names one.
-        b: Those of another system for the same lists.
+        b: The values of a second system for the same lists.
         names: The names of the two systems.
         metric: The name of the metric, such as "arp@10". It says which direction is
             better; without a name, the legend says only which system is higher.
@@ -54,13 +54,13 @@ def differences(
     """
     sides = [drawing.values_of_metric(*x, metric) for x in (("a", a), ("b", b))]
     (pair,) = pairing.with_ids({(): (sides[0], sides[1])}, ids).values()
-    of_lists = pairing.differences(*pair, undefined=None)
-    counts = of_lists.weights > 0
+    list_differences = pairing.differences(*pair, undefined=None)
+    counts = list_differences.weights > 0
     if not counts.any():
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     (comparison,) = compared(
-        [of_lists],
+        [list_differences],
         [direction],
         "permutation",
         100_000,
@@ -68,20 +68,20 @@ def differences(
         random.key(0),
     )
     ax = drawing.axes(ax)
-    falling = np.array(sorted(of_lists.values[counts, 0], reverse=True))
-    edges = np.arange(falling.size + 1)
+    heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
+    edges = np.arange(heights.size + 1)
     word = "better" if direction is not None and (metric or lower) else "higher"
-    first_wins = falling > 0 if direction and word == "better" else falling < 0
-    bars = ((first_wins, names[0]), (~first_wins & (falling != 0), names[1]))
+    first_wins = heights > 0 if direction and word == "better" else heights < 0
+    bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
     for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
         ax.stairs(
-            np.where(side, falling, 0),
+            np.where(side, heights, 0),
             edges,
             fill=True,
             color=colour,
-            label=f"{name} {word}: {drawing.counted(side.sum())}",
+            label=f"{name} {word}: {count_text(side.sum(), 'list')}",
         )
-    ax.plot([], [], " ", label=f"equal: {drawing.counted((falling == 0).sum())}")
+    ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
     ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
     mean, low, high = comparison.difference, comparison.low, comparison.high
     label = f"mean {fixed_point(mean, 3, sign='+')}"
@@ -91,7 +91,7 @@ def differences(
         ax.axhspan(low, high, color=drawing.foreground(ax), alpha=0.12, lw=0)
         low, high = (fixed_point(x, 3, sign="+") for x in (low, high))
         summary = f"mean in [{low}, {high}], {summary}"
-    ax.set_xlim(0, max(falling.size, 1))
+    ax.set_xlim(0, max(heights.size, 1))
     ax.set_xlabel(f"lists, by difference\n{summary}")
     ax.set_ylabel(f"{names[1]} − {names[0]}" + (f", {metric}" if metric else ""))
     drawing.legend(ax)
@@ -104,7 +104,8 @@ def distribution(
     """The share of lists up to each value, a step line for each run.
 
     Lists where the metric is undefined are left out, and the plot says how many. Lists
-    that do not count are left out too; all others count the same, whatever their weight.
+    that do not count are left out too; the remaining lists count equally, whatever their
+    weight.
 
     Args:
         lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
@@ -113,7 +114,7 @@ def distribution(
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it holds anything else: states do not know the values of lists.
+        TypeError: if it holds anything but per-list values, such as states.
         ValueError: if there are several cutoffs, or a run has no value to show.
     """
     ax = drawing.axes(ax)
@@ -129,9 +130,9 @@ def distribution(
         if not values_of_run[run].size:
             raise ValueError(f"run {run!r} has no list with a value to show")
         undefined = int((has_weight & ~defined).sum())
-        counts_of_run[run] = drawing.counted(values_of_run[run].size)
+        counts_of_run[run] = count_text(values_of_run[run].size, "list")
         counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
-    # What holds for all runs need not be said of each.
+    # Counts that all runs share are written once, below the axis.
     all_equal = len(set(counts_of_run.values())) == 1
     for index, run in enumerate(runs):
         label = run if all_equal else f"{run}: {counts_of_run[run]}"

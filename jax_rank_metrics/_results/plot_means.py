@@ -10,6 +10,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results import drawing
 from jax_rank_metrics._results.estimates import Results
+from jax_rank_metrics._results.export import count_text
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -28,38 +29,39 @@ def at_cutoffs(
 ) -> "Axes":
     """A metric at its cutoffs: for each run, a line and the band of its interval.
 
-    Cutoffs stand on a logarithmic axis.
+    The axis of cutoffs is logarithmic.
 
     Args:
         results: As for `table`.
-        metric: Its name before the @, such as "recall". The cutoffs are read off the
-            names: those of "recall@1,5" and of "recall@10" are on one line.
-        ks: The cutoffs of a metric under a name without them.
+        metric: Its name before the @, such as "recall". The cutoffs are read from the
+            names in the results: "recall@1,5" and "recall@10" make a single line.
+        ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
+            whose values in the table are "mine[0]" and "mine[1]".
         level: The probability with which the bands should cover the mean, in (0, 1).
         method: How intervals are made, see `Mean.confidence_interval`.
         ax: The `Axes` to draw on.
 
     Raises:
-        ValueError: if no name of results is that metric at a cutoff.
+        ValueError: if the results do not hold the metric at a cutoff.
     """
     ax = drawing.axes(ax)
     runs = drawing.lines(results, metric, level, method, ks)
     for index, (run, by_cutoff) in enumerate(runs.items()):
-        at, numbers = list(by_cutoff), list(by_cutoff.values())
+        cutoffs = list(by_cutoff)
         look = drawing.look(index)
-        means, low, high = zip(*(x[:3] for x in numbers), strict=True)
+        means, low, high = zip(*(x[:3] for x in by_cutoff.values()), strict=True)
         ax.plot(
-            at,
+            cutoffs,
             means,
             color=look.colour,
             marker=look.marker,
             markersize=4,
             label=run or None,
         )
-        # One list has no interval, and a band of infinite height would hide everything.
+        # A single list has no interval, and an infinite band would hide the plot.
         is_finite = np.isfinite(low) & np.isfinite(high)
         ax.fill_between(
-            at, low, high, where=is_finite, color=look.colour, alpha=0.2, lw=0
+            cutoffs, low, high, where=is_finite, color=look.colour, alpha=0.2, lw=0
         )
     ticks = drawing.cutoff_ticks({k for by_cutoff in runs.values() for k in by_cutoff})
     ax.set_xscale("log")
@@ -87,11 +89,11 @@ def precision_recall(
     Args:
         results: As for `table`.
         precision: The name of precision in results, before the @: "precision" or "p".
-        recall: The same of recall.
+        recall: The same for recall.
         ax: The `Axes` to draw on.
 
     Raises:
-        ValueError: if a run has no cutoff of both.
+        ValueError: if a run has no cutoff at which it holds both.
     """
     ax = drawing.axes(ax)
     by_run = drawing.lines(results, precision)
@@ -141,7 +143,7 @@ def by_group(
 ) -> "Axes":
     """Means of groups of lists with their intervals, the runs side by side.
 
-    A group without an interval, as that of a single list, has a hollow marker.
+    A group without an interval, such as a single list, has a hollow marker.
 
     Args:
         states: The result of `PerList.by`; or a dict of runs to such states.
@@ -174,32 +176,37 @@ def by_group(
         sizes.append(counts)
         if len(counts) != len(sizes[0]) or len(counts) != len(names or counts):
             raise ValueError(
-                f"by_group: {run!r} has {len(counts)} groups, others or names have "
-                f"{len(names or sizes[0])}; pass the same groups for all"
+                f"by_group: run {run!r} has {len(counts)} groups, and the "
+                f"{'names' if names else 'first run'} {len(names or sizes[0])}; pass the "
+                "same groups for all"
             )
         offset = (index - (len(runs) - 1) / 2) * 0.6 / len(runs)
-        at = np.arange(len(counts)) + offset
+        x = np.arange(len(counts)) + offset
         margins, is_finite = drawing.finite_margins(mean, low, high)
         look = drawing.look(index)
         style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
-        known = (counts > 0) & is_finite
+        has_interval = (counts > 0) & is_finite
         ax.errorbar(
-            at[known],
-            mean[known],
-            yerr=margins[:, known],
+            x[has_interval],
+            mean[has_interval],
+            yerr=margins[:, has_interval],
             label=run or None,
             **style,
         )
-        hollow = (counts > 0) & ~is_finite
-        if hollow.any():
+        is_hollow = (counts > 0) & ~is_finite
+        if is_hollow.any():
             ax.plot(
-                at[hollow], mean[hollow], look.marker, color=look.colour, mfc="none"
+                x[is_hollow],
+                mean[is_hollow],
+                look.marker,
+                color=look.colour,
+                mfc="none",
             )
     ticks = list(names or map(str, range(len(sizes[0]))))
     if all((counts == sizes[0]).all() for counts in sizes):
         separator = "\n" if len(ticks) <= 6 else ", "
         ticks = [
-            f"{name}{separator}{drawing.counted(size)}"
+            f"{name}{separator}{count_text(size, 'list')}"
             for name, size in zip(ticks, sizes[0], strict=True)
         ]
     ax.set_xticks(range(len(ticks)), ticks)

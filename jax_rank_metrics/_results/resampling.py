@@ -23,7 +23,10 @@ THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
 
 
 def seeds_of(key: Key | None, samples: int) -> jax.Array:
-    """Random words of a key, `[1 + samples]`: a shared one, and one for each resample."""
+    """Draws random uint32 words `[1 + samples]`: a shared seed, then one per resample.
+
+    Without a key they are those of `jax.random.key(0)`.
+    """
     key = random.key(0) if key is None else _inputs.prng_key(key)
     return random.bits(key, (1 + samples,), jnp.uint32)
 
@@ -66,11 +69,11 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
     chunked = jnp.pad(seeds[1:], (0, chunks * width - samples)).reshape(chunks, width)
     sums = lax.map(sums_of_chunk, chunked)  # [chunks, 1 + width, columns]
 
-    def joined(x: jax.Array) -> jax.Array:
-        of_samples = x[:, 1:].reshape(-1, columns)[:samples]
-        return jnp.concatenate([x[0, :1], of_samples])
+    def join_chunks(x: jax.Array) -> jax.Array:
+        resamples = x[:, 1:].reshape(-1, columns)[:samples]
+        return jnp.concatenate([x[0, :1], resamples])
 
-    return jax.tree.map(joined, sums)
+    return jax.tree.map(join_chunks, sums)
 
 
 def poisson_draws(
@@ -78,7 +81,8 @@ def poisson_draws(
 ) -> jax.Array:
     """Poisson variables of mean 1, `[lists, samples]` int32.
 
-    Each is a hash of the id of the list, the shared seed and the seed of the resample.
+    Each is a hash of the id of the list, the shared seed and the seed of the resample, so
+    that a list has the same draws in every batch and on every host.
     """
     words = mix(ids.astype(jnp.uint32) ^ shared_seed)
     if ids.dtype.itemsize == 8:  # the draws are those of 32 bits where the id fits them

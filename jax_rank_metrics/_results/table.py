@@ -45,8 +45,8 @@ def table(
     A cell is the mean and its interval, `0.725 [0.284, 1.166]`. The best mean of a metric
     is bold, or has a `*` in text: the highest, or the lowest of metrics such as `arp` and
     `fall_out` that say so; counts such as `num_retrieved` have no best. Runs that print
-    the same number share it. The best mean says nothing of whether a difference is more
-    than chance, and neither do two intervals: the runs saw the same lists, so test the
+    the same number share the mark. The mark does not say that a difference is more than
+    chance, and neither do two intervals: the runs saw the same lists, so test the
     difference of each list, with `compare`.
 
     Text, Markdown and HTML are made by the library tabulate, of the extra "tables". CSV
@@ -58,23 +58,24 @@ def table(
         results: A dict of runs to the results of `evaluate`, `measure` or
             `evaluate_users`, or the result of one run. Values of a metric are a state, a
             `PerList`, a pandas Series, or a dict of list ids to numbers; a run may be a
-            pandas DataFrame with a column for each metric. Metrics with several cutoffs
-            are several, under the names of `compute(…, flat=True)`.
+            pandas DataFrame with a column for each metric. Each cutoff of a metric has its
+            own mean in the table, under the name that `compute(…, flat=True)` gives it.
         format: "text", "markdown", "latex" (a `tabular` with the rules of the LaTeX
             package booktabs, and the note below it), "html" or "csv". Names are escaped
-            as each demands.
+            as the format requires.
         level: The probability with which the intervals should cover the mean, in (0, 1).
         method: How intervals are made, see `Mean.confidence_interval`.
         digits: Number of digits after the point.
-        lower: Names of more metrics of which lower values are better, as the table has
-            them or without their cutoff; or True for all.
-        rows: What a row is: "runs" or "metrics". None is runs, and metrics of one run.
+        lower: Names of further metrics of which lower values are better, as the table
+            writes them or without their cutoff; or True for all.
+        rows: "runs" for a row per run, "metrics" for a row per metric. None is "runs" for
+            a dict of runs, and "metrics" for the result of a single run.
 
     Returns:
         A string, which notebooks show as a table.
 
     Raises:
-        TypeError: if results hold anything else.
+        TypeError: if results hold anything but these.
         ValueError: if a state is stacked, an option is unknown, or `lower` names no
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list.
         ModuleNotFoundError: if tabulate is not installed; CSV and LaTeX do without.
@@ -108,7 +109,7 @@ def table(
     by_run = rows == "runs" or (rows is None and "" not in runs)
     column_names, row_names = (metrics, list(runs)) if by_run else (list(runs), metrics)
 
-    def written(style: _Style) -> str:
+    def write(style: _Style) -> str:
         def cell(run: str, metric: str) -> str:
             if metric not in runs[run]:
                 return "–"
@@ -132,8 +133,8 @@ def table(
         note = _note(runs, level, style.legend if best else "")
         return style.with_note(style.layout(header, body), note)
 
-    text = Table(written(_STYLES[format]))
-    text._html = None if format == "latex" else written(_STYLES["html"])
+    text = Table(write(_STYLES[format]))
+    text._html = None if format == "latex" else write(_STYLES["html"])
     return text
 
 
@@ -143,7 +144,7 @@ def _best(
     lower: Lower,
     digits: int,
 ) -> dict[str, str]:
-    """The best mean of each metric, as it is printed; none where there is one run."""
+    """The best mean of each metric, as it is printed; empty for a single run."""
     best = {}
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]

@@ -54,10 +54,18 @@ class _Leaf(NamedTuple):
 def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
     """Reads all values in `tree`, under the keys that lead to them.
 
+    The values of a single metric have the empty path `()`, and those of
+    `{"mine": {"mrr": lists}}` the path `("mine", "mrr")`.
+
+    Args:
+        tree: Values in any form that this module's docstring lists, or dicts of them.
+        name: The name of the argument, for messages.
+
     Raises:
-        TypeError: if values are traced, or are no numbers.
-        ValueError: if values have more than two axes; if a dict holds a single number
-            for each metric; if ids repeat or are too many or too few.
+        TypeError: if values are traced, or are not numbers.
+        ValueError: if values have neither one axis nor two; if a dict maps names of
+            metrics to single numbers, which are means; if ids repeat, or if there are
+            more or fewer ids than lists.
     """
     return {path: _read(name, path, leaf) for path, leaf in _leaves(tree, name)}
 
@@ -85,13 +93,19 @@ def as_per_list(values: Any, name: str) -> PerList | None:
     """Reads a Series or a dict of list ids to numbers; None for anything else."""
     if not (is_by_list(values) or _is_series(values)):
         return None
-    (of_metric,) = read_values(values, name).values()
-    lists = of_metric.lists
+    (lists,) = (metric.lists for metric in read_values(values, name).values())
     return PerList(lists.values[:, 0], lists.weights, lists.defined)
 
 
 def is_metric_name(key: Any) -> bool:
-    """Whether a key of a dict is the name of a metric, with options and cutoffs or not."""
+    """Whether a key of a dict names a metric of this package, as typed or as in results.
+
+    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
+    caller has made up do not.
+
+    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
+    [True, True, True, False]
+    """
     if not isinstance(key, str):
         return False
     head = re.split(r"[@(]", key)[0].strip().lower().replace("-", "_")
@@ -99,7 +113,11 @@ def is_metric_name(key: Any) -> bool:
 
 
 def listing(names: Sequence[Any]) -> str:
-    """Writes out up to five names for an error message."""
+    """Lists up to five names for an error message, and marks further names by an ellipsis.
+
+    >>> listing(["q1", 7]), listing(range(9))
+    ("'q1', 7", '0, 1, 2, 3, 4, …')
+    """
     ellipsis = ", …" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + ellipsis
 
@@ -182,7 +200,7 @@ def _array(name: str, values: Any) -> tuple[np.ndarray, bool]:
         has_cutoffs = {1: False, 2: True}.get(array.ndim)
         array = array if array.dtype.kind in "biuf" else _from_bfloat16(array)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} is no array of numbers; {_FIX}") from error
+        raise TypeError(f"{name} is not an array of numbers; {_FIX}") from error
     if has_cutoffs is None:
         raise ValueError(
             f"{name} has shape {array.shape}; {_FIX}, or [lists, cutoffs] of them"
@@ -197,11 +215,11 @@ def _from_bfloat16(array: np.ndarray) -> np.ndarray:
 
 
 def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
-    """Returns the ids of lists in Python, of which there must be `count`, all different.
+    """Returns the ids of `count` lists as a list of distinct Python objects.
 
     Raises:
-        TypeError: if `ids` is no sequence.
-        ValueError: if ids repeat, or are too many or too few.
+        TypeError: if `ids` is not a sequence.
+        ValueError: if ids repeat, or if there are more or fewer than `count`.
     """
     try:
         names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
@@ -212,8 +230,8 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
         ) from error
     if len(names) != count:
         raise ValueError(
-            f"ids of {name} are {len(names)}, and {name} has {count} lists; pass one id "
-            "for each"
+            f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
+            "id for each"
         )
     seen: set[Any] = set()
     repeated = [x for x in names if x in seen or seen.add(x)]
