@@ -14,9 +14,9 @@ from jax_rank_metrics._pytree import pytree
 
 
 class ItemArrays(NamedTuple):
-    """Items of lists, where everything that does not exist is 0.
+    """Items of lists, in arrays that are 0 wherever no item exists.
 
-    Shapes, with one slot per item along the last axis of lists:
+    Shapes, with one slot per item along the axis after those of lists:
         labels: `[*lists, items]` in the float dtype of the computation.
         exists: `[*lists, items]` bool, false at padding.
         weights: `[*lists, items]`; None where items weigh the same.
@@ -32,11 +32,11 @@ class ItemArrays(NamedTuple):
     integer_labels: jax.Array | None = None
 
     def read(self) -> "ItemArrays":
-        """Returns itself: these arrays are what `RawItems.read` makes."""
+        """Returns `self`, which `RawItems.read` has already made."""
         return self
 
     def retrieved_items(self) -> "ItemArrays":
-        """Returns itself: every item has a rank."""
+        """Returns `self`; `RawItems` removes items without a rank here."""
         return self
 
     def at(self, slots: jax.Array) -> "ItemArrays":
@@ -44,7 +44,10 @@ class ItemArrays(NamedTuple):
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
     def only(self, exists: jax.Array) -> "ItemArrays":
-        """Removes the items where `exists` is false, in place."""
+        """Returns the items for which `exists` is also true; others become 0.
+
+        Slots stay where they are: of the labels 3 1 2, `exists` T F T leaves 3 0 2.
+        """
         exists = self.exists & exists
 
         def zero_missing(x: jax.Array) -> jax.Array:
@@ -53,7 +56,7 @@ class ItemArrays(NamedTuple):
         return jax.tree.map(zero_missing, self)._replace(exists=exists)
 
     def padded(self, num_slots: int) -> "ItemArrays":
-        """Appends slots in which no item exists."""
+        """Appends `num_slots` slots in which no item exists to every list."""
         axis = self.exists.ndim - 1
 
         def pad(x: jax.Array) -> jax.Array:
@@ -61,13 +64,6 @@ class ItemArrays(NamedTuple):
             return lax.pad(x, jnp.zeros((), x.dtype), widths)
 
         return jax.tree.map(pad, self)
-
-    def relevant(self, threshold: float | int) -> jax.Array:
-        """Whether each item exists and its label reaches the threshold, bool.
-
-        Labels are compared in the dtype of the values, float32 or float64.
-        """
-        return (self.labels >= threshold) & self.exists
 
 
 export.register_namedtuple_serialization(
@@ -79,9 +75,9 @@ export.register_namedtuple_serialization(
 class RawItems:
     """Items of lists as they were passed, `[*lists, items]`.
 
-    They are read where they are used: for the few items that are chosen, or in the one
-    branch that looks at all. Materialising the arrays that `read` makes costs more than
-    the top-k itself where lists are long.
+    `read` is called only where items are used: on those that `at` gathered, or in a
+    branch that needs all of them. For long lists, materialising the arrays that `read`
+    makes would cost more than the top-k itself.
     """
 
     labels: jax.Array
@@ -94,8 +90,8 @@ class RawItems:
     def read(self) -> ItemArrays:
         """Returns the items that exist: unmasked, label ≥ 0, weight > 0.
 
-        Nothing has a gradient from here on: a metric is a constant to autodiff, so that
-        padding cannot leak a NaN into one.
+        Stops gradients: a metric is a constant to autodiff, so that padding cannot leak
+        a NaN into a gradient.
         """
         dtype = jnp.dtype(self.dtype)
         raw_labels = lax.stop_gradient(self.labels)
@@ -112,7 +108,11 @@ class RawItems:
         return items.only(exists)
 
     def retrieved_items(self) -> ItemArrays:
-        """Returns the items that exist and have a rank."""
+        """Returns `read()` without the items where `retrieved` is false.
+
+        Their slots stay, with 0 in every array. All items have a rank if `retrieved` is
+        None.
+        """
         items = self.read()
         return items if self.retrieved is None else items.only(self.retrieved)
 
@@ -122,9 +122,10 @@ class RawItems:
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
-    """Labels as signed integers, if they are integers that floats of `dtype` may round.
+    """Returns integer labels as signed integers if floats of `dtype` may round them.
 
-    Unsigned labels beyond the largest signed integer become that integer.
+    Returns None for all other labels, whose floats compare as they do. Unsigned
+    labels beyond the largest signed integer become that integer.
     """
     if not jnp.issubdtype(labels.dtype, jnp.integer):
         return None

@@ -10,7 +10,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.items import MOST, WEIGHTED_SCALE, ItemFn
+from jax_rank_metrics._ranking.items import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
 
@@ -95,7 +95,7 @@ def weighted(item_fn: ItemFn) -> ItemFn:
         if items.weights is None:
             return scaled_fn(items)
         values = scaled_fn(items).astype(items.weights.dtype)
-        return jnp.minimum(values * items.weights, MOST)
+        return jnp.minimum(values * items.weights, MAX_WEIGHTED_GAIN)
 
     return weighted_values
 

@@ -24,13 +24,16 @@ class PoolLayout(Protocol):
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list, `[*lists]`.
 
-        An empty list gives the identity element: 0 for floats, which must not be
-        negative, and the least value of the dtype for integers.
+        An empty list gives 0 for floats, which must not be negative, and the least value
+        of the dtype for integers. Callers put the same value into slots without an item.
         """
         ...
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
-        """Reshapes or gathers `[*lists]` so that it broadcasts with the items."""
+        """Gives every item the entry of its list, in a shape that broadcasts with items.
+
+        Rows reshape `[*lists]` to `[*lists, 1]`; packed lists gather `[items]`.
+        """
         ...
 
     def largest(
@@ -65,7 +68,11 @@ class PoolLayout(Protocol):
         return self
 
     def over_devices(self, totals: T) -> T:
-        """Adds up totals of `on_device` over all devices that share the lists."""
+        """Sums totals that each device computed from its own items with `on_device`.
+
+        Takes a pytree of arrays `[*lists, …]`, and returns it unchanged where devices
+        share no lists.
+        """
         return totals
 
 
@@ -74,15 +81,22 @@ class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
-        """The number of slots of the same list before each; broadcasts with `x`, int32."""
+        """Returns the number of slots before each slot in its list, int32.
+
+        That is 0, 1, … from the start of every list, in a shape that broadcasts with
+        `x`. Slots without an item are counted as well.
+        """
         ...
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
-        """Counts bools, or adds up small integers, from the list's start on, int32."""
+        """Counts bools, or adds up small integers, up to and including each item, int32.
+
+        Every list starts anew: T F T gives 1 1 2.
+        """
         ...
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
-        """Adds floats from the list's start to each item."""
+        """Sums floats from the list's start up to and including each item."""
         ...
 
     def continues_run(self, equals_previous: jax.Array) -> jax.Array:
@@ -100,7 +114,8 @@ class RankedLayout(PoolLayout, Protocol):
         """Sorts integers within each list, largest first and stably.
 
         Returns:
-            The sorted keys, and the slot that each came from.
+            The sorted keys, and the slot that each came from, along the last axis: the
+            keys 1 3 1 give 3 1 1 and the slots 1 0 2.
         """
         ...
 

@@ -61,7 +61,7 @@ class Packed(RankedLayout):
         return self.starts.shape[0] - 1
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Returns the total of each list; bools are counted."""
+        """Returns the total of each list, `[*lists, …]`; bools are counted."""
         del trailing  # the items are the first axis
         if x.dtype == jnp.bool_:
             x = x.astype(jnp.int32)
@@ -93,8 +93,8 @@ class Packed(RankedLayout):
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
         """Gathers `[*lists]` to `[items]`."""
-        # An item of no list reads the number of the last list. It does not exist, so
-        # that nothing reads its number.
+        # An item of no list gets the entry of the last list. As it does not exist,
+        # nothing reads that entry.
         return jnp.take(per_list.reshape(-1), self.ids, axis=0, mode="clip")
 
     def largest(
@@ -109,18 +109,18 @@ class Packed(RankedLayout):
         return values, self.sorted(ids.astype(jnp.int32))
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
-        """The number of slots of the same list before each, `[items]` int32."""
+        """Returns the number of slots before each slot in its list, `[items]` int32."""
         return self._slots() - self._start()
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
-        """Counts from the list's start to each item, int32."""
+        """Counts from the list's start up to and including each item, `[items]` int32."""
         # Totals may wrap around; their differences are right all the same.
         through = jnp.cumsum(x, dtype=jnp.int32)
         before = through - x.astype(jnp.int32)
         return through - jnp.take(before, self._start(), mode="clip")
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
-        """Adds floats from the list's start to each item."""
+        """Sums floats from the list's start up to and including each item."""
         return _arithmetic.restarting_sum(x, self.offset_in_list(x) == 0)
 
     def continues_run(self, equals_previous: jax.Array) -> jax.Array:
@@ -129,7 +129,7 @@ class Packed(RankedLayout):
         return lax.pad(equals_previous & in_same_list, False, [(1, 0, 0)])
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sorts integers within each list, largest first and stably."""
+        """Sorts integers within each list; returns the sorted keys and their slots."""
         slots = packed.order_by(self.ids, [keys], self.starts)
         return _arithmetic.take(keys, slots), slots
 

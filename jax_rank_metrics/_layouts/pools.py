@@ -27,7 +27,7 @@ class Sharded(PoolLayout):
 
     @property
     def has_whole_lists(self) -> bool:
-        """False: this device holds some of the items."""
+        """False: this device holds only a part of the items."""
         return False
 
     @property
@@ -64,14 +64,15 @@ class Sharded(PoolLayout):
 class Weighted(PoolLayout):
     """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
 
-    The last slot stands for all items that no list of relevant items mentions. They all
-    have the label 0, so that one slot and their number tell as much as all of them.
+    The last slot stands for all unlisted items: those that the list of relevant items
+    does not name. All of them have the label 0, so that one slot and a count represent
+    them.
 
     Shapes:
         counts: `[*lists, listed items + 1]` int32, the number of items that each slot
             stands for; 0 or 1 for all but the last.
-        ranks: The number of items that can have a rank, static; None where unlisted
-            items have none that anyone holds, since places were counted.
+        ranks: The number of items that can have a rank, static; None if places were
+            counted, so that the ranks of unlisted items are not held.
     """
 
     counts: jax.Array
@@ -84,17 +85,17 @@ class Weighted(PoolLayout):
 
     @property
     def omits_unlisted(self) -> bool:
-        """Whether places were counted, so that no slot has the rank of an unlisted item."""
+        """Whether places were counted, so that no rank of an unlisted item is held."""
         return self.ranks is None
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
-        """Returns the total of each list, the last slot counted many times."""
+        """Returns the total of each list, each slot multiplied by its count."""
         dtype = jnp.int32 if x.dtype == jnp.bool_ else x.dtype
         times = _arithmetic.widen(self.counts, x).astype(dtype)
         return Rows().sum(x.astype(dtype) * times, trailing)
 
     def max(self, x: jax.Array) -> jax.Array:
-        """Returns the largest entry of each list."""
+        """Returns the largest of non-negative entries of each list."""
         return Rows().max(jnp.where(self.counts > 0, x, 0))
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
@@ -104,7 +105,11 @@ class Weighted(PoolLayout):
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """Returns the largest values of each list, the last slot repeated."""
+        """Sorts the values of every list, largest first, the last slot repeated.
+
+        Where the last slot stands for 3 items, the values 5 0 2 at depth 4 give 5 2 2 2.
+        If places were counted, unlisted items are left out: their value must be 0.
+        """
         if self.ranks is None:
             return Rows().largest(x[..., :-1], exists[..., :-1], None)
         depth = self.ranks if depth is None else min(depth, self.ranks)

@@ -44,11 +44,11 @@ class Rows(RankedLayout):
         return _arithmetic.iota(x)
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
-        """Counts from the list's start to each item, int32."""
+        """Counts from the list's start up to and including each item, int32."""
         return _arithmetic.cumulative_count(x)
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
-        """Adds floats from the list's start to each item."""
+        """Sums floats from the list's start up to and including each item."""
         return _arithmetic.cumulative_sum(x)
 
     def continues_run(self, equals_previous: jax.Array) -> jax.Array:
@@ -56,6 +56,6 @@ class Rows(RankedLayout):
         return _arithmetic.pad_items(equals_previous, before=1)
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sorts integers within each list, largest first and stably."""
+        """Sorts integers within each list; returns the sorted keys and their slots."""
         ranked, slots = sort_by([keys])
         return ranked, slots

@@ -7,7 +7,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
     memo.py         results that several metrics ask of the same ranking
     pool.py         the pool of judged items, and its scores
     straddle.py     the tie group that straddles the cut
-    held.py         what items that have places can answer; those of one definite order
+    held.py         the protocol of items that have places; items in one definite order
     tie_runs.py     items in rank order whose ties are runs of equal keys
     counted_places.py  a few items of each list whose places were counted
     soft_places.py  items with soft places, for training

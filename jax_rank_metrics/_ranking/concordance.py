@@ -19,7 +19,7 @@ from jax_rank_metrics._ranking.sums import check_unlisted
 
 
 class Pairs(NamedTuple):
-    """Numbers of pairs of items that differ in value, `[*lists]` floats each."""
+    """Counts of the pairs of items that differ in value, `[*lists]` floats each."""
 
     in_order: jax.Array  # the larger value has the better score
     tied: jax.Array  # their scores tie
@@ -27,7 +27,7 @@ class Pairs(NamedTuple):
     opposed: jax.Array  # the larger value has the worse score
 
 
-def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
+def pairs(ranking: Parts, value_fn: ItemFn) -> Pairs:
     """Computes `Ranking.pairs`.
 
     Each pair is counted once, at its item of the larger value. The items of smaller value
@@ -42,12 +42,14 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
     above, through = count_smaller(by_value.level, list_start, start, end + 1)
     tied = through - above
     if ranking._omits_unlisted:
-        # All items that are not held have the value 0, so they are smaller than any that
-        # counts: add those above the tie group, and those in it.
+        # Items that are not held have the value 0, which is smaller than every value
+        # that counts: add those above the tie group, and those in it.
         all_above, all_tied = held.above_and_tied(ranking._memo)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
-    smaller = layout.broadcast_to_items(length) - by_value.above - by_value.tied
+    smaller = (
+        layout.broadcast_to_items(ranking._length) - by_value.above - by_value.tied
+    )
 
     def add_up(x: jax.Array) -> jax.Array:
         return layout.sum(jnp.where(values > 0, x, 0).astype(ranking._dtype))
@@ -59,7 +61,7 @@ def pairs(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Pairs:
 class Products(NamedTuple):
     """Sums over the items of products of their mean ranks, `[*lists]` floats each.
 
-    Each rank is taken less the mean rank of the list.
+    The mean rank of the list is subtracted from each rank.
     """
 
     by_both: jax.Array  # the rank by score times the rank by value
@@ -67,12 +69,13 @@ class Products(NamedTuple):
     by_value: jax.Array  # the square of the rank by value
 
 
-def products(ranking: Parts, length: jax.Array, value_fn: ItemFn) -> Products:
+def products(ranking: Parts, value_fn: ItemFn) -> Products:
     """Computes `Ranking._rank_products`."""
     check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
     held, _, by_value = _held_by_value(ranking, value_fn)
     layout, dtype, exists = held.layout, ranking._dtype, held.items.exists
-    mean_rank = layout.broadcast_to_items((length.astype(dtype) + 1) / 2)
+    length = ranking._length.astype(dtype)
+    mean_rank = layout.broadcast_to_items((length + 1) / 2)
 
     def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
         rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2

@@ -10,10 +10,10 @@ from jax_rank_metrics._places import first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
-    Column,
     DefiniteRanks,
     FindGroup,
     PlaceReader,
+    Summands,
     SumOverPlaces,
     line_of,
 )
@@ -30,7 +30,7 @@ class CountedPlaces:
 
     Shapes:
         items: `[*lists, held]`, in rank order.
-        layout: How they lie.
+        layout: The layout of `items`.
         rank_above: `[*lists, held]` int32, how many items precede each in the definite
             order of the tie policy.
         above: `[*lists, held]` int32, how many items score higher.
@@ -51,7 +51,7 @@ class CountedPlaces:
         return False
 
     def item_indices(self) -> jax.Array:
-        """Raises: the ranks between these items are not held."""
+        """Raises ValueError: the ranks between these items are not held."""
         raise ValueError(
             "items: this ranking counted places and has no order; rank with a k"
         )
@@ -68,11 +68,11 @@ class CountedPlaces:
         """Prepares places as they were counted; amounts are summed over all pairs."""
         del memo, counting
 
-        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
-            line = line_of(self, column)
+        def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+            line = line_of(self, summands)
             groups = tie_groups.groups_of_counted(line, self.above, self.tied)
             place = groups.place_of_any_size(line.dtype, self.ranks)
-            return sum_over(place, column.values)
+            return sum_over(place, summands.values)
 
         return read
 
@@ -84,13 +84,13 @@ class CountedPlaces:
         return first_stop.from_places(self.above, self.tied, stop)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Returns the run of held items that have equally many items above them."""
+        """Returns the bounds of each run of items with equally many items above them."""
         exists = self.items.exists
         find = lambda: tie_groups.runs_of(self.layout, exists, self.above)  # noqa: E731
         runs = memo.once("runs", find)
         return runs.start, runs.end
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Returns the numbers as they were counted."""
+        """Returns `above` and `tied` as they were counted."""
         del memo
         return self.above, self.tied

@@ -19,13 +19,13 @@ _EQUAL = 1e-6
 def ideal_sum(
     ranking: Parts,
     topics_fn: ItemFn,
-    kept: float,
+    kept_share: float,
     position_fn: PositionFn,
     ks: Sequence[int | None],
 ) -> jax.Array:
     """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
 
-    An item gains, for each of its topics, `kept` to the power of the number of items
+    An item gains, for each of its topics, `kept_share` to the power of the number of items
     above it that have the topic. Every rank holds the item that gains most there; of
     several, the one with the lowest index. Takes time of ranks·items·topics, up to the
     rank where no item gains anything.
@@ -33,7 +33,7 @@ def ideal_sum(
     Args:
         ranking: A ranking whose pool is at hand.
         topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
-        kept: The share of a topic's gain that remains after each item with the topic.
+        kept_share: The share of a topic's gain that remains after each item with the topic.
         position_fn: What ranks 1, 2, … are worth.
         ks: Cutoffs.
 
@@ -60,9 +60,9 @@ def ideal_sum(
     depth = max_items if depth is None else min(depth, max_items)
 
     def choose_next(state):
-        rank, _, remaining, seen, sums = state
-        # `seen` is [*lists, topics]: how many of the chosen items have each topic.
-        topic_gain = topics_to_items(_arithmetic.power(kept, seen))
+        rank, _, remaining, topic_counts, sums = state
+        # `topic_counts` is [*lists, topics]: how many chosen items have each topic.
+        topic_gain = topics_to_items(_arithmetic.power(kept_share, topic_counts))
         is_gained = has_topic & remaining[..., None]
         gain = jnp.sum(jnp.where(is_gained, topic_gain, 0), axis=-1)
         best_gain = layout.max(gain)
@@ -70,11 +70,12 @@ def ideal_sum(
         is_best = (gain > 0) & (gain >= threshold)
         first = layout.max(jnp.where(is_best, -slots, jnp.iinfo(slots.dtype).min))
         chosen = is_best & (-slots == layout.broadcast_to_items(first))
-        seen = seen + layout.sum(has_topic & chosen[..., None], 1).astype(dtype)
+        chosen_topics = layout.sum(has_topic & chosen[..., None], 1)
+        topic_counts = topic_counts + chosen_topics.astype(dtype)
         terms = [best_gain * at_ranks(position_fn, rank, k) for k in ks]
         sums = sums + jnp.stack(terms, axis=-1)
         any_gain = _mesh.unvmap_any(best_gain > 0)
-        return rank + 1, any_gain, remaining & ~chosen, seen, sums
+        return rank + 1, any_gain, remaining & ~chosen, topic_counts, sums
 
     lists = ranking._list_exists.shape
     zeros = [jnp.zeros((*lists, n), dtype) for n in (has_topic.shape[-1], len(ks))]

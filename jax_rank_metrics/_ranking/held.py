@@ -1,8 +1,8 @@
-"""Items that have places, and those of one definite order.
+"""Items that have places, and items in one definite order.
 
 Four classes hold items: `DefiniteRanks`, `TieRuns`, `CountedPlaces` and `SoftPlaces`.
-Each answers the same questions, those of `Held`: what the places of its items are, which
-of them is the first to stop a user, and which items tie across the cut.
+Each implements the protocol `Held`: it tells the places of its items, the first of them
+to stop a user, and the items that tie across the cut.
 """
 
 from collections.abc import Callable, Hashable
@@ -22,8 +22,8 @@ from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
 
 
-class Column(NamedTuple):
-    """The arrays that one sum over places adds up; see `Ranking.expected_sum`."""
+class Summands(NamedTuple):
+    """The arrays that one sum over places reads; see `Ranking.expected_sum`."""
 
     values: jax.Array  # [*lists, items, …]: what each item is worth
     amounts: tuple[jax.Array, ...]  # [*lists, items] each: what places count
@@ -37,8 +37,8 @@ FindGroup = Callable[[Straddle, jax.Array], StraddlingGroup]
 # Sums over items, from their places and what the items are worth.
 SumOverPlaces = Callable[[Place, jax.Array], jax.Array]
 
-# Computes the places of a column's items and hands them to a sum.
-PlaceReader = Callable[[Column, SumOverPlaces], jax.Array]
+# Computes the places of the items held, and hands them to a sum.
+PlaceReader = Callable[[Summands, SumOverPlaces], jax.Array]
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class Held(Protocol):
 
     Shapes for lists as rows:
         items: `[*lists, held]`.
-        layout: How they lie.
+        layout: The layout of `items`.
         ranks: The number of ranks there can be, static.
     """
 
@@ -62,7 +62,7 @@ class Held(Protocol):
 
     @property
     def reads_prefix_sums(self) -> bool:
-        """Whether places are read off sums along the items."""
+        """Whether places are read off prefix sums along the items."""
         ...
 
     def item_indices(self) -> jax.Array:
@@ -82,13 +82,13 @@ class Held(Protocol):
         ...
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Prepares what the places of all columns share.
+        """Prepares what the places of all summands share.
 
-        A reader computes places instead of returning them, since it may do so in each of
-        two branches, of which only small results may leave.
+        The reader hands places to a sum instead of returning them: it may compute them in
+        either of two branches, and only small results may leave a branch.
 
         Args:
-            memo: Results of metrics that are traced together.
+            memo: The results that metrics share.
             counting: The functions that give the amounts, as a key of the memo.
         """
         ...
@@ -98,33 +98,39 @@ class Held(Protocol):
     ) -> FirstStop:
         """Returns the tie group of the first item that stops a user.
 
+        Where no item of a list stops, the `stops` of its group are 0.
+
         Args:
             stop: `[*lists, held]` bool, which items stop.
-            straddling: The group across the cut, and how many of its items stop.
+            straddling: The group across the cut, whose only total is the number of its
+                items that stop; None where every group is complete.
         """
         ...
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Returns the first and last held slot of each item's tie group, int32."""
+        """Returns the first and last slot of each item's tie group.
+
+        Both are `[*lists, held]` int32, slots along the last axis: the scores 9 7 7 have
+        the bounds 0 1 1 and 0 2 2.
+        """
         ...
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Returns the two numbers of each item's place, int32."""
+        """Returns how many items rank above each item's tie group, and how many it holds.
+
+        Both are `[*lists, held]` int32: the scores 9 7 7 have 0 1 1 and 1 2 2. Entries
+        of slots without an item mean nothing.
+        """
         ...
 
 
-def line_of(held: Held, column: Column) -> tie_groups.Line:
-    """Returns the items held, with the amounts of a column."""
-    dtype = column.values.dtype
+def line_of(held: Held, summands: Summands) -> tie_groups.Line:
+    """Returns the items held, with the amounts to add up."""
+    dtype = summands.values.dtype
     exists = held.items.exists
     return tie_groups.Line(
-        held.layout, exists, column.amounts, column.prefix_sums, dtype
+        held.layout, exists, summands.amounts, summands.prefix_sums, dtype
     )
-
-
-def own_slots(exists: jax.Array) -> jax.Array:
-    """Numbers the slots of the items, `[*lists, items]` int32."""
-    return jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
 
 
 @pytree("ranks")
@@ -133,7 +139,7 @@ class DefiniteRanks:
 
     Shapes for lists as rows:
         items: `[*lists, held]`, in rank order, perhaps with gaps where no item exists.
-        layout: How they lie.
+        layout: The layout of `items`.
         index: `[*lists, held]` int32, which item is at each rank, −1 where none is; None
             where places were counted, so that not every rank is held.
         above: `[*lists, held]` int32, how many items precede each; None where items
@@ -158,7 +164,7 @@ class DefiniteRanks:
         return self.index
 
     def in_one_order(self) -> "DefiniteRanks":
-        """Returns itself."""
+        """Returns `self`."""
         return self
 
     def straddling_group(self, find: FindGroup) -> None:
@@ -169,9 +175,11 @@ class DefiniteRanks:
         """Prepares places of one rank each."""
         del memo, counting
 
-        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
-            line = line_of(self, column)
-            return sum_over(tie_groups.definite_place(line, self.above), column.values)
+        def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+            line = line_of(self, summands)
+            return sum_over(
+                tie_groups.definite_place(line, self.above), summands.values
+            )
 
         return read
 
@@ -181,15 +189,16 @@ class DefiniteRanks:
         """Returns the item that stops with the fewest items above it."""
         del straddling
         above, layout = self._above(), self.layout
-        # Layouts have a maximum only: the minimum is that of the negated numbers. Where
-        # no item stops, the number is not read.
+        # Layouts have no minimum: negate the maximum of the negated numbers. Where no
+        # item stops, the result is not read.
         above = -layout.max(jnp.where(stop, -above, -(2**31) + 1))
         return first_stop.at_known_rank(above, layout.sum(stop) > 0)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Returns the slot of each item itself, twice."""
+        """Returns the slot of each item as both bounds."""
         del memo
-        slots = own_slots(self.items.exists)
+        exists = self.items.exists
+        slots = jnp.broadcast_to(_arithmetic.iota(exists), exists.shape)
         return slots, slots
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:

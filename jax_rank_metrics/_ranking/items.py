@@ -1,4 +1,4 @@
-"""Items as formulas read them, and the arrays that functions of items give."""
+"""Items as formulas read them, and the arrays that functions of items return."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class Items:
 
     @classmethod
     def of(cls, arrays: ItemArrays) -> "Items":
-        """Wraps arrays of items."""
+        """Takes the arrays that a formula may read; `integer_labels` are left out."""
         return cls(arrays.labels, arrays.exists, arrays.weights, arrays.columns)
 
     def relevant(self, threshold: Number) -> jax.Array:
@@ -46,11 +46,11 @@ class Items:
         return (self.labels >= threshold) & self.exists
 
 
-# The largest value of a weighted item, so that the sum of many stays finite.
-MOST = 2.0**107
+# Products of gains and item weights are capped here, so that sums of them stay finite.
+MAX_WEIGHTED_GAIN = 2.0**107
 
 # Gains that are to be multiplied by item weights are scaled by this power of two first,
-# so that the products stay below `MOST` where both are large.
+# so that the products stay below the cap where both are large.
 WEIGHTED_SCALE = 2.0**-64
 
 # The value of each item, or whether it has a property: a function of each item by itself.
@@ -58,13 +58,17 @@ ItemFn = Callable[[Items], jax.Array]
 
 
 def item_values(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
-    """`item_fn` in floats, `[*lists, items, …]`, and 0 where no item exists."""
+    """Evaluates `item_fn` in floats, `[*lists, items, …]`; 0 where no item exists."""
     values = item_amounts(item_fn, arrays, dtype)
     return values.astype(dtype) if values.dtype == jnp.bool_ else values
 
 
 def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Array:
-    """`item_fn` in bools, to be counted, or in floats; 0 where no item exists."""
+    """Evaluates `item_fn` in bools, which are to be counted, or in floats.
+
+    Returns `[*lists, items, …]`, False or 0 where no item exists; a constant is repeated
+    for every item.
+    """
     values = jnp.asarray(item_fn(Items.of(arrays)))
     if values.dtype not in (dtype, jnp.bool_):
         values = values.astype(dtype)
@@ -76,13 +80,17 @@ def item_amounts(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.A
 def item_order_values(
     item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike
 ) -> jax.Array:
-    """`item_fn` in the integers it gives, or else in floats; 0 where no item exists."""
+    """Evaluates `item_fn` for comparisons; as floats, large integers would tie.
+
+    Integers keep their dtype; bools and floats become floats of `dtype`. Returns
+    `[*lists, items]`, 0 where no item exists.
+    """
     kind = jax.eval_shape(lambda: jnp.asarray(item_fn(Items.of(arrays)))).dtype
     is_integer = jnp.issubdtype(kind, jnp.integer)
     return item_values(item_fn, arrays, kind if is_integer else dtype)
 
 
 def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
-    """`item_fn` in bools, and False where no item exists."""
+    """Evaluates `item_fn` in bools, `[*lists, items, …]`; False where no item exists."""
     holds = jnp.asarray(item_fn(Items.of(arrays))).astype(bool)
     return holds & widen(arrays.exists, holds)

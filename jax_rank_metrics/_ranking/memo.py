@@ -1,4 +1,4 @@
-"""Results that several metrics of one call ask of the same ranking."""
+"""Results that several metrics of one call need of the same ranking."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -8,8 +8,8 @@ import jax.extend.core
 
 T = TypeVar("T")
 
-# Returns which trace is under way: an array made inside the branch of a `cond` must not
-# be used outside of it.
+# Identifies the current trace: an array made inside the branch of a `cond` must not be
+# used outside of it.
 _NAME = "get_opaque_trace_state"
 _trace_state: Callable[[], object] = (
     getattr(jax.extend.core, _NAME)
@@ -29,7 +29,7 @@ class Memo:
         self._results: dict[Hashable, tuple[object, Any]] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Returns `make()`, or its earlier result of the same key and trace."""
+        """Returns `make()`, or the earlier result of the same key in this trace."""
         try:
             result = self._results.get(key)
         except TypeError:  # a cutoff may be an array, which has no hash
@@ -44,7 +44,7 @@ class Memo:
     def best(
         self, key: Hashable, serves: Callable[[T], bool], make: Callable[[], T]
     ) -> T:
-        """`once`, where an earlier result is dropped if `serves` refuses it."""
+        """Returns the earlier result if `serves` accepts it; else `make()` replaces it."""
         result = self._results.get(key)
         if result is not None and not serves(result[1]):
             del self._results[key]

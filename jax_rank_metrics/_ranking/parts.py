@@ -35,9 +35,9 @@ class Parts:
     def items(self) -> jax.Array:
         """Which item is at each rank, `[*lists, ranks]` int32; −1 where none is.
 
-        An item is known by its index in the row, which counts through all devices where
-        items are cut over them; by its index in the list that was retrieved; or by its
-        id. Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
+        An item is identified by its index in the row, which counts through all devices
+        where items are cut over them; by its index in the retrieved list; or by its id.
+        Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
         items stand in the order of the policy.
 
         Raises:
@@ -53,8 +53,8 @@ class Parts:
     def segment_ids(self) -> jax.Array:
         """The list of each of `items` of packed lists, `[items]` int32.
 
-        Lists are counted along all of their axes; an item that is of none has the number
-        of lists.
+        Lists are numbered along all of their axes; an item of no list has the number of
+        lists.
 
         Raises:
             ValueError: if lists are not packed.
@@ -65,19 +65,14 @@ class Parts:
         return layout.ids
 
     def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
-        """Counts the items that the ranks up to k hold, `[*lists, len(ks)]` floats.
+        """Counts the items at the ranks up to each k, `[*lists, len(ks)]` floats.
 
-        With `nominal`, returns the cutoff itself, and all items where it is None.
+        A list of 3 items has the depths 2 3 3 at k = 2, 5 and None. With `nominal`, the
+        depth is k itself, even beyond the end of the list: 2 5 3.
         """
         length = self._length.astype(self._dtype)
-        depths = [
-            length
-            if k is None
-            else jnp.full_like(length, k)
-            if nominal
-            else jnp.minimum(length, k)
-            for k in ks
-        ]
+        depth_at = jnp.full_like if nominal else jnp.minimum
+        depths = [length if k is None else depth_at(length, k) for k in ks]
         return jnp.stack(depths, axis=-1)
 
     @property
@@ -124,13 +119,16 @@ class Parts:
         return self._pool
 
     def _sample_items(self) -> Items:
-        """Returns items on which to see the shape and dtype of a function's result."""
+        """Returns items on which a function of items is traced for its dtype."""
         if self._held is None:
             return Items.of(self._judged_pool().items.read())
         return Items.of(self._held.items)
 
     def _reaches(self, ks: Sequence[Cut]) -> bool:
-        """Whether enough ranks are held for every cutoff."""
+        """Whether enough ranks are held for every cutoff.
+
+        A cut ranking reaches only integers: None needs all ranks, and so may arrays.
+        """
         cut = self._cut
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
 
@@ -159,8 +157,8 @@ class Parts:
     ) -> StraddlingGroup | None:
         """Returns the tie group across the cut, with totals of functions of its items.
 
-        The pool is looked at once for all metrics of a call that ask for the same
-        functions.
+        The pool is read once for all metrics of a call that ask for the same functions.
+        Returns None where every group is complete.
 
         Args:
             held: From `_held_through`.
@@ -181,9 +179,9 @@ class Parts:
 
     @property
     def _memo(self) -> Memo:
-        """The results that metrics share; a new memo where metrics are read alone."""
+        """The memo that metrics share; a new one where a metric is traced by itself."""
         return getattr(self, "_shared_memo", None) or Memo()
 
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Returns `make()`, or its result from a metric that asked before."""
+        """Returns `make()`, or its earlier result for another metric."""
         return self._memo.once(key, make)

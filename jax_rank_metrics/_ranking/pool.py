@@ -16,7 +16,7 @@ from jax_rank_metrics._types import AxisNames
 
 @pytree()
 class Pool:
-    """All judged items, in any order, and how they lie."""
+    """All judged items, in any order, and their layout."""
 
     items: ItemArrays | RawItems
     layout: PoolLayout
@@ -52,8 +52,8 @@ class PoolScores:
 
         Args:
             pool: The items that have these scores.
-            stop_fn: Whether each item stops, bool.
-            in_groups: Whether tied items form groups, or stand in a definite order.
+            stop_fn: From `Items`, which items stop, bool.
+            in_groups: Whether tied items form groups rather than a definite order.
         """
         items, layout = self.candidates(pool), pool.layout
         exists = items.items.exists

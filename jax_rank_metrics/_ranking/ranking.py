@@ -17,7 +17,7 @@ from jax_rank_metrics._ranking.pool import Pool, PoolScores
 from jax_rank_metrics._ranking.soft_places import NO_ORDER
 from jax_rank_metrics._ranking.totals import Totals
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, PositionFn
+from jax_rank_metrics._types import Cut, Cutoffs, PositionFn, TieReading
 
 
 @pytree("_cut", "_ties", "_in_groups")
@@ -25,19 +25,21 @@ class Ranking(Totals):
     """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
     A metric reads it through `expected_sum` and `expected_first`, and totals over the
-    pool; see `jax_rank_metrics.metric`. What begins with an underscore is private:
+    pool; see `jax_rank_metrics.metric`. Names that begin with an underscore are
+    private:
 
     Attributes:
         _held: The items that have places; None where nothing was ordered.
         _pool: All judged items; None where only the number of relevant ones is known.
-        _pool_scores: The scores of the pool; None where they are not at hand, or no use.
+        _pool_scores: The scores of the pool; None where they are unknown or of no use.
         _length: `[*lists]` int32, how many items have a rank.
-        _known_relevant: `[*lists]` int32, replaces the count over the pool; or None.
+        _known_relevant: `[*lists]` int32, the number of relevant items that the caller
+            stated; None where they are counted in the pool.
         _list_exists: `[*lists]` bool, whether any item of the list was judged.
-        _list_weights: `[*lists]`, or None where items weigh the list.
+        _list_weights: `[*lists]`; None where the weights of items, if any, imply it.
         _cut: The number of ranks held of every list; None if all.
         _ties: The tie policy; "none" where there were no scores.
-        _in_groups: Whether formulas read tie groups, or one definite order.
+        _in_groups: Whether formulas read tie groups rather than one definite order.
     """
 
     _held: Held | None
@@ -117,11 +119,11 @@ class Ranking(Totals):
             `[*lists, len(ks), …]`.
 
         Raises:
-            ValueError: if the ranking was cut above a cutoff, or holds relevant items
-                alone and `item_fn` of the label 0 is not 0.
+            ValueError: if the ranking was cut above a cutoff, or holds only relevant
+                items and `item_fn` of the label 0 is not 0.
         """
         ks = _inputs.cuts(ks)
-        args = (item_fn, place_fn, tuple(ks), tuple(counting), tuple(per_list))
+        args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         key = ("sum", *args, self._in_groups)
         return self._once(key, lambda: sums.expected(self, *args))
 
@@ -136,16 +138,19 @@ class Ranking(Totals):
     ) -> jax.Array:
         """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
 
-        The arguments are those of `expected_sum`, but without trailing axes; nothing may
-        be negative. For metrics that read one definite order, and for those that define
-        themselves what ties mean: tied items all have the place that they share.
+        The arguments are those of `expected_sum`; values have no trailing axes, and no
+        product may be negative. Tied items share a place, and the maximum is not a mean
+        over their orders. So this is for metrics that read one definite order
+        (`ties="order"`), or define what ties mean (`ties="own"`).
+
+        Items worth 0 1 1 in this order, at places worth 1 / rank, have the maximum 1/2.
 
         Returns:
             `[*lists, len(ks)]`, 0 for lists without items.
 
         Raises:
-            ValueError: as `expected_sum`; if tied items share a place and the ranking was
-                cut, which may have left some of them out.
+            ValueError: as `expected_sum`; or if tie groups are read and the ranking was
+                cut, so that items that tie with the last one may be missing.
         """
         ks = _inputs.cuts(ks)
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
@@ -154,13 +159,13 @@ class Ranking(Totals):
     def expected_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
     ) -> tuple[jax.Array, jax.Array]:
-        """Follows a user from the top of the list to the first stop.
+        """Follows a user from the top of the list to the first item that stops them.
 
         Args:
             stop_fn: From `Items`, bools: which items stop the user, so that the first
                 stop is found by counting, at any cutoff where scores are at hand. Or
-                floats, the probability that each item stops the user, for metrics that
-                read one definite order.
+                floats, the probability that each item stops a user who reaches it, for
+                metrics that read one definite order.
             position_fn: What a stop at rank 1, 2, … is worth.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
@@ -173,7 +178,7 @@ class Ranking(Totals):
                 hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
         ks = _inputs.cuts(ks)
-        key = ("first", stop_fn, position_fn, tuple(ks), self._in_groups)
+        key = ("first", stop_fn, position_fn, ks, self._in_groups)
         return self._once(key, lambda: stops.expected(self, stop_fn, position_fn, ks))
 
     def pairs(self, value_fn: ItemFn) -> concordance.Pairs:
@@ -192,10 +197,10 @@ class Ranking(Totals):
             `opposed`, those in which the larger value has the worse score.
 
         Raises:
-            ValueError: if the ranking was cut, or holds relevant items alone and
+            ValueError: if the ranking was cut, or holds only relevant items and
                 `value_fn` of the label 0 is not 0.
         """
-        count = lambda: concordance.pairs(self, self._length, value_fn)  # noqa: E731
+        count = lambda: concordance.pairs(self, value_fn)  # noqa: E731
         return self._once(("pairs", value_fn, self._in_groups), count)
 
     def per_list(
@@ -209,11 +214,12 @@ class Ranking(Totals):
 
         Args:
             values: `[*lists, len(ks)]`.
-            defined: `[*lists]` bool, whether the metric has a value; True where it has
-                one for every list that exists.
-            k: The argument of the metric: the last axis stays where it is a tuple.
-            item_fn: The relevance of items: where items have weights, a list weighs as
-                much as its items do on average, each counted this many times.
+            defined: `[*lists]` bool, whether the metric is defined; True if it is defined
+                for every list that exists.
+            k: The argument of the metric; unless it is a tuple, the last axis is removed.
+            item_fn: The relevance of items. Where items have weights and lists have none,
+                the weight of a list is the mean weight of its items, each counted
+                `item_fn` times.
         """
         weights = self._list_weights
         if weights is None:
@@ -228,7 +234,7 @@ class Ranking(Totals):
         weights = jnp.where(is_counted, weights, 0).astype(self._dtype)
         return PerList(values, weights, defined)
 
-    # What the package reads as well
+    # Read by the package alone
 
     def _rank_products(self, value_fn: ItemFn) -> concordance.Products:
         """Sums products of the mean ranks of items by score and by value.
@@ -237,16 +243,25 @@ class Ranking(Totals):
             value_fn: From `Items`, the value of each, not negative.
 
         Raises:
-            ValueError: if the ranking was cut, or holds relevant items alone.
+            ValueError: if the ranking was cut, or holds only relevant items.
         """
-        return concordance.products(self, self._length, value_fn)
+        return concordance.products(self, value_fn)
 
     def _with_memo(self) -> "Ranking":
-        """Returns the ranking for several metrics that are traced together."""
+        """Returns a copy in which metrics that are traced together share results."""
         return self._copy(self._in_groups, Memo())
 
-    def _with_tie_reading(self, tie_reading: str) -> "Ranking":
-        """Returns the ranking as a metric of that `tie_reading` reads it; see `metric`."""
+    def _with_tie_reading(self, tie_reading: TieReading) -> "Ranking":
+        """Returns the ranking as a metric with these `ties` (see `metric`) reads it.
+
+        For "expected" that is this ranking as it is: in tie groups if its policy has
+        them. "order" selects the definite order of the policy, and "own" tie groups under
+        every policy.
+
+        Raises:
+            ValueError: if the metric needs an order, but the caller passed
+                ties="expected"; or if it reads an order or ties, and places are soft.
+        """
         if tie_reading == "expected":
             return self
         if self._is_soft:
@@ -261,6 +276,6 @@ class Ranking(Totals):
 
     def _copy(self, in_groups: bool, memo: Memo) -> "Ranking":
         copy = dataclasses.replace(self, _in_groups=in_groups)
-        # An attribute, but no field: it must not outlive the trace.
+        # An attribute and not a field, since it must not outlive the trace.
         object.__setattr__(copy, "_shared_memo", memo)
         return copy

@@ -10,10 +10,10 @@ from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._places.soft import SoftScores
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
-    Column,
     DefiniteRanks,
     FindGroup,
     PlaceReader,
+    Summands,
     SumOverPlaces,
     line_of,
 )
@@ -36,7 +36,7 @@ class SoftPlaces:
 
     Shapes:
         items: `[*lists, held]`, in any order.
-        layout: How they lie.
+        layout: The layout of `items`.
         soft_scores: The scores that places are computed from.
         ranks: The number of ranks there can be, static.
     """
@@ -52,11 +52,11 @@ class SoftPlaces:
         return False
 
     def item_indices(self) -> jax.Array:
-        """Raises: soft places have no order."""
+        """Raises ValueError: soft places have no order."""
         raise ValueError("items: soft places have no order; rank without relax")
 
     def in_one_order(self) -> DefiniteRanks:
-        """Raises: soft places have no order."""
+        """Raises ValueError: soft places have no order."""
         raise ValueError(NO_ORDER)
 
     def straddling_group(self, find: FindGroup) -> None:
@@ -66,26 +66,26 @@ class SoftPlaces:
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares places that are sums over all other items."""
 
-        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
-            line = line_of(self, column)
+        def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+            line = line_of(self, summands)
             place = memo.once(("soft", counting), lambda: self.soft_scores.place(line))
-            return sum_over(place, column.values)
+            return sum_over(place, summands.values)
 
         return read
 
     def first_stop(
         self, stop: jax.Array, straddling: StraddlingGroup | None
     ) -> FirstStop:
-        """Raises: soft places have no first item."""
+        """Raises ValueError: soft places have no first item."""
         raise ValueError(NO_FIRST_STOP)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Raises: soft places do not tie."""
+        """Raises ValueError: soft places do not tie."""
         raise ValueError(
             "this metric compares pairs of items, but soft places have no order to "
             "compare; leave relax out"
         )
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
-        """Raises: soft places do not tie."""
+        """Raises ValueError: soft places do not tie."""
         return self.tie_bounds(memo)

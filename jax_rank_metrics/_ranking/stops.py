@@ -27,7 +27,7 @@ def expected(
 def _first_stop(
     ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    """Finds the first stop among the ranks held or, beyond them, by the pool's scores."""
+    """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
     scores = ranking._pool_scores
     if scores is not None and (ranking._held is None or not ranking._reaches(ks)):
         return scores.first_stop(ranking._judged_pool(), stop_fn, ranking._in_groups)

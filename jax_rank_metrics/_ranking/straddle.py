@@ -21,23 +21,22 @@ class StraddlingGroup(NamedTuple):
     """The whole tie group of the last rank held, items without a held rank included."""
 
     tied: jax.Array  # [*lists] int32, how many items it holds
-    totals: tuple[
-        jax.Array, ...
-    ]  # [*lists, …] each: sums over it of functions of items
+    # Sums of functions of items over the group, [*lists, …] each.
+    totals: tuple[jax.Array, ...]
 
 
 @pytree()
 class Straddle:
     """Which lists have a tie group that may reach beyond the last rank held.
 
-    With the scores 9 7 7 7 and two ranks held, two of the three tied items are missing,
-    and the pool has to be looked at; with the scores 9 7 5 5 it has not.
+    With the scores 9 7 7 7 and two ranks held, two of the three tied items are missing
+    and must be looked up in the pool; with the scores 9 7 5 5, none is missing.
 
     Shapes:
         lists: `[*lists]` bool, where the group may reach beyond.
         tied: `[*lists, pool]` bool, the items of the pool that tie with the last one
             held; None where scores find them.
-        layout: How the items of the pool lie.
+        layout: The layout of the pool.
     """
 
     lists: jax.Array
@@ -52,14 +51,14 @@ class Straddle:
         item_fns: Sequence[ItemFn],
         dtype: DTypeLike,
     ) -> StraddlingGroup:
-        """Adds up the group by one pass over the pool, where any list needs it.
+        """Adds up the group by one pass over the pool, skipped if no list needs it.
 
         Args:
             last_key: `[*lists]`, the key of the last rank held.
             pool: The items.
             scores: Their scores, where `tied` is None.
             item_fns: Functions of items, to be summed over the group; bools are counted.
-            dtype: Of sums of numbers.
+            dtype: The float dtype of sums; counts are int32.
 
         Returns:
             The group; only its entries where `lists` is true are to be read.

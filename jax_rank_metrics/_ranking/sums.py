@@ -15,7 +15,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking.held import Column
+from jax_rank_metrics._ranking.held import Summands
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Cut
@@ -32,9 +32,9 @@ def expected(
 ) -> jax.Array:
     """Computes `Ranking.expected_sum`, or `Ranking.expected_max` with `take_max`.
 
-    Three things are prepared for all columns: what each item is worth, the amounts that
-    places count, and the tie group across the cut. Then the items held turn them into
-    places, and every cutoff sums values times what places are worth.
+    The summands are what each item is worth, the amounts that places count, and the tie
+    group across the cut. From them, the items held compute their places. Each cutoff then
+    sums the values of items times what their places are worth.
     """
     held, dtype = ranking._held_through(ks), ranking._dtype
     layout, items = held.layout, held.items
@@ -50,10 +50,10 @@ def expected(
             "may lack items that tie with the last one; pass k=None to the call that "
             "made it"
         )
-    # Unlisted items have places that are not held, and each counts `baseline`, the value
-    # of the label 0. So the items held count by their difference from the baseline, and
-    # the baseline of all items above (or tied) is added to the place. With the amounts
-    # 5 2 held, two unlisted items between them and a baseline of 1, the second item has
+    # The places of unlisted items are not held, and each of these items counts `baseline`,
+    # the value of the label 0. So the items held count by their difference from the
+    # baseline, and a place adds the baseline of all items above (or tied). With amounts of
+    # 5 and 2 held, two unlisted items between them and a baseline of 1, the second item has
     # 3 items above it, and their sum is (5 − 1) + 3·1 = 7.
     baselines = [_unlisted_value(ranking, fn) for fn in counting]
     amounts = [
@@ -67,11 +67,13 @@ def expected(
             for fn, x in zip(counting, amounts, strict=True)
         )
     values = item_values(item_fn, items, dtype)
-    column = Column(values, tuple(amounts), prefix_sums, straddling)
+    summands = Summands(values, tuple(amounts), prefix_sums, straddling)
     read_places = held.place_reader(ranking._memo, tuple(counting))
     num_list_axes, num_item_axes = ranking._list_exists.ndim, items.exists.ndim
 
-    def sum_column(column: Column, baselines: Sequence[jax.Array | None]) -> jax.Array:
+    def sum_values(
+        summands: Summands, baselines: Sequence[jax.Array | None]
+    ) -> jax.Array:
         # `values` is [*lists, items, …]; the result is [*lists, len(ks), …].
         def sum_over(place: Place, values: jax.Array) -> jax.Array:
             place = _with_baselines(place, baselines)
@@ -85,27 +87,27 @@ def expected(
                 )
             return jnp.stack(sums, axis=num_list_axes)
 
-        return read_places(column, sum_over)
+        return read_places(summands, sum_over)
 
     # `place_fn` sees amounts with trailing axes one entry at a time. Each pass of this
     # loop maps over one trailing axis of all arrays that have it; keys, runs and other
     # arrays without it are shared.
-    sum_columns: Callable[..., jax.Array] = sum_column
+    sum_all: Callable[..., jax.Array] = sum_values
     num_trailing = max((x.ndim - num_item_axes for x in amounts), default=0)
     for number in range(num_trailing, 0, -1):
-        column_axes = _mapped_axes(column, num_item_axes, number)._replace(
+        summand_axes = _mapped_axes(summands, num_item_axes, number)._replace(
             straddling=_mapped_axes(straddling, num_list_axes, number)
         )
-        in_axes = (column_axes, _mapped_axes(baselines, 0, number))
-        sum_columns = jax.vmap(sum_columns, in_axes=in_axes, out_axes=num_list_axes + 1)
-    return sum_columns(column, baselines)
+        in_axes = (summand_axes, _mapped_axes(baselines, 0, number))
+        sum_all = jax.vmap(sum_all, in_axes=in_axes, out_axes=num_list_axes + 1)
+    return sum_all(summands, baselines)
 
 
 def _mapped_axes(arrays: Any, first: int, number: int) -> Any:
-    """Returns `in_axes` for `vmap`.
+    """Returns the `in_axes` with which `vmap` maps over the axis `first`.
 
-    That is the axis `first` of arrays that have `number` axes from there on, and None
-    for all others, which are shared.
+    That is `first` for arrays with at least `number` axes from there on, and None for
+    all other arrays, which are shared.
     """
     return jax.tree.map(lambda x: first if x.ndim - first >= number else None, arrays)
 
@@ -133,7 +135,7 @@ def _less_baseline(
 
 
 def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Place:
-    """Adds to a place what the unlisted items above it, or tied with it, count."""
+    """Adds the baselines of the items above each place, and of those in its group."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(

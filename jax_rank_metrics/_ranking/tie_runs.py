@@ -12,10 +12,10 @@ from jax_rank_metrics._places import first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
-    Column,
     DefiniteRanks,
     FindGroup,
     PlaceReader,
+    Summands,
     SumOverPlaces,
     line_of,
 )
@@ -29,10 +29,11 @@ class TieRuns:
 
     Shapes for lists as rows:
         items: `[*lists, held]`, those that exist before those that do not.
-        layout: How they lie.
+        layout: The layout of `items`.
         index: `[*lists, held]` int32, which item is at each rank; −1 where none is.
         keys: `[*lists, held]`, integers; items tie where they are equal.
-        straddle: The tie across the cut; None where no rank is missing.
+        straddle: The lists whose last tie group may reach across the cut; None where no
+            rank is missing.
         ranks: The number of ranks there can be, static.
     """
 
@@ -77,9 +78,9 @@ class TieRuns:
         del counting
         runs = None if self._compares_pairs else self.runs(memo)
 
-        def read(column: Column, sum_over: SumOverPlaces) -> jax.Array:
-            line, values = line_of(self, column), column.values
-            if runs is not None and column.straddling is None:
+        def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+            line, values = line_of(self, summands), summands.values
+            if runs is not None and summands.straddling is None:
                 return tie_groups.with_place_of_runs(
                     line, runs, self.ranks, lambda place: sum_over(place, values)
                 )
@@ -87,9 +88,9 @@ class TieRuns:
                 groups = tie_groups.groups_of_pairs(line, self.keys)
             else:
                 groups = tie_groups.groups_of_runs(line, runs)
-            if column.straddling is not None:
+            if summands.straddling is not None:
                 groups, values = self._with_straddling(
-                    groups, values, column.straddling
+                    groups, values, summands.straddling
                 )
             return sum_over(groups.place_of_any_size(line.dtype, self.ranks), values)
 
@@ -101,11 +102,12 @@ class TieRuns:
         values: jax.Array,
         straddling: StraddlingGroup,
     ) -> tuple[tie_groups.TieGroups, jax.Array]:
-        """Lets the last item held stand for all items of its group.
+        """Lets the last item held stand for its whole group.
 
-        All of them have the same place, so one item with the sum of their values adds
-        up to what they do. Of the keys 9 7 7 held, with a third 7 beyond the cut, the
-        values a b c become a 0 b+c+d, and the last group has three items.
+        All items of the group have the same place, so that the last one with the sum of
+        their values contributes as much as all of them. With the keys 9 7 7 held and a
+        third 7 beyond the cut, the values a b c become a 0 b+c+d, and the last group has
+        three items.
         """
         assert self.straddle is not None
         lists = self.straddle.lists[..., None]

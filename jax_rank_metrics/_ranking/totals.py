@@ -10,7 +10,13 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import at_ranks
-from jax_rank_metrics._ranking.items import MOST, WEIGHTED_SCALE, ItemFn, item_values
+from jax_rank_metrics._ranking.items import (
+    MAX_WEIGHTED_GAIN,
+    WEIGHTED_SCALE,
+    ItemFn,
+    Items,
+    item_values,
+)
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Number, PositionFn
 
@@ -21,7 +27,7 @@ class Totals(Parts):
     _known_relevant: jax.Array | None
 
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
-        """Returns `Σ item_fn(items)` over the pool, `[*lists, …]` floats; bools count."""
+        """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
         pool = self._judged_pool()
         items = pool.items.read()
         values = item_values(item_fn, items, self._dtype)
@@ -39,11 +45,11 @@ class Totals(Parts):
             if self._known_relevant is not None:
                 # Never fewer than were retrieved, so that no recall exceeds 1.
                 assert self._held is not None
-                retrieved = self._held.items.relevant(relevance_threshold)
-                counted = _arithmetic.count(retrieved)
+                retrieved = Items.of(self._held.items)
+                counted = _arithmetic.count(retrieved.relevant(relevance_threshold))
                 return jnp.maximum(self._known_relevant, counted).astype(self._dtype)
             pool = self._judged_pool()
-            relevant = pool.items.read().relevant(relevance_threshold)
+            relevant = Items.of(pool.items.read()).relevant(relevance_threshold)
             return pool.layout.sum(relevant).astype(self._dtype)
 
         return self._once(("relevant", relevance_threshold), count)
@@ -68,10 +74,10 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
-        values, layout = self._sorted(None if monotone else item_fn, ks)
+        values, layout = self._sorted_values(None if monotone else item_fn, ks)
         if self._held is not None and layout.is_rectangular:
-            # As wide as the ranks held, so that a list in its best order adds up equal
-            # terms in an equal order, and is worth exactly as much as its ideal.
+            # Pad to the number of ranks held, so that a list in its best order adds up
+            # the same terms in the same order as its ideal, and has exactly its value.
             num_missing = self._held.items.exists.shape[-1] - values.shape[-1]
             values = _arithmetic.pad_items(values, after=max(num_missing, 0))
         if monotone:
@@ -97,7 +103,7 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
-        labels, layout = self._sorted(None, ks)
+        labels, layout = self._sorted_values(None, ks)
         exists = labels > 0
         stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)
         return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
@@ -123,16 +129,16 @@ class Totals(Parts):
         times = jnp.minimum(times, jnp.finfo(self._dtype).max) * WEIGHTED_SCALE
         any_counts = layout.broadcast_to_items(layout.max(times) > 0)
         times = jnp.where(any_counts, times, items.exists.astype(self._dtype))
-        weighted = jnp.minimum(items.weights * times, MOST)
+        weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
         return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
 
-    def _sorted(
+    def _sorted_values(
         self, item_fn: ItemFn | None, ks: Sequence[int | None]
     ) -> tuple[jax.Array, RankedLayout]:
-        """The largest values of the pool in falling order, as many as cutoffs ask for.
+        """Returns the largest values of the pool, descending, as deep as the cutoffs.
 
-        The values are labels where `item_fn` is None. A deeper order that another metric
-        asked for serves as well.
+        The values are labels where `item_fn` is None. A deeper result that another metric
+        asked for is truncated. Layouts without rows return all values.
         """
         depth = _inputs.deepest(ks)
 
