@@ -192,7 +192,7 @@ CASES = {
     "number shape": (ValueError, "num_relevant .*(3,).*one number per list", lambda: RETRIEVED(num_relevant=jnp.ones(3))),
     "weights without pool's": (ValueError, "pool_weights is None; pass both", lambda: RETRIEVED(weights=Y, pool_labels=Y)),
     "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y)),
-    "weights with number": (ValueError, "num_relevant tells nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=jnp.ones(2))),
+    "weights with number": (ValueError, "num_relevant says nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=jnp.ones(2))),
     "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(RETRIEVED(num_relevant=jnp.ones(2)))),
     # packed lists
     "segments alone": (ValueError, "num_segments is None; pass how many lists", lambda: NDCG(segment_ids=IDS)),

@@ -7,7 +7,7 @@ equal in both stand in index order. Two ways of ordering give the same result:
 - `sort`: a full sort of the integers;
 - `top_k`: `lax.top_k` of a *digit*, the key as a float32, the one type for which it is
   fast. It leaves ties in index order and cannot tell −inf, NaN and missing items apart;
-  where that matters, and only there, a second top-k settles it.
+  where that matters, and only there, a second top-k or a full sort settles it.
 
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
 Where the items of a list are cut over devices, each device ranks its own, and then the

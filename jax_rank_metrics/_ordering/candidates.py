@@ -37,7 +37,11 @@ class Candidates(NamedTuple):
         return self
 
     def at(self, indices: jax.Array) -> "Candidates":
-        """Gathers items by their indices along the axis of items."""
+        """Gathers items by their indices along the axis of items, in any order.
+
+        Args:
+            indices: `[*lists, chosen]`, each in bounds.
+        """
         return self.map(lambda x: _arithmetic.take_items(x, indices))
 
     def map(self, fn: Callable[[jax.Array], jax.Array]) -> "Candidates":
@@ -62,9 +66,9 @@ class RawCandidates(NamedTuple):
 
     scores: jax.Array  # [*lists, items]
     items: RawItems | ItemArrays
-    first: jax.Array | int = 0  # the index of the first item
+    first_id: jax.Array | int = 0  # the id of the first item
     seeds: jax.Array | None = None
-    ids: jax.Array | None = None  # [*lists, items]; None where they count from `first`
+    ids: jax.Array | None = None  # [*lists, items]; None: they count from `first_id`
 
     def read(self) -> Candidates:
         """Returns the items ready to be compared; those without a rank do not exist."""
@@ -72,14 +76,17 @@ class RawCandidates(NamedTuple):
         keys = _keys.score_key(lax.stop_gradient(self.scores), items.exists)
         ids = self.ids
         if ids is None:
-            ids = _arithmetic.iota(keys) + self.first
+            ids = _arithmetic.iota(keys) + self.first_id
             ids = jnp.broadcast_to(ids, keys.shape).astype(jnp.int32)
         return Candidates(keys, ids, items, self.seeds)
 
     def at(self, indices: jax.Array) -> "RawCandidates":
-        """Gathers items, counted from `first`, by their indices in the arrays."""
-        ids = indices + jnp.asarray(self.first, jnp.int32)
+        """Gathers items by their indices in the arrays; they keep their ids.
+
+        The ids of these items must still count from `first_id`.
+        """
+        ids = indices + jnp.asarray(self.first_id, jnp.int32)
         scores = _arithmetic.take(self.scores, indices)
         return RawCandidates(
-            scores, self.items.at(indices), self.first, self.seeds, ids
+            scores, self.items.at(indices), self.first_id, self.seeds, ids
         )

@@ -11,8 +11,8 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering import top_k
 from jax_rank_metrics._types import AxisNames
 
-# Whole numbers up to this one, which most labels are, are counted rather than sorted.
-_MOST_COUNTED = 16
+# Most labels are small whole numbers. Up to this one, they are counted, not sorted.
+_MAX_COUNTED = 16
 
 
 def largest(
@@ -28,7 +28,7 @@ def largest(
     Args:
         x: `[*lists, items]`.
         exists: The same shape, which items to look at.
-        depth: How many.
+        depth: How many to return, at most the number of items.
         items_axis: Mesh axes over whose devices the items of every list are cut.
     """
     x = jnp.where(exists, x, -1)
@@ -57,13 +57,13 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
         return floats_of_bits(bits, x.dtype)[..., :depth]
 
     def by_counts(x: jax.Array) -> jax.Array:
-        # The largest number of each list; inf where some are not whole.
+        # The largest number of each list; inf where a number is not whole.
         maxima = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
         counted = functools.partial(
             _counted, maximum=jnp.max(maxima, initial=0), depth=depth
         )
-        too_many = _mesh.unvmap_any(maxima > _MOST_COUNTED)
-        return lax.cond(too_many, by_top_k if use_top_k else by_sort, counted, x)
+        must_sort = _mesh.unvmap_any(maxima > _MAX_COUNTED)
+        return lax.cond(must_sort, by_top_k if use_top_k else by_sort, counted, x)
 
     default = by_top_k if use_top_k else by_sort
     if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k.SHORT):
@@ -92,15 +92,16 @@ def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
 
 
 def descending_bits(x: jax.Array) -> jax.Array:
-    """Returns integers that ascend as non-negative floats descend; −1 for all below 0.
+    """Returns integers that sort non-negative floats in descending order.
 
-    The bits of non-negative floats ascend with them, so that their complements descend:
-    from −1 for 0 down to the complement of the bits of inf.
+    They are the complements of the bits of the floats, in the integer of the same width:
+    the bits ascend with the floats, so that the complements descend, from −1 for 0 down
+    to that of inf. Floats below 0 count as 0 and have −1 too.
     """
     bits = lax.bitcast_convert_type(x, _arithmetic.integer_like(x.dtype))
     return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
 
 
 def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Returns the floats of `descending_bits`."""
+    """Inverts `descending_bits`, except that floats below 0 come back as 0."""
     return lax.bitcast_convert_type(~bits, dtype)

@@ -7,8 +7,8 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 
-# How many bits a hash has that breaks ties. With two more for the kind of a score, it is
-# exact in a float32 digit.
+# The number of bits of a hash that breaks ties. With two more for the kind of a score, a
+# float32 digit holds it exactly.
 HASH_BITS = 22
 
 # Multiplier of the xor-shift-multiply hash of 32-bit integers, which is bijective:
@@ -70,14 +70,14 @@ def has_digit(dtype: DTypeLike) -> bool:
 
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
     """Returns keys of scores of a dtype as float32; −inf for missing items."""
-    missing = jnp.iinfo(jnp.int32).min
+    missing_key = jnp.iinfo(jnp.int32).min
     if jnp.issubdtype(dtype, jnp.floating):
-        finite = jnp.maximum(key, 1 - _FLOAT32_INFINITY)
-        bits = jnp.where(finite < 0, missing - finite, finite)
+        finite_key = jnp.maximum(key, 1 - _FLOAT32_INFINITY)
+        bits = jnp.where(finite_key < 0, missing_key - finite_key, finite_key)
         number = lax.bitcast_convert_type(bits, jnp.float32)
     else:
         number = key.astype(jnp.float32)
-    return jnp.where(key == missing, -jnp.inf, number)
+    return jnp.where(key == missing_key, -jnp.inf, number)
 
 
 def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
@@ -86,9 +86,9 @@ def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array
     The kind of the score decides, from 3 to 0: finite or inf, −inf, NaN, missing; then a
     hash, if `tie_breaks` holds one.
     """
-    missing = jnp.iinfo(key.dtype).min
-    kind = (key > missing).astype(jnp.int32)
-    for bound in (missing + 1, -_FLOAT32_INFINITY):
+    missing_key = jnp.iinfo(key.dtype).min
+    kind = (key > missing_key).astype(jnp.int32)
+    for bound in (missing_key + 1, -_FLOAT32_INFINITY):
         kind = kind + (key > bound).astype(jnp.int32)
     if tie_breaks:
         (hashes,) = tie_breaks

@@ -54,8 +54,8 @@ def match(first: jax.Array, second: jax.Array) -> Matched:
     # Back to the order of the input; -2 where an id has no rank in its own list.
     matches = _arithmetic.take(index_in_second, id_number)
     matches = jnp.where(is_first_occurrence, matches, -2)
-    everywhere = jnp.ones_like(is_first_occurrence)
-    matches = scattered(indices, matches, everywhere, size)  #            [1 0 - 0 1]
+    put_all = jnp.ones_like(is_first_occurrence)
+    matches = scattered(indices, matches, put_all, size)  #               [1 0 - 0 1]
     has_rank = matches > -2
     ranks_in_first, ranks_in_second = (  #                      [1 2 3] and [1 2]
         jnp.where(exists, _arithmetic.cumulative_count(exists), 0)

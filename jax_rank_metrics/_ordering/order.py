@@ -46,11 +46,11 @@ def order_rows(
         assert depth is not None
         part = order_local(raw, order, min(depth + 1, size)).candidates
         return order_local(gather_candidates(part, items_axis), order, depth)
-    shards = _shards(raw.scores, depth)
-    if shards == 1:
+    num_parts = _num_parts(raw.scores, depth)
+    if num_parts == 1:
         return order_local(raw, order, depth)
     assert depth is not None
-    parts = order_local(_split(raw.read(), shards), order, depth + 1).candidates
+    parts = order_local(_split(raw.read(), num_parts), order, depth + 1).candidates
     return order_local(_merge(parts), order, depth)
 
 
@@ -108,9 +108,10 @@ def order_local(
 
 
 def _marked_labels(items: ItemArrays) -> jax.Array:
-    """Returns labels, -1 where items are missing: one payload of the sort for two.
+    """Returns labels `[*lists, items]`, −1 where no item exists.
 
-    Integer labels that floats would round are returned as integers.
+    Labels are never negative, so that the sort carries one array instead of two. Where
+    floats could round the labels, they are the integers that were passed.
     """
     labels = items.labels if items.integer_labels is None else items.integer_labels
     return jnp.where(items.exists, labels, jnp.full_like(labels, -1))
@@ -122,26 +123,28 @@ def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidat
     return candidates.map(lambda x: _mesh.concatenate_over(x, items_axis, axis))
 
 
-# XLA gathers every score of an axis that it sorts. Where items may be cut over devices
-# without their type saying so, each list is split into one part per device, so that only
-# candidates need to meet.
+def _num_parts(x: jax.Array, depth: int | None) -> int:
+    """Returns the number of parts into which to split each list before it is ordered.
 
-
-def _shards(x: jax.Array, depth: int | None) -> int:
-    """Returns into how many parts to split lists, so that each is sorted where it is."""
+    XLA gathers every score of an axis that it sorts. Where it may have cut items over
+    devices, in ways that types do not tell, there is one part per device: each is
+    ordered where it is, and only candidates travel. It is 1 where that cannot happen,
+    and where it would not pay: the parts must be equal, and `depth` a small share of
+    them.
+    """
     shards = _mesh.auto_shards(x)
     if depth is None or shards == 1 or x.shape[-1] % shards:
         return 1
     return shards if (depth + 1) * shards <= top_k.TOP_K_SHARE * x.shape[-1] else 1
 
 
-def _split(candidates: Candidates, shards: int) -> Candidates:
-    """Splits `[*lists, items]` into `[*lists, shards, items / shards]`."""
+def _split(candidates: Candidates, num_parts: int) -> Candidates:
+    """Splits `[*lists, items]` into `[*lists, parts, items / parts]`."""
     axis = candidates.keys.ndim - 1
 
     def split(x: jax.Array) -> jax.Array:
-        size = x.shape[axis] // shards
-        return x.reshape((*x.shape[:axis], shards, size, *x.shape[axis + 1 :]))
+        size = x.shape[axis] // num_parts
+        return x.reshape((*x.shape[:axis], num_parts, size, *x.shape[axis + 1 :]))
 
     seeds = candidates.seeds
     seeds = None if seeds is None else seeds[..., None, :]
@@ -149,7 +152,7 @@ def _split(candidates: Candidates, shards: int) -> Candidates:
 
 
 def _merge(candidates: Candidates) -> Candidates:
-    """Merges `[*lists, shards, depth]` into `[*lists, shards · depth]`."""
+    """Merges `[*lists, parts, depth]` into `[*lists, parts · depth]`."""
     axis = candidates.keys.ndim - 2
 
     def merge(x: jax.Array) -> jax.Array:

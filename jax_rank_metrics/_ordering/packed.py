@@ -61,7 +61,7 @@ def largest_packed(
 
 
 def _by_one_operand(first: jax.Array, second: jax.Array) -> jax.Array:
-    """Returns the second of two int32 keys in the order of both, by one int64."""
+    """Sorts pairs of int32, packed into one int64 each; returns their second halves."""
     with jax.enable_x64(True):
         packed = (first.astype(jnp.int64) << 32) | _to_unsigned(second)
         return _from_unsigned(lax.sort(packed))
@@ -71,18 +71,18 @@ def order_by(
     segment_ids: jax.Array, keys: list[jax.Array], starts: jax.Array
 ) -> jax.Array:
     """Returns indices in ascending order of segment ids, and descending order of keys."""
-
-    def by_each_key(segment_ids: jax.Array, *keys: jax.Array) -> jax.Array:
-        return sort_by([~segment_ids, *keys])[1]
-
     if len(keys) > 1 or keys[0].dtype != jnp.int32:
-        return by_each_key(segment_ids, *keys)
+        return _by_each_key(segment_ids, *keys)
     by_one_sort = _one_sort_on_cpu(starts)
     if by_one_sort is None:
-        return by_each_key(segment_ids, *keys)
+        return _by_each_key(segment_ids, *keys)
     return lax.platform_dependent(
-        segment_ids, *keys, cpu=by_one_sort, default=by_each_key
+        segment_ids, *keys, cpu=by_one_sort, default=_by_each_key
     )
+
+
+def _by_each_key(segment_ids: jax.Array, *keys: jax.Array) -> jax.Array:
+    return sort_by([~segment_ids, *keys])[1]
 
 
 def _one_sort_on_cpu(
@@ -116,8 +116,7 @@ def _one_sort_on_cpu(
         does_not_fit = _mesh.unvmap_any(
             (index < 0) | (index >> bits > 0), segment_ids[1:] < segment_ids[:-1]
         )
-        by_each_key = lambda ids, key: sort_by([~ids, key])[1]  # noqa: E731
-        return lax.cond(does_not_fit, by_each_key, by_one_operand, segment_ids, key)
+        return lax.cond(does_not_fit, _by_each_key, by_one_operand, segment_ids, key)
 
     return sort
 

@@ -41,24 +41,29 @@ class Policy(NamedTuple):
 
     @property
     def is_hashed(self) -> bool:
-        """Whether a hash of item indices orders tied items."""
+        """Whether tied items are ordered by a hash of their indices or ids."""
         return self.name in (None, "random")
 
     @property
     def hashes_own_index(self) -> bool:
-        """Whether that hash must be of an item's index in its own list.
+        """Whether the hash that orders tied items is of their indices in their own list.
 
-        Without a key, a list must be ordered in the same way wherever it stands.
+        That holds without a key: a list is then ordered in the same way wherever it
+        stands in a packed array. With a key, the index in the array serves as well.
         """
         return self.name is None
 
     @property
     def keeps_index_order(self) -> bool:
-        """Whether tied items stay in index order, so that nothing breaks ties."""
+        """Whether tied items stay in index order: "stable", "expected" and "unread"."""
         return not self.reads_labels and not self.is_hashed
 
     def where_unread(self) -> "Policy":
-        """Returns the cheapest policy, if formulas read tie groups under this one."""
+        """Returns the policy for calls in which nothing reads the order of tied items.
+
+        It is "unread", which breaks no ties, if formulas read tie groups under this
+        policy, and otherwise this policy itself.
+        """
         return Policy("unread") if self.is_grouped else self
 
     def seeds(self, key: jax.Array | None, lists: tuple[int, ...]) -> jax.Array | None:

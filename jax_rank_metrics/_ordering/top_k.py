@@ -55,12 +55,11 @@ def top_ranks(
         unsettled = unsettled | straddles | jnp.any(ties, axis=-1)
 
     def settle() -> jax.Array:
-        # Reads the items anew, so that nothing of it is computed where no tie asks for it.
+        # Reads the items anew, so that nothing is computed where no tie asks for it.
         candidates = raw.read()
         if policy.keeps_index_order or policy.is_hashed:
             return _settled(candidates, order, digits, indices)
-        keys = candidates.sort_keys(order)
-        return sort_by(keys, last_is_hash=policy.is_hashed)[1][..., :depth]
+        return sort_by(candidates.sort_keys(order))[1][..., :depth]
 
     settled = lax.cond(_mesh.unvmap_any(unsettled), settle, lambda: indices)
     return TopRanks(settled, straddles)
@@ -77,8 +76,10 @@ def _settled(
     """
     depth, last = indices.shape[-1], digits[..., -1:]
     digit = _keys.digit(candidates.keys, order.dtype)
-    second = _keys.second_digit(candidates.keys, candidates.tie_breaks(order.policy))
-    _, tied = top_k(jnp.where(_equal_bits(digit, last), second, -1), depth)
+    second_digit = _keys.second_digit(
+        candidates.keys, candidates.tie_breaks(order.policy)
+    )
+    _, tied = top_k(jnp.where(_equal_bits(digit, last), second_digit, -1), depth)
     rank = jnp.broadcast_to(_arithmetic.iota(indices), indices.shape)
     above = _arithmetic.count(~_equal_bits(digits, last))[..., None]
     from_tied = _arithmetic.take(tied, jnp.maximum(rank - above, 0))
@@ -94,7 +95,16 @@ def _equal_bits(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
-    """Does what `lax.top_k` does, for float32 without NaN: lower indices first in ties."""
+    """Finds the largest values of each list, as `lax.top_k` does, lower indices first.
+
+    Args:
+        x: `[*lists, items]` float32 without NaN.
+        depth: How many to find, at most the number of items.
+
+    Returns:
+        The values in descending order, and their indices: `[*lists, depth]` each. The
+        top 2 of [1, 3, 3] are the values [3, 3] at the indices [1, 2].
+    """
     if x.shape[-1] <= SHORT:
         return lax.platform_dependent(
             x,

@@ -18,7 +18,7 @@ CURE = "with items_axis if items are cut"
 
 
 class Block(NamedTuple):
-    """Items of the catalogue with successive ids, scored for every list."""
+    """Items of the catalogue with consecutive ids, scored for every list."""
 
     scores: jax.Array  # [*lists, block]
     exists: jax.Array  # [*lists, block]
@@ -27,7 +27,10 @@ class Block(NamedTuple):
     first_new_id: jax.Array  # the items before it were in an earlier block
 
     def offsets(self, ids: jax.Array) -> jax.Array:
-        """Returns the offsets of ids in the block, its length where they are not in it."""
+        """Returns the offsets of ids in the block, its size where they are not in it.
+
+        In a block of the items 40, 41 and 42, the ids [41, 7] have the offsets [1, 3].
+        """
         return _offsets(ids, self.first_id, self.scores.shape[-1])
 
 
@@ -78,10 +81,11 @@ class Catalog:
         return lax.stop_gradient(self.score_fn(self.queries, items))
 
     def block(self, number: jax.Array) -> Block:
-        """Scores one block by its number.
+        """Scores the block of this number, from 0.
 
-        All blocks have one length, so that the last one reaches back over items that were
-        in the block before. These do not exist in it.
+        All blocks have the same size. So the last one begins with items that were in the
+        block before, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3]
+        and [3, 4], and in the last of them only item 4 exists.
         """
         first_new = number * self.block_length
         start = jnp.minimum(first_new, self.local_items - self.block_length)
@@ -92,15 +96,15 @@ class Catalog:
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
         exists = jnp.broadcast_to(exists, scores.shape)
-        before = 0  # items that other devices hold before those of this one
+        device_offset = 0  # the number of items on the devices before this one
         if self.items_axis is not None:
-            before = lax.axis_index(self.items_axis) * self.local_items
-        first_id = start + before
+            device_offset = lax.axis_index(self.items_axis) * self.local_items
+        first_id = start + device_offset
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, self.block_length)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
-        return Block(scores, exists, length, first_id, first_new + before)
+        return Block(scores, exists, length, first_id, first_new + device_offset)
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:
@@ -179,7 +183,7 @@ def put(x: jax.Array, offsets: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
-    """Returns `ids - first_id`, and `length` where that is no offset in the block."""
+    """Returns `ids - first_id`, or `length` where that is not from 0 to `length - 1`."""
     offsets = ids - first_id.astype(ids.dtype)
     is_inside = (offsets >= 0) & (offsets < length)
     return jnp.where(is_inside, offsets, length).astype(jnp.int32)

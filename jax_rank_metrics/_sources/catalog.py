@@ -183,7 +183,8 @@ def rank_scores(
     relevant = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, "scores", scores
     )
-    item_mask, per_item = _inputs.boolean("item_mask", item_mask), scores.shape[-1:]
+    item_mask = _inputs.boolean("item_mask", item_mask)
+    per_item = scores.shape[-1:]
     if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
         raise ValueError(
             f"item_mask has shape {item_mask.shape}, but scores has shape "

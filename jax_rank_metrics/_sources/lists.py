@@ -31,7 +31,7 @@ class ScoredLists:
 
 
 class Depth(NamedTuple):
-    """The part of an order that is needed, static."""
+    """The part of an order that metrics need; static under `jax.jit`."""
 
     ranks: int | None  # how many; None is all
     ordered: bool = True  # whether any order is needed at all
@@ -122,39 +122,49 @@ class Relevant(NamedTuple):
     def find(
         self, ids: jax.Array, relevant: ItemArrays
     ) -> tuple[ItemArrays, jax.Array]:
-        """Looks up which items are relevant.
+        """Looks up items by their ids among the relevant ones.
+
+        With the relevant ids [7, 9], the items [9, 3, 9] have the labels [label of 9, 0,
+        0], and only the first of them is found.
 
         Args:
             ids: `[*lists, ids]` integers; an id below 0 is no item.
             relevant: What `items` returned, perhaps fewer of them.
 
         Returns:
-            The items `[*lists, ids]`, with the label 0 where they are not relevant or
-            repeat an earlier id; and whether each was found among the relevant ones,
-            bool.
+            The items `[*lists, ids]`, and whether each was found, bool. Items that are
+            not relevant or repeat an earlier id are not found and have the label 0.
         """
-        relevant_ids, not_found = self.ids, self.ids.shape[-1]
+        relevant_ids, num_relevant = self.ids, self.ids.shape[-1]
+        num_ids = ids.shape[-1]
         if ids.dtype != relevant_ids.dtype:
             ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
-        is_same = (
-            ids[..., :, None] == relevant_ids[..., None, :]
-        )  # [*lists, ids, relevant]
+        # [*lists, ids, relevant]
+        is_same = ids[..., :, None] == relevant_ids[..., None, :]
         is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
-        # Each relevant item belongs to the first of the ids that are equal to it.
+        # Each relevant item belongs to the first of the ids that are equal to it. An index
+        # beyond the end stands for none.
         index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
-        no_index = ids.shape[-1]
-        first = jnp.where(is_same, index, no_index).min(
-            -2, keepdims=True, initial=no_index
-        )
-        match = jnp.where(index == first, _arithmetic.iota(is_same), not_found)
-        match = jnp.min(match, axis=-1, initial=not_found)  # [*lists, ids]
-        return relevant.padded(1).at(match), match < not_found
+        first_index = jnp.where(is_same, index, num_ids)
+        first_index = first_index.min(-2, keepdims=True, initial=num_ids)
+        slot = jnp.where(index == first_index, _arithmetic.iota(is_same), num_relevant)
+        slot = jnp.min(slot, axis=-1, initial=num_relevant)  # [*lists, ids]
+        return relevant.padded(1).at(slot), slot < num_relevant
 
 
 def clean_weights(
     list_weights: jax.Array | None, lists: tuple[int, ...], dtype: jnp.dtype | str
 ) -> jax.Array | None:
-    """Returns a weight per list in the dtype of values, 0 where it is not above 0."""
+    """Returns the weights of lists as floats that are never negative or NaN.
+
+    Args:
+        list_weights: `[*lists]` or a scalar for all lists; None is returned as it is.
+        lists: The shape of the result.
+        dtype: The dtype of the values of the lists, and of the result.
+
+    Returns:
+        `[*lists]`, 0 where a weight is not above 0: [2, −1, NaN] becomes [2, 0, 0].
+    """
     if list_weights is None:
         return None
     list_weights = lax.stop_gradient(list_weights).astype(dtype)
@@ -162,7 +172,14 @@ def clean_weights(
 
 
 def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
-    """Raises unless arrays are device-local, for sources that cannot enter a shard_map."""
+    """Raises if the type of an array says that it is sharded over devices.
+
+    For sources that do not enter `jax.shard_map` themselves, but may be called inside.
+
+    Args:
+        cure: Completes the advice "call inside jax.shard_map, …" of the message.
+        **arrays: By name of the argument; None is skipped.
+    """
     for name, array in arrays.items():
         if array is not None:
             _inputs.unsharded(
@@ -171,12 +188,12 @@ def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
 
 
 def columns_by_name(columns: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
-    """Returns columns under the names that messages have for them."""
+    """Returns columns under their names in error messages, such as `columns['seen']`."""
     return {f"columns[{name!r}]": column for name, column in columns.items()}
 
 
 def check_whole_lists(**arrays: jax.Array | None) -> None:
-    """Raises unless the last axis of every array is whole on each device."""
+    """Raises if the type of an array says that devices hold parts of its last axis."""
     for name, array in arrays.items():
         if array is not None and (axes := _mesh.spec_of(array)[-1]):
             raise ValueError(

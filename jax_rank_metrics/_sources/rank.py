@@ -65,15 +65,17 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -
 def _rank_without_inputs(
     lists: ScoredLists, depth: Depth
 ) -> tuple[Ranking, jax.Array | None]:
-    """Returns the ranking without the arrays that were passed, and its seeds.
+    """Returns the ranking without its pool and the scores of the pool, and its seeds.
 
-    These arrays may hold NaN. They do not go through a compiled program, where
-    `jax_debug_nans` would stop at them.
+    These hold the arrays as they were passed, where NaN is allowed; as results of a
+    compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
+    rankings of packed lists and of soft places hold none of them: they are returned
+    whole, with None for the seeds.
     """
 
     def without_inputs(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
         pool, pool_scores = ranking._pool, ranking._pool_scores
-        if pool is None or pool_scores is None:  # packed lists that were sorted
+        if pool is None or pool_scores is None:
             return ranking, None
         empty = jax.tree.map(
             lambda _: None, {"_pool": pool, "_pool_scores": pool_scores}

@@ -58,8 +58,8 @@ def rank_retrieved(
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
-    >>> found = rank_retrieved(jnp.array([1, 0, 1, 0, 1]), num_relevant=4)
-    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
+    >>> ranking = rank_retrieved(jnp.array([1, 0, 1, 0, 1]), num_relevant=4)
+    >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
     """
     labels, mask = _inputs.item_arrays("labels", labels, mask)
@@ -71,7 +71,7 @@ def rank_retrieved(
     weighs_items, raw_pool = weights is not None, None
     if weighs_items and num_relevant is not None:
         raise ValueError(
-            "weights weighs items, but num_relevant tells nothing of the weights in the "
+            "weights weighs items, but num_relevant says nothing of the weights in the "
             "pool; pass pool_labels and pool_weights instead"
         )
     if pool_labels is None:
@@ -144,9 +144,9 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
     exceeds = (counts > number) & (number > 0)
     if exceeds.any():
         index = _inputs.first_index(exceeds)
-        of_list = f" for list {index}" if index else ""
+        suffix = f" for list {index}" if index else ""
         raise ValueError(
-            f"num_relevant is {number[index]}{of_list}, but {counts[index]} retrieved "
+            f"num_relevant is {number[index]}{suffix}, but {counts[index]} retrieved "
             "items have the label 1; pass the number of all relevant items of a list, "
             "retrieved or not, or pass pool_labels"
         )
@@ -195,8 +195,8 @@ def rank_ids(
         TypeError: if ids are not integers.
 
     >>> from jax_rank_metrics import recall
-    >>> found = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
-    >>> [f"{value:.2f}" for value in recall.of(found, k=(3, 4, 5)).values]
+    >>> ranking = rank_ids(jnp.array([7, 3, 9, 5, 8]), jnp.array([7, 9, 8, 4]))
+    >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
     """
     retrieved_ids = _inputs.ids("retrieved_ids", retrieved_ids)
@@ -251,7 +251,7 @@ def rank_in_order(
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
         pool_size = length + num_relevant
-    index = _shards.map_shards(_moved_up, (ids, exists, above), pool_size)
+    index = _shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return Ranking._of(
         held=DefiniteRanks(retrieved, Rows(), index, above, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
@@ -263,10 +263,18 @@ def rank_in_order(
     )
 
 
-def _moved_up(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
-    """Returns which item is at each rank, −1 where none is: items move up into gaps.
+def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> jax.Array:
+    """Returns the id of the item at each rank, −1 where there is none.
 
-    The ids [7, -, 9], of which the second does not exist, give [7, 9, -1].
+    Items move up into gaps: where the second of the ids [7, 8, 9] does not exist, the
+    result is [7, 9, −1].
+
+    Args:
+        arrays: The ids of items, or None for their indices; which items exist; and how
+            many items are above each: `[*lists, retrieved]`.
+
+    Returns:
+        `[*lists, retrieved]` int32.
     """
     ids, exists, above = arrays
     if ids is None:

@@ -70,8 +70,8 @@ class Stream(NamedTuple):
         if depth < catalog.total_items:
             relevant_tied = (seen.keys == last_key) & seen.exists
             tied, layout = with_unlisted(relevant_tied, so_far.tied)
-            held_tied = _arithmetic.count((best.keys == last_key) & exists)
-            straddle = Straddle(so_far.tied > held_tied, tied, layout)
+            num_held = _arithmetic.count((best.keys == last_key) & exists)
+            straddle = Straddle(so_far.tied > num_held, tied, layout)
         items = items._replace(exists=exists)
         held = TieRuns(items, Rows(), ids, best.keys, straddle, catalog.total_items)
         return held, seen
@@ -110,7 +110,14 @@ class Stream(NamedTuple):
     def _fold(
         self, step: Callable[[State, Block, RawCandidates], State], start: State
     ) -> State:
-        """Folds `step(state, block, candidates of the block)` over all blocks."""
+        """Passes a state through all blocks of this device, and returns the last one.
+
+        Args:
+            step: `step(state, block, candidates)` returns the state after a block. The
+                candidates are the items of the block; all have the label 0 unless the
+                tie policy reads labels.
+            start: The state before the first block; `step` keeps its shapes.
+        """
 
         def body(state: State, number: jax.Array) -> tuple[State, None]:
             block = self.catalog.block(number)
@@ -129,7 +136,7 @@ class Stream(NamedTuple):
         return lax.scan(body, start, numbers)[0]
 
     def _no_candidates(self, shape: tuple[int, ...]) -> Candidates:
-        """Returns candidates none of which exists."""
+        """Returns candidates `shape`, `[*lists, slots]`, none of which exists."""
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
@@ -202,9 +209,9 @@ class Stream(NamedTuple):
             return _arithmetic.count(is_before)
 
         # An item that is in the block equals itself.
-        is_here = block.offsets(self.relevant_ids) < self.catalog.block_length
+        is_in_block = block.offsets(self.relevant_ids) < self.catalog.block_length
         earlier = lax.cond(
-            _mesh.unvmap_any(equal > is_here.astype(jnp.int32)),
+            _mesh.unvmap_any(equal > is_in_block.astype(jnp.int32)),
             lambda: for_each_relevant(by_tie_breaks),
             lambda: jnp.zeros_like(above),
         )
