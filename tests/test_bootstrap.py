@@ -260,3 +260,15 @@ def test_what_is_refused(rng):
     if not jax.config.jax_enable_x64:
         with pytest.raises(ValueError, match="do not fit int32"):
             boot(lists, np.arange(LISTS) + 2**40)
+
+
+def test_draws_of_ids_beyond_int32():
+    """The same ids have the same draws as uint32 and as int64."""
+    small = np.array([7, 3_000_000_000, 4_294_967_295], np.uint32)
+    with jax.enable_x64(True):
+        shared_seed, seeds = jnp.uint32(5), jnp.arange(50, dtype=jnp.uint32)
+        draws = [
+            np.asarray(resampling.poisson_draws(jnp.asarray(ids), shared_seed, seeds))
+            for ids in (small, small.astype(np.int64))
+        ]
+    np.testing.assert_array_equal(*draws)

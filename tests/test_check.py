@@ -226,6 +226,14 @@ BAD = {
         },
     ),
     "nothing": ("labels and relevant_ids are both None", {}),
+    "two numbers of items": (
+        "num_items is 9, but scores has 5 items; leave num_items out",
+        {"relevant_ids": ONE, "scores": np.ones((2, 5)), "num_items": 9},
+    ),
+    "a number of segments alone": (
+        "num_segments is given but labels is None",
+        {"relevant_ids": ONE, "num_segments": 3},
+    ),
     "a mask alone": (
         "mask is given but labels is None",
         {"mask": [True], "relevant_ids": ONE},

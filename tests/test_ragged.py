@@ -214,6 +214,12 @@ def test_padding():
         ((), {}, ValueError, "pad_lists got no lists"),
         (([[True]],), {"fill": -1}, ValueError, "fill is -1, which bool cannot hold"),
         (
+            ([[True, False], [True]],),
+            {"fill": float("nan")},
+            ValueError,
+            "fill is nan, which bool cannot hold",
+        ),
+        (
             (np.ones((1, 1), np.uint8),),
             {"fill": -1},
             ValueError,

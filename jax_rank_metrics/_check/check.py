@@ -1,5 +1,6 @@
 """`jrm.check`: raises on impossible values, and remarks on those that look unintended."""
 
+import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
@@ -97,6 +98,7 @@ def check(
         "mask": mask,
         "weights": weights,
         "segment_ids": segment_ids,
+        "num_segments": num_segments,
         "retrieved_ids": retrieved_ids,
         "relevant_ids": relevant_ids,
         "relevant_labels": relevant_labels,
@@ -112,11 +114,16 @@ def check(
             if arguments[name] is not None:
                 raise ValueError(f"{name} is given but relevant_ids is None; pass both")
     if labels is None:
-        for name in ("mask", "weights", "segment_ids"):
+        for name in ("mask", "weights", "segment_ids", "num_segments"):
             if arguments[name] is not None:
                 raise ValueError(f"{name} is given but labels is None; pass both")
         if relevant_ids is None:
             raise ValueError("labels and relevant_ids are both None; pass one of them")
+    if scores is not None and num_items not in (None, np.shape(scores)[-1]):
+        raise ValueError(
+            f"num_items is {num_items}, but scores has {np.shape(scores)[-1]} items; "
+            "leave num_items out"
+        )
     remarks: list[str] = []
     if labels is not None:
         remarks += check_labels(

@@ -147,7 +147,8 @@ def _padded(rows: list[np.ndarray], mask: np.ndarray, fill: Number) -> np.ndarra
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
     try:
         padded = np.full(mask.shape, fill, dtype)
-        fits = bool((padded == fill).all()) or fill != fill
+        holds_nan = fill != fill and np.issubdtype(dtype, np.inexact)
+        fits = bool((padded == fill).all()) or holds_nan
     except (OverflowError, TypeError, ValueError):
         padded, fits = np.zeros(mask.shape, dtype), False
     if not fits:

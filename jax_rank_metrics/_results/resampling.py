@@ -86,7 +86,10 @@ def poisson_draws(
     """
     words = mix(ids.astype(jnp.uint32) ^ shared_seed)
     if ids.dtype.itemsize == 8:  # the draws are those of 32 bits where the id fits them
-        fits = ids == ids.astype(jnp.int32).astype(ids.dtype)
+        in_32_bits = (ids.astype(jnp.int32), ids.astype(jnp.uint32))
+        fits = (ids == in_32_bits[0].astype(ids.dtype)) | (
+            ids == in_32_bits[1].astype(ids.dtype)
+        )
         words = jnp.where(fits, words, mix(words ^ (ids >> 32).astype(jnp.uint32)))
     words = mix(words[:, None] + seeds[None, :])
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]

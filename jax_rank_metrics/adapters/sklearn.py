@@ -65,7 +65,9 @@ def score(
         packed = pack(query_ids)
         batch["segment_ids"] = packed.segment_ids
         sizes["num_segments"] = next_size(packed.num_segments)
-    if labels.shape == scores.shape and not {*options} & {*BATCH_ARGUMENTS}:
+    # Padding could hide that lengths differ, which `evaluate` refuses.
+    lengths = {array.shape[:1] for array in (scores, *batch.values())}
+    if len(lengths) == 1 and not {*options} & {*BATCH_ARGUMENTS}:
         batch = pad_batch(**batch)
     return float(evaluate(bounds, **batch, **sizes, **options)[metric])
 

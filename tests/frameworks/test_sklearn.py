@@ -140,6 +140,20 @@ def test_folds_share_programs(lists):
     assert expected > 0
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query_ids": [0, 0, 0, 1, 1, 1, 1]},
+        {"query_ids": [0, 0, 0, 0, 1, 1, 1, 1], "sample_weight": np.ones(7)},
+    ],
+)
+def test_lengths_that_differ(arguments):
+    """Padding to one size does not hide that an argument lacks a sample."""
+    labels, scores = np.arange(8) % 2, np.arange(8.0)
+    with pytest.raises(ValueError, match="shape"):
+        score(labels, scores, metric="mrr", **arguments)
+
+
 def test_one_number():
     """A name with several cutoffs is refused."""
     with pytest.raises(ValueError, match="more than one number"):
