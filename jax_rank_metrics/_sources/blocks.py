@@ -33,6 +33,11 @@ class Block(NamedTuple):
         """
         return _offsets(ids, self.first_id, self.scores.shape[-1])
 
+    def introduces(self, ids: jax.Array) -> jax.Array:
+        """Whether each id is in this block and in none before it, bool."""
+        is_new = ids >= self.first_new_id.astype(ids.dtype)
+        return is_new & (self.offsets(ids) < self.scores.shape[-1])
+
 
 @pytree("score_fn", "block_size", "depth", "policy", "items_axis")
 class Catalog:

@@ -149,9 +149,8 @@ class Stream(NamedTuple):
     def _look_up(self, seen: Seen, block: Block, candidates: RawCandidates) -> Seen:
         """Returns what was seen after a block, with the relevant items that it holds."""
         offsets, length = block.offsets(self.relevant_ids), self.catalog.block_length
-        is_new = self.relevant_ids >= block.first_new_id.astype(self.relevant_ids.dtype)
         in_block = candidates.at(jnp.minimum(offsets, length - 1)).read()
-        exists = (offsets < length) & is_new & in_block.items.exists
+        exists = block.introduces(self.relevant_ids) & in_block.items.exists
         exists = exists & self.judged.exists
         keys = jnp.where(exists, in_block.keys, seen.keys)
         return Seen(keys, seen.exists | exists, seen.length + block.length)
@@ -208,10 +207,10 @@ class Stream(NamedTuple):
                 undecided = undecided & (level == item_level)
             return _arithmetic.count(is_before)
 
-        # An item that is in the block equals itself.
-        is_in_block = block.offsets(self.relevant_ids) < self.catalog.block_length
+        # An item that the block introduces equals itself.
+        is_itself = block.introduces(self.relevant_ids)
         earlier = lax.cond(
-            _mesh.unvmap_any(equal > is_in_block.astype(jnp.int32)),
+            _mesh.unvmap_any(equal > is_itself.astype(jnp.int32)),
             lambda: for_each_relevant(by_tie_breaks),
             lambda: jnp.zeros_like(above),
         )
