@@ -1,6 +1,5 @@
 """`jrm.check`: raises on impossible values, and remarks on those that look unintended."""
 
-import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
@@ -119,11 +118,6 @@ def check(
                 raise ValueError(f"{name} is given but labels is None; pass both")
         if relevant_ids is None:
             raise ValueError("labels and relevant_ids are both None; pass one of them")
-    if scores is not None and num_items not in (None, np.shape(scores)[-1]):
-        raise ValueError(
-            f"num_items is {num_items}, but scores has {np.shape(scores)[-1]} items; "
-            "leave num_items out"
-        )
     remarks: list[str] = []
     if labels is not None:
         remarks += check_labels(

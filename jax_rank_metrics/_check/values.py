@@ -118,7 +118,7 @@ def check_ids(
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
     caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
-    the catalogue and replace `num_items`. Returns the remarks.
+    the catalogue, and `num_items` must agree with them. Returns the remarks.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
@@ -128,6 +128,11 @@ def check_ids(
     if raw_scores is not None:
         scores = _inputs.real("scores", raw_scores)
         _inputs.same_lists("scores", scores, "relevant_ids", relevant_ids)
+        if num_items not in (None, scores.shape[-1]):
+            raise ValueError(
+                f"num_items is {num_items}, but scores has {scores.shape[-1]} items; "
+                "leave num_items out"
+            )
         num_items = scores.shape[-1]
     ids = {"relevant_ids": np.asarray(relevant_ids)}
     for name, raw_ids in (
