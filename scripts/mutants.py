@@ -124,8 +124,8 @@ MUTANTS = [
     Mutant(
         "the first item of a subtopic counts as its second",
         "_formulas/subtopics.py",
-        "power(1 - alpha, earlier)",
-        "power(1 - alpha, earlier + 1)",
+        "power(1 - alpha, num_above)",
+        "power(1 - alpha, num_above + 1)",
         "jax_rank_metrics/_formulas/subtopics.py",
     ),
     Mutant(

@@ -85,12 +85,13 @@ def compare(
     Returns:
         A `Comparison` for every metric of every system, in dicts like those of b; where
         there are several cutoffs, a tuple of them. p is the share of all permutations in
-        which |t*| ≥ |t|, or with random samples `(1 + #{|t*| ≥ |t|}) / (1 + samples)`. For
-        permutations, t is the mean difference, and t* the same with its sign flipped in
-        random lists. For the bootstrap, t is the mean difference over its standard error,
-        and t* the same for resampled lists, of their mean difference from the mean of all.
-        p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
-        above 0 do not count; if no list counts, the difference is 0, from −inf to inf.
+        which t* is at least as far from 0 as t. With random samples both numbers of the
+        share are raised by 1, so that p is never 0. For permutations, t is the mean
+        difference, and t* the same with its sign flipped in random lists. For the
+        bootstrap, t is the mean difference over its standard error, and t* the same for
+        resampled lists, of their mean difference from the mean of all. p is 1 where nothing
+        differs, and for fewer than two lists. Lists without a weight above 0 do not count;
+        if no list counts, the difference is 0, from −inf to inf.
 
     Raises:
         ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
