@@ -420,6 +420,7 @@ def q_loop(labels, beta=1.0, k=None):
     return value / max(relevant, 1)
 
 
+@pytest.mark.long
 def test_gains_above_an_item_make_q_measure(rng, names):
     """A metric that sums labels above an item obeys the laws, and equals loops."""
     metric = jrm.metric(names=("q",), ties="order")(q_measure)

@@ -394,6 +394,7 @@ def test_places_among_listed_items_of_a_catalogue(rng):
         np.testing.assert_allclose(run(scores)[:, :, column], expected, rtol=2e-6)
 
 
+@pytest.mark.long
 def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
     """Each entry of a trailing axis is what the function without the axis gives."""
     labels, scores, mask = (x[:, :40] for x in draw(rng, tied=True))
@@ -444,6 +445,7 @@ def test_cutoffs_of_numpy():
 # Pairs of items.
 
 
+@pytest.mark.long
 def test_large_integer_labels_compare_as_integers(rng):
     """Labels that differ by 1 beyond 2²⁴ are in the order of small ones, on each layout."""
     small = rng.integers(1, 6, (LISTS, 20)).astype(np.int32)

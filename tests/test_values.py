@@ -277,6 +277,7 @@ def test_coverage_of_items_without_a_rank():
     assert lists.defined.tolist() == [False, True]
 
 
+@pytest.mark.long
 def test_a_perfect_ranking_is_worth_exactly_one(rng):
     """At every cutoff, in a call of its own and from a ranking deeper than the cutoff."""
     ks = (1, 3, 7, 10)
