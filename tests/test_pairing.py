@@ -102,7 +102,10 @@ def test_ids_that_are_no_ids():
 def test_lower_is_better():
     """The smaller value wins, and a count has no wins."""
     bad, good = np.full(5, 3.0), np.array([1.0, 1, 1, 2, 4])
-    for name in ("arp", "fall_out(rel=2)@5", "coverage_error", "label_ranking_loss"):
+    for name in (
+        *("arp", "fall_out(rel=2)@5", "coverage_error", "label_ranking_loss"),
+        "popularity@10",  # not a registered metric: evaluate_users adds it
+    ):
         result = jrm.compare({name: bad}, {"good": {name: good}})["good"][name]
         assert (result.wins, result.losses) == (4, 1) and result.difference < 0
         assert "4 wins 0 ties 1 loss, 5 lists, lower is better)" in repr(result)

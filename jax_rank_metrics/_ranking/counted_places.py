@@ -85,9 +85,8 @@ class CountedPlaces:
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the bounds of each run of items with equally many items above them."""
-        exists = self.items.exists
-        find = lambda: tie_groups.runs_of(self.layout, exists, self.above)  # noqa: E731
-        runs = memo.once("runs", find)
+        args = self.layout, self.items.exists, self.above
+        runs = memo.once("runs", lambda: tie_groups.runs_of(*args))
         return runs.start, runs.end
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:

@@ -200,8 +200,10 @@ class Ranking(Totals):
             ValueError: if the ranking was cut, or holds only relevant items and
                 `value_fn` of the label 0 is not 0.
         """
-        count = lambda: concordance.pairs(self, value_fn)  # noqa: E731
-        return self._once(("pairs", value_fn, self._in_groups), count)
+        return self._once(
+            ("pairs", value_fn, self._in_groups),
+            lambda: concordance.pairs(self, value_fn),
+        )
 
     def per_list(
         self,

@@ -41,8 +41,9 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
     """
     names = [key for key in reversed(path) if isinstance(key, str)]
     for name in names:
-        if is_metric_name(name) or {name, without_cutoff(name)} & set(_names(lower)):
-            return is_lower_better(name, lower)
+        direction = is_lower_better(name, lower)
+        if direction is not False or is_metric_name(name):
+            return direction
     return lower is True
 
 
