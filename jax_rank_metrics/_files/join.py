@@ -1,13 +1,12 @@
 """`jrm.join`: judgements and a run as one set of packed lists."""
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._files.frames import IDS, first_true, frame_of, polars
+from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
@@ -18,77 +17,6 @@ Unjudged = Literal["error", "skip"]
 TiesOfFiles = Literal["expected", "trec"]
 
 MAX_SHOWN = 5  # ids that a message names
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Joined:
-    """Judgements and a run as packed lists; made by `join`.
-
-    There is a list for every query of the judgements, in the order of their first
-    appearance, with an item for each of its documents, judged or retrieved. The items of
-    a list are not sorted. The last items are padding, with the mask False.
-
-    Attributes:
-        labels: `[items]` int32, or float32 if a relevance is not an integer: the
-            relevance; 0 where it is below 0 or unknown.
-        scores: `[items]` int32, larger for documents that rank higher; equal where scores
-            tie.
-        mask: `[items]` bool, False for padding.
-        retrieved: `[items]` bool, False for documents that were judged but not retrieved.
-        columns: "judged" and "pooled", each `[items]` bool, for the metrics that read
-            them. A document of the judgements is pooled; it is judged if its relevance is
-            not below 0.
-        segment_ids: `[items]` int32, the index of the item's query in `query_ids`; −1 for
-            padding.
-        num_segments: The number of queries that have judgements.
-        list_weights: `[num_segments]` float32, 0 for queries that do not count, else 1.
-        query_ids: `[num_segments]`, a polars series, the id of every list.
-        doc_ids: `[items]`, a polars series, the id of every item; null for padding.
-    """
-
-    labels: np.ndarray
-    scores: np.ndarray
-    mask: np.ndarray
-    retrieved: np.ndarray
-    columns: dict[str, np.ndarray]
-    segment_ids: np.ndarray
-    num_segments: int
-    list_weights: np.ndarray
-    query_ids: "pl.Series"
-    doc_ids: "pl.Series"
-
-    def arguments(self, metrics: Metrics | None = None) -> dict[str, Any]:
-        """Returns the arguments of `rank`, `evaluate` or a metric, by name.
-
-        Args:
-            metrics: The metrics to evaluate: `columns` then holds only what these read, as
-                `evaluate` demands. None returns all columns, for `rank`.
-        """
-        columns = self.columns
-        if metrics is not None:
-            read_columns = {
-                name
-                for bound in bind_all(metrics)
-                for name in (*bound.spec.columns, *bound.spec.optional_columns)
-            }
-            columns = {name: x for name, x in columns.items() if name in read_columns}
-        names = ("labels", "scores", "mask", "retrieved", "list_weights")
-        arrays = {name: getattr(self, name) for name in names}
-        return arrays | {
-            "segment_ids": self.segment_ids,
-            "num_segments": self.num_segments,
-            "columns": columns,
-        }
-
-    def __repr__(self) -> str:
-        """Shows how many queries and documents there are."""
-        num_skipped = int((self.list_weights == 0).sum())
-        skipped = f", {num_skipped} skipped" if num_skipped else ""
-        return (
-            f"Joined({self.num_segments} queries{skipped}, "
-            f"{int(self.columns['judged'].sum())} judged, "
-            f"{int((self.retrieved & self.mask).sum())} retrieved)"
-        )
 
 
 def join(
