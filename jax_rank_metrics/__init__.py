@@ -33,129 +33,36 @@ what users call, and `_check` is `jrm.check`. The docstring of each package expl
 them into other frameworks.
 """
 
-from importlib.metadata import version as _version
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
-from jax_rank_metrics import compat as compat
-from jax_rank_metrics import plots as plots
-from jax_rank_metrics import testing as testing
-from jax_rank_metrics._calls.evaluate import empty as empty
-from jax_rank_metrics._calls.evaluate import evaluate as evaluate
-from jax_rank_metrics._calls.evaluate import measure as measure
-from jax_rank_metrics._calls.metric import Metric as Metric
-from jax_rank_metrics._calls.metric import metric as metric
-from jax_rank_metrics._check.check import check as check
-from jax_rank_metrics._files.join import join as join
-from jax_rank_metrics._files.read import read_qrels as read_qrels
-from jax_rank_metrics._files.read import read_run as read_run
-from jax_rank_metrics._formulas.beyond_accuracy import exposure as exposure
-from jax_rank_metrics._formulas.beyond_accuracy import (
-    intra_list_diversity as intra_list_diversity,
-)
-from jax_rank_metrics._formulas.beyond_accuracy import novelty as novelty
-from jax_rank_metrics._formulas.beyond_accuracy import popularity as popularity
-from jax_rank_metrics._formulas.counts import judged as judged
-from jax_rank_metrics._formulas.counts import num_relevant as num_relevant
-from jax_rank_metrics._formulas.counts import (
-    num_relevant_retrieved as num_relevant_retrieved,
-)
-from jax_rank_metrics._formulas.counts import num_retrieved as num_retrieved
-from jax_rank_metrics._formulas.cumulated_gain import cg as cg
-from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
-from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
-from jax_rank_metrics._formulas.hits import f_score as f_score
-from jax_rank_metrics._formulas.hits import fall_out as fall_out
-from jax_rank_metrics._formulas.hits import precision as precision
-from jax_rank_metrics._formulas.hits import r_precision as r_precision
-from jax_rank_metrics._formulas.hits import recall as recall
-from jax_rank_metrics._formulas.incomplete_judgements import bpref as bpref
-from jax_rank_metrics._formulas.incomplete_judgements import (
-    inferred_average_precision as inferred_average_precision,
-)
-from jax_rank_metrics._formulas.intents import (
-    average_precision_ia as average_precision_ia,
-)
-from jax_rank_metrics._formulas.intents import err_ia as err_ia
-from jax_rank_metrics._formulas.intents import precision_ia as precision_ia
-from jax_rank_metrics._formulas.interpolated import (
-    eleven_point_precision as eleven_point_precision,
-)
-from jax_rank_metrics._formulas.interpolated import (
-    interpolated_precision as interpolated_precision,
-)
-from jax_rank_metrics._formulas.multilabel import coverage_error as coverage_error
-from jax_rank_metrics._formulas.multilabel import (
-    label_ranking_average_precision as label_ranking_average_precision,
-)
-from jax_rank_metrics._formulas.multilabel import (
-    label_ranking_loss as label_ranking_loss,
-)
-from jax_rank_metrics._formulas.order_agreement import (
-    ordered_pair_accuracy as ordered_pair_accuracy,
-)
-from jax_rank_metrics._formulas.order_agreement import rho as rho
-from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
-from jax_rank_metrics._formulas.order_agreement import tau as tau
-from jax_rank_metrics._formulas.positions import average_precision as average_precision
-from jax_rank_metrics._formulas.positions import (
-    average_relevance_position as average_relevance_position,
-)
-from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
-from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
-from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
-from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
-from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
-from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
-from jax_rank_metrics._formulas.subtopics import nrbp as nrbp
-from jax_rank_metrics._formulas.subtopics import subtopic_recall as subtopic_recall
-from jax_rank_metrics._formulas.two_rankings import jaccard as jaccard
-from jax_rank_metrics._formulas.two_rankings import overlap as overlap
-from jax_rank_metrics._formulas.two_rankings import (
-    rank_biased_overlap as rank_biased_overlap,
-)
-from jax_rank_metrics._formulas.user_models import (
-    expected_reciprocal_rank as expected_reciprocal_rank,
-)
-from jax_rank_metrics._formulas.user_models import (
-    rank_biased_precision as rank_biased_precision,
-)
-from jax_rank_metrics._gains import exponential_gain as exponential_gain
-from jax_rank_metrics._gains import linear_gain as linear_gain
-from jax_rank_metrics._gains import log2_discount as log2_discount
-from jax_rank_metrics._gains import log_discount as log_discount
-from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
-from jax_rank_metrics._inputs.pack import pack as pack
-from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
-from jax_rank_metrics._places.place import Place as Place
-from jax_rank_metrics._places.place import positions as positions
-from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
-from jax_rank_metrics._ranking import Items as Items
-from jax_rank_metrics._ranking import Ranking as Ranking
-from jax_rank_metrics._recommender.evaluate_users import (
-    evaluate_users as evaluate_users,
-)
-from jax_rank_metrics._recommender.user_evaluation import (
-    UserEvaluation as UserEvaluation,
-)
-from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
-from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
-from jax_rank_metrics._results.compare import compare as compare
-from jax_rank_metrics._results.comparison import Comparison as Comparison
-from jax_rank_metrics._results.paired import paired as paired
-from jax_rank_metrics._results.table import table as table
-from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
-from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
-from jax_rank_metrics._sources.rank import rank as rank
-from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
-from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
-from jax_rank_metrics._states.exposure import Exposure as Exposure
-from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
-from jax_rank_metrics._states.histogram import Histogram as Histogram
-from jax_rank_metrics._states.mean import Mean as Mean
-from jax_rank_metrics._states.merging import all_reduce as all_reduce
-from jax_rank_metrics._states.merging import compute as compute
-from jax_rank_metrics._states.merging import mean as mean
-from jax_rank_metrics._states.merging import merge as merge
-from jax_rank_metrics._states.merging import reduce as reduce
-from jax_rank_metrics._states.per_list import PerList as PerList
+if TYPE_CHECKING:
+    from jax_rank_metrics._public import *  # noqa: F403
 
-__version__ = _version("jax-rank-metrics")
+    __version__: str
+
+else:
+    # The names are loaded when the first of them is used, all at once, since JAX and the
+    # package take a second to import. The command can then show its help without them.
+
+    def _load() -> list[str]:
+        """Loads every public name into this module, and returns the names."""
+        public = vars(_import_module("jax_rank_metrics._public"))
+        names = [name for name in public if not name.startswith("_")]
+        globals().update({name: public[name] for name in names})
+        return names
+
+    def __getattr__(name: str) -> object:
+        """Returns a public name, or the version, when it is used for the first time."""
+        if name == "__version__":
+            return _import_module("importlib.metadata").version("jax-rank-metrics")
+        if name == "__all__":
+            return _load()
+        # Names of private modules are asked for while the package itself is loaded.
+        if not name.startswith("_") and name in _load():
+            return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """Returns the public names too, as they are there for whoever asks for them."""
+        return sorted({*globals(), *_load(), "__version__"})

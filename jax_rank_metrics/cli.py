@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import jax
-
-import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.metric import NAMES
-from jax_rank_metrics._command import evaluate as command
+from jax_rank_metrics._choices import (
+    ComparisonTest,
+    Duplicates,
+    Missing,
+    QrelsFormat,
+    RunFormat,
+    Unjudged,
+)
+from jax_rank_metrics._command.options import Format, Options, check, note
 from jax_rank_metrics._command.trec_measures import FAMILIES, SETS
-from jax_rank_metrics._files.join import Missing, Unjudged
-from jax_rank_metrics._files.read import Duplicates, QrelsFormat, RunFormat
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._types import ComparisonTest
+
+# JAX, and whatever imports it, is imported where it is needed: `--help` and errors in the
+# options do not wait for it.
 
 
 @contextlib.contextmanager
@@ -27,12 +31,14 @@ def _errors_as_lines() -> Iterator[None]:
     except BrokenPipeError:
         raise  # The reader of stdout has stopped, as `head` does; typer exits silently.
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        command.note(str(error))
+        note(str(error))
         sys.exit(1)
 
 
 def _metric_names(incomplete: str) -> list[str]:
     """Returns the names of metrics that begin with a prefix, for shell completion."""
+    from jax_rank_metrics._calls.names import NAMES
+
     names = [*NAMES, *FAMILIES, *SETS]
     return sorted(name for name in names if name.startswith(incomplete))
 
@@ -45,7 +51,9 @@ def app() -> Any:
 
     def print_version(is_set: bool) -> None:
         if is_set:
-            print(f"jax-rank-metrics {jrm.__version__}")
+            from jax_rank_metrics import __version__
+
+            print(f"jax-rank-metrics {__version__}")
             raise typer.Exit
 
     @commands.callback()
@@ -119,7 +127,7 @@ def app() -> Any:
             typer.Option(help="What to do with documents that repeat in a query."),
         ] = "error",
         format: Annotated[
-            command.Format, typer.Option(help="The format of the results.")
+            Format, typer.Option(help="The format of the results.")
         ] = "text",
         qrels_format: Annotated[
             QrelsFormat | None,
@@ -167,8 +175,11 @@ def app() -> Any:
     ) -> None:
         """Measure runs against judgements."""
         # The locals are exactly the parameters, and `Options` has a field for each.
-        options = command.Options(**locals())
+        options = Options(**locals())
         with _errors_as_lines():
+            check(options)
+            from jax_rank_metrics._command import evaluate as command
+
             command.evaluate(options)
 
     @commands.command()
@@ -196,6 +207,8 @@ def app() -> Any:
             # JAX allows this only before it has computed anything. Devices that wait for
             # each other each need a thread, and there may be more of them than cores.
             os.environ.setdefault("PJRT_NPROC", str(4 * devices))
+            import jax
+
             jax.config.update("jax_platforms", "cpu")
             jax.config.update("jax_num_cpu_devices", devices)
         from jax_rank_metrics.demo import run

@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._command import request
+from jax_rank_metrics._command.options import run_names
+from jax_rank_metrics._command.trec_measures import OFFICIAL
+from jax_rank_metrics._command.words import DEFAULT, not_measured
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
 RUNS = {
@@ -108,8 +111,8 @@ def test_options_of_the_call_go_into_metrics():
         *("map(rel=2)", "mrr(rel=3)@5", "ndcg"),
     ]
     assert names("p@5", level=2) == ['p(denominator="k", rel=2)@5']
-    assert names() == names("official") and len(names()) == len(request.OFFICIAL)
-    assert names(trec=False) == [*request.DEFAULT]
+    assert names() == names("official") and len(names()) == len(OFFICIAL)
+    assert names(trec=False) == [*DEFAULT]
     (exact,) = names("map", level=0.1234567890123)
     assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
     assert names("rbp", "rbp(p=0.8)@5") == ["rbp(p=0.9)", "rbp(p=0.8)@5"]
@@ -122,7 +125,7 @@ def test_names_of_runs(tmp_path):
     """Runs are named by their files, with as much of the path as distinguishes them."""
 
     def names(*paths):
-        return request.run_names([tmp_path / path for path in paths])
+        return run_names([tmp_path / path for path in paths])
 
     assert names("x/bm25.run.gz", "y/mine.csv") == ["bm25", "mine"]
     assert names("x/bm25.run", "y/bm25.run") == ["x/bm25", "y/bm25"]
@@ -152,7 +155,7 @@ def test_families_and_sets_of_trec_eval():
     everything = labels("all_trec")
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
     assert not {"set_map", "num_q"} & {*everything}
-    assert "set_map" in request.not_measured(["all_trec"], False)
+    assert "set_map" in not_measured(["all_trec"], False)
 
 
 def test_official_measures_have_one_meaning(folder):
@@ -327,6 +330,30 @@ def test_errors_are_one_line(folder, why):
     assert isinstance(done.exception, SystemExit) and done.exit_code == 1
     assert done.stderr.count("\n") == 1 and why in done.stderr, done.stderr
     assert not done.stdout
+
+
+WITHOUT_JAX = """
+import sys
+sys.modules["jax"] = None  # importing it raises
+from typer.testing import CliRunner
+from jax_rank_metrics.cli import app
+for words, code in (
+    (["--help"], 0),
+    (["--version"], 0),
+    (["evaluate", "--help"], 0),
+    (["evaluate", "qrels.txt"], 2),
+    (["evaluate", "none.txt", "good.txt"], 1),
+    (["evaluate", "qrels.txt", "good.txt", "-m", "set_map"], 1),
+    (["evaluate", "qrels.txt", "good.txt", "--compare", "t"], 1),
+):
+    done = CliRunner().invoke(app(), words)
+    assert done.exit_code == code and "halted" not in done.stderr, done.output
+"""
+
+
+def test_help_and_wrong_options_do_not_wait_for_jax(folder):
+    """The help, the version and errors in the options come without it."""
+    subprocess.run([sys.executable, "-c", WITHOUT_JAX], check=True)
 
 
 def test_wrong_usage_is_2():

@@ -70,6 +70,5 @@ def test_the_site_has_every_name():
     documented = re.findall(r"^\.\. auto(?:function|class):: (\w+)", text, re.M)
     assert len(documented) == len(set(documented))
     modules = inspect.getmembers(jrm, inspect.ismodule)
-    public = {name for name in vars(jrm) if not name.startswith("_")}
-    public -= {name for name, _ in modules}
+    public = {*jrm.__all__} - {name for name, _ in modules}
     assert public <= set(documented), sorted(public - set(documented))

@@ -19,11 +19,13 @@ from jax_rank_metrics._calls.metric import NAMES
 
 PACKAGE = Path(jrm.__file__).parent
 ROOT = Path(__file__).parent.parent
-METRICS = {n: m for n, m in vars(jrm).items() if isinstance(m, jrm.Metric)}
+PUBLIC = {name: getattr(jrm, name) for name in jrm.__all__}
+METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 
 # Each layer imports only from those before it: first what serves every step, then the
 # steps in the order of the data. Inside a package, imports must not form a cycle.
 LAYERS = [
+    "_choices",
     "_optional",
     "_pytree",
     "_types",
@@ -49,6 +51,8 @@ LAYERS = [
     "_files",
     "plots",
     "compat",
+    "testing",
+    "_public",
     "__init__",
     "adapters",
     "demo",
@@ -133,20 +137,38 @@ def test_only_one_module_sorts():
 
 
 def test_public_names():
-    """Public are the names that `__init__` exports under their own; all else is private."""
+    """Public are the names that `_public` exports under their own; all else is private."""
     exports = {
         alias.asname
-        for node in ast.walk(ast.parse((PACKAGE / "__init__.py").read_text()))
+        for node in ast.walk(ast.parse((PACKAGE / "_public.py").read_text()))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.asname == alias.name
     }
-    public = {name for name in vars(jrm) if not name.startswith("_")}
-    # Importing these, as another test may, adds them to the package.
-    assert public - {"adapters", "cli", "demo"} == exports
+    assert set(jrm.__all__) == exports <= set(dir(jrm))
     formulas = "jax_rank_metrics._formulas"
     metrics = {m.__name__ for m in NAMES.values() if m.__module__.startswith(formulas)}
     assert metrics == set(METRICS)
+
+
+FIRST_USE = """
+import sys
+import jax_rank_metrics as jrm
+assert "jax" not in sys.modules
+# Unpickling a function in another process imports its module alone.
+from jax_rank_metrics._calls.names import parse
+assert parse("ndcg@10").spec.name == "ndcg"
+assert "jax_rank_metrics._public" not in sys.modules
+from jax_rank_metrics import *
+assert ndcg is jrm.ndcg and plots is jrm.plots and "merge" in vars(jrm)
+"""
+
+
+def test_names_are_loaded_on_first_use():
+    """Importing the package imports no JAX; the first name that is used brings them all."""
+    subprocess.run([sys.executable, "-c", FIRST_USE], check=True)
+    with pytest.raises(AttributeError, match="has no attribute 'ndgc'"):
+        getattr(jrm, "ndgc")  # noqa: B009
 
 
 @pytest.mark.parametrize(
@@ -209,8 +231,8 @@ def test_docstrings_open_with_a_verb_or_a_noun():
 
 def public_functions():
     """Yields every public callable, and the public methods of public classes."""
-    for name, value in vars(jrm).items():
-        if name.startswith("_") or inspect.ismodule(value):
+    for name, value in PUBLIC.items():
+        if inspect.ismodule(value):
             continue
         yield name, value
         if inspect.isclass(value):

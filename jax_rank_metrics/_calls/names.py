@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import jax
 
+from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs
 from jax_rank_metrics._calls import trec
 from jax_rank_metrics._calls.metric import NAMES, Metric

@@ -1,7 +1,9 @@
 """The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
 
-    evaluate.py         from options to output: checks, reading, notes on stderr
-    request.py          metrics with the options of the call, and names for runs
+    options.py          the options, their checks that need no JAX, and names for runs
+    words.py            the words after -m, which may be sets of measures
+    evaluate.py         from options to output: reading, measuring, notes on stderr
+    request.py          metrics with the options of the whole call
     trec_measures.py    the families and sets of trec_eval's measures
     report.py           values of runs as text, CSV, JSON, lines of trec_eval, and plots
 

@@ -4,20 +4,27 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
 
-import jax_rank_metrics as jrm
+from jax_rank_metrics._calls import evaluate
+from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.estimates import estimates
 from jax_rank_metrics._results.export import csv_of, json_number
-from jax_rank_metrics._results.table import Format
-from jax_rank_metrics._states.per_list import means_of
-from jax_rank_metrics._types import ComparisonTest, Number
+from jax_rank_metrics._results.table import Format, table
+from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._types import Number
+
+if TYPE_CHECKING:
+    from jax_rank_metrics._results.comparison import Comparison
 
 
 class Run(NamedTuple):
@@ -26,8 +33,8 @@ class Run(NamedTuple):
     Geometric means are in `states` only, since they have no value per query.
     """
 
-    lists: dict[str, jrm.PerList]  # each with values [queries]
-    states: dict[str, jrm.Mean]
+    lists: dict[str, PerList]  # each with values [queries]
+    states: dict[str, Mean]
     query_ids: list[str | int]  # of judged queries
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
 
@@ -38,7 +45,7 @@ class Run(NamedTuple):
 
 
 Runs = Mapping[str, Run]
-Tests = Mapping[str, Mapping[str, jrm.Comparison]]  # by run and label
+Tests = Mapping[str, Mapping[str, "Comparison"]]  # by run and label
 
 
 def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
@@ -47,9 +54,9 @@ def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
     The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
     """
     names = tuple(dict.fromkeys(metric.name for metric in metrics))
-    lists = jrm.measure(names, jrm.rank(**joined.arguments())) if names else {}
+    lists = evaluate.measure(names, rank(**joined.arguments())) if names else {}
     lists = jax.device_get(lists)
-    by_label: dict[str, jrm.PerList] = {}
+    by_label: dict[str, PerList] = {}
     for metric in metrics:
         per_list = lists[metric.name]
         values = per_list.values.reshape(joined.num_segments, -1)  # [queries, cutoffs]
@@ -61,7 +68,7 @@ def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
         states = means_of(tuple(by_label.values()), "zero", tuple(kinds.values()))
     states = dict(zip(by_label, jax.device_get(states), strict=True))
     for label, kind in kinds.items():
-        if kind is jrm.GeometricMean:
+        if kind is GeometricMean:
             del by_label[label]
     return Run(by_label, states, joined.query_ids.to_list(), joined.list_weights > 0)
 
@@ -92,11 +99,13 @@ def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> T
     # By index, since a run may have the name of a metric, such as "arp", which would say
     # that lower values are better.
     by_index = {index: runs[name].lists for index, name in enumerate(names)}
-    tests = jrm.compare(runs[baseline].lists, by_index, test=test, level=level)
+    from jax_rank_metrics._results import compare as comparisons
+
+    tests = comparisons.compare(runs[baseline].lists, by_index, test=test, level=level)
     return {name: tests[index] for index, name in enumerate(names)}
 
 
-def _states(runs: Runs) -> dict[str, dict[str, jrm.Mean]]:
+def _states(runs: Runs) -> dict[str, dict[str, Mean]]:
     return {name: run.states for name, run in runs.items()}
 
 
@@ -127,7 +136,7 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
             for label, comparison in comparisons.items()
         ]
         return csv_of([*records[0]], (list(record.values()) for record in records))
-    return jrm.table(_states(runs), format="csv", level=level)
+    return table(_states(runs), format="csv", level=level)
 
 
 def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
@@ -184,7 +193,7 @@ def as_text(
     if not cover_same_queries(runs):
         tables = [{name: run.states} for name, run in runs.items()]
     for states in tables:
-        parts.append(str(jrm.table(states, format=format, level=level, rows=rows)))
+        parts.append(str(table(states, format=format, level=level, rows=rows)))
     for name, comparisons in tests.items():
         width = max(map(len, comparisons))
         lines = [f"{label:{width}} {test}" for label, test in comparisons.items()]
@@ -259,11 +268,13 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     num_cutoffs = sum(x.startswith(f"{metric}@") for x in labels) if separator else 0
     contenders = [name for name in runs if name != baseline]
     num_panels = 1 + len(contenders) + (num_cutoffs > 1)
+    from jax_rank_metrics import plots
+
     figure = library.Figure(figsize=(4 * num_panels, 3.6), layout="constrained")
     axes = iter(figure.subplots(1, num_panels, squeeze=False)[0])
-    jrm.plots.distribution(lists, ax=next(axes)).set_title(label)
+    plots.distribution(lists, ax=next(axes)).set_title(label)
     for name in contenders:
-        jrm.plots.differences(
+        plots.differences(
             lists[baseline],
             lists[name],
             names=(baseline, name),
@@ -272,5 +283,5 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
             ax=next(axes),
         )
     if num_cutoffs > 1:
-        jrm.plots.at_cutoffs(_states(runs), metric, level=level, ax=next(axes))
+        plots.at_cutoffs(_states(runs), metric, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

@@ -1,29 +1,16 @@
-"""Interprets the arguments of the command: metrics to measure, and names for runs."""
+"""Interprets the names of metrics, with the options of the whole call."""
 
-import itertools
-import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from jax_rank_metrics._calls.names import parse
-from jax_rank_metrics._command.trec_measures import (
-    AMBIGUOUS,
-    NOT_MEASURED,
-    OFFICIAL,
-    RUN_LINES,
-    SETS,
-    family_of,
-)
+from jax_rank_metrics._command.trec_measures import AMBIGUOUS, family_of
+from jax_rank_metrics._command.words import metric_names
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import cutoff_names
 
-__all__ = ("DEFAULT", "OFFICIAL", "Metric", "metrics_of", "run_names")
-
-DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
 
 # The columns of `Joined`.
@@ -47,17 +34,6 @@ class Metric(NamedTuple):
     is_count: bool  # trec_eval sums counts over queries
 
 
-def words_or_default(words: Sequence[str], trec: bool) -> list[str]:
-    """Returns the words after `-m`, or the name of the default set if there are none.
-
-    >>> words_or_default(["map", "P.5"], trec=True)
-    ['map', 'P.5']
-    >>> words_or_default([], trec=True), words_or_default([], trec=False)
-    (['official'], ['default'])
-    """
-    return [*words] or ["official" if trec else "default"]
-
-
 def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
     """Returns the metrics with the options that `--trec` and `--level` give them.
 
@@ -67,14 +43,12 @@ def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Me
         level: The lowest relevance that is relevant; None keeps that of each metric.
 
     Raises:
-        ValueError: if the level is not above 0; if a name is unknown, or its metric reads
-            more than files hold; if two metrics have the same label.
+        ValueError: if a name is unknown, or its metric reads more than files hold; if two
+            metrics have the same label.
         TypeError: if a metric has no such option.
     """
-    if level is not None and not 0 < level < math.inf:
-        raise ValueError(f"--level is {level}; pass a number above 0")
     metrics = dict.fromkeys(
-        _metric(name, is_trec, level) for name, is_trec in _expanded(words, trec)
+        _metric(name, is_trec, level) for name, is_trec in metric_names(words, trec)
     )
     owners: dict[str, str] = {}
     for metric in metrics:
@@ -86,27 +60,6 @@ def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Me
                 )
             owners[label] = metric.word
     return [*metrics]
-
-
-def not_measured(words: Sequence[str], trec: bool) -> list[str]:
-    """Returns the measures of the requested sets that this package does not have."""
-    sets = [SETS.get(word, ()) for word in words_or_default(words, trec)]
-    names = dict.fromkeys(itertools.chain.from_iterable(sets))
-    return [name for name in names if name in NOT_MEASURED]
-
-
-def _expanded(words: Sequence[str], trec: bool) -> Iterator[tuple[str, bool]]:
-    """Yields the name of every metric, and whether it has the meaning of trec_eval."""
-    for word in words_or_default(words, trec):
-        if word in NOT_MEASURED:
-            raise ValueError(
-                f"-m {word}: this measure of trec_eval is not available; leave it out"
-            )
-        if word == "default":
-            yield from ((name, trec) for name in DEFAULT)
-        for name in SETS.get(word, () if word == "default" else (word,)):
-            if name not in RUN_LINES and name not in NOT_MEASURED:
-                yield name, trec or word in SETS
 
 
 def _metric(word: str, trec: bool, level: float | None) -> Metric:
@@ -159,31 +112,3 @@ def _with_options(name: str, trec: bool, level: float | None) -> str:
     elif options:
         head += f"({', '.join(options)})"
     return "@".join((head, *ks))
-
-
-def run_names(paths: Sequence[Path]) -> list[str]:
-    """Returns a name for each run: that of its file, without the extension and `.gz`.
-
-    If names are equal, all of them begin with as many folders as distinguish them. If only
-    the extensions differ, names keep these. An extension contains a letter: `.9` is none.
-
-    Raises:
-        ValueError: if a path is given twice.
-
-    >>> run_names([Path("x/bm25.run.gz"), Path("x/k1=0.9")])
-    ['bm25', 'k1=0.9']
-    >>> run_names([Path("x/bm25.run"), Path("y/bm25.run")])
-    ['x/bm25', 'y/bm25']
-    >>> run_names([Path("x/bm25.run"), Path("x/bm25.csv")])
-    ['bm25.run', 'bm25.csv']
-    """
-    stems = [
-        path.with_name(re.sub(r"(\.\w*[a-z]\w*)?(\.gz)?$", "", path.name, flags=re.I))
-        for path in paths
-    ]
-    for candidates in (stems, paths):
-        for depth in range(1, max(len(path.parts) for path in candidates) + 1):
-            names = ["/".join(path.parts[-depth:]) for path in candidates]
-            if len({*names}) == len(names):
-                return names
-    raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")

@@ -1,20 +1,17 @@
 """`jrm.join`: judgements and a run as one set of packed lists."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
 from jax_rank_metrics._files.frames import IDS, first_true, frame_of, polars
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
     import polars as pl
-
-Missing = Literal["error", "zero", "skip"]
-Unjudged = Literal["error", "skip"]
-TiesOfFiles = Literal["expected", "trec"]
 
 MAX_SHOWN = 5  # ids that a message names
 

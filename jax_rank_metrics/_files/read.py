@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._choices import Duplicates, QrelsFormat, RunFormat
 from jax_rank_metrics._files import columnar, text
 from jax_rank_metrics._files.frames import (
     IDS,
@@ -16,10 +17,6 @@ from jax_rank_metrics._files.frames import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-QrelsFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "svmlight"]
-RunFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "scores"]
-Duplicates = Literal["error", "first", "last"]
 
 _EXTENSIONS = {
     **{name: name for name in ("csv", "tsv", "jsonl", "parquet", "svmlight")},

@@ -31,3 +31,16 @@ A metric of labels is built in three steps from `building_blocks.py`:
    nothing is relevant; `per_list_where(…)` where the metric says itself where it is
    defined and has no threshold; `ranking.per_list(…)` for everything else.
 """
+
+# Whoever imports this package has registered the names of all metrics.
+from jax_rank_metrics._formulas import counts as counts
+from jax_rank_metrics._formulas import cumulated_gain as cumulated_gain
+from jax_rank_metrics._formulas import hits as hits
+from jax_rank_metrics._formulas import incomplete_judgements as incomplete_judgements
+from jax_rank_metrics._formulas import intents as intents
+from jax_rank_metrics._formulas import interpolated as interpolated
+from jax_rank_metrics._formulas import multilabel as multilabel
+from jax_rank_metrics._formulas import order_agreement as order_agreement
+from jax_rank_metrics._formulas import positions as positions
+from jax_rank_metrics._formulas import subtopics as subtopics
+from jax_rank_metrics._formulas import user_models as user_models

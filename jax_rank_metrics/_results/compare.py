@@ -10,11 +10,12 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._results import chance, pairing
 from jax_rank_metrics._results.comparison import Comparison, is_bound
 from jax_rank_metrics._results.direction import check_lower, direction_of
 from jax_rank_metrics._states.intervals import checked_level
-from jax_rank_metrics._types import ComparisonTest, Key, Number, Undefined
+from jax_rank_metrics._types import Key, Number, Undefined
 
 
 def compare(

@@ -16,7 +16,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._calls import trec
-from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._calls.names import NAMES
 from jax_rank_metrics._results.paired import ROUNDING
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State

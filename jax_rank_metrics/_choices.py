@@ -1,0 +1,16 @@
+"""Choices of the options that the command shares with functions; imports nothing of JAX."""
+
+from typing import Literal
+
+# Of `read_qrels` and `read_run`.
+QrelsFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "svmlight"]
+RunFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "scores"]
+Duplicates = Literal["error", "first", "last"]
+
+# Of `join`.
+Missing = Literal["error", "zero", "skip"]
+Unjudged = Literal["error", "skip"]
+TiesOfFiles = Literal["expected", "trec"]
+
+# Of `compare`.
+ComparisonTest = Literal["permutation", "bootstrap", "t"]

@@ -1,0 +1,168 @@
+"""Checks the options of `jax-rank-metrics evaluate` that can be checked without JAX."""
+
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from jax_rank_metrics._choices import (
+    ComparisonTest,
+    Duplicates,
+    Missing,
+    QrelsFormat,
+    RunFormat,
+    Unjudged,
+)
+from jax_rank_metrics._command import words
+from jax_rank_metrics._command.trec_measures import RUN_LINES
+from jax_rank_metrics._optional import import_optional
+
+Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
+
+# The formats that can hold the values of every query, and comparisons.
+_PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
+_COMPARISON_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "markdown")
+
+STDIN = Path("-")
+
+
+class Options(NamedTuple):
+    """The arguments and options of the command, as `cli` declares them."""
+
+    qrels: Path
+    runs: list[Path]
+    metric: list[str] | None
+    trec: bool
+    complete: bool
+    level: float | None
+    depth: int | None
+    missing: Missing | None
+    unjudged: Unjudged | None
+    duplicates: Duplicates
+    format: Format
+    qrels_format: QrelsFormat | None
+    run_format: RunFormat | None
+    qrels_columns: str | None
+    run_columns: str | None
+    per_query: bool
+    compare: ComparisonTest | None
+    baseline: str | None
+    confidence: float
+    plot: Path | None
+
+    @property
+    def words(self) -> list[str]:
+        """The words after `-m`, none by default."""
+        return self.metric or []
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The path of each run, by its name in the results."""
+        names = run_names(
+            [Path("stdin") if path == STDIN else path for path in self.runs]
+        )
+        return dict(zip(names, self.runs, strict=True))
+
+
+def note(text: str) -> None:
+    """Prints a message on stderr as one line, after the name of the command.
+
+    Line breaks and other white space in the message become single spaces.
+    """
+    print(f"jax-rank-metrics: {' '.join(text.split())}", file=sys.stderr)
+
+
+def check(options: Options) -> None:
+    """Checks options against each other and against the files that are there.
+
+    Raises:
+        ValueError: with the option to change, if options contradict each other.
+        FileNotFoundError: if a file does not exist.
+    """
+    _check_choices(options)
+    if options.plot is not None:
+        _check_plot(options.plot)
+    paths = options.paths
+    if options.baseline is not None and options.baseline not in paths:
+        raise ValueError(f"--baseline {options.baseline} is none of {', '.join(paths)}")
+    if options.level is not None and not 0 < options.level < math.inf:
+        raise ValueError(f"--level is {options.level}; pass a number above 0")
+    words.metric_names(options.words, options.trec)  # raises
+    for name in RUN_LINES:
+        if name in options.words and options.format != "trec":
+            raise ValueError(f"-m {name} is a line of --format trec, not a metric")
+    for path in (options.qrels, *options.runs):
+        if path != STDIN:
+            path.stat()
+
+
+def _check_choices(options: Options) -> None:
+    """Raises ValueError if options contradict each other, or a number is out of range."""
+    format = options.format
+    for is_set, option, formats in (
+        (options.per_query, "--per-query", _PER_QUERY_FORMATS),
+        (options.compare is not None, "--compare", _COMPARISON_FORMATS),
+    ):
+        if is_set and format not in formats:
+            raise ValueError(
+                f"{option} goes with --format {', '.join(formats)}, not {format}"
+            )
+    if options.per_query and options.compare and format == "csv":
+        raise ValueError("--format csv is one table; pass --per-query or --compare")
+    if options.compare and len(options.runs) < 2:
+        raise ValueError("--compare needs two runs or more")
+    if options.complete and options.missing not in (None, "zero"):
+        raise ValueError(
+            f"--complete and --missing {options.missing}; pass one of them"
+        )
+    if not 0 < options.confidence < 1:
+        raise ValueError(
+            f"--confidence is {options.confidence}; pass a number between 0 and 1"
+        )
+    if [options.qrels, *options.runs].count(STDIN) > 1:
+        raise ValueError("- is given twice; only one file can be read from stdin")
+
+
+def _check_plot(path: Path) -> None:
+    """Raises ValueError if matplotlib cannot write a figure to this path."""
+    import_optional("matplotlib", "--plot", "plots")
+    if not path.parent.is_dir():
+        raise ValueError(f"--plot {path}: there is no folder {path.parent}")
+    backends = import_optional("matplotlib.backend_bases", "--plot", "plots")
+    endings = backends.FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in endings:
+        raise ValueError(
+            f"--plot {path}: figures are not written as {path.suffix!r}; pass a file "
+            f"with one of the extensions {', '.join(sorted(endings))}"
+        )
+
+
+def run_names(paths: Sequence[Path]) -> list[str]:
+    """Returns a name for each run: that of its file, without the extension and `.gz`.
+
+    If names are equal, all of them begin with as many folders as distinguish them. If only
+    the extensions differ, names keep these. An extension contains a letter: `.9` is none.
+
+    Raises:
+        ValueError: if a path is given twice.
+
+    >>> run_names([Path("x/bm25.run.gz"), Path("x/k1=0.9")])
+    ['bm25', 'k1=0.9']
+    >>> run_names([Path("x/bm25.run"), Path("y/bm25.run")])
+    ['x/bm25', 'y/bm25']
+    >>> run_names([Path("x/bm25.run"), Path("x/bm25.csv")])
+    ['bm25.run', 'bm25.csv']
+    """
+    stems = [
+        path.with_name(re.sub(r"(\.\w*[a-z]\w*)?(\.gz)?$", "", path.name, flags=re.I))
+        for path in paths
+    ]
+    for candidates in (stems, paths):
+        for depth in range(1, max(len(path.parts) for path in candidates) + 1):
+            names = ["/".join(path.parts[-depth:]) for path in candidates]
+            if len({*names}) == len(names):
+                return names
+    raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")

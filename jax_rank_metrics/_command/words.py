@@ -1,0 +1,55 @@
+"""Expands the words after `-m`: sets of measures, and lines about a whole run."""
+
+from collections.abc import Sequence
+
+from jax_rank_metrics._command.trec_measures import NOT_MEASURED, RUN_LINES, SETS
+
+DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
+
+
+def words_or_default(words: Sequence[str], trec: bool) -> list[str]:
+    """Returns the words after `-m`, or the name of the default set if there are none.
+
+    >>> words_or_default(["map", "P.5"], trec=True)
+    ['map', 'P.5']
+    >>> words_or_default([], trec=True), words_or_default([], trec=False)
+    (['official'], ['default'])
+    """
+    return [*words] or ["official" if trec else "default"]
+
+
+def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
+    """Returns the names of metrics, and whether each has the meaning of trec_eval.
+
+    Raises:
+        ValueError: if a word is a measure of trec_eval that this package does not have.
+    """
+    names = []
+    for word in words_or_default(words, trec):
+        if word in NOT_MEASURED:
+            raise ValueError(
+                f"-m {word}: this measure of trec_eval is not available; leave it out"
+            )
+        if word == "default":
+            names += [(name, trec) for name in DEFAULT]
+        for name in SETS.get(word, () if word == "default" else (word,)):
+            if name not in RUN_LINES and name not in NOT_MEASURED:
+                names.append((name, trec or word in SETS))
+    return names
+
+
+def not_measured(words: Sequence[str], trec: bool) -> list[str]:
+    """Returns the measures of the requested sets that this package does not have."""
+    return [name for name in _members(words, trec) if name in NOT_MEASURED]
+
+
+def run_lines(words: Sequence[str], trec: bool) -> list[str]:
+    """Returns the requested lines about a whole run, among "runid" and "num_q"."""
+    members = _members(words, trec)
+    return [name for name in RUN_LINES if name in members]
+
+
+def _members(words: Sequence[str], trec: bool) -> list[str]:
+    """Returns the words with sets replaced by their members, each once."""
+    sets = [SETS.get(word, (word,)) for word in words_or_default(words, trec)]
+    return [*dict.fromkeys(name for members in sets for name in members)]
