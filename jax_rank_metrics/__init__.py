@@ -22,9 +22,9 @@
 All metrics are called in the same way: `metric(labels, scores, mask, weights, key, k=10)`
 returns a `Mean`, `metric.per_list(…)` the value of every list, and
 `metric.of(ranking, k=10)` reads a ranking that `rank`, `rank_retrieved`, `rank_ids`,
-`rank_scores` or `rank_catalog` made. `evaluate` computes many metrics from one ranking.
-The arguments that metrics share are documented in `rank`; `metric` turns a formula of
-yours into a metric.
+`rank_places`, `rank_scores` or `rank_catalog` made. `evaluate` computes many metrics from
+one ranking. The arguments that metrics share are documented in `rank`; `metric` turns a
+formula of yours into a metric.
 
 The packages are named after the steps above: `_inputs`, `_ordering`, `_layouts`,
 `_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_calls` holds

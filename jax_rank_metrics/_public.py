@@ -109,6 +109,7 @@ from jax_rank_metrics._results.paired import paired as paired
 from jax_rank_metrics._results.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
+from jax_rank_metrics._sources.places import rank_places as rank_places
 from jax_rank_metrics._sources.rank import rank as rank
 from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved

@@ -45,6 +45,7 @@ else:
 Labels = Shaped[_Arrays, "*lists items"] | _Numbers
 Scores = Shaped[_Arrays, "*lists items"] | _Numbers
 Mask = Shaped[_Arrays, "*lists items"] | _Bools
+Places = Shaped[_Arrays, "*lists items"] | _Numbers
 SegmentIds = Shaped[_Arrays, "*lists items"] | _Numbers
 # A scalar, [*lists] or [*lists, items].
 Weights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers

@@ -97,6 +97,14 @@ def table(ties, ks=KS):
     return metrics(ks, ties, {n: c for n, c in (CORE | MORE).items() if c.has_k})
 
 
+def of_source(source, ties, chosen):
+    """Returns the metrics that a source can serve where lists are whole."""
+    refused = [name for name in ALL_HELD if source in COUNTED]
+    if source == "places" and ties is None:
+        refused += [name for name, case in CASES.items() if not case.closed_form]
+    return {name: metric for name, metric in chosen.items() if name not in refused}
+
+
 def make_mesh(shape, names, kind=AxisType.Auto):
     """Makes a mesh over the first devices."""
     devices = jax.devices()[: int(np.prod(shape))]
@@ -211,6 +219,34 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
     return run((queries, relevant_ids, options), (items, problem.item_mask), key)
 
 
+def places(problem, then=lambda ranking: ranking, k=None, ties=None):
+    """Counts the places of listed items, and passes nothing else."""
+    del k
+    ids, shape = np.maximum(problem.relevant_ids, 0), problem.relevant_ids.shape
+    above, tied = np.zeros(shape, int), np.ones(shape, int)
+    for row, exists in enumerate(problem.mask):
+        labels, scores = problem.labels[row], problem.scores[row]
+        for column, item in enumerate(ids[row]):
+            is_tied = exists & (scores == scores[item])
+            above[row, column] = (exists & (scores > scores[item])).sum()
+            if ties is None:
+                tied[row, column] = max(is_tied.sum(), 1)
+                continue
+            sign = {"stable": 0, "best": -1, "worst": 1}[ties]
+            order = sorted(np.flatnonzero(is_tied), key=lambda i: sign * labels[i])
+            above[row, column] += order.index(item) if exists[item] else 0
+    is_listed = problem.relevant_ids >= 0
+    return then(
+        jrm.rank_places(
+            problem.relevant_labels,
+            *(above, tied),
+            is_listed & np.take_along_axis(problem.mask, ids, 1),
+            num_retrieved=problem.mask.sum(-1),
+            list_weights=problem.list_weights,
+        )
+    )
+
+
 WEIGHABLE = {
     "packed": packed,
     "sharded": functools.partial(sharded, devices=(2, 4)),
@@ -220,7 +256,8 @@ CATALOGS = {
     "catalog": catalog,
     "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
 }
-SOURCES = WEIGHABLE | CATALOGS
+COUNTED = CATALOGS | {"places": places}
+SOURCES = WEIGHABLE | COUNTED
 POLICIES = (None, *KEYLESS_ORDERS)
 
 
@@ -256,7 +293,7 @@ def check_same(actual, expected):
 def test_every_metric_on_every_source(source, ties, rng):
     """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
-    then = functools.partial(jrm.measure, table(ties))
+    then = functools.partial(jrm.measure, of_source(source, ties, table(ties)))
     expected = padded(problem, then, k=KS, ties=ties)
     actual = SOURCES[source](problem, then, k=KS, ties=ties)
     check_same(actual, expected)
@@ -287,18 +324,16 @@ def test_items_that_the_compiler_divides(problem):
         ("catalog", None),
         ("catalog-sharded", None),
         *(("packed", ties) for ties in POLICIES),
+        *(("places", ties) for ties in POLICIES),
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
     """Sources agree without a cutoff, where a catalogue counts places."""
     ks = (KS[-1], None)
-    cases = table(ties, ks)
-    if source in CATALOGS:
-        cases = {name: case for name, case in cases.items() if name not in ALL_HELD}
-    then = functools.partial(jrm.measure, cases)
+    then = functools.partial(jrm.measure, of_source(source, ties, table(ties, ks)))
     expected = padded(problem, then, k=ks, ties=ties)
     # With k=None a catalogue counts places, and holds relevant items alone.
-    k = None if source in CATALOGS else ks
+    k = None if source in COUNTED else ks
     check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
 
 

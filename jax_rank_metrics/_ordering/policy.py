@@ -19,7 +19,8 @@ class Policy(NamedTuple):
 
     Attributes:
         name: As users pass it, after `resolve`; or "unread", where no metric of a call
-            reads the order within tie groups.
+            reads the order within tie groups. Sources without scores have "none" where
+            nothing ties, and "tied" where the order within tie groups is unknown.
     """
 
     name: str | None
@@ -27,12 +28,23 @@ class Policy(NamedTuple):
     @property
     def is_grouped(self) -> bool:
         """Whether formulas are given tie groups instead of one definite order."""
-        return self.name in (None, "expected")
+        return self.name in (None, "expected", "tied")
 
     @property
     def forbids_order(self) -> bool:
         """Whether a metric that needs one definite order must raise."""
-        return self.name == "expected"
+        return self.name in ("expected", "tied")
+
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that needs one definite order and has none."""
+        reason, cure = "ties is 'expected'", "pass ties=None or another policy"
+        if self.name == "tied":
+            reason, cure = "tied is above 1", "break ties first, so that it is always 1"
+        return (
+            f"{reason}, but this metric has no closed form over the orders of tied items; "
+            f"{cure}"
+        )
 
     @property
     def reads_labels(self) -> bool:

@@ -53,7 +53,8 @@ class CountedPlaces:
     def item_indices(self) -> jax.Array:
         """Raises ValueError: the ranks between these items are not held."""
         raise ValueError(
-            "items: this ranking counted places and has no order; rank with a k"
+            "items: this ranking counted places and has no order; rank with a k, or by "
+            "rank_ids"
         )
 
     def in_one_order(self) -> DefiniteRanks:

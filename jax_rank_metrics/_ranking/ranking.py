@@ -268,12 +268,9 @@ class Ranking(Totals):
             return self
         if self._is_soft:
             raise ValueError(NO_ORDER)
-        is_asked = tie_reading == "order" and self._in_groups
-        if is_asked and Policy(self._ties).forbids_order:
-            raise ValueError(
-                "ties is 'expected', but this metric has no closed form over the orders "
-                "of tied items; pass ties=None or another policy"
-            )
+        policy = Policy(self._ties)
+        if tie_reading == "order" and self._in_groups and policy.forbids_order:
+            raise ValueError(policy.order_error)
         return self._copy(tie_reading == "own", self._memo)
 
     def _copy(self, in_groups: bool, memo: Memo) -> "Ranking":

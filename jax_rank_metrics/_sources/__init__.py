@@ -5,6 +5,7 @@ lists.py      the checked arguments of `rank`, and what sources share
 rows.py       lists as rows, whole or with their items cut over devices
 packed.py     lists one after the other
 retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
+places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
 blocks.py     the checked arguments of a catalogue, and its scores in blocks
 streams.py    the two ways through the blocks: the first ranks, or counting places

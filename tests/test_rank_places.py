@@ -1,0 +1,298 @@
+"""`rank_places`: the places of judged items, counted elsewhere.
+
+Whole lists, ranked by their scores, are the truth. Places are counted in them by loops.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import CASES, CLOSED, FEW, metrics
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+from test_brute_force import compare
+from test_compilation import sorts
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.metric import NAMES
+
+LISTS, ITEMS = 6, 40
+KS = (1, 5, None)
+# Metrics of which unjudged items are worth something, or that need all of them in order.
+NEED_ALL = ("tau", "rho", "alpha_ndcg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Lists:
+    """Whole lists: some items are judged, some retrieved, every one of them either."""
+
+    labels: np.ndarray  # [lists, items]; 0 where unjudged, or judged to be below 0
+    scores: np.ndarray
+    mask: np.ndarray
+    retrieved: np.ndarray
+    is_listed: np.ndarray  # in the judgements, perhaps with a relevance below 0
+    columns: dict[str, np.ndarray]
+
+    def ranked(self):
+        """Ranks the whole lists."""
+        options = {"retrieved": self.retrieved, "columns": self.columns}
+        return jrm.rank(self.labels, self.scores, self.mask, **options)
+
+    def places(self):
+        """Returns the arguments of `rank_places`, `[lists, items]`."""
+        above, tied, num_retrieved = count(self.scores, self.mask & self.retrieved)
+        arrays = {"labels": self.labels, "above": above, "tied": tied}
+        return arrays | {
+            "mask": self.mask & self.is_listed,
+            "retrieved": self.retrieved,
+            "num_retrieved": num_retrieved,
+            "columns": self.columns,
+        }
+
+
+def count(scores, has_rank):
+    """Counts the places of all items by loops; odd numbers where an item has no rank."""
+    above, tied = np.full(scores.shape, -7), np.full(scores.shape, 99)
+    for index in np.argwhere(has_rank):
+        ranked = scores[index[0]][has_rank[index[0]]]
+        above[tuple(index)] = sum(ranked > scores[tuple(index)])
+        tied[tuple(index)] = sum(ranked == scores[tuple(index)])
+    return above, tied, has_rank.sum(-1)
+
+
+def draw(rng, *, tied):
+    """Draws lists with every kind of item, one of them empty, one with nothing retrieved."""
+    shape = (LISTS, ITEMS)
+    is_listed = rng.random(shape) < 0.4
+    labels = np.where(is_listed, rng.choice([0, 0, 1, 2, 2.5], shape), 0)
+    is_below_0 = is_listed & (labels == 0) & (rng.random(shape) < 0.3)
+    retrieved = rng.random(shape) < 0.8
+    retrieved[1] = False
+    mask = (rng.random(shape) < 0.9) & (is_listed | retrieved)
+    mask[0] = False
+    labels[2] = 0
+    scores = rng.permutation(LISTS * ITEMS).reshape(shape).astype(np.float32)
+    if tied:
+        scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
+        scores[3] = 0
+    subtopics = (rng.random((*shape, 3)) < 0.3) & is_listed[..., None]
+    columns = {
+        "judged": is_listed & ~is_below_0,
+        "pooled": is_listed,
+        "subtopics": subtopics,
+    }
+    labels = labels.astype(np.float32)
+    return Lists(labels, scores, mask, retrieved, is_listed, columns)
+
+
+def check_same(actual, expected):
+    """Checks that values, weights and defined lists are the same."""
+    for name, lists in expected.items():
+        np.testing.assert_allclose(
+            actual[name].values, lists.values, rtol=1e-6, atol=1e-6, err_msg=name
+        )
+        np.testing.assert_array_equal(actual[name].weights, lists.weights, name)
+        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
+
+
+def every_metric():
+    """Returns all metrics, those with cutoffs at several."""
+    found = {metric.spec.name: metric for metric in NAMES.values()}
+    return {
+        name: functools.partial(metric, k=KS) if "k" in metric.spec.options else metric
+        for name, metric in found.items()
+        if not metric.__module__.startswith("test")
+    }
+
+
+@pytest.mark.parametrize("tied", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_every_metric(tied, rng):
+    """Every metric has the value of the whole lists, or says what it lacks."""
+    lists, table = draw(rng, tied=tied), every_metric()
+    ranking = jrm.rank_places(**lists.places())
+    for name, metric in list(table.items()):
+        bound = metric.func if isinstance(metric, functools.partial) else metric
+        reads_order = tied and bound.spec.bind((), {}).tie_reading == "order"
+        if reads_order or name in NEED_ALL:
+            reason = "tied is above 1" if reads_order else "the label 0|every item"
+            with pytest.raises(ValueError, match=f"{name}: .*({reason})"):
+                bound.of(ranking)
+            del table[name]
+    assert len(table) > 20
+    check_same(jrm.measure(table, ranking), jrm.measure(table, lists.ranked()))
+
+
+def test_the_mean_over_all_orders(rng):
+    """Closed forms are means over all orders of tied items, listed or not."""
+    labels = rng.integers(0, 4, (20, 7)).astype(np.float32)
+    labels[rng.random(labels.shape) < 0.4] = 0
+    scores = rng.integers(0, 3, labels.shape).astype(np.float32)
+    above, tied, number = count(scores, np.ones(labels.shape, bool))
+    is_listed = (labels > 0) | (rng.random(labels.shape) < 0.3)
+    ranking = jrm.rank_places(labels, above, tied, is_listed, num_retrieved=number)
+    refused = ("tau", "rho", "ndcg-own-functions")
+    cases = {name: case for name, case in CLOSED.items() if name not in refused}
+    measured = jrm.measure(metrics((2, None), cases=cases), ranking)
+    for name, case in cases.items():
+        data = (labels, scores, None, None)
+        compare(measured[name], case, data, "expected", (2, None))
+
+
+def test_order_padding_and_transformations(rng):
+    """Neither the order of items nor padding changes a value; nor do jit and vmap."""
+    arguments = draw(rng, tied=True).places()
+    columns = arguments.pop("columns")
+    arguments["columns"] = {"judged": columns["judged"]}
+    table = metrics(KS, "expected", FEW) | {"bpref": jrm.bpref, "lrap": CASES_LRAP}
+
+    def run(arguments):
+        return jrm.measure(table, jrm.rank_places(**arguments))
+
+    expected = run(arguments)
+    number = arguments.pop("num_retrieved")
+
+    def rearranged(change):
+        return jax.tree.map(change, arguments) | {"num_retrieved": number}
+
+    order = np.where(arguments["mask"] & arguments["retrieved"], arguments["above"], 99)
+    order = np.argsort(order, axis=-1)
+    in_order = rearranged(lambda x: np.take_along_axis(x, order, -1))
+    padded = rearranged(lambda x: np.pad(x, ((0, 0), (3, 4)), constant_values=1))
+    padded["labels"][:, :3], padded["labels"][:, -4:] = np.nan, -1
+    padded["above"][:, -4:] = -5
+    shuffled = rng.permutation(ITEMS)
+    shuffled = rearranged(lambda x: x[:, shuffled])
+    for changed in (in_order, padded, shuffled):
+        check_same(run(changed), expected)
+    check_same(jax.jit(run)(shuffled), expected)
+    check_same(jax.vmap(run)(shuffled), expected)
+    alone = run(jax.tree.map(lambda x: x[3], shuffled))
+    check_same(alone, jax.tree.map(lambda x: x[3], expected))
+
+
+CASES_LRAP = CASES["label_ranking_average_precision"].metric
+
+
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
+def test_lists_on_a_mesh(kind, rng):
+    """Lists may be cut over devices, in rank order or not; values stay where they are."""
+    arguments = draw(rng, tied=False).places()
+    arguments = {name: arguments[name] for name in ("labels", "above", "tied", "mask")}
+    number = np.full(8, LISTS * ITEMS)
+    arguments = jax.tree.map(lambda x: np.pad(x, ((0, 2), (0, 0))), arguments)
+    arguments["tied"] = np.ones_like(arguments["tied"])
+    arguments["above"] = np.tile(rng.permutation(ITEMS), (8, 1))
+    arguments["num_retrieved"] = number
+    mesh = jax.make_mesh((8,), ("data",), axis_types=(kind,))
+    names = ("ndcg@5", "map", "mrr", "err")
+
+    def run(arguments):
+        return jrm.measure(names, jrm.rank_places(**arguments))
+
+    sharding = NamedSharding(mesh, P("data"))
+    sharded = jax.tree.map(lambda x: jax.device_put(x, sharding), arguments)
+    expected = run(arguments)
+    for actual in (run(sharded), jax.jit(run)(sharded)):
+        check_same(actual, expected)
+        assert not actual["map"].values.sharding.is_fully_replicated
+
+
+def test_what_is_traced():
+    """Traced places are not checked: tied items stand at the first of their ranks."""
+    labels, above, tied = np.ones((1, 2)), np.array([[1, 1]]), np.array([[2, 2]])
+
+    @jax.jit
+    def run(labels, above, tied, number):
+        ranking = jrm.rank_places(labels, above, tied, num_retrieved=number)
+        return jrm.measure(("err", "num_ret", "mrr"), ranking)
+
+    lists = run(labels, above, tied, np.array([1]))
+    assert lists["num_ret"].values.tolist() == [2]  # never fewer than are listed
+    at_rank_2 = jrm.rank_places(
+        labels[:, :1], above[:, :1], tied[:, :1] - 1, num_retrieved=[2]
+    )
+    stop = 1 / 16
+    expected = jrm.expected_reciprocal_rank.of(at_rank_2).values * (1 + 1 - stop)
+    np.testing.assert_allclose(lists["err"].values, expected, rtol=1e-6)
+    np.testing.assert_allclose(lists["mrr"].values, [1 / 2])
+
+
+def test_items_in_rank_order_are_not_sorted():
+    """The program for items in rank order sorts nothing, and runs for any depth."""
+    labels = np.ones((4, 64), np.int32)
+    above, tied = np.tile(np.arange(64) // 2 * 2, (4, 1)), np.full((4, 64), 2)
+    ranking = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 64))
+    names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
+    assert not sorts(lambda ranking: jrm.measure(names, ranking), ranking)
+    deep = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 50_000))
+    assert jax.tree.structure(deep) == jax.tree.structure(ranking)
+
+
+def test_many_tied_items_at_great_depth():
+    """Reciprocal ranks add up over large groups, also beyond the table of ranks."""
+    number = 3_000_000
+    above = np.array([[0], [1_000_000], [number - 1]])
+    tied = np.array([[number], [1_100_000], [1]])
+    ranking = jrm.rank_places(
+        np.ones((3, 1)), above, tied, num_retrieved=np.full(3, number)
+    )
+    values = jrm.average_precision.of(ranking).values
+    for value, first, size in zip(values, above[:, 0], tied[:, 0], strict=True):
+        expected = (1 / (first + 1 + np.arange(size, dtype=np.float64))).mean()
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)
+ABOVE = np.array([[0, 1, 2]])
+
+
+def refuse(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options):
+    """Calls `rank_places` with changes to good arguments."""
+    return jrm.rank_places(
+        labels, above, tied, num_retrieved=np.array(num_retrieved), **options
+    )
+
+
+@pytest.mark.parametrize(
+    "error, match, changes",
+    [
+        (ValueError, r"above has shape \(1, 2\), but labels", {"above": ABOVE[:, :2]}),
+        (ValueError, r"tied has shape \(3,\), but labels", {"tied": ONES[0]}),
+        (TypeError, "above: dtype is float32", {"above": np.float32(ABOVE)}),
+        (TypeError, "tied: dtype is bool", {"tied": ONES > 0}),
+        (TypeError, "num_retrieved: dtype is float32", {"num_retrieved": (9.0,)}),
+        (ValueError, r"num_retrieved has shape \(2,\)", {"num_retrieved": (9, 9)}),
+        (ValueError, r"num_retrieved is -1 at \(0,\)", {"num_retrieved": (-1,)}),
+        (ValueError, r"above is -1 .*at \(0, 0\)", {"above": ABOVE - 1}),
+        (ValueError, r"tied is 0 at \(0, 0\)", {"tied": 0 * ONES}),
+        (ValueError, "above is 2 and tied is 1 .*num_retrieved is 2", {"num_retrieved": (2,)}),
+        (ValueError, r"above is 0 and tied is 2 at \(0, 0\), .* shares a rank", {"tied": 2 * ONES}),
+        (ValueError, "lists more items than it holds", {"above": 0 * ABOVE}),
+        (ValueError, "shares a rank", {"above": 0 * ABOVE, "tied": ABOVE + 1}),
+        (TypeError, "retrieved: dtype is int", {"retrieved": ONES}),
+        (ValueError, "retrieved has shape", {"retrieved": ONES[0] > 0}),
+        (TypeError, "mask: dtype is int", {"mask": ONES}),
+        (ValueError, "list_weights has shape", {"list_weights": np.ones(2)}),
+        (ValueError, r"columns\['judged'\] has shape", {"columns": {"judged": ONES[0]}}),
+    ],
+)  # fmt: skip
+def test_bad_places_raise(error, match, changes):
+    """What cannot be a place raises, and says what to pass."""
+    with pytest.raises(error, match=match):
+        refuse(**changes)
+
+
+def test_metrics_that_need_more_raise():
+    """Metrics that need more than places raise, and say what."""
+    with pytest.raises(ValueError, match="has no order; rank with a k, or by rank_ids"):
+        _ = refuse().items
+    with pytest.raises(ValueError, match="with the label 0 is worth .*rank all items"):
+        jrm.ndcg.of(refuse(), gain_fn=jnp.ones_like)
+    with pytest.raises(ValueError, match="err: tied is above 1.*break ties first"):
+        jrm.measure(("err",), refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]]))
+    with pytest.raises(ValueError, match="the last axis of labels is sharded"):
+        mesh = jax.make_mesh((3,), ("items",), axis_types=(AxisType.Explicit,))
+        refuse(jax.device_put(LABELS, NamedSharding(mesh, P(None, "items"))))
