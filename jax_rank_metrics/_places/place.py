@@ -19,8 +19,9 @@ _TABLE = 2**20
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
 
-# Up to this many ranks, a product with a mask of ranks is faster than a table.
-_MAX_MASKED_RANKS = 32
+# Up to this many ranks, pairs of items are compared, and functions of ranks are evaluated
+# while tracing: accelerators would otherwise start a kernel for each of their steps.
+FEW_RANKS = 32
 
 # The sum of a function of ranks over those ranks of a place that are at most k.
 PlaceSum = Callable[[PositionFn, Cut], jax.Array]
@@ -94,6 +95,34 @@ def at_ranks(position_fn: PositionFn, ranks: jax.Array, k: Cut) -> jax.Array:
     return jnp.where(is_within(ranks, k), values, jnp.zeros_like(values))
 
 
+def at_first_ranks(
+    position_fn: PositionFn, ranks: int, k: Cut, dtype: DTypeLike, axes: int
+) -> jax.Array:
+    """Returns `at_ranks` for the ranks 1, 2, …, up to `FEW_RANKS`, along the last axis.
+
+    Args:
+        position_fn: A function of ranks.
+        ranks: How many.
+        k: The cutoff, which broadcasts with `axes` axes.
+        dtype: The dtype of the values.
+        axes: The number of axes of the result.
+    """
+    shape = (1,) * (axes - 1) + (ranks,)
+    values = _first_values(position_fn, jnp.dtype(dtype))[:ranks].reshape(shape)
+    rank = np.arange(1, ranks + 1, dtype=dtype).reshape(shape)
+    if isinstance(k, int):
+        values = np.where(rank <= k, values, np.zeros_like(values))
+    if not isinstance(k, jax.Array):
+        return jnp.asarray(values)
+    return jnp.where(is_within(jnp.asarray(rank), k), values, 0)
+
+
+@functools.lru_cache(maxsize=256)
+def _first_values(position_fn: PositionFn, dtype: jnp.dtype) -> np.ndarray:
+    with jax.ensure_compile_time_eval():
+        return np.asarray(_values(position_fn, FEW_RANKS, dtype))
+
+
 def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
     """Whether each rank is at most k, bool; True if k is None."""
     if k is None:
@@ -104,6 +133,11 @@ def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
 def sum_of_one(above: jax.Array) -> PlaceSum:
     """Makes the sum over places of one rank each, above + 1; `above` is float."""
     return lambda position_fn, k: at_ranks(position_fn, above + 1, k)
+
+
+def sum_of_first(ranks: int, dtype: DTypeLike, axes: int) -> PlaceSum:
+    """Makes the sum over places of one rank each, 1, 2, …; see `at_first_ranks`."""
+    return lambda position_fn, k: at_first_ranks(position_fn, ranks, k, dtype, axes)
 
 
 def sum_of_two(
@@ -143,7 +177,7 @@ def sum_of_many(
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
         end = above + tied
-        if max_rank <= _MAX_MASKED_RANKS:
+        if max_rank <= FEW_RANKS:
             return _masked_sum(position_fn, above, end, max_rank, k, dtype)
         cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
         end = jnp.minimum(end, cutoff)
@@ -180,7 +214,7 @@ def _masked_sum(
 ) -> jax.Array:
     """Sums over the ranks above + 1 … end, by a product with a mask of all ranks."""
     rank = jnp.arange(1, ranks + 1, dtype=jnp.int32)
-    values = at_ranks(position_fn, rank.astype(dtype), None)
+    values = at_first_ranks(position_fn, ranks, None, dtype, 1)
     if isinstance(k, jax.Array):
         end = jnp.minimum(end, k.astype(jnp.int32))
     rank = rank.reshape((1,) * above.ndim + rank.shape)

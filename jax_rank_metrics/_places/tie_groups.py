@@ -15,17 +15,16 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places.place import (
+    FEW_RANKS,
     Place,
     PlaceSum,
+    sum_of_first,
     sum_of_many,
     sum_of_one,
     sum_of_two,
 )
 
 T = TypeVar("T")
-
-# Up to this many ranks, comparing all pairs of items is faster than finding runs.
-_MAX_PAIRED_RANKS = 32
 
 
 class TieGroups(NamedTuple):
@@ -150,12 +149,29 @@ def definite_place(line: Line, above: jax.Array | None) -> Place:
         above: `[*lists, items]` int32, the number of items before each; None where items
             follow each other without gaps, from the first slot of their list.
     """
+    layout, is_gapless = line.layout, above is None
     if above is None:
-        above = line.layout.offset_in_list(line.exists)
+        above = layout.offset_in_list(line.exists)
     counted_above = tuple(sums.before for sums in line.prefix_sums)
     counted_tied = tuple(_as_addends(x) for x in line.amounts)
     groups = TieGroups(above, jnp.ones_like(above), counted_above, counted_tied)
-    return groups.place(line.dtype, sum_of_one(above.astype(line.dtype)))
+    place_sum = sum_of_one(above.astype(line.dtype))
+    if is_gapless:
+        place_sum = sum_of_slots(layout, line.exists, line.dtype)
+    return groups.place(line.dtype, place_sum)
+
+
+def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
+    """Makes the sum over places of one rank each, for items that follow without gaps.
+
+    Args:
+        layout: The layout of the items.
+        like: `[*lists, items]`.
+        dtype: The dtype of the sums.
+    """
+    if layout.is_rectangular and like.shape[-1] <= FEW_RANKS:
+        return sum_of_first(like.shape[-1], dtype, like.ndim)
+    return sum_of_one(layout.offset_in_list(like).astype(dtype))
 
 
 def with_place_of_runs(
@@ -180,39 +196,6 @@ def with_place_of_runs(
     )
 
 
-def groups_of_pairs(line: Line, keys: jax.Array) -> TieGroups:
-    """Finds the groups of a few items in rank order, by comparing all pairs."""
-
-    # Items move to the front, [items, items, *lists], so that compilers vectorise over
-    # lists: axis 0 is the item whose group is sought, axis 1 the one compared with it.
-    def rows(x: jax.Array) -> jax.Array:
-        return jnp.moveaxis(x, -1, 0)[:, None]
-
-    def columns(x: jax.Array) -> jax.Array:
-        return jnp.moveaxis(x, -1, 0)[None, :]
-
-    def add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
-        if amounts is None:
-            terms = pairs
-        elif amounts.dtype == jnp.bool_:
-            terms = pairs & columns(amounts)
-        else:
-            terms = jnp.where(pairs, columns(amounts), 0)
-        is_float = jnp.issubdtype(terms.dtype, jnp.floating)
-        sums = jnp.sum(terms, axis=1, dtype=terms.dtype if is_float else jnp.int32)
-        return jnp.moveaxis(sums, 0, -1)
-
-    is_tied = (rows(keys) == columns(keys)) & rows(line.exists) & columns(line.exists)
-    slots = jnp.broadcast_to(_arithmetic.iota(keys), keys.shape)
-    is_above = columns(line.exists) & (columns(slots) < rows(slots)) & ~is_tied
-    return TieGroups(
-        add_up(is_above),
-        add_up(is_tied),
-        tuple(add_up(is_above, x) for x in line.amounts),
-        tuple(add_up(is_tied, x) for x in line.amounts),
-    )
-
-
 def groups_of_runs(line: Line, runs: Runs) -> TieGroups:
     """Finds the groups of items in rank order, whatever the length of their runs."""
     above = above_first_of_run(line.layout, line.exists, runs.start)
@@ -229,20 +212,6 @@ def groups_of_runs(line: Line, runs: Runs) -> TieGroups:
         counted_tied.append(tied)
     tied = runs.end - runs.start + 1
     return TieGroups(above, tied, tuple(counted_above), tuple(counted_tied))
-
-
-def groups_of_counted(line: Line, above: jax.Array, tied: jax.Array) -> TieGroups:
-    """Returns the groups of a few items in rank order whose places were counted.
-
-    `above` and `tied` are kept as they are; amounts are summed over the items of the line
-    that are above, or have the same `above`.
-    """
-    return groups_of_pairs(line, above)._replace(above=above, tied=tied)
-
-
-def compares_pairs(items: int) -> bool:
-    """Whether `groups_of_pairs` is faster than `groups_of_runs` for this many items."""
-    return items <= _MAX_PAIRED_RANKS
 
 
 def _place_of_short_runs(line: Line, runs: Runs) -> Place:

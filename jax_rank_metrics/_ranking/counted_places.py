@@ -6,7 +6,7 @@ import jax
 
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places import few_ranks, first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
@@ -71,7 +71,7 @@ class CountedPlaces:
 
         def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
             line = line_of(self, summands)
-            groups = tie_groups.groups_of_counted(line, self.above, self.tied)
+            groups = few_ranks.groups_of_counted(line, self.above, self.tied)
             place = groups.place_of_any_size(line.dtype, self.ranks)
             return sum_over(place, summands.values)
 

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
-from jax_rank_metrics._places import first_stop, tie_groups
+from jax_rank_metrics._places import few_ranks, first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
+from jax_rank_metrics._places.place import FEW_RANKS
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
     DefiniteRanks,
@@ -51,8 +52,7 @@ class TieRuns:
 
     @property
     def _compares_pairs(self) -> bool:
-        is_few = tie_groups.compares_pairs(self.keys.shape[-1])
-        return is_few and self.layout.is_rectangular
+        return self.keys.shape[-1] <= FEW_RANKS and self.layout.is_rectangular
 
     def item_indices(self) -> jax.Array:
         """Returns which item is at each rank."""
@@ -76,25 +76,28 @@ class TieRuns:
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares places by comparing all pairs of items, or from runs."""
         del counting
-        runs = None if self._compares_pairs else self.runs(memo)
+        if self._compares_pairs:
+            return self._read_pairs
+        runs = self.runs(memo)
 
         def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
             line, values = line_of(self, summands), summands.values
-            if runs is not None and summands.straddling is None:
+            if summands.straddling is None:
                 return tie_groups.with_place_of_runs(
                     line, runs, self.ranks, lambda place: sum_over(place, values)
                 )
-            if runs is None:
-                groups = tie_groups.groups_of_pairs(line, self.keys)
-            else:
-                groups = tie_groups.groups_of_runs(line, runs)
-            if summands.straddling is not None:
-                groups, values = self._with_straddling(
-                    groups, values, summands.straddling
-                )
+            groups = tie_groups.groups_of_runs(line, runs)
+            groups, values = self._with_straddling(groups, values, summands.straddling)
             return sum_over(groups.place_of_any_size(line.dtype, self.ranks), values)
 
         return read
+
+    def _read_pairs(self, summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+        pairs = few_ranks.Pairs.of(self.keys, self.items.exists)
+        groups, values = pairs.groups(summands.amounts), summands.values
+        if summands.straddling is not None:
+            groups, values = self._with_straddling(groups, values, summands.straddling)
+        return sum_over(pairs.place(groups, values.dtype), values)
 
     def _with_straddling(
         self,

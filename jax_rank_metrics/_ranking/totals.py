@@ -9,7 +9,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop
-from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._places.tie_groups import sum_of_slots
 from jax_rank_metrics._ranking.items import (
     MAX_WEIGHTED_GAIN,
     WEIGHTED_SCALE,
@@ -82,10 +82,10 @@ class Totals(Parts):
             values = _arithmetic.pad_items(values, after=max(num_missing, 0))
         if monotone:
             values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
-        rank = (layout.offset_in_list(values) + 1).astype(self._dtype)
+        place_sum = sum_of_slots(layout, values, self._dtype)
         sums = []
         for k in ks:
-            terms = values * at_ranks(position_fn, rank, k)
+            terms = values * place_sum(position_fn, k)
             sums.append(layout.sum(jnp.where(values > 0, terms, 0)))
         return jnp.stack(sums, axis=-1)
 
