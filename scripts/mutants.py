@@ -117,7 +117,7 @@ MUTANTS = [
     Mutant(
         "a soft rank counts the item itself",
         "_places/soft.py",
-        "jnp.where(is_itself, 0, is_above)",
+        "jnp.where(is_other, is_above, 0)",
         "is_above",
         "jax_rank_metrics/_places/soft.py",
     ),
