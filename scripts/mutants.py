@@ -117,7 +117,7 @@ MUTANTS = [
     Mutant(
         "a soft rank counts the item itself",
         "_places/soft.py",
-        "jnp.where(is_other, is_above, 0)",
+        "jnp.where(is_itself, 0, is_above)",
         "is_above",
         "jax_rank_metrics/_places/soft.py",
     ),
@@ -152,13 +152,13 @@ MUTANTS = [
     Mutant(
         "the floor of a geometric mean is added to values",
         "_states/geometric.py",
-        "jnp.log(jnp.maximum(values, floor))",
-        "jnp.log(values + floor)",
+        "namespace.log(namespace.maximum(values, floor))",
+        "namespace.log(values + floor)",
         "tests/test_aggregates.py::test_geometric_means_of_little",
     ),
     Mutant(
         "scores of files in single precision",
-        "_files/join.py",
+        "_files/packed.py",
         "run.with_columns(score)",
         "run.with_columns(score.cast(pl.Float32))",
         "tests/test_files.py::test_join",

@@ -33,6 +33,7 @@ LAYERS = [
     "_shards",
     "_arithmetic",
     "_gains",
+    "_one_off",
     "_inputs",
     "_check",
     "_items",

@@ -12,7 +12,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
@@ -130,9 +130,9 @@ class Bound(NamedTuple):
             ranking = ranking._with_tie_reading(self.tie_reading)
             return self.spec.formula(ranking, **dict(self.options))
         except ValueError as error:
-            if type(error) is not ValueError:
+            if type(error) not in (ValueError, UnknownPlaceError):
                 raise  # a subclass, raised by JAX, whose type must survive
-            raise ValueError(f"{self.name}: {error}") from error
+            raise type(error)(f"{self.name}: {error}") from error
 
 
 def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
@@ -160,7 +160,7 @@ def _depth(bounds: Sequence[Bound]) -> Depth:
     return Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
 
 
-def _check_columns(
+def check_columns(
     bounds: Sequence[Bound], columns: Collection[str], *, allow_unread: bool
 ) -> None:
     """Raises if a metric lacks a column, or if no metric reads one that was passed."""
@@ -185,7 +185,7 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
-    _check_columns(bounds, ranking._column_names, allow_unread=True)
+    check_columns(bounds, ranking._column_names, allow_unread=True)
     if not _inputs.is_wide(ranking):
         return _by_name(bounds, _measure_ranking(bounds, ranking))
     # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
@@ -210,7 +210,7 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
 
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
-    _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
+    check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     return _by_name(bounds, _measure_lists(bounds, lists))
 
 
@@ -223,7 +223,7 @@ def mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
 ) -> dict[str, Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
-    _check_columns(bounds, lists.raw_items.columns, allow_unread=False)
+    check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     return _by_name(bounds, _mean_lists(bounds, lists, undefined))
 
 

@@ -1,11 +1,15 @@
-"""Reads judgements and runs from files, dicts and frames, and joins them to packed lists.
+"""Reads judgements and runs from files, dicts and frames, joins and measures them.
 
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, and repeated documents
     text.py        lines of fields between white space: TREC, svmlight, plain scores
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet
     frames.py      checks of columns of ids, scores and relevance
     join.py        `jrm.join`: judgements and a run as one set of lists
-    joined.py      what it returns: packed arrays, and metrics of every query
+    lists.py       the documents that judgements and a run both have, by query
+    places.py      the places of the judged documents in the run
+    measure.py     metrics of every query from these places
+    packed.py      all documents as packed arrays
+    joined.py      what `join` returns
 
 All of this runs on the host. Polars parses the files; it is imported on first use.
 """

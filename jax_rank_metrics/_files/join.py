@@ -6,9 +6,8 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
-from jax_rank_metrics._files.frames import IDS, first_true, frame_of, polars
 from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._files.lists import Sides, sides_of, sides_of_frames
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,27 +95,38 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    pl = polars("jrm.join")
-    judged = frame_of("qrels", qrels, "relevance")
-    retrieved = frame_of("run", run, "score")
-    if "query_id" not in retrieved.columns:
-        retrieved = _with_query_ids(judged, retrieved)
-    judged, retrieved = _with_equal_dtypes(judged, retrieved)
-    queries = judged["query_id"].unique(maintain_order=True)
-    lists = pl.DataFrame([queries]).with_row_index("list")
-    judged, retrieved = (
-        frame.join(lists, "query_id", "left", maintain_order="left")
-        for frame in (judged, retrieved)
-    )
-    without_qrels = retrieved.filter(pl.col("list").is_null())["query_id"]
-    if len(without_qrels) and unjudged == "error":
+    return _joined(sides_of(qrels, run), missing, unjudged, depth, ties)
+
+
+def join_frames(
+    judged: "pl.DataFrame",
+    run: "pl.DataFrame",
+    *,
+    missing: Missing,
+    unjudged: Unjudged,
+    depth: int | None,
+    ties: TiesOfFiles,
+) -> Joined:
+    """Returns `join` of frames that `read_qrels` and `read_run` returned.
+
+    These are checked already, so that it takes less time.
+    """
+    return _joined(sides_of_frames(judged, run), missing, unjudged, depth, ties)
+
+
+def _joined(
+    sides: Sides,
+    missing: Missing,
+    unjudged: Unjudged,
+    depth: int | None,
+    ties: TiesOfFiles,
+) -> Joined:
+    if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
-            f"run: {_subject(without_qrels)} not in qrels; pass unjudged='skip' to leave "
+            f"run: {_subject(sides.unjudged)} not in qrels; pass unjudged='skip' to leave "
             "them out"
         )
-    retrieved = retrieved.filter(pl.col("list").is_not_null())
-    is_answered = np.zeros(len(queries), bool)
-    is_answered[retrieved["list"].to_numpy()] = True
+    is_answered, queries = sides.retrieved.counts > 0, sides.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} not in run; pass "
@@ -124,96 +134,16 @@ def join(
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError("qrels and run have no query in common; compare their ids")
-    retrieved = _with_keys(retrieved, ties, depth)
-    items = retrieved.join(
-        judged.select("list", "doc_id", "relevance"),
-        ["list", "doc_id"],
-        "full",
-        coalesce=True,
-        # Metrics without a formula for ties break them by the order of items, which must
-        # therefore not depend on the join.
-        maintain_order="left_right",
-    )
+    relevance, max_float32 = sides.judged.values, np.finfo(np.float32).max
+    is_large = relevance > max_float32
+    if is_large.any():
+        row = int(np.argmax(is_large))
+        raise ValueError(
+            f"qrels: document {sides.doc_ids()[0][row]!r} has the relevance "
+            f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
+        )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
-    return _packed(items, queries, is_counted.astype(np.float32))
-
-
-def _packed(items: "pl.DataFrame", queries: "pl.Series", weights: np.ndarray) -> Joined:
-    """Returns the items as arrays that are padded to the next of a few sizes."""
-    pl = polars("jrm.join")
-    size = items.height
-    padding = next_size(size) - size
-    relevance = items["relevance"]
-
-    def padded(values: "pl.Series", dtype: type, filler: int = 0) -> np.ndarray:
-        array = values.to_numpy().astype(dtype, copy=False)
-        return np.concatenate([array, np.full(padding, filler, dtype)])
-
-    # The dtype of labels is the same for all runs, since no judgement is left out.
-    labels = relevance.fill_null(0).clip(0, None)
-    is_int32 = labels.dtype == pl.Int64 and not (labels >= 2**31).any()
-    max_float32 = float(np.finfo(np.float32).max)
-    row = first_true(labels > max_float32)
-    if row is not None:
-        raise ValueError(
-            f"qrels: document {items['doc_id'][row]!r} has the relevance {labels[row]}, "
-            f"beyond float32; pass at most {max_float32:.3g}"
-        )
-    return Joined(
-        labels=padded(labels, np.int32 if is_int32 else np.float32),
-        scores=padded(items["key"].fill_null(0), np.int32),
-        mask=np.arange(size + padding) < size,
-        retrieved=padded(items["key"].is_not_null(), bool),
-        columns={
-            "judged": padded((relevance >= 0).fill_null(False), bool),
-            "pooled": padded(relevance.is_not_null(), bool),
-        },
-        segment_ids=padded(items["list"], np.int32, -1),
-        num_segments=len(queries),
-        list_weights=weights,
-        query_ids=queries,
-        doc_ids=items["doc_id"].extend_constant(None, padding),
-    )
-
-
-def _with_keys(run: "pl.DataFrame", ties: str, depth: int | None) -> "pl.DataFrame":
-    """Returns the first `depth` documents of each list, their scores replaced by a `key`.
-
-    The key is an integer, larger for larger scores. Equal scores share a key, except that
-    with ties="trec" the larger document id has the larger key.
-    """
-    pl = polars("jrm.join")
-    score = pl.col("score") + 0.0  # −0.0 becomes 0.0, which it must tie with
-    run = run.with_columns(score)
-    key = pl.col("score").rank("dense")
-    if ties == "trec" or depth is not None:
-        doc_id = pl.col("doc_id").cast(pl.String)
-        run = run[run.select(pl.arg_sort_by("list", "score", doc_id)).to_series()]
-        if depth is not None:
-            # The sort is ascending: the document of rank 1 is the last row of its list.
-            rank = pl.col("list").cum_count(reverse=True).over("list")
-            run = run.filter(rank <= depth)
-        if ties == "trec":
-            key = pl.int_range(pl.len())
-    return run.select("list", "doc_id", key=key)
-
-
-def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
-    """Returns plain scores with the query ids of the judgements, row by row."""
-    if not run["doc_id"].equals(judged["doc_id"]):
-        raise ValueError(
-            f"run has {run.height} scores without query_id, and qrels {judged.height} "
-            "items with it; pass a score for each item of an svmlight file, or a column "
-            "query_id"
-        )
-    return run.with_columns(judged["query_id"])
-
-
-def _with_equal_dtypes(*frames: "pl.DataFrame") -> list["pl.DataFrame"]:
-    """Returns the frames with ids cast to strings where their dtypes differ."""
-    pl = polars("jrm.join")
-    mixed = [name for name in IDS if len({frame[name].dtype for frame in frames}) > 1]
-    return [frame.with_columns(pl.col(mixed).cast(pl.String)) for frame in frames]
+    return Joined(sides, is_counted.astype(np.float32), ties, depth)
 
 
 def _subject(ids: "pl.Series") -> str:

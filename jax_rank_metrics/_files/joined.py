@@ -1,6 +1,6 @@
-"""Judgements and a run, joined: their packed arrays, and metrics of them."""
+"""`Joined`: metrics of every query, and all documents as packed lists."""
 
-import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -9,51 +9,89 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._calls.run import Bound, measure_ranking
+from jax_rank_metrics._files.lists import Sides
+from jax_rank_metrics._files.measure import measure_places
+from jax_rank_metrics._files.packed import PackedItems, pack
+from jax_rank_metrics._files.places import Places, places_of
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._states.on_host import mean_on_host
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Joined:
-    """Judgements and a run as packed lists; made by `join`.
+    """Judgements and a run; made by `join`.
 
     There is a list for every query of the judgements, in the order of their first
-    appearance, with an item for each of its documents, judged or retrieved. The items of
-    a list are not sorted. The last items are padding, with the mask False.
+    appearance. `evaluate` and `measure` read most metrics from the places of the judged
+    documents alone, which are counted on the host. The arrays of all documents are made on
+    first use: they have an item for each document of a query, judged or retrieved, list
+    after list but not sorted. The last items are padding, with the mask False.
 
     Attributes:
-        labels: `[items]` int32, or float32 if a relevance is not an integer: the
-            relevance; 0 where it is below 0 or unknown.
-        scores: `[items]` int32, larger for documents that rank higher; equal where scores
-            tie.
-        mask: `[items]` bool, False for padding.
-        retrieved: `[items]` bool, False for documents that were judged but not retrieved.
-        columns: "judged" and "pooled", each `[items]` bool, for the metrics that read
-            them. A document of the judgements is pooled; it is judged if its relevance is
-            not below 0.
-        segment_ids: `[items]` int32, the index of the item's query in `query_ids`; −1 for
-            padding.
         num_segments: The number of queries that have judgements.
         list_weights: `[num_segments]` float32, 0 for queries that do not count, else 1.
         query_ids: `[num_segments]`, a polars series, the id of every list.
-        doc_ids: `[items]`, a polars series, the id of every item; null for padding.
     """
 
-    labels: np.ndarray
-    scores: np.ndarray
-    mask: np.ndarray
-    retrieved: np.ndarray
-    columns: dict[str, np.ndarray]
-    segment_ids: np.ndarray
     num_segments: int
     list_weights: np.ndarray
     query_ids: "pl.Series"
-    doc_ids: "pl.Series"
+
+    def __init__(
+        self, sides: Sides, list_weights: np.ndarray, ties: str, depth: int | None
+    ) -> None:
+        """Holds what `join` has checked."""
+        self.num_segments = len(list_weights)
+        self.list_weights = list_weights
+        self.query_ids = sides.query_ids
+        self._sides, self._ties, self._depth = sides, ties, depth
+
+    @property
+    def labels(self) -> np.ndarray:
+        """`[items]` int32, or float32 if a relevance is not an integer: the relevance.
+
+        0 where it is below 0 or unknown.
+        """
+        return self._packed.labels
+
+    @property
+    def scores(self) -> np.ndarray:
+        """`[items]` int32, larger for documents that rank higher, equal where they tie."""
+        return self._packed.scores
+
+    @property
+    def mask(self) -> np.ndarray:
+        """`[items]` bool, False for padding."""
+        return self._packed.mask
+
+    @property
+    def retrieved(self) -> np.ndarray:
+        """`[items]` bool, False for documents that were judged but not retrieved."""
+        return self._packed.retrieved
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns "judged" and "pooled", each `[items]` bool.
+
+        A document of the judgements is pooled; it is judged if its relevance is not below
+        0.
+        """
+        return self._packed.columns
+
+    @property
+    def segment_ids(self) -> np.ndarray:
+        """`[items]` int32, the index of the item's query in `query_ids`; −1 for padding."""
+        return self._packed.segment_ids
+
+    @property
+    def doc_ids(self) -> "pl.Series":
+        """`[items]`, a polars series, the id of every item; null for padding."""
+        return self._packed.doc_ids
 
     def arguments(self, metrics: Metrics | None = None) -> dict[str, Any]:
         """Returns the arguments of `rank`, `evaluate` or a metric, by name.
@@ -113,20 +151,37 @@ class Joined:
         _inputs.option("undefined", undefined, Undefined)
         bounds = bind_all(metrics)
         lists = self._measure(bounds)
-        kinds = tuple(bound.state for bound in bounds)
-        states = means_of(tuple(lists.values()), undefined, kinds)
-        return dict(zip(lists, states, strict=True))
+        return {
+            bound.name: mean_on_host(lists[bound.name], undefined, bound.state)
+            for bound in bounds
+        }
 
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
-        lists = measure_ranking(bounds, rank(**self.arguments()))
-        return {name: jax.device_get(x) for name, x in lists.items()}
+        """Reads metrics from places if these tell all they ask, or else from all items."""
+        lists = measure_places(bounds, self._places, self.list_weights)
+        readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
+        if readers_of_all:
+            of_all = measure_ranking(readers_of_all, rank(**self.arguments()))
+            lists |= {name: jax.device_get(x) for name, x in of_all.items()}
+        return {bound.name: lists[bound.name] for bound in bounds}
+
+    @functools.cached_property
+    def _places(self) -> Places:
+        return places_of(self._sides, self._ties, self._depth)
+
+    @functools.cached_property
+    def _packed(self) -> PackedItems:
+        return pack(*self._sides.frames(), self._ties, self._depth)
 
     def __repr__(self) -> str:
         """Shows how many queries and documents there are."""
         num_skipped = int((self.list_weights == 0).sum())
         skipped = f", {num_skipped} skipped" if num_skipped else ""
+        counts = self._sides.retrieved.counts
+        if self._depth is not None:
+            counts = np.minimum(counts, self._depth)
         return (
             f"Joined({self.num_segments} queries{skipped}, "
-            f"{int(self.columns['judged'].sum())} judged, "
-            f"{int((self.retrieved & self.mask).sum())} retrieved)"
+            f"{int((self._sides.judged.values >= 0).sum())} judged, "
+            f"{int(counts.sum())} retrieved)"
         )

@@ -5,6 +5,7 @@
     items.py    the items of lists: labels, masks, weights, ids and columns
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
+    blocks.py   lists of any number and length as blocks of a few fixed shapes
 
 What is known at trace time raises, inside `jax.jit` or not. The message names the
 argument, shows its value or both shapes, and says what to pass instead. What depends on

@@ -25,4 +25,5 @@ candidates of all devices are ranked together. A catalogue does the same block b
     packed.py       lists one after the other in flat arrays
     streaming.py    the best items so far, block after block
     matching.py     the same ids in two lists
+    on_host.py      places among sorted scores, counted by NumPy
 """

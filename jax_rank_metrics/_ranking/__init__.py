@@ -23,6 +23,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
 from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
 from jax_rank_metrics._ranking.held import DefiniteRanks as DefiniteRanks
 from jax_rank_metrics._ranking.held import Held as Held
+from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.items import Items as Items
 from jax_rank_metrics._ranking.pool import Pool as Pool
 from jax_rank_metrics._ranking.pool import PoolScores as PoolScores

@@ -15,6 +15,7 @@ from jax_rank_metrics._ranking.held import (
     PlaceReader,
     Summands,
     SumOverPlaces,
+    UnknownPlaceError,
     line_of,
 )
 from jax_rank_metrics._ranking.memo import Memo
@@ -52,7 +53,7 @@ class CountedPlaces:
 
     def item_indices(self) -> jax.Array:
         """Raises ValueError: the ranks between these items are not held."""
-        raise ValueError(
+        raise UnknownPlaceError(
             "items: this ranking counted places and has no order; rank with a k, or by "
             "rank_ids"
         )

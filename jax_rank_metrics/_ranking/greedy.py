@@ -8,6 +8,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._places.place import at_ranks
+from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import PositionFn
@@ -46,7 +47,7 @@ def ideal_sum(
     pool, dtype = ranking._judged_pool(), ranking._dtype
     layout = pool.layout
     if not layout.has_whole_lists:
-        raise ValueError(
+        raise UnknownPlaceError(
             "the greedy ideal needs every item of a list, but the items of this ranking "
             "are cut over devices, or only the relevant ones are held; rank whole lists "
             "with rank, rank_retrieved or rank_ids"

@@ -22,6 +22,13 @@ from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
 
 
+class UnknownPlaceError(ValueError):
+    """Raised where a metric asks for places that a ranking does not know.
+
+    Whoever has all items may rank these instead.
+    """
+
+
 class Summands(NamedTuple):
     """The arrays that one sum over places reads; see `Ranking.expected_sum`."""
 

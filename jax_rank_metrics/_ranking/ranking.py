@@ -10,7 +10,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import concordance, stops, sums
-from jax_rank_metrics._ranking.held import Held
+from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, PoolScores
@@ -270,7 +270,7 @@ class Ranking(Totals):
             raise ValueError(NO_ORDER)
         policy = Policy(self._ties)
         if tie_reading == "order" and self._in_groups and policy.forbids_order:
-            raise ValueError(policy.order_error)
+            raise UnknownPlaceError(policy.order_error)
         return self._copy(tie_reading == "own", self._memo)
 
     def _copy(self, in_groups: bool, memo: Memo) -> "Ranking":

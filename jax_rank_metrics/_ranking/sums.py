@@ -15,7 +15,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking.held import Summands
+from jax_rank_metrics._ranking.held import Summands, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Cut
@@ -154,7 +154,7 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
     """Raises if items with the label 0 have a value, but their places are not held."""
     value = _unlisted_value(ranking, item_fn)
     if value is not None and not isinstance(value, Tracer):
-        raise ValueError(
+        raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
             "ranking holds only the items that are listed; pass a k to the call that made "
             "it, rank all items, or make items with the label 0 worth 0, for example by "

@@ -17,7 +17,7 @@ from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._sources.streams import with_unlisted
 
 # Programs depend on the largest rank there can be. It is one of these.
-_MAX_RANKS = (2**16, 2**20, _inputs.MAX_INT32)
+MAX_RANKS = (2**16, 2**20, _inputs.MAX_INT32)
 
 
 def rank_places(
@@ -176,7 +176,7 @@ def _known_of(
         if array is not None and (
             isinstance(array, Tracer) or not array.is_fully_addressable
         ):
-            return None, _MAX_RANKS[-1], False
+            return None, MAX_RANKS[-1], False
     host_arrays: Sequence[np.ndarray | None] = jax.device_get(arrays)
     labels, mask, retrieved, *numbers = host_arrays
     start, size, length = (x.astype(np.int64) for x in numbers if x is not None)
@@ -191,7 +191,7 @@ def _known_of(
     _check_groups(has_rank, start, size)
     return (
         "tied" if (size > 1).any() else "none",
-        next(ranks for ranks in _MAX_RANKS if (length <= ranks).all()),
+        next(ranks for ranks in MAX_RANKS if (length <= ranks).all()),
         bool((np.diff(start) >= 0).all()),
     )
 

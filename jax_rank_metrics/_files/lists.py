@@ -1,0 +1,237 @@
+"""Judgements and runs as rows grouped by query, and the documents that both have."""
+
+import itertools
+import numbers
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._files.frames import IDS, frame_of, polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Frames = tuple["pl.DataFrame", "pl.DataFrame"]  # of judgements and of a run
+Ids = tuple["pl.Series", "pl.Series"]
+Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
+
+# Spreads the hashes of documents that several lists have: 2⁶⁴ by the golden ratio.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Rows(NamedTuple):
+    """The rows of judgements or of a run; those of a list lie together.
+
+    Rows of a query that has no list are in no range.
+    """
+
+    values: np.ndarray  # [rows], the relevance, or the score as float64
+    starts: np.ndarray  # [lists] int64, the first row of each list
+    counts: np.ndarray  # [lists] int64, the number of rows of each list
+
+    def ranges(self) -> list[slice]:
+        """Returns the rows of each list."""
+        ends = (self.starts + self.counts).tolist()
+        return list(map(slice, self.starts.tolist(), ends))
+
+    def list_ids(self) -> np.ndarray:
+        """Returns the list of each row, `[rows]` int64; −1 where it has none."""
+        list_ids = np.full(len(self.values), -1)
+        for index, rows in enumerate(self.ranges()):
+            list_ids[rows] = index
+        return list_ids
+
+
+class Sides(NamedTuple):
+    """Judgements and a run, with a list for each query that is judged."""
+
+    query_ids: "pl.Series"  # [lists]
+    unjudged: "pl.Series"  # the ids of queries that only the run has
+    judged: Rows  # list after list
+    retrieved: Rows
+    scores: (
+        np.ndarray
+    )  # [judged rows], the score of each in the run; NaN if it lacks it
+    doc_ids: Callable[[], Ids]  # of the rows of both
+    frames: Callable[[], Frames]  # both in the order in which they were passed
+
+
+def sides_of(qrels: object, run: object) -> Sides:
+    """Checks the arguments of `join`, and finds the judged documents in the run.
+
+    Raises:
+        ValueError: see `frame_of`.
+        TypeError: see `frame_of`.
+    """
+    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+        sides = _sides_of_dicts(qrels, run)
+        if sides is not None:
+            return sides
+    judged = frame_of("qrels", qrels, "relevance")
+    return sides_of_frames(judged, frame_of("run", run, "score"))
+
+
+# From frames
+
+
+def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
+    """Finds the judged documents in the run, both as `frame_of` or `read` returns them."""
+    pl = polars("jrm.join")
+    if "query_id" not in run.columns:
+        run = _with_query_ids(judged, run)
+    judged, run = frames = _with_equal_dtypes(judged, run)
+    queries = judged["query_id"].unique(maintain_order=True)
+    judged, judged_rows, _ = _grouped(judged, queries, "relevance")
+    run, retrieved, unjudged = _grouped(run, queries, "score")
+    keys, list_ids = [], []
+    for frame, rows in ((judged, judged_rows), (run, retrieved)):
+        list_ids.append(rows.list_ids())
+        spread = list_ids[-1].astype(np.uint64) * _SPREAD
+        key = frame["doc_id"].hash().to_numpy() + spread
+        keys.append(pl.DataFrame({"key": key}).with_row_index("row"))
+    # Pairs of equal hashes; different documents may have the same hash.
+    pairs = keys[0].join(keys[1], "key", "inner")
+    judged_row, run_row = pairs["row"].to_numpy(), pairs["row_right"].to_numpy()
+    is_same = list_ids[0][judged_row] == list_ids[1][run_row]
+    is_same &= (judged["doc_id"][judged_row] == run["doc_id"][run_row]).to_numpy()
+    scores = np.full(judged.height, np.nan)
+    scores[judged_row[is_same]] = retrieved.values[run_row[is_same]]
+    doc_ids = judged["doc_id"], run["doc_id"]
+    return Sides(
+        queries,
+        unjudged,
+        judged_rows,
+        retrieved,
+        scores,
+        lambda: doc_ids,
+        lambda: frames,
+    )
+
+
+def _grouped(
+    frame: "pl.DataFrame", queries: "pl.Series", value: str
+) -> tuple["pl.DataFrame", Rows, "pl.Series"]:
+    """Returns a frame in which the rows of each query lie together.
+
+    Also returns its rows by list, and the ids of queries that have no list. A frame whose
+    rows lie together is returned as it is, which is cheap to see: only the first row of
+    each run of equal ids is looked at.
+    """
+    pl = polars("jrm.join")
+    runs = frame["query_id"].rle().struct.unnest()
+    lists = pl.DataFrame([queries.alias("value")]).with_row_index("list")
+    runs = runs.join(lists, "value", "left", maintain_order="left")
+    lengths, list_of_run = runs["len"].to_numpy().astype(np.int64), runs["list"]
+    has_list = list_of_run.is_not_null().to_numpy()
+    lists_of_runs = list_of_run.drop_nulls()
+    if lists_of_runs.n_unique() < len(lists_of_runs):
+        rows = pl.DataFrame(
+            {"list": np.repeat(list_of_run.fill_null(len(queries)), lengths)}
+        )
+        order = rows.select(pl.arg_sort_by("list", maintain_order=True)).to_series()
+        return _grouped(frame[order], queries, value)
+    starts, counts = np.zeros((2, len(queries)), np.int64)
+    starts[lists_of_runs] = (np.cumsum(lengths) - lengths)[has_list]
+    counts[lists_of_runs] = lengths[has_list]
+    unjudged = runs["value"].filter(list_of_run.is_null())
+    return frame, Rows(frame[value].to_numpy(), starts, counts), unjudged
+
+
+def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":
+    """Returns plain scores with the query ids of the judgements, row by row."""
+    if not run["doc_id"].equals(judged["doc_id"]):
+        raise ValueError(
+            f"run has {run.height} scores without query_id, and qrels {judged.height} "
+            "items with it; pass a score for each item of an svmlight file, or a column "
+            "query_id"
+        )
+    return run.with_columns(judged["query_id"])
+
+
+def _with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
+    """Returns both with ids cast to strings where their dtypes differ."""
+    pl = polars("jrm.join")
+    mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
+    strings = pl.col(mixed).cast(pl.String)
+    return judged.with_columns(strings), run.with_columns(strings)
+
+
+# From dicts
+
+
+def _sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | None:
+    """Finds the judged documents in the run without making frames of all documents.
+
+    Returns:
+        None unless all ids are strings and all numbers are real and legal. Whoever makes
+        frames of the dicts then learns what is wrong, if anything is.
+    """
+    pl = polars("jrm.join")
+    judged, retrieved = _strings_only(qrels), _strings_only(run)
+    relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
+    if relevance is None or run_scores is None:
+        return None
+    run_scores = run_scores.astype(np.float64, copy=False)
+    if np.isnan(run_scores).any() or not np.isfinite(relevance).all():
+        return None
+    judged_rows, run_rows = _rows_of(judged, relevance), _rows_of(retrieved, run_scores)
+    index_in_run = {query: index for index, query in enumerate(retrieved)}
+    indices = [index_in_run.get(query, -1) for query in judged]
+    starts = np.append(run_rows.starts, 0)[indices]
+    counts = np.append(run_rows.counts, 0)[indices]
+    empty: dict[str, float] = {}
+    scores = itertools.chain.from_iterable(
+        map(retrieved.get(query, empty).get, docs, itertools.repeat(np.nan))
+        for query, docs in judged.items()
+    )
+    unjudged = [query for query in retrieved if query not in judged]
+    dicts = judged, retrieved
+    return Sides(
+        pl.Series("query_id", [*judged]),
+        pl.Series("query_id", unjudged, pl.String),
+        judged_rows,
+        Rows(run_scores, starts, counts),
+        np.fromiter(scores, np.float64, len(relevance)),
+        lambda: tuple(pl.Series("doc_id", _chained(docs)) for docs in dicts),
+        lambda: (
+            frame_of("qrels", judged, "relevance"),
+            frame_of("run", retrieved, "score"),
+        ),
+    )
+
+
+def _strings_only(data: Mapping[Any, Any]) -> Dicts:
+    """Returns a copy without empty queries; an empty dict unless all ids are strings."""
+    kinds, copies = set(map(type, data)), {}
+    for query, docs in data.items():
+        if not isinstance(docs, Mapping) or "" in docs:
+            return {}
+        kinds.update(map(type, docs))
+        if docs:
+            copies[query] = dict(docs)
+    return copies if kinds == {str} and "" not in copies else {}
+
+
+def _numbers_of(dicts: Dicts) -> np.ndarray | None:
+    """Returns all numbers as int64 or float64; None if there are none, or other values."""
+    kinds = set[type]()
+    for docs in dicts.values():
+        kinds.update(map(type, docs.values()))
+    if not kinds or not all(issubclass(kind, numbers.Real) for kind in kinds):
+        return None
+    is_integer = all(issubclass(kind, numbers.Integral) for kind in kinds)
+    values = itertools.chain.from_iterable(docs.values() for docs in dicts.values())
+    try:
+        return np.fromiter(values, np.int64 if is_integer else np.float64)
+    except OverflowError:
+        return None
+
+
+def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
+    counts = np.array([len(docs) for docs in dicts.values()])
+    return Rows(values, np.cumsum(counts) - counts, counts)
+
+
+def _chained(dicts: Dicts) -> list[str]:
+    return [*itertools.chain.from_iterable(dicts.values())]

@@ -1,0 +1,115 @@
+"""The places of judged documents in a run, counted on the host."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._files.frames import polars
+from jax_rank_metrics._files.lists import Sides
+from jax_rank_metrics._ordering.on_host import count_places, in_rank_order
+
+_UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
+
+
+class Places(NamedTuple):
+    """All judged documents, list after list, each list in rank order.
+
+    Documents that were not retrieved come last in their list.
+    """
+
+    starts: (
+        np.ndarray
+    )  # [lists + 1], where the documents of each list begin, and the end
+    relevance: np.ndarray  # [documents]
+    retrieved: np.ndarray  # [documents] bool, whether it has a rank
+    above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
+    tied: np.ndarray  # [documents] int32, how many tie with it, itself included
+    num_retrieved: np.ndarray  # [lists] int32
+
+
+def places_of(sides: Sides, ties: str, depth: int | None) -> Places:
+    """Counts the places of the judged documents.
+
+    Args:
+        sides: Judgements and a run.
+        ties: See `join`.
+        depth: See `join`.
+    """
+    judged, counts = sides.judged, sides.retrieved.counts
+    is_ranked = ~np.isnan(sides.scores)
+    lists = judged.list_ids()
+    above, tied = np.zeros((2, len(lists)), np.int32)
+    above[is_ranked], tied[is_ranked] = count_places(
+        [sides.retrieved.values[rows] for rows in sides.retrieved.ranges()],
+        sides.scores[is_ranked],
+        _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
+    )
+    if ties == "trec":
+        documents = np.flatnonzero(tied > 1)
+        above[documents] += _count_later(sides, documents, lists)
+        tied = np.minimum(tied, 1)
+    if depth is not None:
+        # Of the group across the cut, only the documents with the last ids are kept.
+        is_kept = above < depth
+        documents = np.flatnonzero(is_kept & (above + tied > depth))
+        later = _count_later(sides, documents, lists)
+        is_kept[documents] = above[documents] + later < depth
+        tied[documents] = depth - above[documents]
+        is_ranked &= is_kept
+        counts = np.minimum(counts, depth)
+    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
+    return Places(
+        starts=_starts(judged.counts),
+        relevance=judged.values[order],
+        retrieved=is_ranked[order],
+        above=above[order],
+        tied=tied[order],
+        num_retrieved=counts.astype(np.int32),
+    )
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _count_later(sides: Sides, documents: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """Counts the documents of the same score whose ids are later, as UTF-8 bytes.
+
+    Args:
+        sides: Judgements and a run.
+        documents: Indices of judged documents, each of which was retrieved.
+        lists: `[judged]`, the list of every judged document.
+
+    Returns:
+        `[len(documents)]` integers.
+    """
+    if not len(documents):
+        return np.zeros(0, np.int32)
+    pl = polars("jrm.join")
+    judged_ids, run_ids = sides.doc_ids()
+    ranges, values = sides.retrieved.ranges(), sides.retrieved.values + 0.0
+    list_starts = np.flatnonzero(np.diff(lists[documents])) + 1
+    list_ids, rows = [], []
+    for group in np.split(documents, list_starts):
+        list_id = lists[group[0]]
+        is_tied = np.isin(values[ranges[list_id]], sides.scores[group])
+        rows.append(ranges[list_id].start + np.flatnonzero(is_tied))
+        list_ids.append(np.full(len(rows[-1]), list_id))
+    indices = np.concatenate(rows)
+    doc_id = pl.col("doc_id").cast(pl.String)
+    tied = pl.DataFrame([pl.Series("list", np.concatenate(list_ids)), run_ids[indices]])
+    tied = tied.with_columns(doc_id, score=values[indices])
+    tied = tied[tied.select(pl.arg_sort_by("list", "score", "doc_id")).to_series()]
+    later = pl.col("doc_id").cum_count(reverse=True).over("list", "score") - 1
+    targets = pl.DataFrame([pl.Series("list", lists[documents]), judged_ids[documents]])
+    return (
+        targets.with_columns(doc_id)
+        .join(
+            tied.with_columns(later=later),
+            ["list", "doc_id"],
+            "left",
+            maintain_order="left",
+        )
+        .get_column("later")
+        .to_numpy()
+    )
