@@ -16,6 +16,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 
 LISTS, ITEMS, RELEVANT = 6, 40, 7
 # Metrics in which items of the label 0 are worth something.
@@ -138,6 +139,47 @@ def test_every_metric_of_one_order(problem):
         np.testing.assert_allclose(
             actual["cg"].weights, np.where(problem.mask.any(-1), weights, 0), rtol=1e-6
         )
+
+
+@pytest.mark.parametrize(
+    "ties, dtype",
+    [
+        (None, np.float32),
+        ("worst", np.int32),
+        *(pytest.param("random", x, marks=pytest.mark.long) for x in ("f", "i")),
+        pytest.param("expected", np.int32, marks=pytest.mark.long),
+    ],
+)
+def test_many_relevant_items(rng, ties, dtype):
+    """Many are found in a sort: at the places of loops, with the values of dense labels."""
+    items = 2 * MAX_COUNTED
+    relevant = np.argsort(rng.random((LISTS, items)), axis=-1)[:, : MAX_COUNTED + 1]
+    relevant[0] = -1
+    relevant[1, ::2] = -1
+    grades = rng.choice([0, 1, 3], relevant.shape).astype(np.float32)
+    labels = np.zeros((LISTS, items + 1), np.float32)
+    np.put_along_axis(labels, relevant, grades, axis=-1)  # padding goes to the last
+    labels, mask = labels[:, :-1], rng.random((LISTS, items)) > 0.2
+    scores = rng.integers(0, 30, labels.shape).astype(dtype)
+    scores[2] = rng.permutation(items)
+    least = -np.inf if scores.dtype.kind == "f" else np.iinfo(dtype).min
+    scores[3, ::3] = least  # which shares its key with items that do not exist
+    options = {"ties": ties, "key": jax.random.key(1) if ties == "random" else None}
+    few = jrm.rank_scores(scores, relevant, grades, item_mask=mask, **options)
+    dense = jrm.rank(labels, scores, mask, **options)
+    names = ("map", "map@5,50", "mrr", "ndcg", "bpref", "rprec")
+    check_same(*(jrm.measure(names, ranking) for ranking in (few, dense)))
+    ranked_items, held = np.asarray(dense.items).tolist(), few._held
+    for row, ids in enumerate(relevant):
+        places = []
+        for item in ids[(ids >= 0) & mask[row, ids]]:
+            score, others = scores[row, item], scores[row, mask[row]]
+            above, tied = (others > score).sum(), (others == score).sum()
+            index = above if ties == "expected" else ranked_items[row].index(item)
+            places.append((index, above, tied))
+        arrays = (held.rank_above, held.above, held.tied)
+        counted = np.stack([x[row][held.items.exists[row]] for x in arrays], -1)
+        assert counted.tolist() == [list(map(int, place)) for place in sorted(places)]
 
 
 @pytest.mark.long

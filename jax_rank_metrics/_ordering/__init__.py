@@ -24,6 +24,8 @@ candidates of all devices are ranked together. A catalogue does the same block b
     ideal.py        values in descending order
     packed.py       lists one after the other in flat arrays
     streaming.py    the best items so far, block after block
+    outranking.py   how many items rank above a few, without an order of all
+    outranking_cpu.py  the same by a sort, where the few are many
     matching.py     the same ids in two lists
     on_host.py      places among sorted scores, counted by NumPy
 """

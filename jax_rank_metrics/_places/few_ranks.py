@@ -12,7 +12,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._places.place import Place, at_first_ranks
-from jax_rank_metrics._places.tie_groups import Line, TieGroups
+from jax_rank_metrics._places.tie_groups import TieGroups
 from jax_rank_metrics._types import Cut, PositionFn
 
 
@@ -57,16 +57,6 @@ class Pairs(NamedTuple):
             return _add_up(self.tied, values)
 
         return groups.place(dtype, place_sum)
-
-
-def groups_of_counted(line: Line, above: jax.Array, tied: jax.Array) -> TieGroups:
-    """Returns the groups of a few items in rank order whose places were counted.
-
-    `above` and `tied` are kept as they are; amounts are summed over the items of the line
-    that are above, or have the same `above`.
-    """
-    groups = Pairs.of(above, line.exists).groups(line.amounts)
-    return groups._replace(above=above, tied=tied)
 
 
 def _sought(x: jax.Array) -> jax.Array:

@@ -8,6 +8,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import few_ranks, first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
+from jax_rank_metrics._places.place import FEW_RANKS
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
     DefiniteRanks,
@@ -48,8 +49,8 @@ class CountedPlaces:
 
     @property
     def reads_prefix_sums(self) -> bool:
-        """False: all pairs of the few items are compared."""
-        return False
+        """Whether there are too many items to compare all pairs of them."""
+        return self.items.exists.shape[-1] > FEW_RANKS
 
     def item_indices(self) -> jax.Array:
         """Raises ValueError: the ranks between these items are not held."""
@@ -67,12 +68,19 @@ class CountedPlaces:
         del find
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
-        """Prepares places as they were counted; amounts are summed over all pairs."""
-        del memo, counting
+        """Prepares places as they were counted; amounts are added up by pairs or runs."""
+        del counting
+        runs = self._runs(memo) if self.reads_prefix_sums else None
 
         def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
             line = line_of(self, summands)
-            groups = few_ranks.groups_of_counted(line, self.above, self.tied)
+            if runs is None:
+                pairs = few_ranks.Pairs.of(self.above, line.exists)
+                groups = pairs.groups(line.amounts)
+            else:
+                groups = tie_groups.groups_of_runs(line, runs)
+            # Groups may hold items that are not held here.
+            groups = groups._replace(above=self.above, tied=self.tied)
             place = groups.place_of_any_size(line.dtype, self.ranks)
             return sum_over(place, summands.values)
 
@@ -87,11 +95,14 @@ class CountedPlaces:
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the bounds of each run of items with equally many items above them."""
-        args = self.layout, self.items.exists, self.above
-        runs = memo.once("runs", lambda: tie_groups.runs_of(*args))
+        runs = self._runs(memo)
         return runs.start, runs.end
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns `above` and `tied` as they were counted."""
         del memo
         return self.above, self.tied
+
+    def _runs(self, memo: Memo) -> tie_groups.Runs:
+        args = self.layout, self.items.exists, self.above
+        return memo.once("runs", lambda: tie_groups.runs_of(*args))

@@ -12,13 +12,13 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.pools import Weighted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
+from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._ranking import CountedPlaces, Straddle, TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 
 State = TypeVar("State")
-Counts = TypeVar("Counts")
 
 
 class Seen(NamedTuple):
@@ -88,21 +88,23 @@ class Stream(NamedTuple):
         relevant = Candidates(seen.keys, ids, items, self.seeds)
 
         def add(
-            counts: tuple[jax.Array, ...], block: Block, candidates: RawCandidates
-        ) -> tuple[jax.Array, ...]:
-            in_block = self._outranking(relevant, block, candidates.read())
-            return tuple(map(jnp.add, counts, in_block))
+            counts: Outranking, block: Block, candidates: RawCandidates
+        ) -> Outranking:
+            is_member = block.introduces(self.relevant_ids)
+            in_block = outranking(relevant, candidates.read(), is_member, self.order)
+            return jax.tree.map(jnp.add, counts, in_block)
 
         zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
-        counts = self._fold(add, (zeros, zeros, zeros))
+        counts = self._fold(add, Outranking(zeros, zeros, zeros))
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
-        above, tied, earlier = counts
-        tied = jnp.where(seen.exists, tied, 0)
-        rank = jnp.where(seen.exists, above + earlier, jnp.iinfo(jnp.int32).max)
+        tied = jnp.where(seen.exists, counts.equal, 0)
+        rank = jnp.where(seen.exists, counts.before, jnp.iinfo(jnp.int32).max)
         _, indices = sort_by([~rank])  # ascending
         items = self.judged.only(seen.exists).at(indices)
-        above, tied, rank = (_arithmetic.take(x, indices) for x in (above, tied, rank))
+        above, tied, rank = (
+            _arithmetic.take(x, indices) for x in (counts.above, tied, rank)
+        )
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, self.catalog.total_items)
         return held, seen
@@ -162,59 +164,6 @@ class Stream(NamedTuple):
             return seen
         exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
         return Seen(lax.pmax(seen.keys, axis), exists, lax.psum(seen.length, axis))
-
-    def _outranking(
-        self, relevant: Candidates, block: Block, candidates: Candidates
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Counts the items of a block around each relevant item.
-
-        Returns:
-            How many have better scores, how many have equal ones, and how many of the
-            latter rank before the relevant item by tie-breaks: `[*lists, relevant]`
-            int32 each.
-        """
-        exists, policy = candidates.items.exists, self.order.policy
-
-        # One relevant item after the other: scores are read once for each, and are never
-        # compared in an array of all pairs.
-        def for_each_relevant(fn: Callable[[Candidates], Counts]) -> Counts:
-            def count(index: jax.Array) -> Counts:
-                return fn(
-                    relevant.map(lambda x: lax.dynamic_slice_in_dim(x, index, 1, -1))
-                )
-
-            counts = lax.map(count, jnp.arange(self.relevant_ids.shape[-1]))
-            return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), counts)
-
-        def by_score(item: Candidates) -> tuple[jax.Array, jax.Array]:
-            is_above = exists & (candidates.keys > item.keys)
-            is_equal = exists & (candidates.keys == item.keys)
-            return _arithmetic.count(is_above), _arithmetic.count(is_equal)
-
-        above, equal = for_each_relevant(by_score)
-        if policy.forbids_order:
-            return above, equal, jnp.zeros_like(above)
-
-        def by_tie_breaks(item: Candidates) -> jax.Array:
-            # Compares by one tie-break after the other, at last by index; `undecided`
-            # are the items that are equal so far.
-            undecided = exists & (candidates.keys == item.keys)
-            is_before = jnp.zeros_like(undecided)
-            levels = [*candidates.tie_breaks(policy), -candidates.ids]
-            item_levels = [*item.tie_breaks(policy), -item.ids]
-            for level, item_level in zip(levels, item_levels, strict=True):
-                is_before = is_before | (undecided & (level > item_level))
-                undecided = undecided & (level == item_level)
-            return _arithmetic.count(is_before)
-
-        # An item that the block introduces equals itself.
-        is_itself = block.introduces(self.relevant_ids)
-        earlier = lax.cond(
-            _mesh.unvmap_any(equal > is_itself.astype(jnp.int32)),
-            lambda: for_each_relevant(by_tie_breaks),
-            lambda: jnp.zeros_like(above),
-        )
-        return above, equal, earlier
 
 
 def with_unlisted(
