@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._files import text
 
 FUZZ = settings(
     max_examples=60,
@@ -241,6 +242,50 @@ def test_text_that_trec_eval_ignores(tmp_path):
     path = tmp_path / "run.txt"
     path.write_text("# of today\nq #0 a 1 0.5 my tag\n")
     assert jrm.read_run(path).rows() == [("q", "a", 0.5)]
+
+
+PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
+# Changes of a plain run, after some of which it cannot be split at every separator.
+CHANGES = {
+    "as it is": lambda text: text,
+    "tabs": lambda text: text.replace(" ", "\t"),
+    "without the last newline": lambda text: text[:-1],
+    "quotes": lambda text: text.replace("d17", '"d17'),
+    "infinite": lambda text: text.replace("0.75", "-inf"),
+    "a tab": lambda text: text.replace(" d17", "\td17"),
+    "a form feed": lambda text: text.replace(" d17", "\fd17"),
+    "two spaces": lambda text: text.replace(" d17", "  d17"),
+    "a space for a field": lambda text: text.replace("q1 Q0 d17", "q1  d17"),
+    "a space before": lambda text: text.replace("q3", " q3"),
+    "words after the tag": lambda text: text.replace("tag", "tag and words"),
+    "no tag": lambda text: text.replace(" tag", "", 17),
+    "a comment": lambda text: text.replace("q3 ", "# a b c 1 d\nq3 ", 1),
+    "a comment of fields": lambda text: text.replace("q3 ", "#q3 ", 1),
+    "a blank line": lambda text: text.replace("q3", "\nq3", 1),
+    "not a number": lambda text: text.replace("0.75", "O.75"),
+    "NaN": lambda text: text.replace("0.75", "nan"),
+    "a lost newline": lambda text: text.replace("tag\nq3", "tagq3", 1),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_plain_lines_are_read_like_all_lines(tmp_path, monkeypatch, name):
+    """Splitting plain lines in chunks gives what matching the pattern gives."""
+    path = tmp_path / "run.txt"
+    path.write_text(CHANGES[name](PLAIN_RUN))
+
+    def result():
+        try:
+            return jrm.read_run(path).rows()
+        except ValueError as error:
+            return str(error)
+
+    monkeypatch.setattr(text, "CHUNK", 99)
+    fast = result()
+    is_plain = text._plain_fields(path.read_bytes(), text.RUN) is not None
+    assert is_plain == (name in [*CHANGES][:5] or name == "NaN")
+    monkeypatch.setattr(text, "_plain_fields", lambda data, form: None)
+    assert fast == result()
 
 
 def test_svmlight_and_its_scores(tmp_path):

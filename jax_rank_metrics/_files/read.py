@@ -1,5 +1,6 @@
 """`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, NoReturn, get_args
@@ -211,7 +212,7 @@ def _parsed(
         parsed = columnar.parquet(source, names)
     else:
         data = text.content(source)
-        if not data.strip():
+        if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format in ("csv", "tsv"):
             separator = "," if format == "csv" else "\t"
