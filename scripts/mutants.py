@@ -117,7 +117,7 @@ MUTANTS = [
     Mutant(
         "a soft rank counts the item itself",
         "_places/soft.py",
-        "jnp.where(is_itself, 0, is_above)",
+        "jnp.where(is_other, is_above, 0)",
         "is_above",
         "jax_rank_metrics/_places/soft.py",
     ),
@@ -152,8 +152,8 @@ MUTANTS = [
     Mutant(
         "the floor of a geometric mean is added to values",
         "_states/geometric.py",
-        "namespace.log(namespace.maximum(values, floor))",
-        "namespace.log(values + floor)",
+        "jnp.log(jnp.maximum(values, floor))",
+        "jnp.log(values + floor)",
         "tests/test_aggregates.py::test_geometric_means_of_little",
     ),
     Mutant(

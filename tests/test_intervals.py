@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states import intervals
+from jax_rank_metrics._states import intervals, student
+from jax_rank_metrics._states.on_host import HostSums
 
 
 def state_of(values, weights=None):
@@ -22,7 +23,7 @@ def quantiles(level, freedom):
     dtype = jax.dtypes.canonicalize_dtype(float)
     return jax.jit(intervals.t_quantile)(
         jnp.asarray(freedom, dtype),
-        jnp.asarray(intervals.normal_quantile(level), dtype),
+        jnp.asarray(student.normal_quantile(level), dtype),
         jnp.asarray(intervals.t_coefficients(level), dtype),
     )
 
@@ -242,3 +243,54 @@ def test_the_default_is_better_for_few_lists(draw, mean, lists, method):
     assert normal < 0.90 and normal + 0.02 < advised < 0.99 and auto == advised
     if method == "wilson":
         assert advised > 0.93
+
+
+@pytest.mark.parametrize("kind", [jrm.Mean, jrm.GeometricMean])
+@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+def test_numbers_on_the_host_are_those_of_states(kind, undefined):
+    """NumPy computes what states do, from the values of lists and from a state."""
+    rng = np.random.default_rng(2)
+    defined = np.array([1, 1, 0, 1, 1, 1, 0, 1], bool)
+    columns = [rng.random(8), rng.random(8) > 0.5, np.full(8, 0.3), 1e3 * rng.random(8)]
+    values = np.where(defined[:, None], np.stack(columns, 1), 0).astype(np.float32)
+    weights = np.array([1, 2, 1, 0, 0.5, 3, 0, 1], np.float32)
+    lists = jrm.PerList(values, weights, defined, undefined)
+    lists = jax.tree.map(jnp.asarray, lists)
+    state = lists.mean() if kind is jrm.Mean else lists.geometric_mean()
+    for sums in (HostSums.of_lists(lists, kind), HostSums.of_state(state)):
+        for method in ("auto", "t", "normal"):
+            bounds = state.confidence_interval(0.9, method)
+            expected = [state.compute(), *bounds, state.std_error()]
+            numbers = sums.estimates(0.9, method)
+            np.testing.assert_allclose(
+                np.transpose([estimate[:4] for estimate in numbers]),
+                expected,
+                rtol=2e-6,
+                atol=1e-6,
+            )
+            for estimate in numbers:
+                assert estimate.lists == state.lists
+                assert estimate.undefined == state.undefined
+                assert estimate.n_eff == pytest.approx(float(state.n_eff), rel=1e-6)
+        with pytest.raises(ValueError, match="method is 'wilson'"):
+            sums.estimates(0.9, "wilson")
+    hits = jrm.PerList(values[:, 1], weights, np.ones(8, bool))
+    (estimate,) = HostSums.of_lists(hits, jrm.Mean).estimates(0.9, "wilson")
+    bounds = jax.tree.map(jnp.asarray, hits).mean().confidence_interval(0.9, "wilson")
+    np.testing.assert_allclose(estimate[1:3], bounds, rtol=1e-6)
+
+
+def test_students_t_on_the_host():
+    """Quantiles and probabilities are those of scipy, down to next to no freedom."""
+    special = pytest.importorskip("scipy.special")
+    freedom = np.r_[np.geomspace(0.05, 1, 9), 1.5, 2, 3, 10, 49, 999, 1e5, 1e7]
+    for level in (1e-3, 0.5, 0.95, 0.999):
+        quantiles = [student.t_quantile(x, level) for x in freedom.tolist()]
+        expected = -special.stdtrit(freedom, (1 - level) / 2)
+        np.testing.assert_allclose(quantiles, expected, rtol=1e-7)
+    for t in (1e-6, 0.1, 1, 5, 30, 1e6):
+        p = [np.exp(student.log_two_sided_p(t, x)) for x in freedom.tolist()]
+        np.testing.assert_allclose(p, 2 * special.stdtr(freedom, -t), rtol=1e-7)
+    assert student.t_quantile(1e12, 0.95) == pytest.approx(1.959963984540)
+    assert student.t_quantile(1e-3, 0.95) == np.inf
+    assert student.log_two_sided_p(np.inf, 1.0) == -np.inf

@@ -178,6 +178,75 @@ def test_gradients_are_slopes(lists, rng):
     assert (np.abs(slope) > 1e-3).sum() > 6
 
 
+def packed(rng, lists, extra=40):
+    """Packs rows `[lists, items]` into flat arrays in any order.
+
+    Items that do not exist, and `extra` ones, belong to no list.
+
+    Returns:
+        Labels, scores and `retrieved`, the list of every item, and where each was.
+    """
+    labels, scores, exists, retrieved = lists
+    ids = np.repeat(np.arange(len(labels), dtype=np.int32), labels.shape[1])
+    ids = np.append(np.where(exists.ravel(), ids, -1), np.full(extra, -1, np.int32))
+    slots = rng.permutation(ids.size)
+    flat = [np.append(x, x.ravel()[:extra])[slots] for x in (labels, scores, retrieved)]
+    return *flat, ids[slots], slots
+
+
+def from_packed(labels, scores, retrieved, ids, num_lists):
+    """Measures the metrics of `NAMES` on packed lists, `[lists, metrics]`."""
+    options = {"retrieved": retrieved, "relax": SOFT}
+    options |= {"segment_ids": ids, "num_segments": num_lists}
+    values = jrm.measure(NAMES, jrm.rank(labels, scores, **options))
+    return jnp.stack([values[name].values for name in NAMES], axis=-1)
+
+
+def test_packed_lists(lists, rng):
+    """Packed lists have the values and gradients that they have as rows."""
+    *flat, slots = packed(rng, lists)
+    factors = rng.normal(size=(7, len(NAMES))).astype(np.float32)
+
+    def of_packed(scores):
+        values = from_packed(flat[0], scores, *flat[2:], 7)
+        return (factors * values).sum(), values
+
+    def of_rows(scores):
+        return (factors[:6] * measured(lists[0], scores, *lists[2:])).sum()
+
+    (_, values), slope = jax.jit(jax.value_and_grad(of_packed, has_aux=True))(flat[1])
+    np.testing.assert_allclose(values[:6], expected(lists), rtol=2e-6, atol=1e-6)
+    assert not np.asarray(values[6]).any()  # a list without items
+    rows = np.asarray(jax.jit(jax.grad(of_rows))(lists[1])).ravel()
+    place_in_rows = np.argsort(slots)
+    actual = np.asarray(slope)[place_in_rows]
+    np.testing.assert_allclose(
+        actual[: rows.size], rows, atol=2e-6 * np.abs(rows).max()
+    )
+    assert not actual[rows.size :].any()
+
+
+@pytest.mark.long
+def test_many_short_packed_lists(rng):
+    """Most blocks of packed lists share no list, which changes no value or gradient."""
+    shape = (400, 5)
+    labels = rng.choice(np.float32([0, 1, 2]), shape)
+    scores = rng.normal(size=shape).astype(np.float32)
+    exists = np.arange(5) < rng.integers(0, 6, (400, 1))
+    rows = labels, scores, exists, np.ones(shape, bool)
+    labels, scores, retrieved, ids, _ = packed(rng, rows)
+
+    def value(scores):
+        return from_packed(labels, scores, retrieved, ids, 400)
+
+    direction = rng.normal(size=scores.shape).astype(np.float32)
+    values, slopes = jax.jit(jax.jvp, static_argnums=0)(value, (scores,), (direction,))
+    np.testing.assert_allclose(values, expected(rows), rtol=2e-6, atol=1e-6)
+    gradient = jax.jit(jax.grad(lambda x: value(x)[:, 0].sum()))(scores)
+    along = (np.asarray(gradient, np.float64) * direction).sum()
+    np.testing.assert_allclose(np.asarray(slopes)[:, 0].sum(), along, rtol=1e-5)
+
+
 @jax.jit
 @functools.partial(jax.value_and_grad, argnums=1)
 def value_and_slope(labels, scores):
@@ -282,7 +351,6 @@ ERRORS = {
     "own ties": (ValueError, "or the ties of items", lambda: jrm.rank(X, X, relax=SOFT)._with_tie_reading("own")),
     "items": (ValueError, "soft places have no order; rank without relax", lambda: jrm.rank(X, X, relax=SOFT).items),
     "ties": (ValueError, "relax and ties are both given", _with(ties="stable")),
-    "segments": (ValueError, "relax and segment_ids are both given", _with(segment_ids=np.zeros((2, 3), int), num_segments=1)),
     "class": (TypeError, r"relax is <class .*jrm.sigmoid_ranks\(0.1\)", lambda: jrm.ndcg(X, X, relax=jrm.sigmoid_ranks)),
     "number": (TypeError, "relax is 0.1; pass None", lambda: jrm.rank(X, X, relax=0.1)),
     "temperature": (ValueError, "temperature is 0; pass a positive number", lambda: jrm.sigmoid_ranks(0)),
@@ -319,6 +387,56 @@ def test_under_vmap_and_without_lists_or_items(rng):
 
 
 @pytest.mark.long
+def test_packed_lists_under_vmap_and_with_axes(rng):
+    """Rows of packed lists have the values and gradients of each row by itself."""
+    shape = (2, 200)
+    labels, scores = rng.choice(np.float32([0, 1, 2]), shape), rng.normal(size=shape)
+    scores = scores.astype(np.float32)
+    ids = np.stack([np.arange(200) // 4, np.arange(200) // 130]).astype(np.int32)
+
+    def values(labels, scores, ids):
+        options = {"segment_ids": ids, "num_segments": 50, "relax": SOFT}
+        return jrm.ndcg.per_list(labels, scores, **options).values
+
+    def value_and_slope(labels, scores, ids):
+        rows, back = jax.vjp(lambda x: values(labels, x, ids), scores)
+        return rows, back(jnp.ones_like(rows))[0]
+
+    arrays = labels, scores, ids
+    single = [value_and_slope(*(x[row] for x in arrays)) for row in (0, 1)]
+    single = [np.stack(pair) for pair in zip(*single, strict=True)]
+    for actual in (value_and_slope(*arrays), jax.vmap(value_and_slope)(*arrays)):
+        for pair in zip(actual, single, strict=True):
+            np.testing.assert_allclose(*pair, rtol=1e-6, atol=1e-6)
+    empty = np.zeros(0, np.float32)
+    assert not np.asarray(values(empty, empty, np.zeros(0, np.int32))).any()
+
+
+@pytest.mark.long
+def test_every_metric_on_packed_lists(rng):
+    """Metrics with a soft form have the values of rows, with item weights and cutoffs."""
+    shape = (5, 12)
+    labels = rng.choice(np.float32([0, 0, 1, 2, 3]), shape)
+    scores, weights = rng.normal(size=shape), rng.gamma(2, size=shape)
+    arrays = labels, scores.astype(np.float32), rng.random(shape) < 0.8
+    arrays = *arrays, weights.astype(np.float32)
+    order = rng.permutation(60)
+    ids = np.arange(60, dtype=np.int32)[order] // 12
+    flat = [x.ravel()[order] for x in arrays]
+    of_rows, of_packed = (
+        jrm.measure(SUMS, ranking)
+        for ranking in (
+            jrm.rank(*arrays, relax=SOFT),
+            jrm.rank(*flat, segment_ids=ids, num_segments=5, relax=SOFT),
+        )
+    )
+    for name in SUMS:
+        leaves = (jax.tree.leaves(lists[name]) for lists in (of_packed, of_rows))
+        for pair in zip(*leaves, strict=True):
+            np.testing.assert_allclose(*pair, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
 def test_lists_over_devices(rng, kind):
     """Sharded lists have the gradients that one device gives; sharded items raise."""
@@ -343,12 +461,19 @@ def test_lists_over_devices(rng, kind):
                 jrm.ndcg(*cut, relax=SOFT)
 
 
-def test_memory():
+@pytest.mark.parametrize(
+    "is_packed", [False, pytest.param(True, marks=pytest.mark.long)]
+)
+def test_memory(is_packed):
     """Values and gradients hold few blocks of comparisons at a time, never all pairs."""
-    scores = jax.ShapeDtypeStruct((64, 2000), np.float32)
+    shape, options = (64, 2000), {"relax": SOFT}
+    if is_packed:
+        ids = np.repeat(np.arange(64, dtype=np.int32), 2000)
+        shape, options = ids.shape, {**options, "segment_ids": ids, "num_segments": 64}
+    scores = jax.ShapeDtypeStruct(shape, np.float32)
 
     def value(labels, scores):
-        return jrm.average_precision(labels, scores, relax=SOFT).compute()
+        return jrm.average_precision(labels, scores, **options).compute()
 
     program = jax.jit(jax.value_and_grad(value, argnums=1)).lower(scores, scores)
     memory = program.compile().memory_analysis()

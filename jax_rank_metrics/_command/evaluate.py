@@ -46,7 +46,7 @@ def evaluate(options: Options) -> None:
     elif options.format == "csv":
         text = report.as_csv(runs, tests, per_query, level)
     elif options.format == "json":
-        text = report.as_json(runs, tests, per_query, level)
+        text = report.as_json(runs, tests, per_query)
     else:
         text = report.as_text(runs, tests, per_query, level, options.format, baseline)
     if options.plot is not None:
@@ -77,7 +77,7 @@ def _measure(
             joined = _join(options, judged, run)
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        runs[name] = report.measure(metrics, joined)
+        runs[name] = report.measure(metrics, joined, options.confidence)
     return runs
 
 

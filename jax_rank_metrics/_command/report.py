@@ -6,21 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import jax
 import numpy as np
 
-from jax_rank_metrics._calls import evaluate
 from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.estimates import estimates
 from jax_rank_metrics._results.export import csv_of, json_number
 from jax_rank_metrics._results.table import Format, table
-from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.geometric import GeometricMean
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._states.on_host import Estimate, HostSums
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number
 
 if TYPE_CHECKING:
@@ -30,11 +26,11 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """The values of a run, by label: the name of a metric or of one of its cutoffs.
 
-    Geometric means are in `states` only, since they have no value per query.
+    Geometric means are in `means` only, since they have no value per query.
     """
 
     lists: dict[str, PerList]  # each with values [queries]
-    states: dict[str, Mean]
+    means: dict[str, Estimate]
     query_ids: list[str | int]  # of judged queries
     is_counted: np.ndarray  # [queries] bool, False for queries that the means leave out
 
@@ -48,29 +44,29 @@ Runs = Mapping[str, Run]
 Tests = Mapping[str, Mapping[str, "Comparison"]]  # by run and label
 
 
-def measure(metrics: Sequence[Metric], joined: Joined) -> Run:
-    """Measures every metric on every query, from one ranking.
+def measure(metrics: Sequence[Metric], joined: Joined, level: Number) -> Run:
+    """Measures every metric on every query, and takes the means over queries.
 
     The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
+
+    Args:
+        metrics: The metrics.
+        joined: The judgements and the run.
+        level: The confidence level of the intervals of the means.
     """
     names = tuple(dict.fromkeys(metric.name for metric in metrics))
-    lists = evaluate.measure(names, rank(**joined.arguments())) if names else {}
-    lists = jax.device_get(lists)
-    by_label: dict[str, PerList] = {}
+    measured = joined.measure(names) if names else {}
+    lists: dict[str, PerList] = {}
+    means: dict[str, Estimate] = {}
     for metric in metrics:
-        per_list = lists[metric.name]
-        values = per_list.values.reshape(joined.num_segments, -1)  # [queries, cutoffs]
-        for label, column in zip(metric.labels, values.T, strict=True):
-            by_label[label] = dataclasses.replace(per_list, values=column)
-    kinds = {label: metric.state for metric in metrics for label in metric.labels}
-    states = []
-    if metrics:
-        states = means_of(tuple(by_label.values()), "zero", tuple(kinds.values()))
-    states = dict(zip(by_label, jax.device_get(states), strict=True))
-    for label, kind in kinds.items():
-        if kind is GeometricMean:
-            del by_label[label]
-    return Run(by_label, states, joined.query_ids.to_list(), joined.list_weights > 0)
+        per_list = measured[metric.name]
+        sums = HostSums.of_lists(per_list, metric.state)
+        means |= zip(metric.labels, sums.estimates(level, "auto"), strict=True)
+        if metric.state is not GeometricMean:
+            values = np.reshape(per_list.values, (joined.num_segments, -1))
+            for label, column in zip(metric.labels, values.T, strict=True):
+                lists[label] = dataclasses.replace(per_list, values=column)
+    return Run(lists, means, joined.query_ids.to_list(), joined.list_weights > 0)
 
 
 def cover_same_queries(runs: Runs) -> bool:
@@ -105,8 +101,8 @@ def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> T
     return {name: tests[index] for index, name in enumerate(names)}
 
 
-def _states(runs: Runs) -> dict[str, dict[str, Mean]]:
-    return {name: run.states for name, run in runs.items()}
+def _means(runs: Runs) -> dict[str, dict[str, Estimate]]:
+    return {name: run.means for name, run in runs.items()}
 
 
 def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
@@ -136,10 +132,10 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
             for label, comparison in comparisons.items()
         ]
         return csv_of([*records[0]], (list(record.values()) for record in records))
-    return table(_states(runs), format="csv", level=level)
+    return table(_means(runs), format="csv", level=level)
 
 
-def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
+def as_json(runs: Runs, tests: Tests, per_query: bool) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
     A statistic that is not finite is null.
@@ -153,7 +149,7 @@ def as_json(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
                 }
                 for label, estimate in by_label.items()
             }
-            for run, by_label in estimates(_states(runs), level).items()
+            for run, by_label in _means(runs).items()
         }
     }
     if tests:
@@ -189,11 +185,11 @@ def as_text(
         header = [name, *run.lists]
         parts.append(tabulate(body, header, floatfmt=".4f", disable_numparse=[0]))
     rows = "metrics" if len(runs) < 4 else "runs"
-    tables = [_states(runs)]
+    tables = [_means(runs)]
     if not cover_same_queries(runs):
-        tables = [{name: run.states} for name, run in runs.items()]
-    for states in tables:
-        parts.append(str(table(states, format=format, level=level, rows=rows)))
+        tables = [{name: run.means} for name, run in runs.items()]
+    for means in tables:
+        parts.append(str(table(means, format=format, level=level, rows=rows)))
     for name, comparisons in tests.items():
         width = max(map(len, comparisons))
         lines = [f"{label:{width}} {test}" for label, test in comparisons.items()]
@@ -235,7 +231,7 @@ def as_trec(
                 line(label, query, formatted(label, decimal(value)))
         if "num_q" in run_lines:
             line("num_q", "all", str(len(queries)))
-        for label, state in run.states.items():
+        for label, mean in run.means.items():
             values = [
                 decimal(by_label[label])
                 for by_label in queries.values()
@@ -244,7 +240,7 @@ def as_trec(
             if label in counts:
                 summary = sum(values)
             else:
-                summary = sum(values) / len(values) if values else float(state)
+                summary = sum(values) / len(values) if values else mean.mean
             line(label, "all", formatted(label, summary))
     return "".join(lines)
 
@@ -283,5 +279,5 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
             ax=next(axes),
         )
     if num_cutoffs > 1:
-        plots.at_cutoffs(_states(runs), metric, level=level, ax=next(axes))
+        plots.at_cutoffs(_means(runs), metric, level=level, ax=next(axes))
     figure.savefig(path, dpi=120)

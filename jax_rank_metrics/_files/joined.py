@@ -1,5 +1,6 @@
 """`Joined`: metrics of every query, and all documents as packed lists."""
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from jax_rank_metrics._files.packed import PackedItems, pack
 from jax_rank_metrics._files.places import Places, places_of
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.on_host import mean_on_host
+from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
@@ -151,10 +152,11 @@ class Joined:
         _inputs.option("undefined", undefined, Undefined)
         bounds = bind_all(metrics)
         lists = self._measure(bounds)
-        return {
-            bound.name: mean_on_host(lists[bound.name], undefined, bound.state)
-            for bound in bounds
-        }
+        states = {}
+        for bound in bounds:
+            values = dataclasses.replace(lists[bound.name], undefined=undefined)
+            states[bound.name] = HostSums.of_lists(values, bound.state).state()
+        return states
 
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
         """Reads metrics from places if these tell all they ask, or else from all items."""

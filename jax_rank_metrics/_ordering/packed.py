@@ -71,7 +71,7 @@ def order_by(
     segment_ids: jax.Array, keys: list[jax.Array], starts: jax.Array
 ) -> jax.Array:
     """Returns indices in ascending order of segment ids, and descending order of keys."""
-    if len(keys) > 1 or keys[0].dtype != jnp.int32:
+    if len(keys) != 1 or keys[0].dtype != jnp.int32:
         return _by_each_key(segment_ids, *keys)
     by_one_sort = _one_sort_on_cpu(starts)
     if by_one_sort is None:

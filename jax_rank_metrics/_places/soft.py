@@ -1,18 +1,25 @@
 """Soft places: ranks that are real numbers, differentiable in the scores."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics import _arithmetic, _inputs, _mesh
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._places.place import Place, at_ranks
 from jax_rank_metrics._places.tie_groups import Line
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, Number, PositionFn
 
-# At most this many items of every list are compared with all others at a time.
+# Adds what some pairs of items contribute to sums; the second argument says which.
+Step = Callable[[jax.Array, jax.Array], jax.Array]
+
+# At most this many items of every list are compared with others at a time.
 _MAX_BLOCK = 64
 
 
@@ -65,7 +72,8 @@ class SoftScores:
     """Scores from which soft places are computed.
 
     Shapes:
-        scores: `[*lists, items]`, finite floats, 0 where no item exists.
+        scores: `[*lists, items]`, finite floats, 0 where no item exists; `[items]` for
+            packed lists.
         temperature: A positive number, static.
     """
 
@@ -99,7 +107,9 @@ class SoftScores:
         amounts = [x.astype(line.dtype) for x in line.amounts]
         # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
         addends = jnp.stack([line.exists.astype(line.dtype), *amounts], axis=-1)
-        above, *counted_above = jnp.unstack(self._sums_above(addends), axis=-1)
+        above, *counted_above = jnp.unstack(
+            self._sums_above(addends, line.layout), axis=-1
+        )
 
         def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
             # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
@@ -109,35 +119,126 @@ class SoftScores:
         ones = jnp.ones_like(above)
         return _SoftPlace(above, ones, tuple(counted_above), tuple(amounts), place_sum)
 
-    def _sums_above(self, addends: jax.Array) -> jax.Array:
+    def _sums_above(self, addends: jax.Array, layout: RankedLayout) -> jax.Array:
         """Sums the addends of all other items, weighted by how surely each is above.
 
-        Addends and sums are `[*lists, items, amounts]`. The items are compared with all
-        others one block at a time; the gradient repeats the comparisons, so that they need
-        not be kept in memory.
+        Addends and sums are `[*lists, items, amounts]`. Items are compared one block at
+        a time; the gradient repeats the comparisons, so that they need not be kept in
+        memory.
         """
+        if isinstance(layout, Packed):
+            return self._sums_above_in_packed(addends, layout)
         scores, items = self.scores, self.scores.shape[-1]
-        lists = scores.shape[:-1]
-        num_blocks = max(1, -(-items // _MAX_BLOCK))
-        size = -(-items // num_blocks)
-        padded = _arithmetic.pad_items(scores, after=num_blocks * size - items)
-        # [blocks, *lists, size]
-        blocks = jnp.moveaxis(padded.reshape((*lists, num_blocks, size)), -2, 0)
+        num_blocks, size = _blocks(items)
 
-        @jax.checkpoint
-        def sums_of_block(block_scores: jax.Array, number: jax.Array) -> jax.Array:
-            # [*lists, size, items]: how far the column's item leads the row's item.
-            lead = scores[..., None, :] - block_scores[..., :, None]
-            is_above = lax.logistic(lead / self.temperature)
+        def sums_of_block(rows: jax.Array, number: jax.Array) -> jax.Array:
             row_slots = number * size + jnp.arange(size, dtype=jnp.int32)
             column_slots = jnp.arange(items, dtype=jnp.int32)
-            is_itself = row_slots[:, None] == column_slots[None]
-            is_itself = is_itself.reshape((*[1] * len(lists), size, items))
-            return _arithmetic.dot(jnp.where(is_itself, 0, is_above), addends)
+            is_other = row_slots[:, None] != column_slots[None]
+            return self._sums_of_pairs(rows, scores, is_other, addends)
 
+        if num_blocks == 1:
+            return sums_of_block(scores, jnp.zeros((), jnp.int32))
+        padded = _arithmetic.pad_items(scores, after=num_blocks * size - items)
+        # [blocks, *lists, size]
+        blocks = padded.reshape((*scores.shape[:-1], num_blocks, size))
+        blocks = jnp.moveaxis(blocks, -2, 0)
         numbers = jnp.arange(num_blocks, dtype=jnp.int32)
-        sums = lax.map(lambda x: sums_of_block(*x), (blocks, numbers))
-        sums = jnp.moveaxis(sums, 0, -3).reshape(
-            (*lists, num_blocks * size, addends.shape[-1])
+        again = jax.checkpoint(sums_of_block)
+        sums = lax.map(lambda x: again(*x), (blocks, numbers))
+        # [*lists, blocks, size, amounts]
+        sums = jnp.moveaxis(sums, 0, -3)
+        return lax.collapse(sums, sums.ndim - 3, sums.ndim - 1)[..., :items, :]
+
+    def _sums_above_in_packed(self, addends: jax.Array, layout: Packed) -> jax.Array:
+        """Returns `_sums_above` of lists that lie one after the other.
+
+        In each turn, all blocks are compared with the blocks that lie at one distance
+        from them, around the end: 0, then 1, −1, 2, −2, … as far as the longest list
+        reaches.
+        """
+        items = self.scores.shape[0]
+        num_blocks, size = _blocks(items)
+        missing = num_blocks * size - items
+
+        def in_blocks(x: jax.Array) -> jax.Array:
+            widths = [(0, missing, 0)] + [(0, 0, 0)] * (x.ndim - 1)
+            padded = lax.pad(x, jnp.zeros((), x.dtype), widths)
+            return padded.reshape((num_blocks, size, *x.shape[1:]))
+
+        # [blocks, size] and [blocks, size, amounts]
+        blocks = scores, ids, addends = jax.tree.map(
+            in_blocks, (self.scores, layout.ids, addends)
         )
-        return sums[..., :items, :]
+        slots = jnp.arange(size, dtype=jnp.int32)
+
+        def add_pairs(sums: jax.Array, turn: jax.Array) -> jax.Array:
+            shift = jnp.where(turn % 2 == 1, -(turn + 1) // 2, turn // 2)
+            neighbours = [jnp.roll(x, shift, axis=0) for x in blocks]
+            column_scores, column_ids, column_addends = neighbours
+            is_other = (turn > 0) | (slots[:, None] != slots[None])
+            in_same_list = ids[:, :, None] == column_ids[:, None, :]
+            is_other = is_other[None] & in_same_list
+            return sums + self._sums_of_pairs(
+                scores, column_scores, is_other, column_addends
+            )
+
+        longest = jnp.max(layout.starts[1:] - layout.starts[:-1], initial=0)
+        reach = (longest + size - 2) // size
+        last_turn = jnp.minimum(2 * reach, num_blocks - 1)
+        zeros = _mesh.match_varying(jnp.zeros_like(addends), blocks)
+        sums = _fold_through(last_turn, num_blocks, add_pairs, zeros)
+        return lax.collapse(sums, 0, 2)[:items]
+
+    def _sums_of_pairs(
+        self,
+        rows: jax.Array,
+        columns: jax.Array,
+        is_other: jax.Array,
+        addends: jax.Array,
+    ) -> jax.Array:
+        """Sums addends of the columns' items, weighted by how surely each is above.
+
+        Args:
+            rows: `[…, rows]`, scores of the items that sums are for.
+            columns: `[…, columns]`, scores of the items that they are compared with.
+            is_other: `[…, rows, columns]` bool, whether the two are different items of
+                the same list.
+            addends: `[…, columns, amounts]`.
+        """
+        lead = columns[..., None, :] - rows[..., :, None]
+        is_above = lax.logistic(lead / self.temperature)
+        is_other = jnp.broadcast_to(is_other, lead.shape)
+        return _arithmetic.dot(jnp.where(is_other, is_above, 0), addends)
+
+
+def _blocks(items: int) -> tuple[int, int]:
+    """Returns into how many blocks so many items are cut, and the size of each."""
+    num_blocks = max(1, -(-items // _MAX_BLOCK))
+    return num_blocks, -(-items // num_blocks)
+
+
+def _fold_through(
+    last: jax.Array, num_turns: int, step: Step, sums: jax.Array
+) -> jax.Array:
+    """Applies `sums = step(sums, turn)` for the turns 0 … `last`, below `num_turns`.
+
+    A loop with a gradient cannot end early. It can pass over turns, but its gradient then
+    copies `sums` for each of them, so it passes over groups of turns where it can.
+    """
+    group = math.isqrt(num_turns)
+
+    def fold(step: Step, sums: jax.Array, turns: jax.Array) -> jax.Array:
+        @jax.checkpoint
+        def step_if_due(sums: jax.Array, turn: jax.Array) -> jax.Array:
+            is_due = _mesh.unvmap_any(turn <= last)
+            return lax.cond(is_due, step, lambda sums, _: sums, sums, turn)
+
+        return lax.scan(
+            lambda sums, turn: (step_if_due(sums, turn), None), sums, turns
+        )[0]
+
+    def step_group(sums: jax.Array, first: jax.Array) -> jax.Array:
+        return fold(step, sums, first + jnp.arange(group, dtype=jnp.int32))
+
+    return fold(step_group, sums, jnp.arange(0, num_turns, group, dtype=jnp.int32))

@@ -4,6 +4,7 @@ In every function, `[lists, comparisons]` arrays are float64 on the host, and al
 comparisons share their random draws.
 """
 
+import math
 from functools import partial
 
 import jax
@@ -13,6 +14,7 @@ from jax import lax, random
 
 from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.resampling import RESAMPLES, resampled, seeds_of
+from jax_rank_metrics._states import student
 
 SIGNS = 2**20  # random signs that exist at once: 4 MiB of floats
 FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
@@ -236,20 +238,23 @@ def student_p(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> np.nd
     p is 1 where the mean is 0 or there are no degrees of freedom; elsewhere, an error of
     0 makes it 0.
     """
-    from scipy.special import stdtr  # takes a quarter of a second to import
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(freedom, -np.abs(mean) / error)
-    return np.where((mean == 0) | ~(freedom > 0), 1, p)
+    def p_of(mean: float, error: float, freedom: float) -> float:
+        if mean == 0 or freedom <= 0:
+            return 1.0
+        t = abs(mean) / error if error else math.inf
+        return math.exp(student.log_two_sided_p(t, freedom))
+
+    columns = (mean.tolist(), error.tolist(), freedom.tolist())
+    return np.array([p_of(*column) for column in zip(*columns, strict=True)])
 
 
 def student_margin(error: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
     """Half the width of an interval of Student's t; inf for no degrees of freedom."""
-    from scipy.special import stdtrit
-
-    quantile = -stdtrit(np.where(freedom > 0, freedom, 1), (1 - level) / 2)
-    # With next to no degrees of freedom, SciPy's quantile overflows.
-    is_finite = (freedom > 0) & np.isfinite(quantile) & np.isfinite(error)
+    quantile = np.array(
+        [student.t_quantile(x, level) if x > 0 else math.inf for x in freedom.tolist()]
+    )
+    is_finite = np.isfinite(quantile) & np.isfinite(error)
     margin = np.where(is_finite, quantile, 0) * np.where(is_finite, error, 0)
     return np.where(is_finite, margin, np.inf)
 

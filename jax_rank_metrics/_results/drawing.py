@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.estimates import Estimate, Results, estimates
+from jax_rank_metrics._results.estimates import Results, estimates
 from jax_rank_metrics._results.values import ListValues, listing, read_values
+from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.direction import Lower, check_lower, is_lower_better
-from jax_rank_metrics._results.estimates import Estimate, Results, estimates
+from jax_rank_metrics._results.estimates import Results, estimates
 from jax_rank_metrics._results.export import csv_of, fixed_point
+from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 Format = Literal["text", "markdown", "latex", "html", "csv"]

@@ -4,6 +4,7 @@ rank.py       `jrm.rank`, which decides between rows, packed lists and soft plac
 lists.py      the checked arguments of `rank`, and what sources share
 rows.py       lists as rows, whole or with their items cut over devices
 packed.py     lists one after the other
+soft.py       lists whose items have soft places, for training
 retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
 places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones

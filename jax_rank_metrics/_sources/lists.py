@@ -69,7 +69,7 @@ def checked(
     retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
     columns = _inputs.columns(columns, "labels", labels.shape)
     items_axis = _inputs.axis_names("items_axis", items_axis)
-    _check_relax(relax, ties=ties, segment_ids=segment_ids, items_axis=items_axis)
+    _check_relax(relax, ties=ties, items_axis=items_axis)
     policy, key = resolve(ties, key)
     if items_axis is not None:
         if segment_ids is not None:
@@ -101,8 +101,8 @@ def _check_relax(relax: object, **incompatible: object) -> None:
     for name, value in incompatible.items():
         if value is not None:
             raise ValueError(
-                f"relax and {name} are both given; pass one: soft ranks need whole lists "
-                "in rows, and have no tie policy"
+                f"relax and {name} are both given; pass one: soft ranks need whole lists, "
+                "and have no tie policy"
             )
 
 

@@ -6,9 +6,10 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
-from jax_rank_metrics._ordering.packed import order_packed
+from jax_rank_metrics._ordering.packed import order_by, order_packed
 from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, TieRuns
 from jax_rank_metrics._sources.lists import (
     Depth,
@@ -17,6 +18,7 @@ from jax_rank_metrics._sources.lists import (
     clean_weights,
     columns_by_name,
 )
+from jax_rank_metrics._sources.soft import rank_softly
 
 
 def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
@@ -51,6 +53,16 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
     )
     policy, seeds = lists.policy, lists.policy.seeds(lists.key, ())
     layout = Packed.of(list_ids, shape)
+    list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
+    if lists.relax is not None:
+        slots = order_by(list_ids, [], layout.starts)
+        return rank_softly(
+            flat_items.at(slots),
+            _arithmetic.take(scores, slots),
+            layout.sorted(_arithmetic.take(list_ids, slots)),
+            list_weights,
+            lists.relax,
+        )
     held, pool = None, Pool(flat_items, layout)
     pool_scores = PoolScores(scores, seeds, policy.name, None)
     ranked = flat_items.retrieved_items()
@@ -76,6 +88,6 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         pool_scores=pool_scores,
         length=layout.sum(ranked.exists),
         list_exists=layout.sum(pool.items.read().exists) > 0,
-        list_weights=clean_weights(lists.list_weights, shape, raw_items.dtype),
+        list_weights=list_weights,
         ties=policy.name,
     )

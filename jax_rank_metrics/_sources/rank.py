@@ -9,6 +9,7 @@ import jax
 
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import (
@@ -18,7 +19,8 @@ from jax_rank_metrics._sources.lists import (
     clean_weights,
 )
 from jax_rank_metrics._sources.packed import rank_packed
-from jax_rank_metrics._sources.rows import rank_rows, rank_softly
+from jax_rank_metrics._sources.rows import rank_rows
+from jax_rank_metrics._sources.soft import rank_softly
 from jax_rank_metrics._types import AxisNames
 
 R = TypeVar("R")
@@ -45,8 +47,14 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -
         (raw_items, scores), (list_weights, seeds) = per_item, per_list
         items_axis = sharded_over or lists.items_axis
         if lists.relax is not None:
+            if items_axis is not None:
+                raise ValueError(
+                    "relax is given, but the items of a list are cut over devices; "
+                    "gather labels, scores, mask and weights first, or cut the lists "
+                    "instead"
+                )
             return read(
-                rank_softly(raw_items, scores, list_weights, lists.relax, items_axis)
+                rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
             )
         ranking = rank_rows(
             raw_items, scores, list_weights, seeds, lists.policy, items_axis, depth
@@ -172,13 +180,15 @@ def rank(
             stay exact. Metrics that need an order, or the first stop as hit_rate does,
             raise.
             All pairs of items of a list are compared, in blocks, and again for the
-            gradient: time is O(lists × items²), memory O(lists × items × 64). `k` does
+            gradient: time is O(lists × items²), memory O(lists × items × 64). In packed
+            lists every item is compared with about twice as many as the longest list
+            has: time is O(all items × longest list), memory O(all items × 64). `k` does
             not cut the ranking. In a metric it keeps the items whose nearest whole rank
             is at most k (rank ≤ k + 1/2), an edge that has no gradient of its own: k=None
             trains better, and metrics that only count items (precision, recall, cg) have
             zero gradient. Infinite scores count as the largest and the least float, NaN
             as the least, and their gradient is 0. `key` is ignored. Lists must be whole
-            rows; they may be sharded.
+            on a device; rows may be sharded.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices
@@ -188,7 +198,7 @@ def rank(
         ValueError: if shapes differ; if k is not at least 1; if `ties` is unknown, or
             "random" without a key; if a known segment id is not below `num_segments`; if
             the items of a list are sharded over devices and k is None; or if `relax` is
-            combined with `ties`, `segment_ids`, `items_axis` or sharded items.
+            combined with `ties`, `items_axis` or sharded items.
         TypeError: if an argument is not an array of numbers, the mask is not bool, the
             key is not a key, or `relax` is not made by `sigmoid_ranks`.
 

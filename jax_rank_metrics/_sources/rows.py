@@ -11,15 +11,7 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
-from jax_rank_metrics._ranking import (
-    Pool,
-    PoolScores,
-    Ranking,
-    SoftPlaces,
-    Straddle,
-    TieRuns,
-)
+from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, Straddle, TieRuns
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._types import AxisNames
 
@@ -82,30 +74,4 @@ def rank_rows(
         list_weights=list_weights,
         cut=cut,
         ties=policy.name,
-    )
-
-
-def rank_softly(
-    raw_items: RawItems,
-    scores: jax.Array,
-    list_weights: jax.Array | None,
-    relax: sigmoid_ranks,
-    items_axis: AxisNames | None,
-) -> Ranking:
-    """Gives soft places to the items of whole rows; see `rank_rows` for the arguments."""
-    if items_axis is not None:
-        raise ValueError(
-            "relax is given, but the items of a list are cut over devices; gather "
-            "labels, scores, mask and weights first, or cut the lists instead"
-        )
-    layout, pool_items = Rows(), raw_items.read()
-    items = raw_items.retrieved_items()
-    soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
-    return Ranking._of(
-        held=SoftPlaces(items, layout, soft_scores, scores.shape[-1]),
-        pool=Pool(pool_items, layout),
-        length=_arithmetic.count(items.exists),
-        list_exists=_arithmetic.count(pool_items.exists) > 0,
-        list_weights=list_weights,
-        ties="expected",
     )

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._states import intervals
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -35,9 +36,8 @@ class GeometricMean(Mean):
 
     @staticmethod
     def _transform(values: jax.Array, floor: float = FLOOR) -> jax.Array:
-        namespace = values.__array_namespace__()  # of JAX or NumPy
         values = values.astype(jax.dtypes.canonicalize_dtype(float))
-        return namespace.log(namespace.maximum(values, floor))
+        return jnp.log(jnp.maximum(values, floor))
 
     def compute(self) -> jax.Array:
         """The weighted geometric mean, `[*k]`; 0 where nothing counted."""
@@ -67,10 +67,7 @@ class GeometricMean(Mean):
             ValueError: if the level is not in (0, 1), or if the method is none of these.
         """
         if method == "wilson":
-            raise ValueError(
-                "method is 'wilson', which is for proportions and not for a geometric "
-                "mean; pass 't'"
-            )
+            raise ValueError(intervals.NOT_FOR_GEOMETRIC_MEANS)
         method = "t" if method == "auto" else method
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)

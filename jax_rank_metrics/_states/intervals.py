@@ -1,7 +1,6 @@
 """Confidence intervals of a mean, from its standard error and effective sample size."""
 
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any
 
 import jax
@@ -9,10 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics._states import student
+
 # Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
 # level of 0.95 the quantile for 1/32 is 10⁵¹ already.
 MIN_FREEDOM = 1 / 32
 DEGREE = 20  # of the polynomial that approximates these quantiles
+
+# Why the method "wilson" is refused.
+NOT_PROPORTIONS = (
+    "method is 'wilson', but the values are not all 0 or 1; pass 't', or 'auto', which "
+    "decides for each cutoff"
+)
+NOT_FOR_GEOMETRIC_MEANS = (
+    "method is 'wilson', which is for proportions and not for a geometric mean; "
+    "pass 't'"
+)
 
 
 def checked_level(level: Any) -> float:
@@ -33,12 +44,6 @@ def checked_level(level: Any) -> float:
     return number
 
 
-def normal_quantile(level: float) -> float:
-    """Returns half the width of a two-sided normal interval: 1.96 for a level of 0.95."""
-    # Read off the lower tail, since a probability near 1 has too few digits.
-    return -NormalDist().inv_cdf((1 - level) / 2)
-
-
 @lru_cache(maxsize=64)
 def t_coefficients(level: float) -> np.ndarray:
     """Returns Chebyshev coefficients of the quantiles of Student's t at a level.
@@ -51,12 +56,11 @@ def t_coefficients(level: float) -> np.ndarray:
     as ν approaches 0, log t_ν grows as 1/ν, that is as 1/(1 − y), and the square root
     removes a term log(ν)/2. It is interpolated at the Chebyshev nodes of that range.
     """
-    from scipy.special import stdtrit  # takes a quarter of a second to import
-
     nodes = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
     y = (nodes + 1) / (2 * (1 + MIN_FREEDOM))
-    quantiles = -stdtrit(1 / y - 1, (1 - level) / 2)
-    phi = (1 - y) * np.log(quantiles / (normal_quantile(level) * np.sqrt(1 - y)))
+    quantiles = np.array([student.t_quantile(1 / x - 1, level) for x in y.tolist()])
+    normal = student.normal_quantile(level)
+    phi = (1 - y) * np.log(quantiles / (normal * np.sqrt(1 - y)))
     return np.polynomial.chebyshev.chebfit(nodes, phi, DEGREE)
 
 

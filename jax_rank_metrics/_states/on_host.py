@@ -1,53 +1,178 @@
-"""Means of values that are on the host already, computed by NumPy."""
+"""Means and their intervals on the host, in NumPy.
 
-from typing import Any, cast
+The numbers are those of `Mean.compute`, `std_error` and `confidence_interval`, but there is
+no program to compile, which would take longer than all the rest of a small evaluation.
+"""
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_rank_metrics._states import intervals, student, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair
+from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import HIT_SLACK
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Undefined
+from jax_rank_metrics._types import IntervalMethod
 
 
-def mean_on_host(lists: PerList, undefined: Undefined, kind: type[Mean]) -> Mean:
-    """Returns the state that `kind.of` would compute, and compiles nothing.
+class Estimate(NamedTuple):
+    """A mean with its interval, and the number of lists it is from."""
 
-    A program for it would be compiled again for every number of lists.
+    mean: float
+    low: float
+    high: float
+    std_error: float
+    lists: int
+    undefined: int
+    n_eff: float
 
-    Args:
-        lists: Values of lists `[lists]` or `[lists, k]`, as NumPy arrays.
-        undefined: See `PerList.mean`.
-        kind: `Mean`, or a class that is derived from it.
-    """
-    dtype = jax.dtypes.canonicalize_dtype(float)
-    values, weights = (np.asarray(x, np.float64) for x in (lists.values, lists.weights))
-    defined, transform = np.asarray(lists.defined), cast(Any, kind._transform)
-    num_trailing = values.ndim - weights.ndim
 
-    def wide(per_list: np.ndarray) -> np.ndarray:
-        return per_list.reshape(per_list.shape + (1,) * num_trailing)
+class HostSums(NamedTuple):
+    """The sums of a mean."""
 
-    if undefined == "one":
-        values = np.where(wide(defined), values, 1)
-    has_weight = entered = weights > 0
-    if undefined == "skip":
-        entered = entered & defined
-    values = np.where(wide(entered), transform(values), 0)
-    w = np.where(entered, np.minimum(weights, jnp.finfo(dtype).max), 0)
-    w = np.broadcast_to(wide(w), values.shape)
-    is_hit_or_miss = np.minimum(abs(values), abs(values - 1)) <= HIT_SLACK
-    wv = w * values
-    # In the order of `Moments`.
-    terms = w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w)
-    sums = np.stack([np.sum(term, axis=0) for term in terms])
-    with np.errstate(over="ignore", invalid="ignore"):
-        high = sums.astype(dtype)
-        low = np.where(np.isfinite(high), sums - high, 0).astype(dtype)
-    counts = [np.sum(entered), np.sum(has_weight & ~defined)]
-    return kind(
-        FloatPair(jnp.asarray(high), jnp.asarray(low)), jnp.asarray(counts, np.int32)
-    )
+    sums: np.ndarray  # [6, cutoffs] float64, in the order of `Moments`
+    lists: int
+    undefined: int
+    kind: type[Mean]
+    dtype: np.dtype  # of the state
+    has_cutoffs: bool
+
+    @classmethod
+    def of_state(cls, state: Mean) -> "HostSums":
+        """Reads the sums that a state holds."""
+        high, low, counts = jax.device_get(
+            (state.sums.high, state.sums.low, state.counts)
+        )
+        sums = (high.astype(np.float64) + low).reshape(len(high), -1)
+        lists, undefined = counts.tolist()
+        has_cutoffs = high.ndim > 1
+        return cls(sums, lists, undefined, type(state), high.dtype, has_cutoffs)
+
+    @classmethod
+    def of_lists(cls, lists: PerList, kind: type[Mean]) -> "HostSums":
+        """Computes the sums of the values of lists, as `moments` does for a state.
+
+        Args:
+            lists: The values.
+            kind: `Mean` or `GeometricMean`.
+        """
+        values, weights, defined = jax.device_get(
+            (lists.values, lists.weights, lists.defined)
+        )
+        dtype = np.dtype(jax.dtypes.canonicalize_dtype(float))
+        has_cutoffs = values.ndim > weights.ndim
+        w = np.minimum(weights.astype(np.float64).reshape(-1, 1), np.finfo(dtype).max)
+        v = values.astype(np.float64).reshape(len(w), -1)  # [lists, cutoffs]
+        defined = defined.reshape(-1, 1)
+        has_weight = w > 0
+        entered = has_weight & (defined | (lists.undefined != "skip"))
+        if lists.undefined == "one":
+            v = np.where(defined, v, 1)
+        if kind is GeometricMean:
+            v = np.log(np.maximum(v, FLOOR))
+        w, v = np.where(entered, w, 0), np.where(entered, v, 0)
+        is_hit_or_miss = np.minimum(np.abs(v), np.abs(v - 1)) <= HIT_SLACK
+        wv = w * v
+        terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
+        sums = np.stack([np.broadcast_to(x, v.shape).sum(0) for x in terms])
+        num_undefined = int((has_weight & ~defined).sum())
+        return cls(sums, int(entered.sum()), num_undefined, kind, dtype, has_cutoffs)
+
+    def state(self) -> Mean:
+        """Returns the state that holds these sums."""
+        shape = (len(self.sums), -1) if self.has_cutoffs else (-1,)
+        sums = self.sums.reshape(shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            high = sums.astype(self.dtype)
+            low = np.where(np.isfinite(high), sums - high, 0).astype(self.dtype)
+        counts = np.array([self.lists, self.undefined], np.int32)
+        pair = FloatPair(jnp.asarray(high), jnp.asarray(low))
+        return self.kind(pair, jnp.asarray(counts))
+
+    def estimates(self, level: float, method: IntervalMethod) -> list[Estimate]:
+        """Returns the mean and its interval at each cutoff.
+
+        Args:
+            level: See `Mean.confidence_interval`.
+            method: See there, too.
+
+        Raises:
+            ValueError: if the method does not suit the values or the kind of mean.
+        """
+        is_geometric = self.kind is GeometricMean
+        if method == "wilson" and is_geometric:
+            raise ValueError(intervals.NOT_FOR_GEOMETRIC_MEANS)
+        if method == "wilson" and self.sums[-1].any():
+            raise ValueError(intervals.NOT_PROPORTIONS)
+        if method == "auto" and is_geometric:
+            method = "t"
+        with np.errstate(all="ignore"):
+            mean, error, size = self._mean_error_size()
+            low, high = self._interval(mean, error, size, level, method)
+            if is_geometric:
+                mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
+                error = np.where(np.isfinite(error), mean * error, np.inf)
+                low, high = np.exp(low), np.exp(high)
+        # Scalars of the dtype of a state print as many digits as those of a state.
+        numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
+        return [
+            Estimate(*row, self.lists, self.undefined, n_eff.item())  # type: ignore[arg-type]
+            for *row, n_eff in zip(*numbers, strict=True)
+        ]
+
+    def _mean_error_size(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the mean, its standard error and the effective number of lists.
+
+        The steps are those of `uncertainty`, each `[cutoffs]`.
+        """
+        w, w2, wv, w2v, w2v2, _ = self.sums
+        # Squares below this may have been rounded to 0.
+        bound = self.lists * np.finfo(self.dtype).tiny * 2.0**20
+        mean = np.where(w != 0, wv / w, 0)
+        mean = np.where(np.isfinite(w), mean, np.inf)
+        size = np.where((w2 > bound) & np.isfinite(w + w2), w * w / w2, 0)
+        freedom = size - 1
+        squares = w2v2 - mean * (2 * w2v - mean * w2)  # Σ w²·(v − mean)²
+        # Equal values have no error, although their sums are rounded.
+        squares = np.where(squares > np.finfo(self.dtype).eps ** 2 * w2v2, squares, 0)
+        is_known = (w2v2 > bound) | (wv == 0)
+        is_known &= (self.lists > 1) & (freedom > uncertainty.MIN_FREEDOM)
+        is_known &= np.isfinite(w2v2)
+        error = np.sqrt(size / freedom * squares) / w
+        return mean, np.where(is_known, error, np.inf), size
+
+    def _interval(
+        self,
+        mean: np.ndarray,
+        error: np.ndarray,
+        size: np.ndarray,
+        level: float,
+        method: IntervalMethod,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the bounds of an interval, `[cutoffs]` each."""
+        z = student.normal_quantile(level)
+        total, proportion = size + z * z, np.where(size > 0, mean, 0)
+        centre = (proportion * size + z * z / 2) / total
+        spread = np.maximum(proportion * (1 - proportion), 0) * size + z * z / 4
+        margin = z * np.sqrt(spread) / total
+        score = np.maximum(centre - margin, 0), np.minimum(centre + margin, 1)
+        if method == "wilson":
+            return score
+        quantiles = [z] * len(size)
+        if method != "normal":
+            has_quantile = size - 1 >= intervals.MIN_FREEDOM
+            quantiles = [
+                student.t_quantile(n - 1, level) if is_valid else np.inf
+                for n, is_valid in zip(size.tolist(), has_quantile, strict=True)
+            ]
+        is_finite = np.isfinite(error) & np.isfinite(quantiles)
+        margin = np.where(is_finite, error * np.asarray(quantiles), np.inf)
+        is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
+        return (
+            np.where(is_score, score[0], mean - margin),
+            np.where(is_score, score[1], mean + margin),
+        )

@@ -15,7 +15,7 @@ from jax_rank_metrics._states.moments import Moments
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # With fewer degrees of freedom, float pairs cannot tell a sample from a single list.
-_MIN_FREEDOM = 1e-6
+MIN_FREEDOM = 1e-6
 
 
 def mean(sums: Moments) -> jax.Array:
@@ -61,7 +61,7 @@ def std_error(sums: Moments, lists: jax.Array) -> jax.Array:
     error = ratio(jnp.sqrt(jnp.maximum(bessel * squares, 0)), weight)
     known = (sums.w2v2.high > _underflow_bound(lists, centre)) | (sums.wv.high == 0)
     known = known & (_broadcast_lists(lists, centre) > 1) & jnp.isfinite(squares)
-    return jnp.where(known & (freedom > _MIN_FREEDOM), error, jnp.inf)
+    return jnp.where(known & (freedom > MIN_FREEDOM), error, jnp.inf)
 
 
 def interval(

@@ -180,3 +180,20 @@ def test_item_weights(name, packed, rax_lists, agree):
     values = ours.values * ours.weights[:, None] if name == "dcg" else ours.values
     theirs = rax_lists(name, packed, packed.mask, weights=jnp.asarray(weights))
     agree(values, theirs)
+
+
+@pytest.mark.parametrize("name", ["dcg", "ndcg"])
+def test_approximations(name, packed, peer, agree):
+    ranks = functools.partial(
+        rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / 0.2)
+    )
+    labels, scores = jnp.asarray(packed.labels), jnp.asarray(packed.scores)
+    segments = {"segments": jnp.asarray(packed.segment_ids)}
+    theirs = functools.partial(THEIRS[name], rank_fn=ranks, **segments)
+
+    def ours(scores):
+        ranking = rank(packed._replace(scores=scores), relax=jrm.sigmoid_ranks(0.2))
+        return getattr(jrm, name).of(ranking).mean().compute()
+
+    agree(ours(scores), peer(theirs, scores, labels))
+    agree(jax.grad(ours)(scores), peer(jax.grad(theirs), scores, labels))
