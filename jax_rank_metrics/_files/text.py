@@ -62,8 +62,7 @@ class Form(NamedTuple):
     pattern: str  # a regular expression with a group for each column
     columns: tuple[str, ...]
     description: str  # of all fields, for messages
-    # The column of every field of a line, None for fields that are skipped; empty if lines
-    # of this form may have any number of fields.
+    # The column of each field, or None; empty for lines of any number of fields.
     fields: tuple[str | None, ...] = ()
     # Matches a line that lost the newline before the next one. `pattern` alone would read
     # the first line and skip the second as if it were a comment.
@@ -86,9 +85,8 @@ class Form(NamedTuple):
         # Any text may follow the tag of a run.
         end = f"(?:{_BLANK}.*)?" if names[-1] == "tag" else f"{_BLANK}*"
         pattern = f"^{_BLANK}*{f'{_BLANK}+'.join(patterns)}{end}$"
-        read_columns = tuple(columns[name] for name in names if name in columns)
         fields = tuple(columns.get(name) for name in names)
-        return cls(pattern, read_columns, description, fields)
+        return cls(pattern, (*filter(None, fields),), description, fields)
 
     def is_form_of(self, line: str) -> bool:
         """Returns whether a line has this form and its last column is a number.
@@ -221,25 +219,21 @@ def fields(source: Source, data: bytes, form: Form) -> Parsed:
         end = data.find(b"\n", start + CHUNK) + 1 or len(data)
         frame = _plain_fields(data[start:end], form)
         if frame is None:
-            # With all lines at once, an error has the number of its line.
             return _matched_fields(source, data, form)
         frames.append(frame)
         start = end
-
-    def line(row: int) -> str:
-        return data.split(b"\n", row + 1)[row].decode()
-
-    return Parsed(pl.concat(frames), lambda row: quote_line(row + 1, data), line)
+    return Parsed(
+        pl.concat(frames),
+        location=lambda row: quote_line(row + 1, data),
+        line=lambda row: data.split(b"\n", row + 1)[row].decode(),
+    )
 
 
 def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     """Returns the columns of lines that a reader of tables can split into their fields.
 
-    These are most files: one space or tab between fields and none around them, no blank
-    lines and no comments. Reading them so takes half the time of matching a pattern.
-
-    Returns:
-        None if a line is not so plain, is wrong, or has a score that is not a number.
+    Most files are so: one space or tab between fields and none around them, no blank lines
+    and no comments. None if a line is not, or has a score that is not a number.
     """
     pl = polars("reading files")
     separators = [blank for blank in _BLANKS if blank.encode() in data]
