@@ -465,29 +465,6 @@ def test_arguments_go_on():
         assert float(state) == pytest.approx(0.5 / lists)
 
 
-def test_metrics_of_joined_lists():
-    """`measure` and `evaluate` return what `jrm.measure` and `jrm.evaluate` return."""
-    joined = jrm.join(QRELS, RUN, missing="zero")
-    metrics = ("recall@1,2", "ndcg", "judged", "gm_map")  # not in alphabetical order
-    expected = jrm.measure(metrics, jrm.rank(**joined.arguments()))
-    for name, lists in joined.measure(metrics).items():
-        assert isinstance(lists.values, np.ndarray), name
-        for field in ("values", "weights", "defined"):
-            theirs = getattr(expected[name], field)
-            np.testing.assert_allclose(getattr(lists, field), theirs, atol=1e-6, rtol=0)
-    expected = jrm.evaluate(metrics, **joined.arguments(metrics), undefined="skip")
-    states = joined.evaluate(metrics, undefined="skip")
-    assert [*states] == [*metrics]
-    for name, state in states.items():
-        assert type(state) is type(expected[name])
-        assert int(state.lists) == int(expected[name].lists)
-        np.testing.assert_allclose(
-            state.compute(), expected[name].compute(), atol=1e-6, rtol=0
-        )
-    with pytest.raises(ValueError, match="undefined is 'none'"):
-        joined.evaluate("map", undefined="none")
-
-
 @pytest.mark.long
 def test_optional_libraries_are_imported_on_use():
     """The package imports neither polars nor the libraries of the command."""

@@ -4,7 +4,6 @@ import functools
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
@@ -72,7 +71,7 @@ def measure_places(
     indices: list[np.ndarray] = []
     for block in make_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
-        documents = Documents(*map(jnp.asarray, arrays))
+        documents = Documents(*jax.device_put(arrays))
         shape = jax.tree.map(
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), documents
         )

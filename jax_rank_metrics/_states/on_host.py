@@ -7,7 +7,6 @@ no program to compile, which would take longer than all the rest of a small eval
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._states import intervals, student, uncertainty
@@ -90,8 +89,8 @@ class HostSums(NamedTuple):
             high = sums.astype(self.dtype)
             low = np.where(np.isfinite(high), sums - high, 0).astype(self.dtype)
         counts = np.array([self.lists, self.undefined], np.int32)
-        pair = FloatPair(jnp.asarray(high), jnp.asarray(low))
-        return self.kind(pair, jnp.asarray(counts))
+        high, low, counts = jax.device_put((high, low, counts))
+        return self.kind(FloatPair(high, low), counts)
 
     def estimates(self, level: float, method: IntervalMethod) -> list[Estimate]:
         """Returns the mean and its interval at each cutoff.

@@ -1,0 +1,236 @@
+"""Joined lists: places counted on the host, and metrics that are read from them."""
+
+import itertools
+
+import chex
+import jax
+import numpy as np
+import polars as pl
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics import _one_off
+from jax_rank_metrics._inputs.blocks import make_blocks
+
+OPTIONS = [
+    {"ties": ties, "depth": depth, "missing": missing}
+    for ties, depth, missing in itertools.product(
+        ("expected", "trec"), (None, 3), ("zero", "skip")
+    )
+]
+# Metrics that are read from places, and those that ask for more where documents tie.
+NAMES = ("recall@1,5", "ndcg", "bpref", "fall_out@3", "gm_map")
+NEED_ALL = ("ap(denominator=hits)", "err@3")
+MORE = (
+    "map",
+    "mrr@3",
+    "judged@5",
+    "rprec",
+    "ndcg(gain_fn=linear_gain)@7",
+    "f1(rel=2)@3",
+)
+MORE_NEED_ALL = ("tau", "infap", "iprec@0,0.5", "rho")
+
+
+def draw(rng, queries=6, integers=True):
+    """Draws dicts of judgements and of a run, with ties, −0.0, infinities and relevance −1."""
+    names = [*(f"d{index}" for index in range(20)), "é", "𝄞"]
+    qrels, run = {}, {"unjudged": {"d1": 1.0}}
+    for query in range(queries):
+        levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 3], 10)
+        levels = levels.tolist() if integers else (levels / 2).tolist()
+        qrels[f"q{query}"] = dict(
+            zip(rng.permutation(names)[:10].tolist(), levels, strict=True)
+        )
+        scores = [
+            rng.integers(-1, 2, 10) * 0.5,
+            rng.permutation(10) - 5.0,
+            rng.choice([0.0, -0.0], 10),
+            rng.choice([-np.inf, np.inf, 1.5], 10),
+        ][query % 4]
+        docs = rng.permutation(names)[:10].tolist()
+        if query != 2:  # which the run lacks
+            run[f"q{query}"] = dict(zip(docs, scores.tolist(), strict=True))
+    return qrels, run
+
+
+def frame_of(dicts, value):
+    """Returns {query: {document: number}} as a frame."""
+    rows = [(query, doc, x) for query, docs in dicts.items() for doc, x in docs.items()]
+    return pl.DataFrame(rows, ["query_id", "doc_id", value], orient="row")
+
+
+def places_by_loops(judged, run, ties, depth):
+    """Returns relevance, above and tied of each judged document; None without a rank."""
+    ranked = sorted(run, key=lambda doc: (run[doc], doc.encode()), reverse=True)[:depth]
+    places = []
+    for doc, level in judged.items():
+        above = tied = None
+        if doc in ranked and ties == "trec":
+            above, tied = ranked.index(doc), 1
+        elif doc in ranked:
+            above = sum(run[x] > run[doc] for x in ranked)
+            tied = sum(run[x] == run[doc] for x in ranked)
+        places.append((level, above, tied))
+    return sorted(places, key=str), len(ranked)
+
+
+@pytest.mark.parametrize("form", ["dicts", "frames", "shuffled frames"])
+@pytest.mark.parametrize(
+    "options", OPTIONS[::2], ids=lambda options: str(options.values())
+)
+def test_places_are_those_of_loops(rng, options, form):
+    """Documents are above, tied or beyond the depth as their scores and ids say."""
+    qrels, run = draw(rng)
+    sides = [qrels, run]
+    if form != "dicts":
+        sides = [frame_of(qrels, "relevance"), frame_of(run, "score")]
+    if form == "shuffled frames":
+        sides = [x.sample(fraction=1, shuffle=True, seed=3) for x in sides]
+    joined = jrm.join(*sides, unjudged="skip", **options)
+    places = joined._places
+    retrieved = 0
+    for index, query in enumerate(joined.query_ids):
+        rows = slice(*places.starts[index : index + 2])
+        columns = (places.relevance, places.above, places.tied)
+        documents = [
+            (level, *((above, tied) if is_ranked else (None, None)))
+            for level, above, tied, is_ranked in zip(
+                *(x[rows].tolist() for x in columns),
+                places.retrieved[rows],
+                strict=True,
+            )
+        ]
+        in_order = [above for _, above, _ in documents if above is not None]
+        assert in_order == sorted(in_order)
+        assert None not in [above for _, above, _ in documents[: len(in_order)]]
+        expected = places_by_loops(
+            qrels[query], run.get(query, {}), options["ties"], options["depth"]
+        )
+        assert (sorted(documents, key=str), places.num_retrieved[index]) == expected
+        retrieved += expected[1]
+    judged = sum(level >= 0 for docs in qrels.values() for level in docs.values())
+    assert f"{judged} judged, {retrieved} retrieved" in repr(joined)
+
+
+def same_values(ours, theirs):
+    """Compares dicts of PerList."""
+    assert [*ours] == [*theirs]
+    for name, lists in ours.items():
+        for field, tolerance in (("values", 1e-6), ("weights", 0), ("defined", 0)):
+            pair = (np.asarray(getattr(x, field)) for x in (lists, theirs[name]))
+            chex.assert_trees_all_close(*pair, atol=tolerance, rtol=0)
+
+
+def check_values(joined, names, need_all):
+    """Compares metrics with those of packed lists, which only `need_all` may read."""
+    lists = joined.measure(names)
+    assert "_packed" not in vars(joined)
+    lists |= joined.measure(need_all)
+    same_values(lists, jrm.measure((*lists,), jrm.rank(**joined.arguments())))
+
+
+def test_values_are_those_of_packed_lists(rng):
+    """Metrics agree with those of all documents, which only a few of them read."""
+    qrels, run = draw(rng, integers=False)
+    joined = jrm.join(qrels, run, unjudged="skip", **OPTIONS[0])
+    for docs in run.values():
+        docs.clear()  # what the caller does later changes nothing
+    check_values(joined, NAMES, NEED_ALL)
+    assert "_packed" in vars(joined)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_values_under_all_options(rng, options):
+    """The same for more metrics, ways to break ties, depths and missing queries."""
+    joined = jrm.join(*draw(rng), unjudged="skip", **options)
+    names, need_all = (*NAMES, *MORE), (*NEED_ALL, *MORE_NEED_ALL)
+    if options["ties"] == "trec":  # without ties, places tell the order
+        names, need_all = (*names, "err@3", "infap"), ("tau",)
+    check_values(joined, names, need_all)
+
+
+@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+def test_states_are_those_of_the_values(rng, undefined):
+    """`evaluate` returns the states that the values of `measure` have, in order."""
+    joined = jrm.join(*draw(rng), unjudged="skip", missing="skip")
+    states, lists = joined.evaluate(NAMES, undefined), joined.measure(NAMES)
+    assert [*states] == [*NAMES]
+    for name, state in states.items():
+        of_values = lists[name].mean(undefined)
+        if name == "gm_map":
+            of_values = lists[name].geometric_mean(undefined=undefined)
+        chex.assert_trees_all_equal_shapes_and_dtypes(state, of_values)
+        assert type(state) is type(of_values)
+        assert (state.counts == of_values.counts).all()
+        for number in ("compute", "std_error"):
+            numbers = (getattr(x, number)() for x in (state, of_values))
+            np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="undefined is 'none'"):
+        joined.evaluate(NAMES, "none")
+
+
+def test_errors_do_not_depend_on_the_way(rng):
+    """A missing column raises, although other metrics can be measured."""
+    joined = jrm.join(*draw(rng), unjudged="skip", missing="zero")
+    with pytest.raises(ValueError, match="alpha_ndcg reads the column 'subtopics'"):
+        joined.measure(("map", "alpha_ndcg"))
+    with pytest.raises(ValueError, match="'mapp' is unknown"):
+        joined.evaluate("mapp")
+
+
+def test_twenty_sizes_share_programs(rng):
+    """Runs of different sizes, with and without ties, need eight compilations at most."""
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda name, *_, **__: (
+            compiled.append(name)
+            if name == "/jax/core/compile/backend_compile_duration"
+            else None
+        )
+    )
+    try:
+        for size in range(20):
+            queries, width = rng.integers(1, 1500), rng.choice([5, 60, 100, 250])
+            rows = np.repeat(np.arange(queries), width)
+            judged = pl.DataFrame({"query_id": rows, "doc_id": np.arange(len(rows))})
+            scores = rng.integers(0, 10 if size % 2 else 2**60, len(rows))
+            jrm.join(
+                judged.with_columns(relevance=pl.Series(rng.integers(0, 3, len(rows)))),
+                judged.with_columns(score=pl.Series(scores)),
+            ).evaluate(("recall@5", "mrr"))
+    finally:
+        jax.monitoring.clear_event_listeners()
+    assert 1 <= len(compiled) <= 8
+
+
+def test_blocks_hold_every_list_once(rng):
+    """Each list is in a block of the next width, and blocks have few shapes."""
+    lengths = np.concatenate([rng.integers(0, 65, 1100), [64, 65, 1025, 20_000]])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    values = rng.integers(1, 9, starts[-1])
+    seen = []
+    for block in make_blocks(starts):
+        lists, width = block.exists.shape
+        assert lists * width == max(2**20, width) if width > 1024 else lists == 1024
+        items, weights = block.items(values), block.per_list(lengths)
+        assert (
+            not items[~block.exists].any() and not weights[len(block.indices) :].any()
+        )
+        for row, index in enumerate(block.indices):
+            expected = values[starts[index] : starts[index + 1]]
+            assert width == 64 or len(expected) > width // 4
+            assert (items[row][block.exists[row]] == expected).all()
+            assert weights[row] == len(expected) == block.exists[row].sum()
+        seen += block.indices.tolist()
+    assert sorted(seen) == list(range(len(lengths)))
+
+
+def test_options_that_xla_does_not_know_are_left_out(monkeypatch):
+    """The other options are kept; platforms but CPU have none."""
+    options = {"xla_backend_optimization_level": 0, "xla_of_no_version": True}
+    monkeypatch.setattr(_one_off, "_CPU_OPTIONS", options)
+    of_platform = _one_off._options.__wrapped__
+    assert of_platform("cpu") == {"xla_backend_optimization_level": 0}
+    assert of_platform("tpu") == {}
