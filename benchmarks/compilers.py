@@ -1,0 +1,211 @@
+"""Asks the compilers of TPU and GPU for their programs: `python benchmarks/compilers.py`.
+
+XLA compiles ahead of time for devices that are not there: a TPU v5e from the package
+libtpu, an H200 from the file `h200.txtpb`, which describes it. The extra `compilers`
+installs what that needs. The table says what an accelerator would run, not how long it
+takes: the CPU seconds to compile a program, and of the optimised program its kernels
+(fusions), single gathers and scatters, sorts and calls of a top-k, branches and loops, and
+collectives. For a TPU it also has the compiler's own estimate of thousands of cycles, in
+the entry of the program and in all branches and loop bodies, without sorts, top-k calls
+and gathers.
+"""
+
+import argparse
+import collections
+import dataclasses
+import importlib.metadata
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from programs import Program, programs
+
+HERE = Path(__file__).parent
+# The places of an environment in which pip puts the tools of CUDA.
+CUDA = next(map(str, Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu*")), "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """What an optimised program holds, in branches and loops too.
+
+    Attributes:
+        seconds: The CPU seconds to trace and compile it.
+        kernels: Fusions.
+        gathers: Gathers, wherever they are.
+        scatters: Scatters, wherever they are.
+        sorts: Sorts that are no call of a top-k.
+        top_k: Calls of a top-k.
+        branches: Conditionals.
+        loops: While loops.
+        collectives: Exchanges between devices.
+        entry_cycles: Cycles estimated for the entry of the program; 0 where unknown.
+        inner_cycles: The same for branches, loop bodies and other computations.
+    """
+
+    seconds: float
+    kernels: int
+    gathers: int
+    scatters: int
+    sorts: int
+    top_k: int
+    branches: int
+    loops: int
+    collectives: int
+    entry_cycles: int
+    inner_cycles: int
+
+
+def prepare(target: str) -> None:
+    """Sets the environment that a compiler needs, before JAX is imported or used."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    if target == "tpu":  # what libtpu would ask a machine of Google's cloud for
+        os.environ |= {
+            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+            "TPU_SKIP_MDS_QUERY": "1",
+            "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+            "TPU_WORKER_HOSTNAMES": "localhost",
+            "TPU_WORKER_ID": "0",
+        }
+    else:
+        cuda = os.environ.get("CUDA_HOME", CUDA)
+        flags = ("--xla_gpu_autotune_level=0", f"--xla_gpu_cuda_data_dir={cuda}")
+        os.environ["XLA_FLAGS"] = " ".join(flags)
+
+
+def devices(target: str) -> list[Any]:
+    """Returns the devices to compile for: four TPUs of one host, or one GPU."""
+    from jax.experimental import topologies
+
+    if target == "tpu":
+        return topologies.get_topology_desc(
+            platform="tpu", topology_name="v5e:2x2"
+        ).devices
+    import jax
+    import jax_plugins.xla_cuda13  # noqa: F401
+
+    jax.devices()  # registers the plugins
+    return topologies.get_topology_desc(
+        platform="cuda",
+        topology_name="h200",
+        target_config=(HERE / "h200.txtpb").read_text(),
+        topology="1x1x1",
+    ).devices
+
+
+def optimised(program: Program, devices: list[Any]) -> tuple[str, float]:
+    """Compiles a program; returns its text, and the CPU seconds that it took."""
+    import jax
+    import numpy as np
+    from jax.sharding import (
+        AxisType,
+        Mesh,
+        NamedSharding,
+        PartitionSpec,
+        SingleDeviceSharding,
+    )
+
+    sharding: Any = SingleDeviceSharding(devices[0])
+    if program.axes is not None:
+        grid = np.array(devices).reshape(2, 2)
+        kinds = (AxisType.Explicit,) * 2
+        mesh = Mesh(grid, ("data", "model"), axis_types=kinds)
+        sharding = NamedSharding(mesh, PartitionSpec(*program.axes))
+    arrays = [
+        jax.ShapeDtypeStruct(shape, np.dtype(kind), sharding=sharding)
+        for shape, kind in program.arrays
+    ]
+    begin = time.process_time()
+    text = jax.jit(program.function).lower(*arrays).compile().as_text()
+    return text, time.process_time() - begin
+
+
+def contents(text: str, seconds: float) -> Contents:
+    """Counts what the text of an optimised program holds."""
+    counts, cycles = collections.Counter(), collections.Counter()
+    for computation, line in _instructions(text):
+        operation = re.search(r"[\])}] ([a-z][a-z0-9\-]*)\(", line)
+        name = operation[1] if operation else ""
+        if name == "custom-call":
+            target = re.search(r'custom_call_target="([^"]*)"', line)
+            name = "top-k" if target and "TopK" in target[1] else name
+        # The instructions of a fusion are one kernel, but XLA names what it could not fuse.
+        if "fused" not in computation or name in ("sort", "gather", "scatter"):
+            counts[name.removesuffix("-start")] += 1
+        estimate = re.search(r'estimated_cycles":"?(\d+)', line)
+        if estimate:
+            cycles["ENTRY" if computation == "ENTRY" else "inner"] += int(estimate[1])
+    exchanges = "all-reduce", "all-gather", "all-to-all", "collective-permute"
+    return Contents(
+        seconds=seconds,
+        kernels=counts["fusion"],
+        gathers=counts["gather"],
+        scatters=counts["scatter"],
+        sorts=counts["sort"],
+        top_k=counts["top-k"],
+        branches=counts["conditional"],
+        loops=counts["while"],
+        collectives=sum(counts[name] for name in exchanges),
+        entry_cycles=cycles["ENTRY"],
+        inner_cycles=cycles["inner"],
+    )
+
+
+def _instructions(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the lines of a program, with the name of their computation before each."""
+    computation = ""
+    for line in text.splitlines():
+        begins = re.match(r"^(ENTRY )?%?([\w.\-]+) .*\{\s*$", line)
+        if begins:
+            computation = "ENTRY" if begins[1] else begins[2]
+        else:
+            yield computation, line
+
+
+def versions(target: str) -> str:
+    """Returns the versions of JAX and of the compiler."""
+    packages = ("jax", "libtpu" if target == "tpu" else "jax-cuda13-plugin")
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+
+
+def main() -> None:
+    """Prints the table of one target."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", choices=["tpu", "gpu"])
+    parser.add_argument("names", nargs="*", help="programs; all without any")
+    options = parser.parse_args()
+    prepare(options.target)
+    all_devices = devices(options.target)
+    cycles = " est. k cycles: entry + rest |" * (options.target == "tpu")
+    print(f"{versions(options.target)}\n")
+    print(
+        "| program | compile, s | kernels | gathers, scatters | sorts, top-k "
+        f"| branches, loops | collectives |{cycles}"
+    )
+    print("|---|" + "---:|" * (6 + bool(cycles)))
+    for name, program in programs().items():
+        if options.names and name not in options.names:
+            continue
+        if program.axes is not None and len(all_devices) < 4:
+            continue
+        x = contents(*optimised(program, all_devices))
+        cells = [
+            name,
+            f"{x.seconds:.1f}",
+            f"{x.kernels}",
+            f"{x.gathers}, {x.scatters}",
+            f"{x.sorts}, {x.top_k}",
+            f"{x.branches}, {x.loops}",
+            f"{x.collectives}",
+        ]
+        if cycles:
+            cells.append(f"{x.entry_cycles / 1e3:,.0f} + {x.inner_cycles / 1e3:,.0f}")
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

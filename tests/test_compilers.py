@@ -1,0 +1,79 @@
+"""What the compiler of TPUs makes of the metrics, without a TPU.
+
+Needs the extra `compilers` and JAX_PLATFORMS=cpu.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import CASES
+
+import jax_rank_metrics as jrm
+
+pytest.importorskip("libtpu", reason="libtpu is in the extra `compilers`")
+if os.environ.get("JAX_PLATFORMS") != "cpu":
+    # JAX would look for TPUs of this machine, and libtpu then knows no others.
+    pytest.skip("needs JAX_PLATFORMS=cpu", allow_module_level=True)
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import compilers
+from programs import Program, programs
+
+# One process at a time may hold libtpu.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("libtpu")]
+
+
+@pytest.fixture(scope="module")
+def devices():
+    """Four TPU v5e, which need not be there."""
+    compilers.prepare("tpu")
+    return compilers.devices("tpu")
+
+
+# Kernels; sorts and top-k calls; gathers and scatters; branches and loops.
+BOUNDS = {
+    "ndcg@10": (35, 4, 4, 2),
+}
+
+
+@pytest.mark.parametrize("name", programs())
+def test_programs_compile(name, devices):
+    """Every source compiles, and the main programs stay as small as they are."""
+    text, seconds = compilers.optimised(programs()[name], devices)
+    if name in BOUNDS:
+        x = compilers.contents(text, seconds)
+        sizes = (x.kernels, x.sorts + x.top_k, x.gathers + x.scatters)
+        sizes = (*sizes, x.branches + x.loops)
+        assert all(np.less_equal(sizes, BOUNDS[name])), sizes
+    if name.endswith("sharded"):
+        # Devices that share lists exchange candidates and sums, and gather no scores.
+        assert "all-reduce" in text and "all-gather" not in text
+
+
+LISTS = [((8, 200), "f")] * 2
+
+
+@pytest.mark.parametrize(
+    "name", sorted({case.metric.__name__ for case in CASES.values()})
+)
+def test_every_metric_compiles(name, devices):
+    """Every metric compiles for TPU, with a cutoff and without where it has one."""
+    metric = getattr(jrm, name)
+    columns = {
+        "judged": ((8, 200), "?"),
+        "pooled": ((8, 200), "?"),
+        "subtopics": ((8, 200, 3), "?"),
+    }
+    needed = list(metric.spec.columns)
+    has_k = any(case.has_k for case in CASES.values() if case.metric is metric)
+
+    def values(labels, scores, *arrays):
+        columns = dict(zip(needed, arrays, strict=True))
+        ranking = jrm.rank(labels, scores, columns=columns)
+        return metric.of(ranking, **({"k": (10, None)} if has_k else {})).values
+
+    arrays = (*LISTS, *(columns[column] for column in needed))
+    compilers.optimised(Program(values, arrays), devices)
