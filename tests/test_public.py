@@ -29,6 +29,7 @@ LAYERS = [
     "_optional",
     "_pytree",
     "_types",
+    "_while_tracing",
     "_mesh",
     "_shards",
     "_arithmetic",

@@ -12,6 +12,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._types import Cut, PositionFn
+from jax_rank_metrics._while_tracing import constant
 
 # Sums over the ranks of a place are read from a table of at most this many ranks.
 _TABLE = 2**20
@@ -119,8 +120,7 @@ def at_first_ranks(
 
 @functools.lru_cache(maxsize=256)
 def _first_values(position_fn: PositionFn, dtype: jnp.dtype) -> np.ndarray:
-    with jax.ensure_compile_time_eval():
-        return np.asarray(_values(position_fn, FEW_RANKS, dtype))
+    return _values(position_fn, FEW_RANKS, dtype)
 
 
 def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
@@ -236,16 +236,22 @@ def _prefix(
     length = 64
     while length < ranks:
         length *= 4
-    with jax.ensure_compile_time_eval():
-        values = np.asarray(_values(position_fn, length, dtype))[:ranks]
+    values = _values(position_fn, length, dtype)[:ranks]
     sums = np.concatenate([[0.0], np.cumsum(values.astype(np.float64))])
     high = sums.astype(dtype)
     return high, (sums - high.astype(np.float64)).astype(dtype)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _values(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> jax.Array:
-    return at_ranks(position_fn, jnp.arange(1, length + 1, dtype=dtype), None)
+def _values(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> np.ndarray:
+    """Returns `position_fn` of the ranks 1, 2, …, `length`, computed while tracing."""
+    ranks = np.arange(1, length + 1, dtype=dtype)
+    values = constant(lambda ranks: at_ranks(position_fn, ranks, None), ranks)
+    if values is None:
+        raise TypeError(
+            "a function of ranks reads traced values, but it is evaluated while tracing; "
+            "let it read Python numbers or NumPy arrays"
+        )
+    return values
 
 
 def _sum_beyond_table(

@@ -12,6 +12,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
     counted_places.py  a few items of each list whose places were counted
     soft_places.py  items with soft places, for training
     parts.py        the parts of a ranking, and what is known of them
+    unlisted.py     what items are worth that are not listed
     sums.py         how `expected_sum` is computed
     stops.py        how `expected_first` is computed
     concordance.py  how far the order by score agrees with the order by a value

@@ -13,9 +13,9 @@ from jax_rank_metrics._places.by_value import (
     places_by_value,
 )
 from jax_rank_metrics._ranking.held import Held
-from jax_rank_metrics._ranking.items import ItemFn, item_order_values
+from jax_rank_metrics._ranking.items import ItemFn, Items, item_order_values
 from jax_rank_metrics._ranking.parts import Parts
-from jax_rank_metrics._ranking.sums import check_unlisted
+from jax_rank_metrics._ranking.unlisted import check_unlisted
 
 
 class Pairs(NamedTuple):
@@ -69,9 +69,13 @@ class Products(NamedTuple):
     by_value: jax.Array  # the square of the rank by value
 
 
+def _exists(items: Items) -> jax.Array:
+    return items.exists
+
+
 def products(ranking: Parts, value_fn: ItemFn) -> Products:
     """Computes `Ranking._rank_products`."""
-    check_unlisted(ranking, lambda items: jnp.ones_like(items.labels))
+    check_unlisted(ranking, _exists)
     held, _, by_value = _held_by_value(ranking, value_fn)
     layout, dtype, exists = held.layout, ranking._dtype, held.items.exists
     length = ranking._length.astype(dtype)

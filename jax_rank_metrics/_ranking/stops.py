@@ -9,7 +9,7 @@ from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
-from jax_rank_metrics._ranking.sums import check_unlisted
+from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn
 
 

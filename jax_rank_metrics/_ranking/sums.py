@@ -8,16 +8,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking.held import Summands, UnknownPlaceError
+from jax_rank_metrics._ranking.held import Summands
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
 from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.unlisted import check_unlisted, unlisted_value
 from jax_rank_metrics._types import Cut
 
 
@@ -55,7 +55,7 @@ def expected(
     # baseline, and a place adds the baseline of all items above (or tied). With amounts of
     # 5 and 2 held, two unlisted items between them and a baseline of 1, the second item has
     # 3 items above it, and their sum is (5 − 1) + 3·1 = 7.
-    baselines = [_unlisted_value(ranking, fn) for fn in counting]
+    baselines = [unlisted_value(ranking, fn) for fn in counting]
     amounts = [
         _less_baseline(item_amounts(fn, items, dtype), baseline, items.exists)
         for fn, baseline in zip(counting, baselines, strict=True)
@@ -72,7 +72,7 @@ def expected(
     num_list_axes, num_item_axes = ranking._list_exists.ndim, items.exists.ndim
 
     def sum_values(
-        summands: Summands, baselines: Sequence[jax.Array | None]
+        summands: Summands, baselines: Sequence[jax.Array | np.ndarray | None]
     ) -> jax.Array:
         # `values` is [*lists, items, …]; the result is [*lists, len(ks), …].
         def sum_over(place: Place, values: jax.Array) -> jax.Array:
@@ -123,7 +123,7 @@ def _prefix_sums(
 
 
 def _less_baseline(
-    amounts: jax.Array, baseline: jax.Array | None, exists: jax.Array
+    amounts: jax.Array, baseline: jax.Array | np.ndarray | None, exists: jax.Array
 ) -> jax.Array:
     """Subtracts the value of unlisted items from the amounts of the items held."""
     if baseline is None:
@@ -134,7 +134,9 @@ def _less_baseline(
     return jnp.where(_arithmetic.widen(exists, amounts), amounts, 0)
 
 
-def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Place:
+def _with_baselines(
+    place: Place, baselines: Sequence[jax.Array | np.ndarray | None]
+) -> Place:
     """Adds the baselines of the items above each place, and of those in its group."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
@@ -148,38 +150,3 @@ def _with_baselines(place: Place, baselines: Sequence[jax.Array | None]) -> Plac
         counted_above=add(place.counted_above, place.above),
         counted_tied=add(place.counted_tied, place.tied),
     )
-
-
-def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
-    """Raises if items with the label 0 have a value, but their places are not held."""
-    value = _unlisted_value(ranking, item_fn)
-    if value is not None and not isinstance(value, Tracer):
-        raise UnknownPlaceError(
-            f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            "ranking holds only the items that are listed; pass a k to the call that made "
-            "it, rank all items, or make items with the label 0 worth 0, for example by "
-            "another gain_fn"
-        )
-
-
-def _unlisted_value(ranking: Parts, item_fn: ItemFn) -> jax.Array | None:
-    """Returns the value of an unlisted item, `[…]`, where unlisted places are not held.
-
-    None where every place is held, or where the value is known to be 0 while tracing.
-    """
-    if not ranking._omits_unlisted:
-        return None
-    assert ranking._held is not None
-    trailing = ranking._list_exists.ndim + 1
-    with jax.ensure_compile_time_eval():
-        columns = {
-            name: jnp.zeros((1, *x.shape[trailing:]), x.dtype)
-            for name, x in ranking._held.items.columns.items()
-        }
-        labels, exists = jnp.zeros((1,), ranking._dtype), jnp.ones((1,), bool)
-        unlisted = ItemArrays(labels, exists, None, columns)
-        value = item_amounts(item_fn, unlisted, ranking._dtype)[0]
-        is_zero = not isinstance(value, Tracer) and not bool(
-            jnp.any(value.astype(bool))
-        )
-    return None if is_zero else value
