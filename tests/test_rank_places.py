@@ -227,7 +227,7 @@ def test_items_in_rank_order_are_not_sorted():
     ranking = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 64))
     names = ("map", "mrr@10", "p@1,5", "rprec", "f1@3", "hit_rate@2", "dcg@7")
     assert not sorts(lambda ranking: jrm.measure(names, ranking), ranking)
-    deep = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 50_000))
+    deep = jrm.rank_places(labels, above, tied, num_retrieved=np.full(4, 4_000))
     assert jax.tree.structure(deep) == jax.tree.structure(ranking)
 
 
@@ -243,6 +243,57 @@ def test_many_tied_items_at_great_depth():
     for value, first, size in zip(values, above[:, 0], tied[:, 0], strict=True):
         expected = (1 / (first + 1 + np.arange(size, dtype=np.float64))).mean()
         np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+def test_constants_take_one_program_each():
+    """What a formula gives unlisted items and ranks is compiled as a whole, once."""
+    ranking, compiled = refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]]), []
+
+    def gain(labels):
+        return jnp.where(labels > 1, jnp.exp2(labels), jnp.sqrt(labels)) * 3
+
+    def discount(ranks):
+        return 1 / jnp.log1p(jnp.sqrt(ranks) + 1)
+
+    def listen(name, *_, **__):
+        if name == "/jax/core/compile/backend_compile_duration":
+            compiled.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        jrm.dcg.of(ranking, gain_fn=gain, discount_fn=discount, k=(1, 100, None))
+        assert 1 <= len(compiled) <= 4  # the metric itself is one
+        compiled.clear()
+        jrm.dcg.of(ranking, gain_fn=gain, discount_fn=discount, k=(2, 90, None))
+        assert len(compiled) == 1
+    finally:
+        jax.monitoring.clear_event_listeners()
+
+
+def test_formulas_that_read_traced_values():
+    """A formula may read traced values per item, but not in a function of ranks."""
+    ranking, above = refuse(above=[[0, 3, 5]]), np.array([0, 3, 5])
+
+    def sums(added, place_fn=lambda place, k: place.counted_above[0]):
+        def value(items):
+            return jnp.where(items.exists, items.labels + added, 0)
+
+        relevant = (lambda items: items.relevant(1), place_fn, (None,))
+        return ranking.expected_sum(*relevant, counting=(value,))
+
+    # Each of the items above is worth `added`, listed or not, and two have the label 1.
+    expected = (above[[0, 2]] * 0.5).sum() + 1
+    np.testing.assert_allclose(jax.jit(sums)(0.5), [[expected]])
+    np.testing.assert_allclose(sums(0.5), [[expected]])
+    with pytest.raises(TypeError, match="a function of ranks reads traced values"):
+        tied = refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]])
+        jax.jit(
+            lambda p: tied.expected_sum(
+                lambda items: items.relevant(1),
+                jrm.positions(lambda ranks: ranks * p),
+                (None,),
+            )
+        )(0.5)
 
 
 LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,9 @@ from jax_rank_metrics._while_tracing import constant
 
 # Sums over the ranks of a place are read from a table of at most this many ranks.
 _TABLE = 2**20
+
+# Most lists are no longer than this.
+_SHORT_TABLE = 2**12
 
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
@@ -109,18 +113,13 @@ def at_first_ranks(
         axes: The number of axes of the result.
     """
     shape = (1,) * (axes - 1) + (ranks,)
-    values = _first_values(position_fn, jnp.dtype(dtype))[:ranks].reshape(shape)
+    values = _values(position_fn, ranks, jnp.dtype(dtype)).reshape(shape)
     rank = np.arange(1, ranks + 1, dtype=dtype).reshape(shape)
     if isinstance(k, int):
         values = np.where(rank <= k, values, np.zeros_like(values))
     if not isinstance(k, jax.Array):
         return jnp.asarray(values)
     return jnp.where(is_within(jnp.asarray(rank), k), values, 0)
-
-
-@functools.lru_cache(maxsize=256)
-def _first_values(position_fn: PositionFn, dtype: jnp.dtype) -> np.ndarray:
-    return _values(position_fn, FEW_RANKS, dtype)
 
 
 def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
@@ -173,35 +172,55 @@ def sum_of_many(
         ranks: The largest rank there can be, static.
         dtype: The dtype of the sums.
     """
+    end, table = above + tied, min(ranks, _TABLE)
+
+    @functools.cache
+    def to_bounds(position_fn: PositionFn) -> tuple["_Pair", "_Pair"]:
+        prefix = _prefix(position_fn, table, jnp.dtype(dtype))
+        return prefix.at(above), prefix.at(end)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
-        end = above + tied
-        if max_rank <= FEW_RANKS:
+        if ranks <= FEW_RANKS:
             return _masked_sum(position_fn, above, end, max_rank, k, dtype)
-        cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
-        end = jnp.minimum(end, cutoff)
-        start = jnp.minimum(above, end)
-        # The place holds the ranks start + 1 … end: W(end) − W(start), in two floats.
-        table = min(max_rank, _TABLE)
-        high, low = (
-            _prefix_sum(prefix, end, table) - _prefix_sum(prefix, start, table)
-            for prefix in map(
-                jnp.asarray, _prefix(position_fn, table, jnp.dtype(dtype))
+        # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
+        # All cutoffs share these, and replace them only where they part a place.
+        to_above, to_end = to_bounds(position_fn)
+        sums, stop = to_end.less(to_above), end
+        if k is not None:
+            cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
+            to_cutoff = _prefix(position_fn, table, jnp.dtype(dtype)).at(cutoff)
+            parted = jnp.where(above < cutoff, to_cutoff.less(to_above), 0)
+            sums, stop = (
+                jnp.where(end <= cutoff, sums, parted),
+                jnp.minimum(end, cutoff),
             )
-        )
-        sums = high + low
         if max_rank > table:
-            start = jnp.maximum(start, table)
-            sums = sums + _sum_beyond_table(position_fn, start, end, dtype)
+            start = jnp.maximum(above, table)
+            sums = sums + _sum_beyond_table(position_fn, start, stop, dtype)
         return sums
 
     return place_sum
 
 
-def _prefix_sum(prefix: jax.Array, ranks: jax.Array, table: int) -> jax.Array:
-    """Reads the prefix sums up to each rank, or up to the end of the table."""
-    return prefix.at[jnp.minimum(ranks, table)].get(mode="promise_in_bounds")
+class _Pair(NamedTuple):
+    """Floats in two parts, of which the second holds what the first rounds away."""
+
+    high: jax.Array | np.ndarray
+    low: jax.Array | np.ndarray
+
+    def at(self, ranks: jax.Array | int) -> "_Pair":
+        """Reads a table by ranks, or at its end for ranks beyond."""
+        last = self.high.shape[-1] - 1
+        if isinstance(ranks, int):
+            return _Pair(*(x[min(ranks, last)] for x in self))
+        ranks = jnp.minimum(ranks, last)
+        mode = "promise_in_bounds"
+        return _Pair(*(jnp.asarray(x).at[ranks].get(mode=mode) for x in self))
+
+    def less(self, other: "_Pair") -> jax.Array:
+        """Returns the difference, which is rounded once."""
+        return jnp.asarray(self.high - other.high) + (self.low - other.low)
 
 
 def _masked_sum(
@@ -223,29 +242,29 @@ def _masked_sum(
 
 
 @functools.lru_cache(maxsize=64)
-def _prefix(
-    position_fn: PositionFn, ranks: int, dtype: jnp.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sums `position_fn` over the first 0, 1, 2, … ranks, each sum as a float pair.
+def _prefix(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> _Pair:
+    """Sums `position_fn` over the first 0, 1, 2, … ranks, `[ranks + 1]`.
 
-    Returns the high and the low parts, `[ranks + 1]` each. Values are computed in `dtype`,
-    as in any other program, and added up in float64 by NumPy while tracing; the low part
-    keeps what the high part rounds away.
+    Values are computed in `dtype`, as in any other program, and added up in float64 by
+    NumPy while tracing.
     """
-    # Round the length up, so that few lengths are compiled.
-    length = 64
-    while length < ranks:
-        length *= 4
-    values = _values(position_fn, length, dtype)[:ranks]
-    sums = np.concatenate([[0.0], np.cumsum(values.astype(np.float64))])
+    values = _values(position_fn, ranks, dtype).astype(np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
     high = sums.astype(dtype)
-    return high, (sums - high.astype(np.float64)).astype(dtype)
+    return _Pair(high, (sums - high.astype(np.float64)).astype(dtype))
 
 
-def _values(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> np.ndarray:
-    """Returns `position_fn` of the ranks 1, 2, …, `length`, computed while tracing."""
-    ranks = np.arange(1, length + 1, dtype=dtype)
-    values = constant(lambda ranks: at_ranks(position_fn, ranks, None), ranks)
+def _values(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> np.ndarray:
+    """Returns `position_fn` of the ranks 1, 2, …, `ranks`, computed while tracing."""
+    # Two lengths, so that few programs are compiled.
+    length = next(length for length in (_SHORT_TABLE, _TABLE) if ranks <= length)
+    return _table(position_fn, length, dtype)[:ranks]
+
+
+@functools.lru_cache(maxsize=64)
+def _table(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> np.ndarray:
+    rank = np.arange(1, length + 1, dtype=dtype)
+    values = constant(lambda rank: at_ranks(position_fn, rank, None), rank)
     if values is None:
         raise TypeError(
             "a function of ranks reads traced values, but it is evaluated while tracing; "

@@ -17,7 +17,7 @@ from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._sources.streams import with_unlisted
 
 # Programs depend on the largest rank there can be. It is one of these.
-MAX_RANKS = (2**16, 2**20, _inputs.MAX_INT32)
+MAX_RANKS = (2**12, 2**16, 2**20, _inputs.MAX_INT32)
 
 
 def rank_places(
