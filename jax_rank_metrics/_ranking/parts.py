@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.items import ItemFn, Items
@@ -176,6 +177,20 @@ class Parts:
             return None
         totals = dict(zip(distinct, group.totals, strict=True))
         return group._replace(totals=tuple(totals[item_fn] for item_fn in item_fns))
+
+    def _sums_to_cutoffs(
+        self, layout: PoolLayout, terms: Sequence[jax.Array], trailing: int = 0
+    ) -> jax.Array:
+        """Sums the terms of each cutoff, `[*lists, items, …]`, over the items of a list.
+
+        Returns `[*lists, len(terms), …]`.
+        """
+        if self._omits_unlisted and not trailing:
+            # Few items are listed. One sum for all cutoffs makes a program of fewer
+            # operations, which compiles faster.
+            return jnp.moveaxis(layout.sum(jnp.stack(terms)), 0, -1)
+        sums = [layout.sum(x, trailing) for x in terms]
+        return jnp.stack(sums, axis=self._list_exists.ndim)
 
     @property
     def _memo(self) -> Memo:

@@ -77,15 +77,14 @@ def expected(
         # `values` is [*lists, items, …]; the result is [*lists, len(ks), …].
         def sum_over(place: Place, values: jax.Array) -> jax.Array:
             place = _with_baselines(place, baselines)
-            sums = []
+            terms = []
             for k in cutoffs:
                 weights = _arithmetic.widen(place_fn(place, k, *per_item), values)
-                terms = values * weights.astype(values.dtype)
-                trailing = values.ndim - num_item_axes
-                sums.append(
-                    layout.max(terms) if take_max else layout.sum(terms, trailing)
-                )
-            return jnp.stack(sums, axis=num_list_axes)
+                terms.append(values * weights.astype(values.dtype))
+            if take_max:
+                return jnp.stack(list(map(layout.max, terms)), axis=num_list_axes)
+            trailing = values.ndim - num_item_axes
+            return ranking._sums_to_cutoffs(layout, terms, trailing)
 
         return read_places(summands, sum_over)
 

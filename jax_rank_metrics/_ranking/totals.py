@@ -83,11 +83,10 @@ class Totals(Parts):
         if monotone:
             values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
         place_sum = sum_of_slots(layout, values, self._dtype)
-        sums = []
-        for k in ks:
-            terms = values * place_sum(position_fn, k)
-            sums.append(layout.sum(jnp.where(values > 0, terms, 0)))
-        return jnp.stack(sums, axis=-1)
+        terms = [
+            jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in ks
+        ]
+        return self._sums_to_cutoffs(layout, terms)
 
     def ideal_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[int | None]
