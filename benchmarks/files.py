@@ -55,8 +55,7 @@ def ours(qrels: Path, run: Path) -> Steps:
         "read": lambda _: (jrm.read_qrels(qrels), jrm.read_run(run)),
         "join": lambda frames: jrm.join(*frames, ties="trec"),
         "measure": lambda joined: [
-            float(state)
-            for state in jrm.evaluate(METRICS, **joined.arguments(METRICS)).values()
+            float(state) for state in joined.evaluate(METRICS).values()
         ],
     }
 

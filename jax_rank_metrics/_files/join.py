@@ -1,4 +1,4 @@
-"""`jrm.join`: judgements and a run as one set of packed lists."""
+"""`jrm.join`: judgements and a run as one set of lists."""
 
 from typing import TYPE_CHECKING
 
@@ -24,16 +24,14 @@ def join(
     depth: int | None = None,
     ties: TiesOfFiles = "expected",
 ) -> Joined:
-    """Joins judgements and a run to packed lists, which `rank` and every metric take.
+    """Joins judgements and a run to lists, one for each query that is judged.
 
     A list is everything known about a query: the documents that the run retrieved, with
     their scores, and the label 0 if they were not judged; and those that were judged but
     not retrieved, which count among the relevant ones without having a rank.
 
-    Scores become the ranks of their float64 values, so that doubles which float32 cannot
-    distinguish do not tie. All runs with the same judgements have the same number of
-    lists, and items are padded to the sizes of `pad_lists`, so that runs of about the same
-    length share compiled programs.
+    Scores are compared as float64, so that doubles which float32 cannot distinguish do
+    not tie.
 
     If ids are integers on one side and strings on the other, they are strings on both: 1
     and "1" are then equal, 1 and "01" are not.
@@ -58,8 +56,8 @@ def join(
             float32; for its order, do the same to the scores of the run.
 
     Returns:
-        A `Joined`. Pass its `arguments(metrics)` to `evaluate`, or its `arguments()` to
-        `rank`.
+        A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
+        those of `rank`, and its `arguments(metrics)` those of `jax_rank_metrics.evaluate`.
 
     Raises:
         ValueError: if queries are missing or unjudged, unless these are skipped; if a
@@ -76,16 +74,16 @@ def join(
     >>> joined
     Joined(2 queries, 4 judged, 4 retrieved)
     >>> metrics = ("recall@2", "mrr")
-    >>> states = jrm.evaluate(metrics, **joined.arguments(metrics))
+    >>> states = joined.evaluate(metrics)
     >>> {name: float(state) for name, state in states.items()}
     {'recall@2': 0.75, 'mrr': 0.5}
-    >>> ranking = jrm.rank(**joined.arguments())
-    >>> lists = jrm.measure(metrics, ranking)
+    >>> lists = joined.measure(metrics)
     >>> dict(zip(joined.query_ids, lists["recall@2"].values.tolist()))
     {'q1': 0.5, 'q2': 1.0}
 
     The documents of the first query, in rank order:
 
+    >>> ranking = jrm.rank(**joined.arguments())
     >>> is_first = ranking.segment_ids == 0
     >>> joined.doc_ids[[int(i) for i in ranking.items[is_first] if i >= 0]].to_list()
     ['b', 'a']

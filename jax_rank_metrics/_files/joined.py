@@ -120,6 +120,10 @@ class Joined:
     def measure(self, metrics: Metrics) -> dict[str, PerList]:
         """Computes several metrics of every query.
 
+        Metrics read the places of the judged documents, where these say all they ask for:
+        few programs are compiled, and little runs. The others, such as `tau`, or `err` if
+        documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
+
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
 
