@@ -44,7 +44,7 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
             "ndcg": ("ndcg",),
             "ap": ("ap",),
             "mrr": ("mrr",),
-        }[work.task.removeprefix("compile ")]
+        }[work.task]
         state = jrm.evaluate(names, labels, scores, mask, key=key, ties=work.policy)
         return jrm.compute(state)
 
@@ -60,8 +60,6 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         ranking = jrm.rank_scores(scores, jnp.arange(len(scores))[:, None])
         return jrm.compute(jrm.mean(jrm.measure(("ndcg@10", "mrr"), ranking)))
 
-    if work.task.startswith("compile"):
-        return _compiling(states, arrays)
     calls = {"packed": packed, "catalog": catalog, "in-batch": in_batch}
     run = jax.jit(calls.get(work.task, states))
     return lambda: jax.block_until_ready(run(**arrays))
@@ -75,8 +73,6 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         return {"packed": _numpy_packed, "catalog": _numpy_catalog}[work.task](
             work, data
         )
-    if work.task.startswith("compile"):
-        return None
     scores = data["scores"]
     labels, mask = data.get("labels"), data.get("mask")
     if labels is None:
@@ -209,31 +205,10 @@ def bare(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     def sort(labels: jax.Array, scores: jax.Array) -> Any:
         return jax.lax.sort((-scores, labels), num_keys=1)
 
-    def hand_written(labels: jax.Array, scores: jax.Array) -> Any:
-        _, top = jax.lax.top_k(scores, 10)
-        gains = jnp.exp2(jnp.take_along_axis(labels, top, -1)) - 1
-        best = jnp.exp2(jax.lax.top_k(labels, 10)[0]) - 1
-        discounts = 1 / jnp.log2(jnp.arange(2.0, 12.0))
-        dcg, ideal = (gains * discounts).sum(-1), (best * discounts).sum(-1)
-        return jnp.where(ideal > 0, dcg / jnp.where(ideal > 0, ideal, 1), 0).mean()
-
-    if work.task.startswith("compile"):
-        return _compiling(hand_written, arrays)
     tasks = {"catalog": catalog, "packed": packed, "ndcg@10": top, "five@10": top}
     tasks |= {"in-batch": lambda scores: jax.lax.sort(scores, dimension=-1)}
     run = jax.jit(tasks.get(work.task, sort))
     return lambda: jax.block_until_ready(run(**arrays))
-
-
-def _compiling(run: Any, arrays: dict[str, Any]) -> Call:
-    """Traces and compiles anew at every call."""
-    import jax
-
-    def call() -> Any:
-        jax.clear_caches()
-        return jax.jit(lambda **arrays: run(**arrays)).lower(**arrays).compile()
-
-    return call
 
 
 def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:

@@ -15,9 +15,8 @@ class Workload:
     Attributes:
         task: The task that contenders implement: "ndcg@10", "five@10", "ndcg", "ap",
             "packed", "catalog", "train" (ndcg@10 and mrr inside the train step of the
-            demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff),
-            "in-batch" (ndcg@10 and mrr where query i should find item i), and
-            "compile …" (tracing and compiling the program of the task named).
+            demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff), and
+            "in-batch" (ndcg@10 and mrr where query i should find item i).
         shape: Lists and items; for "catalog" queries, items and dimensions; for
             "packed" lists and the longest list; for "train" images in a batch, each of
             which is a candidate for all others, and the width of the network.
@@ -130,10 +129,6 @@ def workloads() -> list[Workload]:
         ),
         *(Workload("ndcg", wide, ties=t) for t in (0.01, 0.9)),
         *(Workload("mrr", shape) for shape in SHAPES),
-        *(
-            Workload(f"compile {task}", wide)
-            for task in ("ndcg@10", "five@10", "ndcg", "ap", "mrr")
-        ),
         Workload("in-batch", (512, 512)),
         Workload("packed", (10_000, 1300)),
         *(Workload("packed", (lists, 1300)) for lists in (200, 200_000)),
