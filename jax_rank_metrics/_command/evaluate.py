@@ -4,9 +4,9 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.options import STDIN, Options, note
@@ -16,6 +16,8 @@ from jax_rank_metrics._files.text import Source
 
 if TYPE_CHECKING:
     import polars as pl
+
+T = TypeVar("T")
 
 
 def evaluate(options: Options) -> None:
@@ -59,19 +61,9 @@ def _measure(
     options: Options, paths: Mapping[str, Path], metrics: list[request.Metric]
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import track
-
     judged = _read_qrels(options)
-    terminal = Console(stderr=True)
     runs = {}
-    for name, path in track(
-        paths.items(),
-        "measuring",
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    ):
+    for name, path in _with_progress(list(paths.items())):
         run = _read_run(options, path)
         try:
             joined = _join(options, judged, run)
@@ -79,6 +71,16 @@ def _measure(
             raise ValueError(f"{_source(path)}: {error}") from error
         runs[name] = report.measure(metrics, joined, options.confidence)
     return runs
+
+
+def _with_progress(items: list[T]) -> Iterable[T]:
+    """Returns the items, with a progress bar on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        return items
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(items, "measuring", console=Console(stderr=True), transient=True)
 
 
 def _read_qrels(options: Options) -> "pl.DataFrame":
