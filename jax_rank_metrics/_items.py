@@ -121,6 +121,27 @@ class RawItems:
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
 
+class SharedItems(NamedTuple):
+    """Items of which many lists share the arrays, broadcast where they are read.
+
+    A branch is passed the arrays that it reads. It gets these as they are, and not
+    written out for every list.
+    """
+
+    labels: jax.Array  # broadcasts to [*lists, items], as all arrays do
+    exists: jax.Array
+    shape: tuple[int, ...]  # [*lists, items]
+
+    def retrieved_items(self) -> ItemArrays:
+        """Returns the items of every list."""
+        labels = jnp.broadcast_to(self.labels, self.shape)
+        return ItemArrays(labels, jnp.broadcast_to(self.exists, self.shape))
+
+    def at(self, slots: jax.Array) -> ItemArrays:
+        """Gathers items by their slots along the axis of items."""
+        return self.retrieved_items().at(slots)
+
+
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
     """Returns integer labels as signed integers if floats of `dtype` may round them.
 

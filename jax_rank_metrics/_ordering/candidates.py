@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._items import ItemArrays, RawItems
+from jax_rank_metrics._items import ItemArrays, RawItems, SharedItems
 from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering.policy import Policy
 
@@ -65,7 +65,7 @@ class RawCandidates(NamedTuple):
     """Scored items as they were passed, read where they are used; see `RawItems`."""
 
     scores: jax.Array  # [*lists, items]
-    items: RawItems | ItemArrays
+    items: RawItems | ItemArrays | SharedItems
     first_id: jax.Array | int = 0  # the id of the first item
     seeds: jax.Array | None = None
     ids: jax.Array | None = None  # [*lists, items]; None: they count from `first_id`

@@ -7,74 +7,178 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
-from jax_rank_metrics._ordering.order import gather_candidates, order_local
+from jax_rank_metrics._ordering.order import gather_candidates
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
 
+class FirstRanks(NamedTuple):
+    """The items of the first ranks."""
+
+    keys: jax.Array  # [*lists, depth], of their scores
+    ids: jax.Array  # [*lists, depth] int32, −1 where a list is shorter
+    dropped: jax.Array  # [*lists] int32, how many other items tie with the last of them
+
+
 class BestSoFar(NamedTuple):
-    """The first ranks among the items of all blocks so far.
+    """The items of the first ranks among those of all blocks so far.
 
     Shapes:
-        best: `[*lists, depth]`, in rank order. Seeds are left out: they never change, and
-            in a scan's carry would have to vary over the same mesh axes as the rest.
-        tied: `[*lists]` int32, how many items seen so far tie with the last of them.
+        best: `[*lists, depth]`. Items that exist come first, and those that tie in all but
+            their ids in the order of these; otherwise they stand in any order. Seeds are
+            left out: they never change, and in a scan's carry would have to vary over the
+            same mesh axes as the rest.
+        dropped: `[*lists]` int32, how many other items so far tie with the last of them.
     """
 
     best: Candidates
-    tied: jax.Array
+    dropped: jax.Array
 
-    def extended(self, block: RawCandidates, order: ItemOrder) -> "BestSoFar":
-        """Returns the best so far after a further block."""
-        depth, items = self.best.keys.shape[-1], block.items.retrieved_items()
-        # Items that score less than the last of the best cannot be among them.
-        competes = block.read().keys >= self.best.keys[..., -1:]
-        block = block._replace(items=items._replace(exists=items.exists & competes))
-        use_top_k = top_k.is_faster(block.scores, depth)
-        chosen, straddles = order_local(block, order, depth, use_top_k)
+    def extended(
+        self, block: RawCandidates, order: ItemOrder, length: jax.Array
+    ) -> "BestSoFar":
+        """Returns the best so far after a further block, all of whose ids are larger.
+
+        `length` is the number of items so far, those of the block included: `[*lists]`.
+        """
+        depth = self.best.keys.shape[-1]
+        if top_k.is_faster(block.scores, depth) and _keys.has_digit(order.dtype):
+            indices, may_drop = self._top_indices(block, order)
+        else:
+            indices, may_drop = self._sorted_indices(block, order), True
+        best = self._at(indices, block, length, order.policy)
+        last_key = _last_key(best)
+        is_still_last = (last_key == _last_key(self.best))[..., 0]
+        still_dropped = jnp.where(is_still_last, self.dropped, 0)
+
+        # Only where a tie was cut off, its size is counted over the whole block.
+        def count_dropped() -> jax.Array:
+            tied = _count(self.best, last_key) + _count(block.read(), last_key)
+            return tied - _count(best, last_key)
+
+        zeros = still_dropped - still_dropped  # varying over the same mesh axes
+        dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
+        return BestSoFar(best, still_dropped + dropped)
+
+    def in_order(
+        self, order: ItemOrder, seeds: jax.Array | None, items_axis: AxisNames | None
+    ) -> FirstRanks:
+        """Returns the best of what all devices saw, in rank order."""
+        depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
+        if items_axis is not None:
+            candidates = gather_candidates(candidates, items_axis)
+        candidates = candidates._replace(seeds=seeds)
+        ids = jnp.where(candidates.items.exists, candidates.ids, -1)
+        sort_keys = candidates.sort_keys(order)
+        keys, _, ids = sort_by(sort_keys, [ids], order.policy.is_hashed)
+        keys, ids = keys[..., :depth], ids[..., :depth]
+        if items_axis is not None:
+            last_key = keys[..., -1:]
+            is_still_last = (last_key == _last_key(self.best))[..., 0]
+            dropped = lax.psum(jnp.where(is_still_last, dropped, 0), items_axis)
+            held = _arithmetic.count((keys == last_key) & (ids >= 0))
+            dropped = dropped + _count(candidates, last_key) - held
+        return FirstRanks(keys, ids, dropped)
+
+    def _top_indices(
+        self, block: RawCandidates, order: ItemOrder
+    ) -> tuple[jax.Array, jax.Array]:
+        """Finds the first ranks of scores that have a digit.
+
+        Returns:
+            Indices `[*lists, depth]` of the best so far and, after them, of the block; and
+            whether an item that ties with the last of them may be dropped, a bool scalar.
+        """
+        depth, candidates = self.best.keys.shape[-1], block.read()
+
+        def digit(candidates: Candidates) -> jax.Array:
+            return _keys.digit(candidates.keys, order.dtype)
+
+        # Items below the last of the best are not looked at, which a CPU is quick to do.
+        competes = candidates.keys >= _last_key(self.best)
+        digits = jnp.where(competes, digit(candidates), -jnp.inf)
+        # One rank more than asked for shows whether the last rank ties with it.
+        digits, indices = top_k.top_k(digits, depth + 1, digit(self.best))
+        last, following = digits[..., depth - 1 : depth], digits[..., depth:]
+        # As integers: processors may flush subnormals in comparisons of floats.
+        ties = _keys.float_key(last) == _keys.float_key(following)
+        may_drop = _mesh.unvmap_any(ties & (last > -jnp.inf))
+
+        # Of the items that share the last digit, the second digits decide.
+        def second_digit(candidates: Candidates) -> jax.Array:
+            tie_breaks = candidates.tie_breaks(order.policy)
+            second = _keys.second_digit(candidates.keys, tie_breaks)
+            first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
+            second = jnp.where(first == bound, second, -1)
+            return jnp.where(first > bound, jnp.inf, second)
+
+        def settle() -> jax.Array:
+            if order.policy.reads_labels:
+                return self._sorted_indices(block, order)
+            best = self.best._replace(seeds=block.seeds)
+            digits = second_digit(block.read())
+            return top_k.top_k(digits, depth, second_digit(best))[1]
+
+        indices = lax.cond(may_drop, settle, lambda: indices[..., :depth])
+        return indices, may_drop
+
+    def _sorted_indices(self, block: RawCandidates, order: ItemOrder) -> jax.Array:
+        """Finds the first ranks by a sort; returns indices as `_top_indices` does."""
         candidates = jax.tree.map(
             lambda x, y: jnp.concatenate([x, y], axis=-1),
             self.best,
-            chosen._replace(seeds=None),
+            block.read()._replace(seeds=None),
         )
         candidates = candidates._replace(seeds=block.seeds)
-        best = order_local(candidates, order, depth, use_top_k).candidates
-        if straddles is None:
-            tied = _count_tied(chosen, best)
-        else:
-            # Where a tie was cut off, its size is counted over the whole block.
-            tied = lax.cond(
-                _mesh.unvmap_any(straddles),
-                lambda: _count_tied(block.read(), best),
-                lambda: _count_tied(chosen, best),
-            )
-        tied = self._tied_with(best) + tied
-        return BestSoFar(best._replace(seeds=None), tied)
+        exists, policy = candidates.items.exists, order.policy
+        # Items below the last of the best have the least keys, which are equal: a CPU is
+        # quick to sort those. The second one also tells them from items that have the
+        # least integer as their score.
+        competes = exists & (candidates.keys >= _last_key(self.best))
+        tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
+        keys = [
+            jnp.where(competes, key, jnp.iinfo(key.dtype).min)
+            for key in (candidates.keys, *tie_breaks)
+        ]
+        is_hash = policy.is_hashed and not _keys.shares_least_key(order.dtype)
+        return sort_by(keys, last_is_hash=is_hash)[1][..., : self.best.keys.shape[-1]]
 
-    def over_devices(
-        self, order: ItemOrder, items_axis: AxisNames, seeds: jax.Array | None
-    ) -> "BestSoFar":
-        """Returns the best of what all devices saw."""
-        candidates = gather_candidates(self.best, items_axis)._replace(seeds=seeds)
-        best = order_local(candidates, order, self.best.keys.shape[-1]).candidates
-        tied = lax.psum(self._tied_with(best), items_axis)
-        return BestSoFar(best._replace(seeds=None), tied)
+    def _at(
+        self,
+        indices: jax.Array,
+        block: RawCandidates,
+        length: jax.Array,
+        policy: Policy,
+    ) -> Candidates:
+        """Gathers items of the best so far and, after them, of the block."""
+        depth = indices.shape[-1]
+        is_new, exists = indices >= depth, _arithmetic.iota(indices) < length[..., None]
+        in_best = jnp.minimum(indices, depth - 1)
+        in_block = jnp.maximum(indices - depth, 0)
 
-    def _tied_with(self, best: Candidates) -> jax.Array:
-        """Counts the items seen so far that tie with the last item of a new best.
+        def merged(best: jax.Array, new: jax.Array) -> jax.Array:
+            return jnp.where(is_new, new, _arithmetic.take(best, in_best))
 
-        Items that were dropped had the key that was last at the time. Their count carries
-        over only while that key is still last, and no item above it was dropped.
-        """
-        is_still_last = (self.best.keys[..., -1] == best.keys[..., -1]) & (
-            best.items.exists[..., -1] & self.best.items.exists[..., -1]
-        )
-        return jnp.where(is_still_last, self.tied, _count_tied(self.best, best))
+        scores = _arithmetic.take(block.scores, in_block)
+        keys = merged(self.best.keys, _keys.score_key(scores, exists))
+        ids = merged(self.best.ids, block.first_id + in_block)
+        labels = self.best.items.labels
+        if policy.reads_labels:
+            new_labels = block.items.retrieved_items().labels
+            labels = merged(labels, _arithmetic.take(new_labels, in_block))
+        return Candidates(keys, ids, ItemArrays(labels, exists))
 
 
-def _count_tied(candidates: Candidates, best: Candidates) -> jax.Array:
-    """Counts the candidates of each list that tie with the last of the best."""
-    last_exists = best.items.exists[..., -1:]
-    is_tied = candidates.keys == best.keys[..., -1:]
-    return _arithmetic.count(is_tied & candidates.items.exists & last_exists)
+def _last_key(candidates: Candidates) -> jax.Array:
+    """Returns the key of the last item in rank order, `[*lists, 1]`."""
+    return jnp.min(candidates.keys, axis=-1, keepdims=True)
+
+
+def _count(candidates: Candidates, key: jax.Array) -> jax.Array:
+    """Counts the items of each list that have a key `[*lists, 1]`."""
+    return _arithmetic.count((candidates.keys == key) & candidates.items.exists)

@@ -1,5 +1,7 @@
 """The first few ranks of every list."""
 
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -17,6 +19,11 @@ TOP_K_SHARE = 0.25
 
 # Long lists are searched by the maxima of blocks of this many items.
 _BLOCK = 32
+
+# XLA:GPU has a kernel for a few of at least this many items, and sorts otherwise.
+_GPU_KERNEL_DEPTH, _GPU_KERNEL_ITEMS = 16, 1024
+
+_TopK = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def is_faster(x: jax.Array, depth: int) -> bool:
@@ -94,27 +101,53 @@ def _equal_bits(x: jax.Array, y: jax.Array) -> jax.Array:
     return x == y
 
 
-def top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+def top_k(
+    x: jax.Array, depth: int, before: jax.Array | None = None
+) -> tuple[jax.Array, jax.Array]:
     """Finds the largest values of each list, as `lax.top_k` does, lower indices first.
 
     Args:
         x: `[*lists, items]` float32 without NaN.
         depth: How many to find, at most the number of items.
+        before: `[*lists, few]`, values that stand before those of `x` in each list, if
+            there are any.
 
     Returns:
         The values in descending order, and their indices: `[*lists, depth]` each. The
         top 2 of [1, 3, 3] are the values [3, 3] at the indices [1, 2].
     """
-    if x.shape[-1] <= SHORT:
+    if before is None:
+        before = x[..., :0]
+
+    def plain(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return _plain_top_k(jnp.concatenate([before, x], axis=-1), depth)
+
+    def if_blocks_pay(pay: bool) -> _TopK:
+        return functools.partial(_top_k_by_blocks, depth=depth) if pay else plain
+
+    size = before.shape[-1] + x.shape[-1]
+    if size <= SHORT:
         return lax.platform_dependent(
-            x,
+            jnp.concatenate([before, x], axis=-1),
             cpu=lambda x: top_k_by_maxima(x, depth),
             default=lambda x: _plain_top_k(x, depth),
         )
-    if depth * _BLOCK * 8 > x.shape[-1]:
-        return _plain_top_k(lax.optimization_barrier(x), depth)
-    # The top items lie in the `depth` blocks with the largest maxima, or in the tail that
-    # is too short for a block: any other block has `depth` maxima before its items. These
+    has_kernel = depth <= _GPU_KERNEL_DEPTH and size >= _GPU_KERNEL_ITEMS
+    return lax.platform_dependent(
+        before,
+        x,
+        # A TPU gathers the items of blocks slowly, one by one.
+        tpu=if_blocks_pay(depth * _BLOCK * 64 <= size),
+        cuda=if_blocks_pay(depth * _BLOCK * 8 <= size and not has_kernel),
+        default=if_blocks_pay(depth * _BLOCK * 8 <= size),
+    )
+
+
+def _top_k_by_blocks(
+    before: jax.Array, x: jax.Array, depth: int
+) -> tuple[jax.Array, jax.Array]:
+    # The top items lie in the `depth` blocks with the largest maxima, or in the ends that
+    # are too short for a block: any other block has `depth` maxima before its items. These
     # blocks are searched in index order, so that the lowest index wins ties here too.
     blocked = x.shape[-1] // _BLOCK * _BLOCK
     blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // _BLOCK, _BLOCK))
@@ -125,8 +158,11 @@ def top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     tail = x[..., blocked:]
     in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
-    values, chosen = _plain_top_k(_arithmetic.take(x, indices), depth)
-    return values, _arithmetic.take(indices, chosen)
+    x = jnp.concatenate([before, _arithmetic.take(x, indices)], axis=-1)
+    values, chosen = _plain_top_k(x, depth)
+    few = before.shape[-1]
+    from_x = few + _arithmetic.take(indices, jnp.maximum(chosen - few, 0))
+    return values, jnp.where(chosen < few, chosen, from_x)
 
 
 def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:

@@ -93,6 +93,9 @@ class Straddle:
             raw_scores = None if scores is None else scores.scores
             return _mesh.match_varying(zeros, (last_key, items, raw_scores, self.tied))
 
-        local = lax.cond(_mesh.unvmap_any(self.lists), look, skip)
+        if self.tied is not None:  # a few items: a branch would cost more
+            local = look()
+        else:
+            local = lax.cond(_mesh.unvmap_any(self.lists), look, skip)
         tied, totals = self.layout.over_devices(local)
         return StraddlingGroup(tied, tuple(totals))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs, _types
+from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
@@ -21,7 +22,8 @@ class Block(NamedTuple):
     """Items of the catalogue with consecutive ids, scored for every list."""
 
     scores: jax.Array  # [*lists, block]
-    exists: jax.Array  # [*lists, block]
+    exists: jax.Array  # [block] or [*lists, block]
+    is_masked: bool  # whether items may be missing that no earlier block had
     length: jax.Array  # [*lists], or () for all lists: how many items exist
     first_id: jax.Array
     first_new_id: jax.Array  # the items before it were in an earlier block
@@ -37,6 +39,19 @@ class Block(NamedTuple):
         """Whether each id is in this block and in none before it, bool."""
         is_new = ids >= self.first_new_id.astype(ids.dtype)
         return is_new & (self.offsets(ids) < self.scores.shape[-1])
+
+    def look_up(self, ids: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns which ids are of items that the block introduces, and their keys.
+
+        The keys are those of their scores, and the least one for all other ids.
+        """
+        indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
+        exists = self.introduces(ids)
+        if self.is_masked:
+            all_exists = jnp.broadcast_to(self.exists, self.scores.shape)
+            exists = exists & _arithmetic.take(all_exists, indices)
+        scores = _arithmetic.take(self.scores, indices)
+        return exists, score_key(scores, exists)
 
 
 @pytree("score_fn", "block_size", "depth", "policy", "items_axis")
@@ -100,16 +115,18 @@ class Catalog:
             mask = self._slice(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
-        exists = jnp.broadcast_to(exists, scores.shape)
         device_offset = 0  # the number of items on the devices before this one
         if self.items_axis is not None:
             device_offset = lax.axis_index(self.items_axis) * self.local_items
         first_id = start + device_offset
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, self.block_length)
+            exists = jnp.broadcast_to(exists, scores.shape)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
-        return Block(scores, exists, length, first_id, first_new + device_offset)
+        is_masked = self.item_mask is not None or self.exclude_ids is not None
+        first_new_id = first_new + device_offset
+        return Block(scores, exists, is_masked, length, first_id, first_new_id)
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._layouts.pools import Weighted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
@@ -54,26 +54,25 @@ class Stream(NamedTuple):
         ) -> tuple[BestSoFar, Seen]:
             so_far, seen = state
             seen = self._look_up(seen, block, candidates)
-            return so_far.extended(candidates, self.order), seen
+            return so_far.extended(candidates, self.order, seen.length), seen
 
         so_far = BestSoFar(
             self._no_candidates((*lists, depth)), jnp.zeros(lists, jnp.int32)
         )
         so_far, seen = self._fold(step, (so_far, self._nothing_seen()))
-        if catalog.items_axis is not None:
-            so_far = so_far.over_devices(self.order, catalog.items_axis, self.seeds)
-        seen = self._over_devices(seen)
-        best, straddle = so_far.best, None
-        exists, last_key = best.items.exists, best.keys[..., -1:]
-        ids = jnp.where(exists, best.ids, -1)
-        items, _ = catalog.relevant.find(ids, self.judged.only(seen.exists))
-        if depth < catalog.total_items:
-            relevant_tied = (seen.keys == last_key) & seen.exists
-            tied, layout = with_unlisted(relevant_tied, so_far.tied)
-            num_held = _arithmetic.count((best.keys == last_key) & exists)
-            straddle = Straddle(so_far.tied > num_held, tied, layout)
+        first = so_far.in_order(self.order, self.seeds, catalog.items_axis)
+        seen, straddle = self._over_devices(seen), None
+        exists, last_key = first.ids >= 0, first.keys[..., -1:]
+        items, _ = catalog.relevant.find(first.ids, self.judged.only(seen.exists))
         items = items._replace(exists=exists)
-        held = TieRuns(items, Rows(), ids, best.keys, straddle, catalog.total_items)
+        if depth < catalog.total_items:
+            num_tied = _arithmetic.count(exists & (first.keys == last_key))
+            relevant_tied = (seen.keys == last_key) & seen.exists
+            tied, layout = with_unlisted(relevant_tied, num_tied + first.dropped)
+            straddle = Straddle(first.dropped > 0, tied, layout)
+        held = TieRuns(
+            items, Rows(), first.ids, first.keys, straddle, catalog.total_items
+        )
         return held, seen
 
     def counted_places(self) -> tuple[CountedPlaces, Seen]:
@@ -123,11 +122,12 @@ class Stream(NamedTuple):
 
         def body(state: State, number: jax.Array) -> tuple[State, None]:
             block = self.catalog.block(number)
-            labels = jnp.zeros(block.scores.shape, self.judged.labels.dtype)
+            shape, dtype = block.scores.shape, self.judged.labels.dtype
+            labels = jnp.zeros((), dtype)
             if self.order.policy.reads_labels:
                 offsets = block.offsets(self.relevant_ids)
-                labels = put(labels, offsets, self.judged.labels)
-            items = ItemArrays(labels, block.exists)
+                labels = put(jnp.zeros(shape, dtype), offsets, self.judged.labels)
+            items = SharedItems(labels, block.exists, shape)
             candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
             return step(state, block, candidates), None
 
@@ -150,11 +150,9 @@ class Stream(NamedTuple):
 
     def _look_up(self, seen: Seen, block: Block, candidates: RawCandidates) -> Seen:
         """Returns what was seen after a block, with the relevant items that it holds."""
-        offsets, length = block.offsets(self.relevant_ids), self.catalog.block_length
-        in_block = candidates.at(jnp.minimum(offsets, length - 1)).read()
-        exists = block.introduces(self.relevant_ids) & in_block.items.exists
+        exists, keys = block.look_up(self.relevant_ids)
         exists = exists & self.judged.exists
-        keys = jnp.where(exists, in_block.keys, seen.keys)
+        keys = jnp.where(exists, keys, seen.keys)
         return Seen(keys, seen.exists | exists, seen.length + block.length)
 
     def _over_devices(self, seen: Seen) -> Seen:
