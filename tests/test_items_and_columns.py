@@ -161,6 +161,40 @@ def test_items_of_catalogues(rng):
         _ = rank_scores().items
 
 
+@pytest.mark.parametrize("ties", ["stable", "best", "worst", "random", None])
+def test_ties_across_blocks_of_a_catalogue(rng, ties):
+    """Items that tie, −inf and NaN are ranked over all blocks as they are in rows."""
+    items, k, lowest = 300, 4, np.finfo(np.float32).min
+    scores = rng.integers(-9, 1, (LISTS, items)).astype(np.float32)
+    scores[1:] = rng.choice(
+        [np.nan, -np.inf, lowest, -1], (3, items), p=[0.3, 0.6, 0.09, 0.01]
+    )
+    scores[2:] = rng.choice([np.nan, -np.inf], (2, items), p=[0.99, 0.01])
+    scores[3] = np.nan
+    ids = rng.permuted(np.tile(np.arange(items), (LISTS, 1)), axis=-1)[:, :40]
+    labels = np.zeros_like(scores)
+    np.put_along_axis(labels, ids, 1, axis=-1)
+    mask = rng.random(items) > 0.2
+    how = {"k": k, "ties": ties}
+    if ties == "random":
+        how["key"] = jax.random.key(3)
+    expected = jrm.rank(labels, scores, np.tile(mask, (LISTS, 1)), **how)
+    for block_size in (50, 128, items):
+        ranking = jrm.rank_catalog(
+            np.eye(LISTS, dtype=np.float32),
+            np.arange(items)[:, None],
+            ids,
+            score_fn=lambda queries, rows: jnp.take(scores, rows[:, 0], axis=1),
+            block_size=block_size,
+            item_mask=mask,
+            **how,
+        )
+        np.testing.assert_array_equal(ranking.items, expected.items)
+        for metric in (jrm.ndcg, jrm.recall, jrm.reciprocal_rank):
+            actual, wanted = (metric.of(x, k=k).values for x in (ranking, expected))
+            np.testing.assert_allclose(actual, wanted, atol=1e-6)
+
+
 # Judged, but not retrieved.
 
 
