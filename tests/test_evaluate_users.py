@@ -71,7 +71,7 @@ def assert_same(evaluation, expected):
 def test_as_one_plain_call(data, plain, rng):
     """Embeddings, in batches that do not divide the users; and an oracle in NumPy."""
     queries, items, labels, seen = data
-    done, programs = [], step.measure_users._cache_size()
+    done, programs = [], step._program()._cache_size()
     evaluation = jrm.evaluate_users(
         METRICS,
         (queries, items),
@@ -81,7 +81,7 @@ def test_as_one_plain_call(data, plain, rng):
         progress=lambda *x: done.append(x),
     )
     assert_same(evaluation, plain)
-    assert step.measure_users._cache_size() == programs + 1
+    assert step._program()._cache_size() == programs + 1
     assert done == [(4, USERS), (8, USERS), (11, USERS)]
     scores = np.where(seen, -np.inf, queries @ items.T)
     np.testing.assert_array_equal(evaluation.items, np.argsort(-scores)[:, :K])
@@ -167,26 +167,82 @@ def test_scores_of_any_kind(data, plain):
     np.testing.assert_array_equal(chosen.items, matrix.items[user_ids])
 
 
-def test_users_of_many_ids_share_batches(monkeypatch):
+def test_users_of_many_ids_share_batches():
     """Each user is in one batch, wide enough; a new width must be worth a program."""
     rng = np.random.default_rng(3)
     lengths = np.stack([rng.integers(0, 100, 5000), rng.integers(0, 9, 5000)], 1)
     lengths[[7, 70, 700], 0] = (10_000, 9_000, 500)
-    parts = list(batches.make_batches(lengths, 1024, 30))
+    work = batches.Work(num_items=50_000, num_blocks=30, counts_places=False)
+    parts = list(batches.make_batches(lengths, 1024, work))
     rows = np.concatenate([part.indices for part in parts])
     assert np.bincount(rows).tolist() == [1] * 5000
     for part in parts:
         assert (lengths[part.indices] <= part.widths).all()
-    widths = [part.widths for part in parts]
-    assert widths == [(512, 8)] * 4 + [(12_288, 8)]
+    # The user of 500 alone is not worth a program.
+    narrow, wide = (256, 16), (16_384, 16)
+    levels = [part.widths for part in parts]
+    assert levels == [narrow] * 4 + [wide]
     # A few users take little time at any width.
-    small = batches.make_batches(lengths[:100], 10, 1)
-    assert {part.widths for part in small} == {(12_288, 8)}
-    monkeypatch.setattr(batches, "IDS_WORTH_A_PROGRAM", 1)
-    parts = list(batches.make_batches(lengths, 500, 13))
-    assert (
-        len({part.widths for part in parts}) == 2
-    )  # the last batch holds all levels but the lowest
+    small = batches.make_batches(lengths[:100], 10, work._replace(num_blocks=1))
+    assert {part.widths for part in small} == {wide}
+    # Places of many relevant items take longer than a top-k that finds these.
+    lengths[[7, 70, 700]] = (100, 300)
+    wide = (256, 1024)
+    for counts_places, expected in ((False, {wide}), (True, {narrow, wide})):
+        work = batches.Work(1000, 1, counts_places)
+        parts = batches.make_batches(lengths[:1000], 500, work)
+        assert {part.widths for part in parts} == expected
+
+
+def test_places_of_any_number_of_relevant_items(rng, monkeypatch):
+    """Users with hundreds of them share a batch; loops in float64 give the same values."""
+    monkeypatch.setattr(batches, "WORTH_A_PROGRAM", 0)
+    scores = rng.normal(size=(40, 300)).astype(np.float32)
+    sizes = rng.integers(0, 15, 40)
+    sizes[[3, 20]] = (200, 130)
+    seen = [rng.permutation(300)[:50] for _ in sizes]
+    relevant = [rng.permutation(300)[:size] for size in sizes]
+    evaluation = jrm.evaluate_users(
+        ("mrr", "map"), scores, relevant, seen=seen, k=5, batch_size=16
+    )
+    for user, row in enumerate(scores.astype(np.float64)):
+        unseen = sorted(set(range(300)) - set(seen[user]), key=lambda item: -row[item])
+        hits = [n for n, i in enumerate(unseen, 1) if i in set(relevant[user])]
+        precisions = [count / rank for count, rank in enumerate(hits, 1)]
+        expected = {"mrr": 1 / min(hits, default=np.inf), "map": 0}
+        if hits:
+            expected["map"] = sum(precisions) / len(hits)
+        for name, value in expected.items():
+            actual = evaluation.lists[name].values[user]
+            np.testing.assert_allclose(actual, value, atol=1e-6)
+        assert evaluation.items[user].tolist() == unseen[:5]
+
+
+@pytest.mark.long
+def test_data_of_any_size_share_programs(rng):
+    """Twenty calls with other numbers of users and of ids compile a few programs."""
+    compiled, programs = [], step._program()._cache_size()
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda name, *_, **__: (
+            compiled.append(name) if name.endswith("backend_compile_duration") else None
+        )
+    )
+    try:
+        scores = rng.normal(size=(600, 100)).astype(np.float32)
+        for num_users in rng.integers(1, 600, 20):
+            max_length = rng.integers(1, 40)
+            lists = [rng.permutation(100)[:max_length] for _ in range(num_users)]
+            evaluation = jrm.evaluate_users(
+                ("recall@10", "mrr"),
+                scores[:num_users],
+                [row[: row.size // 2 + 1] for row in lists],
+                seen=[row[row.size // 2 + 1 :] for row in lists],
+            )
+            evaluation.by(np.arange(num_users) % 2)
+    finally:
+        jax.monitoring.clear_event_listeners()
+    assert 1 <= step._program()._cache_size() - programs <= 5
+    assert 1 <= len(compiled) <= 5 + 10  # and ten that convert or copy an array
 
 
 @pytest.mark.parametrize(
@@ -423,7 +479,7 @@ MATRIX = np.zeros((2, 3), np.float32)
         (ValueError, r"model has shape \(2, 3, 1\)", {"model": MATRIX[..., None]}),
         (
             ValueError,
-            r"model returned scores of shape \(2, 3, 1\)",
+            r"model returned scores of shape \(32, 3, 1\)",
             {"model": lambda users: MATRIX[users][..., None]},
         ),
         (ValueError, "relevant has no users", {"relevant": []}),

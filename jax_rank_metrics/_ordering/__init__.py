@@ -24,8 +24,8 @@ candidates of all devices are ranked together. A catalogue does the same block b
     ideal.py        values in descending order
     packed.py       lists one after the other in flat arrays
     streaming.py    the best items so far, block after block
-    outranking.py   how many items rank above a few, without an order of all
-    outranking_cpu.py  the same by a sort, where the few are many
+    outranking.py   the number of items above a few targets, without an order of all
+    outranking_cpu.py  the same for many targets, by a sort
     matching.py     the same ids in two lists
     on_host.py      places among sorted scores, counted by NumPy
 """

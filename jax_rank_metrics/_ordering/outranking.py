@@ -1,4 +1,4 @@
-"""How many items rank above a few items of the same lists, without an order of all."""
+"""Counts the items around a few targets of the same lists, without an order of all."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ MAX_COUNTED = 40
 
 
 class Outranking(NamedTuple):
-    """The numbers of items around each of a few, `[*lists, few]` int32.
+    """The numbers of items around each target, `[*lists, targets]` int32.
 
     Among the scores 9 7 7 4, the second 7 has 1 above it, 2 equal to it and, if ties are
     in index order, 2 before it. For a slot in which no item exists they mean nothing.
@@ -36,41 +36,42 @@ class Outranking(NamedTuple):
 
 
 def outranking(
-    few: Candidates, items: Candidates, is_member: jax.Array, order: ItemOrder
+    targets: Candidates, items: Candidates, is_member: jax.Array, order: ItemOrder
 ) -> Outranking:
-    """Counts the items above, level with, and before each of a few.
+    """Counts the items above, level with, and before each target.
 
-    Few are counted one after the other: the scores are read once for each. On CPU, many
-    are looked up in a sort of all scores. Accelerators always count: they read thousands
-    of scores in the time of each of the dozen gathers that looking one up takes.
+    Items are counted for one target after the other: the scores are read once for each.
+    On CPU, many targets are looked up in a sort of all scores. Accelerators always count:
+    they read thousands of scores in the time of each of the dozen gathers that looking a
+    target up takes.
 
     Args:
-        few: `[*lists, few]`, from anywhere in the lists.
+        targets: `[*lists, targets]`, from anywhere in the lists.
         items: `[*lists, items]`, all or a part of the lists.
-        is_member: `[*lists, few]` bool, which of the few are among `items`.
+        is_member: `[*lists, targets]` bool, which targets are among `items`.
         order: How items compare.
     """
     count = partial(_outranking, order, False)
-    if few.keys.shape[-1] <= MAX_COUNTED:
-        return count(few, items, is_member)
+    if targets.keys.shape[-1] <= MAX_COUNTED:
+        return count(targets, items, is_member)
     look_up = partial(_outranking, order, True)
-    return lax.platform_dependent(few, items, is_member, cpu=look_up, default=count)
+    return lax.platform_dependent(targets, items, is_member, cpu=look_up, default=count)
 
 
 def _outranking(
     order: ItemOrder,
     is_sorting: bool,
-    few: Candidates,
+    targets: Candidates,
     items: Candidates,
     is_member: jax.Array,
 ) -> Outranking:
     """Counts the items or looks them up in a sort, by tie-breaks only where any tie."""
     count = outranking_cpu.count_sorted if is_sorting else _count_each
     keys = outranking_cpu.descending(items.keys) if is_sorting else items.keys
-    above, through = count([few.keys], [keys], _precedes, _precedes_or_equals)
+    above, through = count([targets.keys], [keys], _precedes, _precedes_or_equals)
     equal = through - above
     if _keys.shares_least_key(order.dtype):
-        is_least = few.keys == jnp.iinfo(keys.dtype).min
+        is_least = targets.keys == jnp.iinfo(keys.dtype).min
         num_missing = _arithmetic.count(~items.items.exists)[..., None]
         equal = equal - jnp.where(is_least, num_missing, 0)
     if order.policy.forbids_order:
@@ -81,40 +82,42 @@ def _outranking(
         if is_sorting:
             sort_keys = items.sort_keys(order)
             ranked = items.at(sort_by(sort_keys, (), order.policy.is_hashed)[1])
-        few_levels, levels = ([*x.sort_keys(order), -x.ids] for x in (few, ranked))
-        return count(few_levels, levels, _precedes)[0]
+        target_levels, levels = (
+            [*x.sort_keys(order), -x.ids] for x in (targets, ranked)
+        )
+        return count(target_levels, levels, _precedes)[0]
 
     any_ties = _mesh.unvmap_any(
-        few.items.exists & (equal > is_member.astype(jnp.int32))
+        targets.items.exists & (equal > is_member.astype(jnp.int32))
     )
     return Outranking(above, equal, lax.cond(any_ties, by_tie_breaks, lambda: above))
 
 
-def _precedes(levels: Levels, few_levels: Levels) -> jax.Array:
-    """Whether each item precedes the few: decided by the first level that differs."""
+def _precedes(levels: Levels, target_levels: Levels) -> jax.Array:
+    """Whether each item precedes a target: decided by the first level that differs."""
     precedes, undecided = jnp.zeros((), bool), jnp.ones((), bool)
-    for level, few_level in zip(levels, few_levels, strict=True):
-        precedes = precedes | (undecided & (level > few_level))
-        undecided = undecided & (level == few_level)
+    for level, target_level in zip(levels, target_levels, strict=True):
+        precedes = precedes | (undecided & (level > target_level))
+        undecided = undecided & (level == target_level)
     return precedes
 
 
-def _precedes_or_equals(levels: Levels, few_levels: Levels) -> jax.Array:
-    return ~_precedes(few_levels, levels)
+def _precedes_or_equals(levels: Levels, target_levels: Levels) -> jax.Array:
+    return ~_precedes(target_levels, levels)
 
 
 def _count_each(
-    few_levels: Levels, levels: Levels, *comparisons: Comparison
+    target_levels: Levels, levels: Levels, *comparisons: Comparison
 ) -> list[jax.Array]:
-    """Counts for one of the few after the other: no array holds all pairs.
+    """Counts for one target after the other: no array holds all pairs.
 
     Returns:
-        For each comparison, how many of the items it holds for, `[*lists, few]` int32.
+        For each comparison, how many of the items it holds for, `[*lists, targets]` int32.
     """
 
     def count(index: jax.Array) -> list[jax.Array]:
-        item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in few_levels]
+        item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in target_levels]
         return [_arithmetic.count(compare(levels, item)) for compare in comparisons]
 
-    counts = lax.map(count, jnp.arange(few_levels[0].shape[-1]))
+    counts = lax.map(count, jnp.arange(target_levels[0].shape[-1]))
     return [jnp.moveaxis(x, 0, -1) for x in counts]

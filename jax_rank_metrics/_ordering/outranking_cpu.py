@@ -1,4 +1,4 @@
-"""Looks up a few items in a sort, on CPU: gathers are as quick there as arithmetic."""
+"""Looks up targets in a sort, on CPU, where gathers are as quick as arithmetic."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,19 +16,19 @@ def descending(keys: jax.Array) -> jax.Array:
 
 
 def count_sorted(
-    few_levels: Sequence[jax.Array],
+    target_levels: Sequence[jax.Array],
     levels: Sequence[jax.Array],
     *comparisons: Callable[[Sequence[jax.Array], Sequence[jax.Array]], jax.Array],
 ) -> list[jax.Array]:
-    """Counts the items for which comparisons with each of a few hold, by binary search.
+    """Counts the items for which comparisons with each target hold, by binary search.
 
     Of the scores 9 7 7 4, one precedes a 7, and three precede or equal it.
 
     Args:
-        few_levels: `[*lists, few]` each.
+        target_levels: `[*lists, targets]` each.
         levels: `[*lists, items]` each, in an order in which all items for which a
             comparison holds come before those for which it does not.
-        comparisons: Each compares levels of items with levels of the few.
+        comparisons: Each compares levels of items with levels of targets.
     """
     size = levels[0].shape[-1]
     num_steps = size.bit_length()
@@ -45,8 +45,8 @@ def count_sorted(
     def is_counted(compare: Callable[..., jax.Array], count: jax.Array) -> jax.Array:
         last = jnp.minimum(count, size) - 1
         item = [_arithmetic.take(x, last) for x in levels]
-        return (count <= size) & compare(item, few_levels)
+        return (count <= size) & compare(item, target_levels)
 
-    zeros = jnp.zeros(few_levels[0].shape, jnp.int32)
-    zeros = _mesh.match_varying(zeros, (few_levels, levels))
+    zeros = jnp.zeros(target_levels[0].shape, jnp.int32)
+    zeros = _mesh.match_varying(zeros, (target_levels, levels))
     return lax.fori_loop(0, num_steps, step, [zeros for _ in comparisons])

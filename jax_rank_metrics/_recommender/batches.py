@@ -1,23 +1,24 @@
-"""Which users share a batch, and their ids as padded arrays of few widths."""
+"""Which users share a batch, and their ids as padded arrays of few shapes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._recommender.interactions import SparseRows
 
-# Widths of seen and of relevant ids in the narrowest batches. Padding up to them costs
-# next to nothing beside the scores, so that data for training and for testing share
-# programs. Users with more ids belong to the next level, whose limits are `FACTOR` times
-# as wide, and so on.
-NARROW = (128, 16)
-FACTOR = 8
+# Each shape is a program. So the numbers of users in a batch, and of ids per user, are
+# rounded up to few sizes, and data of any size share programs.
+SMALL_SIZES = (32, 256)
+FACTOR = 4
 
-# Padded ids, each counted once per block of items, that take about as long to process as
-# one more program takes to compile.
-IDS_WORTH_A_PROGRAM = 2**30
+# Limits of seen and of relevant ids at the lowest level of users. Those with more ids
+# belong to the next level, whose limits are `FACTOR` times as wide, and so on.
+NARROW = (256, 16)
+
+# Nanoseconds that a program must save in each call. It takes a second to compile, and then
+# serves every evaluation of a process, such as one after each epoch.
+WORTH_A_PROGRAM = 2e7
 
 
 class Batch(NamedTuple):
@@ -32,40 +33,78 @@ class Batch(NamedTuple):
     widths: tuple[int, int]
 
 
-def make_batches(lengths: np.ndarray, size: int, num_blocks: int) -> Iterator[Batch]:
+class Work(NamedTuple):
+    """What is done for each user, as far as its duration depends on it.
+
+    Attributes:
+        num_items: How many items there are, at least.
+        num_blocks: In how many blocks they are scored.
+        counts_places: Whether the places of relevant items are counted.
+    """
+
+    num_items: int
+    num_blocks: int
+    counts_places: bool
+
+    def duration(self, widths: tuple[int, int]) -> float:
+        """Returns about how many nanoseconds of a CPU a user with these widths takes.
+
+        Leaves out what does not depend on the widths, such as the top-k.
+        """
+        num_passes = 3 if self.counts_places else 1
+        duration = 5.0 * num_passes * self.num_blocks * sum(widths)
+        if self.counts_places:
+            # Items are counted for each relevant one, or sorted once for many.
+            num_relevant = widths[1]
+            duration += 30 * num_relevant + self.num_items * min(num_relevant / 2, 25)
+        return duration
+
+
+def batch_size_for(num_users: int, max_size: int) -> int:
+    """Returns how many users are evaluated at a time, at most `max_size`.
+
+    These are fewer where users would fill less than four batches: so users with many
+    ids can be kept apart, and a last batch that is nearly empty costs little.
+    """
+    if num_users >= 4 * max_size:
+        return max_size
+    smallest, small = SMALL_SIZES
+    return min(smallest if num_users <= 4 * smallest else small, max_size)
+
+
+def make_batches(lengths: np.ndarray, size: int, work: Work) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
     If users stayed in order, one with ten thousand ids would make the whole batch that
     wide. Each user therefore has a level by their numbers of ids (see `NARROW`). A level
-    whose own width would not save enough padding to be worth another program joins the
-    next wider level. Users of a level stay in order, and only the first batch of a
-    level may also hold users of lower levels.
+    whose own widths would not save enough time to be worth a program joins the next
+    wider level. Users of a level stay in order, and only the first batch of a level may
+    also hold users of lower levels.
 
     With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
-    of the indices [0, 1] and [2], both of the widths (128, 2).
+    of the indices [0, 1] and [2], both of the widths (256, 16).
 
     Args:
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
         size: The number of users in each batch but the last.
-        num_blocks: How many times the ids of a batch are read: once per block of items.
+        work: What takes how long.
     """
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
         limits = limits * FACTOR
-    # From the widest level down: a level keeps a width of its own only if that saves
-    # enough padding for its users and those of all lower levels.
+    # From the widest level down: a level keeps widths of its own only if that saves
+    # enough time for its users and those of all lower levels.
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
         up_to_level = levels <= level
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
-        widths = (next_size(max(num_seen, NARROW[0])), next_size(num_relevant))
+        widths = (_width(max(num_seen, NARROW[0])), _width(num_relevant))
         wider_level = min(widths_of, default=None)
         if wider_level is not None:
-            saved_width = sum(widths_of[wider_level]) - sum(widths)
-            saved_ids = np.count_nonzero(up_to_level) * saved_width * num_blocks
-            if saved_ids < IDS_WORTH_A_PROGRAM:
+            saved = work.duration(widths_of[wider_level]) - work.duration(widths)
+            if np.count_nonzero(up_to_level) * saved < WORTH_A_PROGRAM:
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
@@ -74,6 +113,17 @@ def make_batches(lengths: np.ndarray, size: int, num_blocks: int) -> Iterator[Ba
         indices = order[start : start + size]
         # The last user of a batch belongs to its highest level.
         yield Batch(indices, widths_of[int(levels[indices[-1]])])
+
+
+def _width(min_width: int) -> int:
+    """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
+
+    1 is among them for the most common data, which hold out an item of each user.
+    """
+    width = 1 if min_width <= 1 else 16
+    while width < min_width:
+        width *= FACTOR
+    return width
 
 
 def pad_rows(

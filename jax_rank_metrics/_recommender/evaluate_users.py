@@ -13,11 +13,15 @@ import numpy as np
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._calls.run import Bound
-from jax_rank_metrics._formulas.beyond_accuracy import exposure
-from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._recommender import step
-from jax_rank_metrics._recommender.batches import Batch, make_batches, pad_rows
+from jax_rank_metrics._recommender.batches import (
+    Batch,
+    Work,
+    batch_size_for,
+    make_batches,
+    pad_rows,
+)
 from jax_rank_metrics._recommender.interactions import (
     Interactions,
     RawInteractions,
@@ -31,9 +35,13 @@ from jax_rank_metrics._recommender.progress import (
     reporting,
     started_ahead,
 )
-from jax_rank_metrics._recommender.user_evaluation import Collector, UserEvaluation
+from jax_rank_metrics._recommender.user_evaluation import (
+    Collector,
+    UserEvaluation,
+    remark_on_undefined,
+)
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._states.on_host import HostSums
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
@@ -61,7 +69,8 @@ def evaluate_users(
     Every item that a user has not seen is ranked, for every user; none is sampled. With
     embeddings, items are scored a block at a time as by `rank_catalog`, and the scores of
     all users and items never exist at once. Metrics with a cutoff read one top-k. Those
-    without, such as "map", count places in two more passes over the scores of a batch.
+    without, such as "map", find the places of relevant items in two more passes over the
+    scores of a batch: see `rank_scores` for what that takes.
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are. Many tools leave them out, which
@@ -69,9 +78,10 @@ def evaluate_users(
     item that is also seen cannot be found, and is not counted. There is a warning where
     that leaves a user no relevant item, and where a metric is undefined for all users.
 
-    Call it outside of `jax.jit`. All batches have one shape, apart from users with very
-    many ids, who share wider batches where that saves more than a program costs. One
-    device does the work: that of `items`, or the default.
+    Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
+    programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
+    with many ids share batches where that saves time. One device does the work: that of
+    `items`, or the default.
 
     Args:
         metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
@@ -80,9 +90,9 @@ def evaluate_users(
             and `[items, dims]`, scored by their product. Scores `[users, items]`, an
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
             returns their scores `[batch, items]`, of JAX or NumPy: it is called as it
-            is, so jit it yourself, or let it run any other library. The last batch is
-            filled up with its last user. All become float32 unless x64 is on: scores
-            that are equal in float32 tie. NaN raises.
+            is, so jit it yourself, or let it run any other library. Its batches have one
+            size: the last is filled up with its last user. All become float32 unless x64
+            is on: scores that are equal in float32 tie. NaN raises.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; or a
             scipy sparse matrix `[users, items]` of labels. Lists may repeat an id, and
@@ -93,7 +103,8 @@ def evaluate_users(
             and of `seen`. None is all users of `relevant`.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
-        batch_size: How many users are evaluated at a time.
+        batch_size: How many users are evaluated at a time; fewer where they would fill
+            less than four batches.
         item_mask: `[items]` bool, the items that may be recommended, and found.
         embeddings: `[items, features]`, in which the diversity of the recommended items
             is measured.
@@ -160,13 +171,10 @@ def evaluate_users(
     if num_users is not None:
         for interactions in (relevant, seen) if seen is not None else (relevant,):
             interactions.check_users(num_users, is_selection=users is not None)
-    size = min(
-        _inputs.positive_integer("batch_size", batch_size), next_size(user_ids.size)
-    )
-    num_blocks = 1
-    if item_embeddings is not None:
-        num_blocks = -(-len(item_embeddings) // plan.block_size)  # rounded up
-    batches = list(make_batches(lengths, size, num_blocks))
+    max_size = _inputs.positive_integer("batch_size", batch_size)
+    size = batch_size_for(user_ids.size, max_size)
+    work = _work(plan, item_embeddings, relevant_rows)
+    batches = list(make_batches(lengths, size, work))
 
     # The scores of the first batch say how many items a function knows.
     scored = _scored(batches, user_ids, size, recommender)
@@ -197,16 +205,19 @@ def evaluate_users(
     lists = [
         dataclasses.replace(values, undefined=undefined) for values in collector.lists
     ]
-    if text := _remark_on_undefined(metric_names[: len(bounds)], lists, relevant_rows):
+    if text := remark_on_undefined(metric_names[: len(bounds)], lists, relevant_rows):
         warnings.warn(text, stacklevel=2)
-    kinds = tuple(bound.state for bound in bounds)
-    kinds += (Mean,) * (len(metric_names) - len(kinds))
-    states = means_of(tuple(lists), undefined, kinds)
+    kinds = [bound.state for bound in bounds]
+    kinds += [Mean] * (len(metric_names) - len(kinds))
+    means = (
+        HostSums.of_lists(values, kind).state()
+        for values, kind in zip(lists, kinds, strict=True)
+    )
     return UserEvaluation(
-        dict(zip(metric_names, states, strict=True)),
+        dict(zip(metric_names, means, strict=True)),
         dict(zip(metric_names, lists, strict=True)),
         collector.items,
-        exposure(collector.items, num_items),
+        collector.exposure(num_items),
         user_ids,
         undefined,
     )
@@ -227,6 +238,18 @@ def _make_plan(
     if not plan.top_k_metrics:
         raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
     return plan._replace(k=plan.depth)
+
+
+def _work(
+    plan: step.Plan, item_embeddings: jax.Array | None, relevant_rows: SparseRows
+) -> Work:
+    """Returns what is done for each user."""
+    counts_places = bool(plan.whole_list_metrics)
+    if item_embeddings is None:
+        # A function has not yet said how many items it knows.
+        return Work(relevant_rows.shape[1], 1, counts_places)
+    num_items = len(item_embeddings)
+    return Work(num_items, -(-num_items // plan.block_size), counts_places)
 
 
 def _scored(
@@ -274,23 +297,3 @@ def _distinct(metric_names: list[str]) -> list[str]:
                 "yours another name"
             )
     return metric_names
-
-
-def _remark_on_undefined(
-    metric_names: list[str], lists: list[PerList], relevant_rows: SparseRows
-) -> str | None:
-    """Returns a warning about metrics that are undefined for every user, or None."""
-    undefined_names = [
-        name
-        for name, values in zip(metric_names, lists, strict=False)
-        if not values.defined.any()
-    ]
-    if not undefined_names:
-        return None
-    max_label = relevant_rows.data.max(initial=0)
-    return (
-        f"metrics are undefined for every one of {relevant_rows.shape[0]} users: "
-        f"{', '.join(undefined_names)}; nobody has a relevant item that may be recommended "
-        f"(relevant holds {relevant_rows.nnz} entries, and the largest label is "
-        f"{max_label:g})"
-    )

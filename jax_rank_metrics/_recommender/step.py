@@ -1,6 +1,5 @@
 """One batch of users on the device: ranked once, and read by every metric."""
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ from jax_rank_metrics._formulas.beyond_accuracy import (
     novelty,
     popularity,
 )
+from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.catalog import rank_catalog, rank_scores
 from jax_rank_metrics._states.per_list import PerList
@@ -46,6 +46,12 @@ class Plan(NamedTuple):
     def whole_list_metrics(self) -> tuple[Bound, ...]:
         """The metrics without a cutoff, for which places are counted."""
         return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
+
+    @property
+    def ties_of_places(self) -> str | None:
+        """The tie policy for counted places, which orders no ties that nobody reads."""
+        reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
+        return "expected" if self.ties is None and not reads_order else self.ties
 
     @property
     def depth(self) -> int:
@@ -103,7 +109,6 @@ def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
 
 
-@partial(jax.jit, static_argnums=0)
 def measure_users(
     plan: Plan, catalog: Catalog, users: UserBatch
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
@@ -114,15 +119,20 @@ def measure_users(
         recommended items, `[users, k]`; and whether the scores of
         a user hold NaN, `[users]` bool.
     """
+    return _program()(plan, catalog, users)
 
-    def rank(k: int | None) -> Ranking:
+
+def _measure_users(
+    plan: Plan, catalog: Catalog, users: UserBatch
+) -> tuple[list[PerList], jax.Array, jax.Array]:
+    def rank(k: int | None, ties: str | None) -> Ranking:
         arguments: dict[str, Any] = {
             "k": k,
             "relevant_labels": users.relevant_labels,
             "exclude_ids": users.seen_ids,
             "item_mask": catalog.item_mask,
             "list_weights": users.weights,
-            "ties": plan.ties,
+            "ties": ties,
             "key": users.key,
         }
         if catalog.item_embeddings is None:
@@ -131,10 +141,11 @@ def measure_users(
         items = catalog.item_embeddings
         return rank_catalog(users.rows, items, users.relevant_ids, **arguments)
 
-    top_k = rank(plan.depth)
+    top_k = rank(plan.depth, plan.ties)
     values = measure_ranking(plan.top_k_metrics, top_k)
     if plan.whole_list_metrics:
-        values |= measure_ranking(plan.whole_list_metrics, rank(None))
+        places = rank(None, plan.ties_of_places)
+        values |= measure_ranking(plan.whole_list_metrics, places)
     lists = [values[bound.name] for bound in plan.bounds]
     ids = top_k.items[..., : plan.k]
     if catalog.counts is not None:
@@ -142,6 +153,9 @@ def measure_users(
     if catalog.features is not None:
         lists.append(intra_list_diversity(ids, catalog.features))
     return lists, ids, _has_nan(catalog, users, ids)
+
+
+_program = one_off_jit(_measure_users, ("plan",), level=1)
 
 
 def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:

@@ -4,13 +4,16 @@ import dataclasses
 from collections.abc import Hashable, Iterable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _types
 from jax_rank_metrics._inputs.pack import pack
+from jax_rank_metrics._recommender.interactions import SparseRows
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._states.per_list import PerList
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -57,22 +60,13 @@ class UserEvaluation:
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{self.users.size} users"
             )
-        kinds = tuple(type(state) for state in self.states.values())
         states_of = {}
         for index, group in enumerate(packed.ids.tolist()):
             in_group = packed.segment_ids == index
-            # Users of other groups get the weight 0 instead of being taken out: so arrays
-            # have one shape for all groups, which share a program.
-            lists = tuple(
-                dataclasses.replace(
-                    values,
-                    weights=values.weights * in_group,
-                    defined=values.defined & in_group,
-                )
-                for values in self.lists.values()
-            )
-            states = means_of(lists, self.undefined, kinds)
-            states_of[group] = dict(zip(self.lists, states, strict=True))
+            states_of[group] = {
+                name: HostSums.of_lists(self.lists[name][in_group], type(state)).state()
+                for name, state in self.states.items()
+            }
         return states_of
 
     def __repr__(self) -> str:
@@ -134,3 +128,30 @@ class Collector:
             array[indices] = values[:size]
         self.items[indices, : ids.shape[-1]] = ids[:size]
         self.num_done += size
+
+    def exposure(self, num_items: int) -> Exposure:
+        """Counts how often each item was recommended, as `jrm.exposure` does."""
+        counts = np.bincount(self.items[self.items >= 0], minlength=num_items)
+        num_empty = np.count_nonzero((self.items < 0).all(axis=1))
+        tally = jnp.asarray([len(self.items), num_empty], jnp.int32)
+        return Exposure(self.items.shape[1], jnp.asarray(counts, jnp.int32), tally)
+
+
+def remark_on_undefined(
+    metric_names: list[str], lists: list[PerList], relevant_rows: SparseRows
+) -> str | None:
+    """Returns a warning about metrics that are undefined for every user, or None."""
+    undefined_names = [
+        name
+        for name, values in zip(metric_names, lists, strict=False)
+        if not values.defined.any()
+    ]
+    if not undefined_names:
+        return None
+    max_label = relevant_rows.data.max(initial=0)
+    return (
+        f"metrics are undefined for every one of {relevant_rows.shape[0]} users: "
+        f"{', '.join(undefined_names)}; nobody has a relevant item that may be recommended "
+        f"(relevant holds {relevant_rows.nnz} entries, and the largest label is "
+        f"{max_label:g})"
+    )

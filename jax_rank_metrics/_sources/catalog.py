@@ -139,12 +139,14 @@ def rank_scores(
     key: _types.Key | None = None,
     columns: _types.Columns | None = None,
 ) -> Ranking:
-    """Ranks few relevant items of each list among all scores, without a sort.
+    """Ranks few relevant items of each list among all scores, without ordering all.
 
     With k=None the place of each relevant item is counted: how many items score higher,
     and how many the same. That reads the scores once for each, and is exact for every
-    metric at every cutoff and without one. With in-batch negatives, where query i should
-    find item i, `rank_scores(scores, jnp.arange(n)[:, None])` is all it takes.
+    metric at every cutoff and without one. Where lists have room for more than forty
+    relevant items, a CPU sorts the scores once instead, and looks the items up. With
+    in-batch negatives, where query i should find item i, all it takes is
+    `rank_scores(scores, jnp.arange(n)[:, None])`.
 
     Args:
         scores: `[*lists, items]`, as for `rank`; the index of an item is its id.
@@ -153,7 +155,7 @@ def rank_scores(
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.
         k: None to count; or how deep to rank by a top-k, which is quicker where many
-            items are relevant.
+            items are relevant and only the first ranks are read.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding, whose
             lists otherwise count as ones for which nothing relevant was found.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
