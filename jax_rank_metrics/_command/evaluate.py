@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.options import STDIN, Options, note
-from jax_rank_metrics._files.join import Joined, join
+from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.text import Source
 
@@ -112,7 +112,7 @@ def _read_run(options: Options, path: Path) -> "pl.DataFrame":
 def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Joined:
     default = "skip" if options.trec else "error"
     with in_options():
-        return join(
+        return join_frames(
             judged,
             run,
             missing="zero" if options.complete else options.missing or default,

@@ -75,7 +75,7 @@ def test_every_topic_and_all(files, missing):
     qrels, run = jrm.read_qrels(files[0]), jrm.read_run(files[1])
     joined = jrm.join(qrels, run, missing=missing, unjudged="skip", ties="trec")
     names = (*NAMES, "ndcg(gain_fn=linear_gain)")
-    ours = jrm.measure(names, jrm.rank(**joined.arguments()))
+    ours = joined.measure(names)
     topics = joined.query_ids.to_list()
     assert sorted(topics) == sorted([*theirs, MISSING])
     for name, lists in ours.items():
