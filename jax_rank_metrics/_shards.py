@@ -90,11 +90,28 @@ def align_lists(tree: T, like: jax.Array) -> T:
     """
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return tree
+    return _with_lists_cut(tree, like, like.ndim)
+
+
+def align_with_sharded(tree: T, num_list_axes: int) -> T:
+    """Returns arrays `[*lists, …]` with lists cut as the first sharded array has them cut.
+
+    Args:
+        tree: Pytree of arrays; it is returned as it is where none is sharded.
+        num_list_axes: The number of axes of lists.
+    """
+    sharded = filter(_mesh.is_sharded, jax.tree.leaves(tree))
+    like = next(sharded, None)
+    return tree if like is None else _with_lists_cut(tree, like, num_list_axes)
+
+
+def _with_lists_cut(tree: T, like: jax.Array, num_list_axes: int) -> T:
     sharding = jax.typeof(like).sharding
+    lists = sharding.spec[:num_list_axes]
 
     def align(x: jax.Array) -> jax.Array:
-        trailing = jax.typeof(x).sharding.spec[like.ndim :]
-        spec = PartitionSpec(*sharding.spec, *trailing)
+        trailing = jax.typeof(x).sharding.spec[num_list_axes:]
+        spec = PartitionSpec(*lists, *trailing)
         return jax.sharding.reshard(x, NamedSharding(sharding.mesh, spec))
 
     return jax.tree.map(align, tree)

@@ -200,6 +200,26 @@ def test_lists_on_a_mesh(kind, rng):
         assert not actual["map"].values.sharding.is_fully_replicated
 
 
+@pytest.mark.parametrize(
+    "sharded", ["labels", pytest.param("retrieved", marks=pytest.mark.long), "above"]
+)
+def test_arguments_of_which_one_is_sharded(sharded, rng):
+    """The other arguments are cut as that one is."""
+    arguments = {
+        "labels": rng.integers(0, 3, (8, 16)),
+        "above": np.tile(rng.permutation(16), (8, 1)),
+        "tied": np.ones((8, 16), int),
+        "retrieved": rng.random((8, 16)) < 0.8,
+        "num_retrieved": np.full(8, 20),
+    }
+    names = ("map", "mrr")
+    expected = jrm.measure(names, jrm.rank_places(**arguments))
+    mesh = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Explicit,))
+    sharding = NamedSharding(mesh, P("data"))
+    arguments[sharded] = jax.device_put(arguments[sharded], sharding)
+    check_same(jrm.measure(names, jrm.rank_places(**arguments)), expected)
+
+
 def test_what_is_traced():
     """Traced places are not checked: tied items stand at the first of their ranks."""
     labels, above, tied = np.ones((1, 2)), np.array([[1, 1]]), np.array([[2, 2]])

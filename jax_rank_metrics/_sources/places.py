@@ -125,6 +125,10 @@ def rank_at_places(
         max_ranks: The largest number of ranks that a list can have.
         in_order: Whether items that have a rank come first, by `above`.
     """
+    arrays = (raw_items, above, tied, num_retrieved, list_weights)
+    raw_items, above, tied, num_retrieved, list_weights = _shards.align_with_sharded(
+        arrays, num_retrieved.ndim
+    )
     items, held = raw_items.read(), raw_items.retrieved_items()
     num_held = Rows().sum(held.exists)
     length = jnp.maximum(num_retrieved, num_held)
