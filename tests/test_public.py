@@ -303,6 +303,7 @@ h: jrm.Ranking = jrm.rank([1, 0, 1, 1], [0.1, 0.2, 3, 4], segment_ids=[0, 0, 1, 
 i: jrm.Ranking = jrm.rank_ids([[3, 1]], [[1, -1]], list_weights=[2.0])
 i = jrm.rank_retrieved([1, 0], num_relevant=3)
 i = jrm.rank_scores(n, [[1], [2]], item_mask=[True, True, False])
+i = jrm.rank_places([[1, 0]], [[0, 1]], [[1, 1]], num_retrieved=[2], retrieved=[[True, False]])
 k: list[str] = jrm.check([[1, 0]], [[0.5, 0.1]])
 class Tensor:
     def __array__(self, dtype: object = None) -> np.ndarray: ...
