@@ -5,11 +5,14 @@ concern of the states.
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
+
+from jax_rank_metrics import _mesh
 
 
 def total(x: jax.Array) -> jax.Array:
@@ -83,18 +86,75 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
 
 
-def restarting_sum(x: jax.Array, starts: jax.Array) -> jax.Array:
-    """Computes sums along the last axis that begin anew wherever `starts` is true.
+# Makes one entry of the entries of an item and of items before it; associative.
+Combine = Callable[[jax.Array, jax.Array], jax.Array]
 
-    The sums of 1 2 3 4 with `starts` T F T F are 1 3 3 7.
+
+def along_runs(
+    continues: jax.Array,
+    arrays: Sequence[jax.Array] = (),
+    combines: Sequence[Combine] = (),
+    are_pairs: bool = False,
+) -> tuple[jax.Array, list[jax.Array]]:
+    """Combines each item with those before it in its run of neighbours.
+
+    The sums of 1 2 3 4 where `continues` is F T F T are 1 3 3 7. Every step doubles how
+    many items an entry covers, so that there are log2(longest run) steps, and sums of
+    floats lose as little as pairwise sums do. Nothing is gathered.
+
+    Args:
+        continues: `[*lists, items]` bool, which items continue the run of the item before
+            them.
+        arrays: Each `[*lists, items, …]`, or in a shape that broadcasts to this one.
+        combines: How the entries of each array combine.
+        are_pairs: Whether no run is longer than two, so that one step does.
+
+    Returns:
+        How many items of its run precede each, int32, and the combined arrays.
     """
+    axis = continues.ndim - 1
+    offset = continues.astype(jnp.int32)
 
-    def combine(left: tuple[jax.Array, jax.Array], right: tuple[jax.Array, jax.Array]):
-        (left_starts, left_sum), (right_starts, right_sum) = left, right
-        sums = jnp.where(right_starts, right_sum, left_sum + right_sum)
-        return left_starts | right_starts, sums
+    def absorb(
+        grows: jax.Array, by: jax.Array | int, arrays: Sequence[jax.Array]
+    ) -> list[jax.Array]:
+        return [
+            jnp.where(widen(grows, x), combine(x, _delayed(x, by, axis)), x)
+            for x, combine in zip(arrays, combines, strict=True)
+        ]
 
-    return lax.associative_scan(combine, (starts, x), axis=-1)[1]
+    if are_pairs:
+        return offset, absorb(continues, 1, arrays)
+
+    def double(
+        step: jax.Array, offset: jax.Array, arrays: Sequence[jax.Array]
+    ) -> tuple[jax.Array, jax.Array, list[jax.Array]]:
+        # So far, an offset is no larger than `step`; those that are equal may grow.
+        grows = offset == step
+        before = jnp.where(grows, _delayed(offset, step, axis), 0)
+        return 2 * step, offset + before, absorb(grows, step, arrays)
+
+    # Written so that each array has the shape that it will have after a step, and, inside
+    # shard_map, the type.
+    no_item = continues & ~continues
+    arrays = [jnp.where(widen(no_item, x), jnp.zeros_like(x), x) for x in arrays]
+    return lax.while_loop(
+        lambda state: _mesh.unvmap_any(state[1] == state[0]),
+        lambda state: double(*state),
+        (jnp.ones((), jnp.int32), offset, arrays),
+    )[1:]
+
+
+def _delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
+    """Shifts an axis towards its end; 0 moves in."""
+    size = x.shape[axis]
+    static_by = by if isinstance(by, int) else None
+    widths = [(0, 0, 0)] * x.ndim
+    widths[axis] = (size, 0, 0) if static_by is None else (static_by, -static_by, 0)
+    padded = lax.pad(x, jnp.zeros((), x.dtype), widths)
+    if static_by is not None:
+        return padded
+    return lax.dynamic_slice_in_dim(padded, size - by, size, axis)
 
 
 def take(x: jax.Array, indices: jax.Array) -> jax.Array:

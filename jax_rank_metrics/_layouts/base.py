@@ -99,14 +99,10 @@ class RankedLayout(PoolLayout, Protocol):
         """Sums floats from the list's start up to and including each item."""
         ...
 
-    def continues_run(self, equals_previous: jax.Array) -> jax.Array:
-        """Whether each item equals the one before it in the same list.
+    def continues_list(self, x: jax.Array) -> jax.Array:
+        """Whether each slot but the first is of the same list as the slot before it.
 
-        Args:
-            equals_previous: Bool, one entry for each slot but the first.
-
-        Returns:
-            Bool, one entry for each slot; false at the start of every list.
+        Returns bools in a shape that broadcasts with `x`; false at the start of a list.
         """
         ...
 

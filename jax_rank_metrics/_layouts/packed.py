@@ -121,12 +121,11 @@ class Packed(RankedLayout):
 
     def cumulative_sum(self, x: jax.Array) -> jax.Array:
         """Sums floats from the list's start up to and including each item."""
-        return _arithmetic.restarting_sum(x, self.offset_in_list(x) == 0)
+        return _arithmetic.along_runs(self.continues_list(x), [x], [jnp.add])[1][0]
 
-    def continues_run(self, equals_previous: jax.Array) -> jax.Array:
-        """Whether each item equals the one before it in the same list."""
-        in_same_list = self.ids[1:] == self.ids[:-1]
-        return lax.pad(equals_previous & in_same_list, False, [(1, 0, 0)])
+    def continues_list(self, x: jax.Array) -> jax.Array:
+        """Whether each slot is of the same list as the slot before it, `[items]`."""
+        return self.ids == _arithmetic.shifted(self.ids, 1, edge=-1)
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Sorts integers within each list; returns the sorted keys and their slots."""

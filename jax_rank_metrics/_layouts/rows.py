@@ -51,9 +51,9 @@ class Rows(RankedLayout):
         """Sums floats from the list's start up to and including each item."""
         return _arithmetic.cumulative_sum(x)
 
-    def continues_run(self, equals_previous: jax.Array) -> jax.Array:
-        """Pads with False in front: the first item of a row continues no run."""
-        return _arithmetic.pad_items(equals_previous, before=1)
+    def continues_list(self, x: jax.Array) -> jax.Array:
+        """Returns F T T …: all slots of a row but the first."""
+        return _arithmetic.iota(x) > 0
 
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Sorts integers within each list; returns the sorted keys and their slots."""

@@ -36,11 +36,12 @@ def places_by_value(
     """
     ordered_keys, slots = layout.order(keys)
     exists = _arithmetic.take(exists, slots)
-    runs = tie_groups.runs_of(layout, exists, ordered_keys)
-    starts_level = exists & ~runs.continues
+    continues = tie_groups.continues_run(layout, exists, ordered_keys)
+    start, end = tie_groups.bounds_of_runs(continues)
+    starts_level = exists & ~continues
     in_order = PlacesByValue(
-        tie_groups.above_first_of_run(layout, exists, runs.start),
-        runs.end - runs.start + 1,
+        tie_groups.above_first_of_run(layout, exists, start),
+        end - start + 1,
         jnp.where(exists, layout.cumulative_count(starts_level), 0),
     )
 

@@ -139,28 +139,6 @@ def sum_of_first(ranks: int, dtype: DTypeLike, axes: int) -> PlaceSum:
     return lambda position_fn, k: at_first_ranks(position_fn, ranks, k, dtype, axes)
 
 
-def sum_of_two(
-    rank: jax.Array, is_second: jax.Array, is_in_pair: jax.Array
-) -> PlaceSum:
-    """Makes the sum over places of at most two ranks, for items that stand at a `rank`.
-
-    Args:
-        rank: The rank of each item in the order of the arrays, float.
-        is_second: Whether the item is the second of a pair of tied items.
-        is_in_pair: Whether the item is the first or second of such a pair.
-    """
-
-    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-        # Where ranks are the same in every list, these three are computed only once.
-        previous, at_rank, following = (
-            at_ranks(position_fn, jnp.maximum(rank + step, 1), k) for step in (-1, 0, 1)
-        )
-        partner = jnp.where(is_second, previous, following)
-        return at_rank + jnp.where(is_in_pair, partner, jnp.zeros_like(partner))
-
-    return place_sum
-
-
 def sum_of_many(
     above: jax.Array, tied: jax.Array, ranks: int, dtype: DTypeLike
 ) -> PlaceSum:

@@ -4,8 +4,9 @@ Throughout, five items with the keys 9 7 7 7 4 serve as the example: they form t
 so `above` is 0 1 1 1 4 and `tied` is 1 3 3 3 1.
 """
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,13 +19,12 @@ from jax_rank_metrics._places.place import (
     FEW_RANKS,
     Place,
     PlaceSum,
+    at_ranks,
     sum_of_first,
     sum_of_many,
     sum_of_one,
-    sum_of_two,
 )
-
-T = TypeVar("T")
+from jax_rank_metrics._types import Cut, PositionFn
 
 
 class TieGroups(NamedTuple):
@@ -49,84 +49,51 @@ class TieGroups(NamedTuple):
         return self.place(dtype, sum_of_many(self.above, self.tied, ranks, dtype))
 
 
-class PrefixSums(NamedTuple):
-    """Sums along the items of each list, `[*lists, items]` each.
-
-    For the amounts 1 0 1 1 0, `before` is 0 1 1 2 3 and `through` is 1 1 2 3 3.
-    """
-
-    before: jax.Array  # over the items before each item
-    through: jax.Array  # the same, and the item itself
-
-
 class Line(NamedTuple):
     """Items in rank order, and the amounts to add up above them and in their groups."""
 
     layout: RankedLayout
     exists: jax.Array  # [*lists, items] bool
     amounts: Sequence[jax.Array]  # [*lists, items]; floats, bools or small integers
-    prefix_sums: Sequence[PrefixSums]  # of each amount; empty where nothing reads them
+    sums_before: Sequence[
+        jax.Array
+    ]  # from `sum_before`; empty where nothing reads them
     dtype: DTypeLike  # of places
 
 
-class Runs(NamedTuple):
-    """Runs of neighbours with equal keys, `[*lists, items]` each.
+def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
+    """Sums `amounts`, `[*lists, items]`, over the items of the list before each item.
 
-    In the example the slots 1, 2 and 3 form a run: `continues` is F F T T F, `continued`
-    is F T T F F, `start` is 0 1 1 1 4 and `end` is 0 3 3 3 4.
+    The amounts 1 0 1 1 0 give 0 1 1 2 3.
     """
-
-    continues: jax.Array  # whether an item ties with the one before it
-    continued: jax.Array  # whether an item ties with the one after it
-    start: jax.Array  # int32, the first slot of its run
-    end: jax.Array  # int32, the last slot of its run
-
-    @property
-    def any_long(self) -> jax.Array:
-        """Whether any run of any list is longer than two, a bool scalar."""
-        return _mesh.unvmap_any(self.continues & self.continued)
-
-
-def prefix_sums(layout: RankedLayout, amounts: jax.Array) -> PrefixSums:
-    """Sums `amounts`, `[*lists, items]`, along the items of each list."""
     if not jnp.issubdtype(amounts.dtype, jnp.floating):
-        through = layout.cumulative_count(amounts)
-        return PrefixSums(through - amounts.astype(jnp.int32), through)
-    through = layout.cumulative_sum(amounts)
+        return layout.cumulative_count(amounts) - amounts.astype(jnp.int32)
     # Subtracting the item again would round: shift the sums by one instead.
-    is_first = layout.offset_in_list(amounts) == 0
-    before = _arithmetic.shifted(through, 1)
-    return PrefixSums(jnp.where(is_first, jnp.zeros_like(before), before), through)
+    before = _arithmetic.shifted(layout.cumulative_sum(amounts), 1)
+    return jnp.where(layout.continues_list(amounts), before, jnp.zeros_like(before))
 
 
-def runs_of(layout: RankedLayout, exists: jax.Array, keys: jax.Array) -> Runs:
-    """Finds the runs of neighbouring items with equal keys, `[*lists, items]`.
+def continues_run(
+    layout: RankedLayout, exists: jax.Array, keys: jax.Array
+) -> jax.Array:
+    """Whether each item ties with the one before it, `[*lists, items]` bool.
 
-    Every item first points to its neighbours in the run; then pointers jump to where
-    their targets point, until none moves, which takes log2(longest run) steps. Runs of at
-    most two, as random floats form, need no step. A slot without an item is a run of
-    length 1.
+    In the example, this is F F T T F. A slot without an item is a run of length 1.
     """
-    equals_previous = (keys[..., 1:] == keys[..., :-1]) & exists[..., 1:]
-    continues = layout.continues_run(equals_previous)
-    # Where lists have no slots at all, the layout returns one entry too many.
-    continues = continues[..., : keys.shape[-1]]
+    equals_previous = exists & (keys == _arithmetic.shifted(keys, 1))
+    return layout.continues_list(keys) & equals_previous
+
+
+def bounds_of_runs(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the first and the last slot of each item's run, `[*lists, items]` int32.
+
+    In the example, these are 0 1 1 1 4 and 0 3 3 3 4.
+    """
     continued = _arithmetic.shifted(continues, -1)
-    slots = jnp.broadcast_to(_arithmetic.iota(continues), continues.shape)
-    pointers = (
-        slots - continues.astype(jnp.int32),
-        slots + continued.astype(jnp.int32),
-    )
-
-    def jump(state: tuple[jax.Array, tuple[jax.Array, jax.Array]]):
-        _, (start, end) = state
-        new_start, new_end = _arithmetic.take(start, start), _arithmetic.take(end, end)
-        any_moved = _mesh.unvmap_any((new_start != start) | (new_end != end))
-        return any_moved, (new_start, new_end)
-
-    state = (_mesh.unvmap_any(continues & continued), pointers)
-    _, (start, end) = lax.while_loop(lambda state: state[0], jump, state)
-    return Runs(continues, continued, start, end)
+    num_before, _ = _arithmetic.along_runs(continues)
+    num_after, _ = _arithmetic.along_runs(jnp.flip(continued, -1))
+    slots = _arithmetic.iota(continues)
+    return slots - num_before, slots + jnp.flip(num_after, -1)
 
 
 def above_first_of_run(
@@ -134,8 +101,8 @@ def above_first_of_run(
 ) -> jax.Array:
     """Counts the items of the same list above each item's run, `[*lists, items]` int32.
 
-    With the keys 9 7 7 7 4 and `start` 0 1 1 1 4 of `Runs`, the counts are 0 1 1 1 4. In
-    packed arrays, where `start` counts from the first list, the two differ.
+    With the keys 9 7 7 7 4 and the starts 0 1 1 1 4, the counts are 0 1 1 1 4. In packed
+    arrays, where starts count from the first list, the two differ.
     """
     # The number of items of the list before this one, less those of its run.
     return layout.offset_in_list(exists) - (_arithmetic.iota(start) - start)
@@ -152,9 +119,9 @@ def definite_place(line: Line, above: jax.Array | None) -> Place:
     layout, is_gapless = line.layout, above is None
     if above is None:
         above = layout.offset_in_list(line.exists)
-    counted_above = tuple(sums.before for sums in line.prefix_sums)
-    counted_tied = tuple(_as_addends(x) for x in line.amounts)
-    groups = TieGroups(above, jnp.ones_like(above), counted_above, counted_tied)
+    counted_tied = tuple(map(_as_addends, line.amounts))
+    ones = jnp.ones_like(above)
+    groups = TieGroups(above, ones, tuple(line.sums_before), counted_tied)
     place_sum = sum_of_one(above.astype(line.dtype))
     if is_gapless:
         place_sum = sum_of_slots(layout, line.exists, line.dtype)
@@ -174,68 +141,110 @@ def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> Pla
     return sum_of_one(layout.offset_in_list(like).astype(dtype))
 
 
-def with_place_of_runs(
-    line: Line, runs: Runs, ranks: int, read: Callable[[Place], T]
-) -> T:
-    """Returns `read(place)`, where `place` holds the places of all items.
+# Reduces tie groups, sums over their ranks, and the values of items to a small result.
+ReadGroups = Callable[[TieGroups, PlaceSum, jax.Array], jax.Array]
 
-    Where no run is longer than two, places come from the two neighbours of each item,
-    which is cheaper than gathers and a table. The lengths are known only at run time, so
-    `read` is compiled into both branches of a `lax.cond`.
+
+def read_runs(
+    line: Line,
+    continues: jax.Array,
+    values: jax.Array,
+    combine: _arithmetic.Combine,
+    read: ReadGroups,
+) -> jax.Array:
+    """Returns `read(groups, place_sum, values)` for items that tie in runs.
+
+    The last item of each run stands for all of it: the value of that item is what the
+    values of the run combine to, and other items have the value 0. Only the groups of
+    these last items are complete; those of other items are finite and mean nothing.
 
     Args:
         line: The items.
-        runs: The runs of items that tie.
-        ranks: The number of ranks there can be, static.
-        read: Reduces places to a small result, such as one sum per list.
+        continues: `[*lists, items]` bool, from `continues_run`.
+        values: `[*lists, items, …]`, what items are worth.
+        combine: What the values of a run combine to, such as their sum.
+        read: What to do with the groups. It is traced several times.
     """
-    return lax.cond(
-        runs.any_long,
-        lambda: read(groups_of_runs(line, runs).place_of_any_size(line.dtype, ranks)),
-        lambda: read(_place_of_short_runs(line, runs)),
+    num_above = line.layout.offset_in_list(line.exists)
+    rank = (num_above + 1).astype(line.dtype)
+    amounts = tuple(map(_as_addends, line.amounts))
+    # The count above a run is that through its last item, less that of the run. Sums of
+    # floats are carried along the run from its first item instead: a difference would
+    # lose amounts far smaller than they.
+    float_sums = [x for x in line.sums_before if jnp.issubdtype(x.dtype, jnp.floating)]
+    asked = _asked_sums(line, values, read)
+    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in asked]
+    # Everything that is scanned along runs is scanned in one loop.
+    arrays = [values, *amounts, *at_rank, *float_sums]
+    added = len(amounts) + len(asked)
+    combines = [combine, *[jnp.add] * added, *[_keep_first] * len(float_sums)]
+
+    def read_last(continues: jax.Array, are_pairs: bool) -> jax.Array:
+        scan = functools.partial(_arithmetic.along_runs, continues, are_pairs=are_pairs)
+        offset, (values, *scanned) = scan(arrays, combines)
+        counted_tied = scanned[: len(amounts)]
+        sums = dict(zip(asked, scanned[len(amounts) : added], strict=True))
+        float_sums_above = iter(scanned[added:])
+        counted_above = [
+            next(float_sums_above)
+            if jnp.issubdtype(x.dtype, jnp.floating)
+            else before + x - tied
+            for before, x, tied in zip(
+                line.sums_before, amounts, counted_tied, strict=True
+            )
+        ]
+
+        def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+            if isinstance(k, jax.Array):
+                return scan([at_ranks(position_fn, rank, k)], [jnp.add])[1][0]
+            return sums[position_fn, k]
+
+        groups = TieGroups(
+            num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
+        )
+        is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
+        return read(groups, place_sum, jnp.where(is_last, values, 0))
+
+    def read_on_cpu(continues: jax.Array) -> jax.Array:
+        # Where no run is longer than two, one step does, and the loop would have to write
+        # what this step fuses with its reader. The lengths are known at run time. Without
+        # the barrier, keys would be compared anew for every reader.
+        continues = lax.optimization_barrier(continues)
+        any_long = _mesh.unvmap_any(continues & _arithmetic.shifted(continues, 1))
+        scan = functools.partial(read_last, are_pairs=False)
+        scan_pairs = functools.partial(read_last, are_pairs=True)
+        return lax.cond(any_long, scan, scan_pairs, continues)
+
+    return lax.platform_dependent(
+        continues,
+        cpu=read_on_cpu,
+        default=functools.partial(read_last, are_pairs=False),
     )
 
 
-def groups_of_runs(line: Line, runs: Runs) -> TieGroups:
-    """Finds the groups of items in rank order, whatever the length of their runs."""
-    above = above_first_of_run(line.layout, line.exists, runs.start)
-    counted_above, counted_tied = [], []
-    for amounts, sums in zip(line.amounts, line.prefix_sums, strict=True):
-        before = _arithmetic.take(sums.before, runs.start)
-        if jnp.issubdtype(amounts.dtype, jnp.floating):
-            # The difference of two prefix sums would lose amounts far smaller than they.
-            within = _arithmetic.restarting_sum(amounts, ~runs.continues)
-            tied = _arithmetic.take(within, runs.end)
-        else:
-            tied = _arithmetic.take(sums.through, runs.end) - before
-        counted_above.append(before)
-        counted_tied.append(tied)
-    tied = runs.end - runs.start + 1
-    return TieGroups(above, tied, tuple(counted_above), tuple(counted_tied))
+def _asked_sums(
+    line: Line, values: jax.Array, read: ReadGroups
+) -> dict[tuple[PositionFn, int | None], None]:
+    """Traces `read` to see which sums over the ranks of places it asks for.
+
+    Sums up to cutoffs that are arrays are left out.
+    """
+    asked: dict[tuple[PositionFn, int | None], None] = {}
+
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        if not isinstance(k, jax.Array):
+            asked[position_fn, k] = None
+        return jnp.zeros(line.exists.shape, line.dtype)
+
+    zeros = jnp.zeros(line.exists.shape, jnp.int32)
+    amounts = tuple(map(_as_addends, line.amounts))
+    groups = TieGroups(zeros, zeros, amounts, amounts)
+    jax.eval_shape(lambda: read(groups, place_sum, values))
+    return asked
 
 
-def _place_of_short_runs(line: Line, runs: Runs) -> Place:
-    """Returns the places of items of which no run is longer than two."""
-    is_second, is_first = runs.continues, runs.continued
-    offset = line.layout.offset_in_list(line.exists)
-    counted_above, counted_tied = [], []
-    for amounts, (before, _) in zip(line.amounts, line.prefix_sums, strict=True):
-        amounts = _as_addends(amounts)
-        previous = _arithmetic.shifted(amounts, 1)
-        following = _arithmetic.shifted(amounts, -1)
-        # The items above the second of a pair are those before the first.
-        before = jnp.where(is_second, _arithmetic.shifted(before, 1), before)
-        partner = jnp.where(is_second, previous, 0) + jnp.where(is_first, following, 0)
-        counted_above.append(before)
-        counted_tied.append(amounts + partner)
-    groups = TieGroups(
-        offset - is_second.astype(jnp.int32),
-        1 + is_second.astype(jnp.int32) + is_first.astype(jnp.int32),
-        tuple(counted_above),
-        tuple(counted_tied),
-    )
-    rank = offset.astype(line.dtype) + 1
-    return groups.place(line.dtype, sum_of_two(rank, is_second, is_second | is_first))
+def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
+    return before
 
 
 def _as_addends(amounts: jax.Array) -> jax.Array:

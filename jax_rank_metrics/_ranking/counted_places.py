@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 
 import jax
+import jax.numpy as jnp
 
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
@@ -69,20 +70,27 @@ class CountedPlaces:
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares places as they were counted; amounts are added up by pairs or runs."""
-        del counting
-        runs = self._runs(memo) if self.reads_prefix_sums else None
+        del memo, counting
 
         def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
-            line = line_of(self, summands)
-            if runs is None:
+            line, values = line_of(self, summands), summands.values
+
+            def read_groups(groups: tie_groups.TieGroups, values: jax.Array):
+                # Groups may hold items that are not held here.
+                groups = groups._replace(above=self.above, tied=self.tied)
+                place = groups.place_of_any_size(line.dtype, self.ranks)
+                return sum_over(place, values)
+
+            if not self.reads_prefix_sums:
                 pairs = few_ranks.Pairs.of(self.above, line.exists)
-                groups = pairs.groups(line.amounts)
-            else:
-                groups = tie_groups.groups_of_runs(line, runs)
-            # Groups may hold items that are not held here.
-            groups = groups._replace(above=self.above, tied=self.tied)
-            place = groups.place_of_any_size(line.dtype, self.ranks)
-            return sum_over(place, summands.values)
+                return read_groups(pairs.groups(line.amounts), values)
+            return tie_groups.read_runs(
+                line,
+                self._continues,
+                values,
+                summands.combine or jnp.add,
+                lambda groups, _, values: read_groups(groups, values),
+            )
 
         return read
 
@@ -95,14 +103,14 @@ class CountedPlaces:
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the bounds of each run of items with equally many items above them."""
-        runs = self._runs(memo)
-        return runs.start, runs.end
+        return memo.once("bounds", lambda: tie_groups.bounds_of_runs(self._continues))
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns `above` and `tied` as they were counted."""
         del memo
         return self.above, self.tied
 
-    def _runs(self, memo: Memo) -> tie_groups.Runs:
-        args = self.layout, self.items.exists, self.above
-        return memo.once("runs", lambda: tie_groups.runs_of(*args))
+    @property
+    def _continues(self) -> jax.Array:
+        """Whether each item has as many items above it as the one before it."""
+        return tie_groups.continues_run(self.layout, self.items.exists, self.above)

@@ -34,8 +34,10 @@ class Summands(NamedTuple):
 
     values: jax.Array  # [*lists, items, …]: what each item is worth
     amounts: tuple[jax.Array, ...]  # [*lists, items] each: what places count
-    prefix_sums: tuple[tie_groups.PrefixSums, ...]  # of the amounts; empty if not read
+    sums_before: tuple[jax.Array, ...]  # of the amounts; empty if nothing reads them
     straddling: StraddlingGroup | None  # with totals of the values and of each amount
+    # What the values of a tie group combine to; None: their sum.
+    combine: _arithmetic.Combine | None = None
 
 
 # Looks up the group of a key `[*lists]` in the pool.
@@ -136,7 +138,7 @@ def line_of(held: Held, summands: Summands) -> tie_groups.Line:
     dtype = summands.values.dtype
     exists = held.items.exists
     return tie_groups.Line(
-        held.layout, exists, summands.amounts, summands.prefix_sums, dtype
+        held.layout, exists, summands.amounts, summands.sums_before, dtype
     )
 
 

@@ -60,14 +60,14 @@ def expected(
         _less_baseline(item_amounts(fn, items, dtype), baseline, items.exists)
         for fn, baseline in zip(counting, baselines, strict=True)
     ]
-    prefix_sums: tuple[tie_groups.PrefixSums, ...] = ()
+    sums_before: tuple[jax.Array, ...] = ()
     if held.reads_prefix_sums:
-        prefix_sums = tuple(
-            ranking._once(("prefix sums", fn), partial(_prefix_sums, layout, items, x))
+        sums_before = tuple(
+            ranking._once(("sums before", fn), partial(_sum_before, layout, items, x))
             for fn, x in zip(counting, amounts, strict=True)
         )
     values = item_values(item_fn, items, dtype)
-    summands = Summands(values, tuple(amounts), prefix_sums, straddling)
+    summands = Summands(values, tuple(amounts), sums_before, straddling)
     read_places = held.place_reader(ranking._memo, tuple(counting))
     num_list_axes, num_item_axes = ranking._list_exists.ndim, items.exists.ndim
 
@@ -86,7 +86,8 @@ def expected(
             trailing = values.ndim - num_item_axes
             return ranking._sums_to_cutoffs(layout, terms, trailing)
 
-        return read_places(summands, sum_over)
+        combine = jnp.maximum if take_max else None
+        return read_places(summands._replace(combine=combine), sum_over)
 
     # `place_fn` sees amounts with trailing axes one entry at a time. Each pass of this
     # loop maps over one trailing axis of all arrays that have it; keys, runs and other
@@ -111,11 +112,11 @@ def _mapped_axes(arrays: Any, first: int, number: int) -> Any:
     return jax.tree.map(lambda x: first if x.ndim - first >= number else None, arrays)
 
 
-def _prefix_sums(
+def _sum_before(
     layout: RankedLayout, items: ItemArrays, amounts: jax.Array
-) -> tie_groups.PrefixSums:
-    """Returns prefix sums along the items, for each entry of the trailing axes."""
-    add, num_item_axes = partial(tie_groups.prefix_sums, layout), items.exists.ndim
+) -> jax.Array:
+    """Returns `sum_before` along the items, for each entry of the trailing axes."""
+    add, num_item_axes = partial(tie_groups.sum_before, layout), items.exists.ndim
     for _ in range(amounts.ndim - num_item_axes):
         add = jax.vmap(add, in_axes=num_item_axes, out_axes=num_item_axes)
     return add(amounts)

@@ -10,7 +10,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import few_ranks, first_stop, tie_groups
 from jax_rank_metrics._places.first_stop import FirstStop
-from jax_rank_metrics._places.place import FEW_RANKS
+from jax_rank_metrics._places.place import FEW_RANKS, PlaceSum
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.held import (
     DefiniteRanks,
@@ -68,29 +68,31 @@ class TieRuns:
             return None
         return find(self.straddle, self.keys[..., -1])
 
-    def runs(self, memo: Memo) -> tie_groups.Runs:
-        """Finds the runs of items that tie, once for all metrics."""
-        args = self.layout, self.items.exists, self.keys
-        return memo.once("runs", lambda: tie_groups.runs_of(*args))
+    @property
+    def _continues(self) -> jax.Array:
+        """Whether each item ties with the one before it, `[*lists, held]`."""
+        return tie_groups.continues_run(self.layout, self.items.exists, self.keys)
 
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares places by comparing all pairs of items, or from runs."""
-        del counting
-        if self._compares_pairs:
-            return self._read_pairs
-        runs = self.runs(memo)
+        del memo, counting
+        return self._read_pairs if self._compares_pairs else self._read_runs
 
-        def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
-            line, values = line_of(self, summands), summands.values
-            if summands.straddling is None:
-                return tie_groups.with_place_of_runs(
-                    line, runs, self.ranks, lambda place: sum_over(place, values)
+    def _read_runs(self, summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
+        line = line_of(self, summands)
+
+        def read(
+            groups: tie_groups.TieGroups, place_sum: PlaceSum, values: jax.Array
+        ) -> jax.Array:
+            if summands.straddling is not None:
+                groups, values = self._with_straddling(
+                    groups, values, summands.straddling
                 )
-            groups = tie_groups.groups_of_runs(line, runs)
-            groups, values = self._with_straddling(groups, values, summands.straddling)
-            return sum_over(groups.place_of_any_size(line.dtype, self.ranks), values)
+            return sum_over(groups.place(line.dtype, place_sum), values)
 
-        return read
+        return tie_groups.read_runs(
+            line, self._continues, summands.values, summands.combine or jnp.add, read
+        )
 
     def _read_pairs(self, summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
         pairs = few_ranks.Pairs.of(self.keys, self.items.exists)
@@ -145,8 +147,7 @@ class TieRuns:
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the first and last slot of each item's run."""
-        runs = self.runs(memo)
-        return runs.start, runs.end
+        return memo.once("bounds", lambda: tie_groups.bounds_of_runs(self._continues))
 
     def above_and_tied(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the number of items above each item's run, and the run's length."""
