@@ -240,6 +240,16 @@ def test_what_is_traced():
     np.testing.assert_allclose(lists["mrr"].values, [1 / 2])
 
 
+def test_cutoffs_need_short_tables():
+    """A program with a cutoff does not hold the sums over all ranks there could be."""
+    place = np.zeros((4, 70), np.int32)
+    ranked = jax.jit(
+        lambda *x: jrm.dcg.of(jrm.rank_places(*x, num_retrieved=place[:, 0]), k=(5, 99))
+    )
+    text = ranked.lower(place, place, place).as_text()
+    assert len(text) < 300_000
+
+
 def test_items_in_rank_order_are_not_sorted():
     """The program for items in rank order sorts nothing, and runs for any depth."""
     labels = np.ones((4, 64), np.int32)

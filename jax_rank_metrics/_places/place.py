@@ -18,8 +18,8 @@ from jax_rank_metrics._while_tracing import constant
 # Sums over the ranks of a place are read from a table of at most this many ranks.
 _TABLE = 2**20
 
-# Most lists are no longer than this.
-_SHORT_TABLE = 2**12
+# Shorter tables have one of these lengths.
+_LENGTHS = (2**12, 2**16)
 
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
@@ -150,29 +150,27 @@ def sum_of_many(
         ranks: The largest rank there can be, static.
         dtype: The dtype of the sums.
     """
-    end, table = above + tied, min(ranks, _TABLE)
+    end = above + tied
 
     @functools.cache
-    def to_bounds(position_fn: PositionFn) -> tuple["_Pair", "_Pair"]:
+    def read(position_fn: PositionFn, table: int) -> tuple["_Pair", "_Pair", "_Pair"]:
         prefix = _prefix(position_fn, table, jnp.dtype(dtype))
-        return prefix.at(above), prefix.at(end)
+        return prefix, prefix.at(above), prefix.at(end)
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
         if ranks <= FEW_RANKS:
             return _masked_sum(position_fn, above, end, max_rank, k, dtype)
         # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
-        # All cutoffs share these, and replace them only where they part a place.
-        to_above, to_end = to_bounds(position_fn)
+        # Cutoffs share these, and replace them only where they part a place.
+        table = min(ranks, _table_length(max_rank), _TABLE)
+        prefix, to_above, to_end = read(position_fn, table)
         sums, stop = to_end.less(to_above), end
         if k is not None:
             cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
-            to_cutoff = _prefix(position_fn, table, jnp.dtype(dtype)).at(cutoff)
-            parted = jnp.where(above < cutoff, to_cutoff.less(to_above), 0)
-            sums, stop = (
-                jnp.where(end <= cutoff, sums, parted),
-                jnp.minimum(end, cutoff),
-            )
+            parted = jnp.where(above < cutoff, prefix.at(cutoff).less(to_above), 0)
+            sums = jnp.where(end <= cutoff, sums, parted)
+            stop = jnp.minimum(end, cutoff)
         if max_rank > table:
             start = jnp.maximum(above, table)
             sums = sums + _sum_beyond_table(position_fn, start, stop, dtype)
@@ -234,9 +232,12 @@ def _prefix(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> _Pair:
 
 def _values(position_fn: PositionFn, ranks: int, dtype: jnp.dtype) -> np.ndarray:
     """Returns `position_fn` of the ranks 1, 2, …, `ranks`, computed while tracing."""
-    # Two lengths, so that few programs are compiled.
-    length = next(length for length in (_SHORT_TABLE, _TABLE) if ranks <= length)
-    return _table(position_fn, length, dtype)[:ranks]
+    return _table(position_fn, _table_length(ranks), dtype)[:ranks]
+
+
+def _table_length(ranks: int) -> int:
+    """Rounds up to one of a few lengths, so that few tables are computed."""
+    return min([x for x in _LENGTHS if x >= ranks] or [_TABLE])
 
 
 @functools.lru_cache(maxsize=64)
