@@ -164,6 +164,13 @@ MUTANTS = [
         "tests/test_files.py::test_join",
     ),
     Mutant(
+        "a tie group across the depth is counted whole",
+        "_files/places.py",
+        "tied[documents] = depth - above[documents]",
+        "tied[documents] = tied[documents]",
+        "tests/test_joined.py::test_places_are_those_of_loops",
+    ),
+    Mutant(
         "padding of a batch of users is an item",
         "_recommender/batches.py",
         "np.full(is_id.shape, -1, np.int32)",

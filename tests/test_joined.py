@@ -1,6 +1,7 @@
 """Joined lists: places counted on the host, and metrics that are read from them."""
 
 import itertools
+import pickle
 
 import chex
 import jax
@@ -136,6 +137,7 @@ def test_values_are_those_of_packed_lists(rng):
     joined = jrm.join(qrels, run, unjudged="skip", **OPTIONS[0])
     for docs in run.values():
         docs.clear()  # what the caller does later changes nothing
+    joined = pickle.loads(pickle.dumps(joined))
     check_values(joined, NAMES, NEED_ALL)
     assert "_packed" in vars(joined)
 
@@ -228,9 +230,11 @@ def test_blocks_hold_every_list_once(rng):
 
 
 def test_options_that_xla_does_not_know_are_left_out(monkeypatch):
-    """The other options are kept; platforms but CPU have none."""
-    options = {"xla_backend_optimization_level": 0, "xla_of_no_version": True}
-    monkeypatch.setattr(_one_off, "_CPU_OPTIONS", options)
-    of_platform = _one_off._options.__wrapped__
-    assert of_platform("cpu") == {"xla_backend_optimization_level": 0}
-    assert of_platform("tpu") == {}
+    """So are those that XLA_FLAGS sets; platforms but CPU have none."""
+    monkeypatch.setattr(_one_off, "_CPU_OPTIONS", {"xla_of_no_version": True})
+    of_platform, level = _one_off._options.__wrapped__, _one_off._LEVEL
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert of_platform("cpu", 1) == {level: 1}
+    assert of_platform("tpu", 1) == {}
+    monkeypatch.setenv("XLA_FLAGS", f"--{level}=0")
+    assert of_platform("cpu", 1) == {}

@@ -1,5 +1,6 @@
 """Judgements and runs as rows grouped by query, and the documents that both have."""
 
+import functools
 import itertools
 import numbers
 from collections.abc import Callable, Mapping
@@ -104,8 +105,8 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
         judged_rows,
         retrieved,
         scores,
-        lambda: doc_ids,
-        lambda: frames,
+        functools.partial(tuple, doc_ids),
+        functools.partial(tuple, frames),
     )
 
 
@@ -186,18 +187,14 @@ def _sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides |
         for query, docs in judged.items()
     )
     unjudged = [query for query in retrieved if query not in judged]
-    dicts = judged, retrieved
     return Sides(
         pl.Series("query_id", [*judged]),
         pl.Series("query_id", unjudged, pl.String),
         judged_rows,
         Rows(run_scores, starts, counts),
         np.fromiter(scores, np.float64, len(relevance)),
-        lambda: tuple(pl.Series("doc_id", _chained(docs)) for docs in dicts),
-        lambda: (
-            frame_of("qrels", judged, "relevance"),
-            frame_of("run", retrieved, "score"),
-        ),
+        functools.partial(_doc_ids_of, judged, retrieved),
+        functools.partial(_frames_of, judged, retrieved),
     )
 
 
@@ -233,5 +230,12 @@ def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
     return Rows(values, np.cumsum(counts) - counts, counts)
 
 
-def _chained(dicts: Dicts) -> list[str]:
-    return [*itertools.chain.from_iterable(dicts.values())]
+def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
+    pl = polars("jrm.join")
+    ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
+    judged_ids, run_ids = (pl.Series("doc_id", x) for x in ids)
+    return judged_ids, run_ids
+
+
+def _frames_of(judged: Dicts, run: Dicts) -> Frames:
+    return frame_of("qrels", judged, "relevance"), frame_of("run", run, "score")
