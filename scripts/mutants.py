@@ -178,6 +178,13 @@ MUTANTS = [
         "tests/test_evaluate_users.py::test_as_one_plain_call",
     ),
     Mutant(
+        "a binary search that stops short of the last item",
+        "_ordering/outranking_cpu.py",
+        "(count <= size)",
+        "(count < size)",
+        "tests/test_rank_scores.py::test_many_relevant_items",
+    ),
+    Mutant(
         "a line off",
         "_files/text.py",
         "row_index_offset=1",

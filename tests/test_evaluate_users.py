@@ -71,7 +71,7 @@ def assert_same(evaluation, expected):
 def test_as_one_plain_call(data, plain, rng):
     """Embeddings, in batches that do not divide the users; and an oracle in NumPy."""
     queries, items, labels, seen = data
-    done, programs = [], step._program()._cache_size()
+    done, programs = [], step.program()._cache_size()
     evaluation = jrm.evaluate_users(
         METRICS,
         (queries, items),
@@ -81,7 +81,7 @@ def test_as_one_plain_call(data, plain, rng):
         progress=lambda *x: done.append(x),
     )
     assert_same(evaluation, plain)
-    assert step._program()._cache_size() == programs + 1
+    assert step.program()._cache_size() == programs + 1
     assert done == [(4, USERS), (8, USERS), (11, USERS)]
     scores = np.where(seen, -np.inf, queries @ items.T)
     np.testing.assert_array_equal(evaluation.items, np.argsort(-scores)[:, :K])
@@ -221,7 +221,7 @@ def test_places_of_any_number_of_relevant_items(rng, monkeypatch):
 @pytest.mark.long
 def test_data_of_any_size_share_programs(rng):
     """Twenty calls with other numbers of users and of ids compile a few programs."""
-    compiled, programs = [], step._program()._cache_size()
+    compiled, programs = [], step.program()._cache_size()
     jax.monitoring.register_event_duration_secs_listener(
         lambda name, *_, **__: (
             compiled.append(name) if name.endswith("backend_compile_duration") else None
@@ -241,7 +241,7 @@ def test_data_of_any_size_share_programs(rng):
             evaluation.by(np.arange(num_users) % 2)
     finally:
         jax.monitoring.clear_event_listeners()
-    assert 1 <= step._program()._cache_size() - programs <= 5
+    assert 1 <= step.program()._cache_size() - programs <= 5
     assert 1 <= len(compiled) <= 5 + 10  # and ten that convert or copy an array
 
 

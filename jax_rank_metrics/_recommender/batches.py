@@ -34,7 +34,7 @@ class Batch(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is done for each user, as far as its duration depends on it.
+    """The numbers on which it depends how long a user takes.
 
     Attributes:
         num_items: How many items there are, at least.

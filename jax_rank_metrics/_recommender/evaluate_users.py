@@ -193,7 +193,7 @@ def evaluate_users(
         itertools.chain([first_scored], scored), relevant_rows, seen_rows, size, key
     )
     results = (
-        (indices, step.measure_users(plan, catalog, user_batch))
+        (indices, step.program()(plan, catalog, user_batch))
         for indices, user_batch in users_in_batches
     )
     collector = Collector(user_ids, plan.k)

@@ -104,8 +104,11 @@ class Interactions:
                 user_ids.tolist(), self._raw_rows(user_ids), strict=True
             )
         ]
-        starts = np.cumsum([0, *(ids.size for ids in lists)])
         ids = np.concatenate([*lists, np.zeros(0, np.int64)]).astype(np.int64)
+        ends = np.cumsum([0, *(row.size for row in lists)])
+        is_id = ids >= 0
+        starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
+        ids = ids[is_id]
         shape = (user_ids.size, int(ids.max(initial=0)) + 1)
         ones = np.ones(ids.shape, np.float32)
         rows = scipy.sparse.csr_array((ones, ids, starts), shape)
@@ -192,7 +195,7 @@ class Interactions:
         return [self.raw[user] for user in user_ids.tolist()]
 
     def _ids(self, user: int, row: Any) -> np.ndarray:
-        """Returns the ids of one user, without those that are negative, the padding."""
+        """Returns the ids of one user, with those that are negative, the padding."""
         ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
         if not ids.size:
             return np.zeros(0, np.int64)
@@ -203,7 +206,7 @@ class Interactions:
             raise ValueError(
                 f"{name} holds the id {ids.max()}; pass ids that fit int32"
             )
-        return ids[ids >= 0]
+        return ids
 
     def _looks_dense(
         self, id_rows: SparseRows, user_ids: np.ndarray, num_items: int

@@ -119,12 +119,7 @@ def measure_users(
         recommended items, `[users, k]`; and whether the scores of
         a user hold NaN, `[users]` bool.
     """
-    return _program()(plan, catalog, users)
 
-
-def _measure_users(
-    plan: Plan, catalog: Catalog, users: UserBatch
-) -> tuple[list[PerList], jax.Array, jax.Array]:
     def rank(k: int | None, ties: str | None) -> Ranking:
         arguments: dict[str, Any] = {
             "k": k,
@@ -155,7 +150,7 @@ def _measure_users(
     return lists, ids, _has_nan(catalog, users, ids)
 
 
-_program = one_off_jit(_measure_users, ("plan",), level=1)
+program = one_off_jit(measure_users, ("plan",), level=1)
 
 
 def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
