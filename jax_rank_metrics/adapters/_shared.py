@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._calls.evaluate import evaluate
+from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._inputs.pad import next_size
+from jax_rank_metrics._inputs.blocks import make_blocks
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import merge
 
 # The arguments of `evaluate` that come with a batch. All others are options.
 BATCH_ARGUMENTS = (
@@ -109,23 +111,32 @@ def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
         raise ValueError(f"{name} has shape {shape}, so that {meaning}; {cure}")
 
 
-def pad_batch(**arrays: np.ndarray) -> dict[str, np.ndarray]:
-    """Pads arrays of a batch on the host, and adds "mask", False where labels are padded.
+def evaluate_lists(
+    metrics: Any,
+    starts: np.ndarray,
+    items: Mapping[str, np.ndarray],
+    per_list: Mapping[str, np.ndarray],
+    options: Mapping[str, Any],
+) -> dict[str, Mean]:
+    """Calls `evaluate` on lists of any number and length, in blocks of a few shapes.
 
-    Every axis is padded with 0 to the next size of `pad_lists`, so that evaluations of
-    about the same size share a compiled program. Labels and scores `[5, 7]` become
-    `[6, 8]`, and weights `[5]` become `[6]`. Lengths are not compared: arrays that
-    differ in length before padding may have the same length after it.
+    So evaluations of any size share a few compiled programs.
 
     Args:
-        **arrays: Arguments of `evaluate`: `labels`, and any others that share its leading
-            axes.
+        metrics: What `bind_metrics` returned.
+        starts: `[lists + 1]`, where each list begins in the flat arrays, one list after
+            the other, and where the last one ends.
+        items: By name, arguments of `evaluate` for items, flat.
+        per_list: By name, arguments of `evaluate` for lists, `[lists]`.
+        options: The other arguments.
     """
-    arrays["mask"] = np.ones(arrays["labels"].shape, bool)
-    return {name: _padded(array) for name, array in arrays.items()}
-
-
-def _padded(array: np.ndarray) -> np.ndarray:
-    padded = np.zeros([next_size(size) for size in array.shape], array.dtype)
-    padded[tuple(slice(size) for size in array.shape)] = array
-    return padded
+    states = empty(metrics)
+    for number, block in enumerate(make_blocks(starts)):
+        arrays = {name: block.items(values) for name, values in items.items()}
+        arrays |= {name: block.per_list(values) for name, values in per_list.items()}
+        drawn = {}
+        if number and options.get("key") is not None:
+            drawn["key"] = jax.random.fold_in(options["key"], number)
+        batch = evaluate(metrics, mask=block.exists, **arrays, **{**options, **drawn})
+        states = merge(states, batch)
+    return states

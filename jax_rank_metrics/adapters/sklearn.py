@@ -8,12 +8,11 @@ from numpy.typing import ArrayLike
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.pack import pack
-from jax_rank_metrics._inputs.pad import next_size
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,
+    evaluate_lists,
     framework,
-    pad_batch,
 )
 
 _sklearn = framework("sklearn.metrics", __name__)
@@ -30,8 +29,8 @@ def score(
 ) -> float:
     """Computes one metric as a float, with the arguments of scikit-learn's metrics.
 
-    Arrays are padded to the sizes of `pad_lists`, so that folds of about the same size
-    share a compiled program.
+    Lists are evaluated in blocks of a few shapes, so that folds of any size share a few
+    compiled programs.
 
     Args:
         y_true: Labels. Either `[samples, classes]`, as in a multilabel problem: every
@@ -57,19 +56,33 @@ def score(
         # Dense ranks, so that doubles that are equal in float32 do not tie.
         ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
         scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
-    batch = {"labels": labels, "scores": scores}
-    if sample_weight is not None:
-        batch["weights"] = np.asarray(sample_weight)
-    sizes = {}
+    items, per_list, packed = {"labels": labels, "scores": scores}, {}, None
     if query_ids is not None:
         packed = pack(query_ids)
-        batch["segment_ids"] = packed.segment_ids
-        sizes["num_segments"] = next_size(packed.num_segments)
-    # Padding could hide that lengths differ, which `evaluate` refuses.
-    lengths = {array.shape[:1] for array in (scores, *batch.values())}
-    if len(lengths) == 1 and not {*options} & {*BATCH_ARGUMENTS}:
-        batch = pad_batch(**batch)
-    return float(evaluate(bounds, **batch, **sizes, **options)[metric])
+    if sample_weight is not None:
+        weighed = items if labels.ndim == 1 else per_list
+        weighed["weights"] = np.asarray(sample_weight)
+    samples = [*items.values(), *per_list.values()]
+    samples += [] if packed is None else [packed.segment_ids]
+    is_regular = labels.shape == scores.shape and labels.size > 0
+    is_regular &= labels.ndim < 3 and (packed is None or labels.ndim == 1)
+    is_regular &= len({array.shape[:1] for array in samples}) == 1
+    if not is_regular or {*options} & {*BATCH_ARGUMENTS}:
+        # What is irregular, `evaluate` refuses.
+        segments = {}
+        if packed is not None:
+            segments["segment_ids"] = packed.segment_ids
+            segments["num_segments"] = packed.num_segments
+        return float(
+            evaluate(bounds, **items, **per_list, **segments, **options)[metric]
+        )
+    starts = np.arange(0, labels.size + 1, labels.shape[-1])
+    if packed is not None:
+        order = np.argsort(packed.segment_ids, kind="stable")
+        items = {name: values[order] for name, values in items.items()}
+        starts = np.cumsum(np.bincount(packed.segment_ids + 1))
+    items = {name: values.reshape(-1) for name, values in items.items()}
+    return float(evaluate_lists(bounds, starts, items, per_list, options)[metric])
 
 
 def scorer(

@@ -10,8 +10,8 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, merge
 from jax_rank_metrics.adapters._shared import (
     bind_metrics,
+    evaluate_lists,
     framework,
-    pad_batch,
     require_lists,
 )
 
@@ -23,9 +23,9 @@ class compute_metrics:
 
     The predictions are scores and the `label_ids` are labels, both `[lists, items]`.
     Negative labels are padding, as is the −100 with which the Trainer pads lists of
-    different lengths. If there are several predictions, the first is read. Arrays are
-    padded to the sizes of `pad_lists`, so batches and evaluations of about the same size
-    share a compiled program.
+    different lengths. If there are several predictions, the first is read. Lists are
+    evaluated in blocks of a few shapes, so batches and evaluations of any size share a few
+    compiled programs.
 
     With `batch_eval_metrics=True` the states of batches are merged, and nothing else of
     them is kept. The Trainer does not say when an evaluation begins. So after an
@@ -108,9 +108,11 @@ class compute_metrics:
         require_lists("label_ids", labels.shape, cure)
         require_lists("predictions", scores.shape, cure)
         batch = {"labels": labels, "scores": scores}
-        if labels.shape == scores.shape:  # otherwise evaluate says what differs
-            batch = pad_batch(**batch)
-        return evaluate(self._bounds, **batch, **self._options)
+        if labels.shape != scores.shape:  # evaluate says what differs
+            return evaluate(self._bounds, **batch, **self._options)
+        starts = np.arange(0, labels.size + 1, labels.shape[-1])
+        items = {name: values.reshape(-1) for name, values in batch.items()}
+        return evaluate_lists(self._bounds, starts, items, {}, self._options)
 
 
 def _array(values: Any) -> np.ndarray:

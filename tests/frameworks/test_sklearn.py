@@ -115,48 +115,41 @@ def test_weights(lists):
     np.testing.assert_allclose(results, float(state), atol=1e-6)
 
 
-def test_folds_share_programs(lists):
-    """Arrays are padded to few sizes, lists of samples and packed ones."""
-    real = lists.labels >= 0
-    ids = np.broadcast_to(np.arange(11)[:, None], real.shape)[real]
-    labels, scores = lists.labels[real], lists.features.sum(-1)[real]
-    weights = np.linspace(0, 1, 11)
-    expected = score(lists.labels, lists.features.sum(-1), weights, metric="mrr")
-    score(labels, scores, query_ids=ids, metric="mrr")
-    programs = run._mean_lists._cache_size()
-    packed = score(
-        labels[ids < 10], scores[ids < 10], query_ids=ids[ids < 10], metric="mrr"
-    )
-    rows = score(
-        lists.labels[:10], lists.features.sum(-1)[:10], weights[:10], metric="mrr"
-    )
-    assert run._mean_lists._cache_size() == programs
-    state = jrm.reciprocal_rank(lists.labels[:10], lists.features.sum(-1)[:10])
-    np.testing.assert_allclose(packed, float(state), atol=1e-6)
+def test_folds_share_programs():
+    """Folds of any size share few programs, with lists as rows or by their ids."""
+    rng, programs = np.random.default_rng(2), run._mean_lists._cache_size()
+    for num_lists in (1, 2, 10, 100, 1000, 1100):
+        items = int(rng.integers(2, 300))
+        labels = rng.integers(0, 2, (num_lists, items))
+        scores = rng.permuted(np.tile(np.arange(items), (num_lists, 1)), axis=1)
+        expected = float(jrm.reciprocal_rank(labels, scores))
+        rows = score(labels, scores, metric="mrr")
+        shuffle = rng.permutation(labels.size)
+        ids = np.repeat(np.arange(num_lists), items)[shuffle]
+        flat = (x.reshape(-1)[shuffle] for x in (labels, scores))
+        by_id = score(*flat, query_ids=ids, metric="mrr")
+        np.testing.assert_allclose([rows, by_id], expected, atol=1e-6)
+        programs += 1  # that of `expected`
+    assert run._mean_lists._cache_size() - programs <= 3  # widths 64, 256 and 1,024
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        score(labels[0, :3], scores[0, :2], query_ids=ids[:3], metric="mrr")
+
+
+def test_few_lists_are_weighted(lists):
+    """Weights of samples are those of lists as rows, and those of items by ids."""
+    scores, weights = lists.features.sum(-1), np.linspace(0, 1, 11)
+    rows = score(lists.labels[:10], scores[:10], weights[:10], metric="mrr")
     state = jrm.reciprocal_rank(
-        lists.labels[:10], lists.features.sum(-1)[:10], list_weights=weights[:10]
+        lists.labels[:10], scores[:10], list_weights=weights[:10]
     )
     np.testing.assert_allclose(rows, float(state), atol=1e-6)
-    assert expected > 0
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"query_ids": [0, 0, 0, 1, 1, 1, 1]},
-        {"query_ids": [0, 0, 0, 0, 1, 1, 1, 1], "sample_weight": np.ones(7)},
-    ],
-)
-def test_lengths_that_differ(arguments):
-    """Padding to one size does not hide that an argument lacks a sample."""
-    labels, scores = np.arange(8) % 2, np.arange(8.0)
-    with pytest.raises(ValueError, match="shape"):
-        score(labels, scores, metric="mrr", **arguments)
-
-
-def test_one_number():
-    """A name with several cutoffs is refused."""
-    with pytest.raises(ValueError, match="more than one number"):
-        scorer("recall@1,5")
-    with pytest.raises(ValueError, match="did you mean"):
-        scorer("ndgc@10")
+    real = lists.labels >= 0
+    ids = np.broadcast_to(np.arange(11)[:, None], real.shape)[real]
+    item_weights = np.random.default_rng(3).random(real.shape)
+    by_id = score(
+        *(lists.labels[real], scores[real], item_weights[real]),
+        query_ids=ids,
+        metric="ndcg@5",
+    )
+    state = jrm.ndcg(lists.labels, scores, weights=item_weights, k=5)
+    np.testing.assert_allclose(by_id, float(state), atol=1e-6)

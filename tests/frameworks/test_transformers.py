@@ -63,7 +63,7 @@ def test_an_evaluation_that_broke_off(lists, agree):
 
 
 def test_lengths_share_programs(lists, agree):
-    """Batches are padded to few sizes on both axes."""
+    """Batches of other numbers and lengths of lists are padded to the same shape."""
     metrics = compute_metrics(METRICS)
     metrics(predictions(lists))
     programs = run._mean_lists._cache_size()
