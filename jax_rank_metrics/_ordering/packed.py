@@ -50,7 +50,8 @@ def largest_packed(
     bits = descending_bits(jnp.where(exists, x, -1))
 
     def by_two_operands(segment_ids: jax.Array, bits: jax.Array) -> jax.Array:
-        return lax.sort((segment_ids, bits), num_keys=2)[1]
+        # Equal pairs are the same. A stable sort would carry, and compile, indices.
+        return lax.sort((segment_ids, bits), num_keys=2, is_stable=False)[1]
 
     if bits.dtype != jnp.int32:
         return floats_of_bits(by_two_operands(segment_ids, bits), x.dtype)
@@ -134,8 +135,8 @@ def _from_unsigned(packed: jax.Array) -> jax.Array:
 def _index_in_list(segment_ids: jax.Array) -> jax.Array:
     """Returns the index of every item in its own list, in the order of the arrays."""
     iota = lax.iota(jnp.int32, segment_ids.shape[0])
-    segment_ids, indices = lax.sort((segment_ids, iota), num_keys=2)
+    segment_ids, indices = lax.sort((segment_ids, iota), num_keys=2, is_stable=False)
     changes = segment_ids[1:] != segment_ids[:-1]
     starts_list = jnp.concatenate([jnp.ones((1,), bool), changes])
     start = lax.cummax(jnp.where(starts_list, iota, 0))
-    return lax.sort((indices, iota - start), num_keys=1)[1]
+    return lax.sort((indices, iota - start), num_keys=1, is_stable=False)[1]

@@ -172,18 +172,18 @@ def read_runs(
     # floats are carried along the run from its first item instead: a difference would
     # lose amounts far smaller than they.
     float_sums = [x for x in line.sums_before if jnp.issubdtype(x.dtype, jnp.floating)]
-    asked = _asked_sums(line, values, read)
-    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in asked]
+    requests = _requested_sums(line, values, read)
+    at_rank = [at_ranks(position_fn, rank, k) for position_fn, k in requests]
     # Everything that is scanned along runs is scanned in one loop.
     arrays = [values, *amounts, *at_rank, *float_sums]
-    added = len(amounts) + len(asked)
+    added = len(amounts) + len(requests)
     combines = [combine, *[jnp.add] * added, *[_keep_first] * len(float_sums)]
 
     def read_last(continues: jax.Array, are_pairs: bool) -> jax.Array:
         scan = functools.partial(_arithmetic.along_runs, continues, are_pairs=are_pairs)
         offset, (values, *scanned) = scan(arrays, combines)
         counted_tied = scanned[: len(amounts)]
-        sums = dict(zip(asked, scanned[len(amounts) : added], strict=True))
+        sums = dict(zip(requests, scanned[len(amounts) : added], strict=True))
         float_sums_above = iter(scanned[added:])
         counted_above = [
             next(float_sums_above)
@@ -222,25 +222,25 @@ def read_runs(
     )
 
 
-def _asked_sums(
+def _requested_sums(
     line: Line, values: jax.Array, read: ReadGroups
 ) -> dict[tuple[PositionFn, int | None], None]:
-    """Traces `read` to see which sums over the ranks of places it asks for.
+    """Traces `read` to see which sums over the ranks of places it requests.
 
     Sums up to cutoffs that are arrays are left out.
     """
-    asked: dict[tuple[PositionFn, int | None], None] = {}
+    requests: dict[tuple[PositionFn, int | None], None] = {}
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         if not isinstance(k, jax.Array):
-            asked[position_fn, k] = None
+            requests[position_fn, k] = None
         return jnp.zeros(line.exists.shape, line.dtype)
 
     zeros = jnp.zeros(line.exists.shape, jnp.int32)
     amounts = tuple(map(_as_addends, line.amounts))
     groups = TieGroups(zeros, zeros, amounts, amounts)
     jax.eval_shape(lambda: read(groups, place_sum, values))
-    return asked
+    return requests
 
 
 def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
