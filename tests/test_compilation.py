@@ -48,6 +48,16 @@ def full_sorts(lines):
     ]
 
 
+@pytest.mark.parametrize("platform", ["tpu", "cuda"])
+@pytest.mark.parametrize("name", ["ndcg", "map"])
+def test_ties_of_whole_lists_are_not_gathered(name, platform):
+    """Accelerators read tied items in one loop over the list, without gathers."""
+    traced = jax.jit(lambda *x: jrm.evaluate((name,), *x)).trace(*inputs())
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    assert "stablehlo.gather" not in text
+    assert text.count("stablehlo.while") == 1
+
+
 @pytest.mark.long
 def test_one_ranking_and_one_ideal_for_all():
     """Any number of metrics and cutoffs needs at most two ops that order."""
