@@ -174,16 +174,16 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
 
 
 def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
-    """Shifts the last axis, by 1 towards its end or by −1 towards its start.
+    """Shifts the last axis, towards its end or, by a negative number, towards its start.
 
-    Each item gives way to its neighbour, and to `edge` where it has none: [7, 8, 9]
-    shifted by 1 is [edge, 7, 8], by −1 [8, 9, edge].
+    Items that have no other to give way to become `edge`: [7, 8, 9] shifted by 1 is
+    [edge, 7, 8], by −1 [8, 9, edge].
     """
     return pad_items(x, by, -by, edge)
 
 
 def pad_items(
-    x: jax.Array, before: int = 0, after: int = 0, value: int = 0
+    x: jax.Array, before: int = 0, after: int = 0, value: float = 0
 ) -> jax.Array:
     """Pads the last axis with `value`; negative widths cut items off."""
     if not before and not after:

@@ -43,6 +43,10 @@ class ItemArrays(NamedTuple):
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
 
+    def existing_at(self, slots: jax.Array, exists: jax.Array) -> "ItemArrays":
+        """Gathers items as `at` does, and keeps those that are known to exist."""
+        return self.at(slots).only(exists)
+
     def only(self, exists: jax.Array) -> "ItemArrays":
         """Returns the items for which `exists` is also true; others become 0.
 
@@ -119,6 +123,14 @@ class RawItems:
     def at(self, slots: jax.Array) -> "RawItems":
         """Gathers items by their slots along the axis of items."""
         return jax.tree.map(lambda x: _arithmetic.take_items(x, slots), self)
+
+    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
+        """Gathers items that have a rank where `exists` is true; others become 0.
+
+        What says which items exist is not gathered.
+        """
+        items = dataclasses.replace(self, mask=None, retrieved=None)
+        return items.at(slots).read().only(exists)
 
 
 class SharedItems(NamedTuple):

@@ -6,6 +6,7 @@ over which it *varies*, that is over whose devices its values may differ. JAX ca
 latter the VMA type ("varying manual axes").
 """
 
+import functools
 import math
 from typing import Any, TypeVar
 
@@ -67,6 +68,8 @@ def match_varying(x: T, inputs: Any) -> T:
     `x` do not change. `lax.pcast` would say the same directly, but is not in every
     supported version of JAX.
     """
+    if all(varying_axes(inputs) <= varying_axes(leaf) for leaf in jax.tree.leaves(x)):
+        return x
     false = jnp.zeros((), bool)
     for leaf in jax.tree.leaves(inputs):
         if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
@@ -134,6 +137,9 @@ def is_device_local(x: jax.Array) -> bool:
 
 # Branches under vmap
 
+# Reductions of bools take no time up to this size.
+_SMALL = 2**17
+
 
 @jax.custom_batching.custom_vmap
 def unvmap_any(*x: jax.Array) -> jax.Array:
@@ -142,9 +148,14 @@ def unvmap_any(*x: jax.Array) -> jax.Array:
     A `lax.cond` on the result stays a branch. Its condition would otherwise be batched,
     which turns it into a select that computes both branches for every element.
     """
-    # As floats: XLA:CPU does not vectorise reductions of bools.
-    maxima = [jnp.max(array.astype(jnp.float32), initial=0) for array in x]
-    return jnp.stack(maxima).max() > 0
+    # Large arrays as floats: XLA:CPU does not vectorise reductions of bools.
+    is_true = [
+        jnp.any(array)
+        if isinstance(array.size, int) and array.size <= _SMALL
+        else jnp.max(array.astype(jnp.float32), initial=0) > 0
+        for array in x
+    ]
+    return functools.reduce(jnp.logical_or, is_true)
 
 
 @unvmap_any.def_vmap

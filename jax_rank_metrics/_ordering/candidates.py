@@ -44,6 +44,12 @@ class Candidates(NamedTuple):
         """
         return self.map(lambda x: _arithmetic.take_items(x, indices))
 
+    def ranked(self, keys: jax.Array, indices: jax.Array) -> "Candidates":
+        """Gathers items whose keys are known; see `at`."""
+        ids = _arithmetic.take(self.ids, indices)
+        items = self.items.at(indices).only(_keys.exists(keys))
+        return Candidates(keys, ids, items, self.seeds)
+
     def map(self, fn: Callable[[jax.Array], jax.Array]) -> "Candidates":
         """Applies `fn` to every array with an axis of items; seeds have none."""
         mapped = jax.tree.map(fn, self._replace(seeds=None))
@@ -90,3 +96,14 @@ class RawCandidates(NamedTuple):
         return RawCandidates(
             scores, self.items.at(indices), self.first_id, self.seeds, ids
         )
+
+    def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
+        """Gathers items whose keys are known, and tell which of them exist.
+
+        Args:
+            keys: `[*lists, chosen]`, from `read`.
+            indices: `[*lists, chosen]`, along the axis of items.
+        """
+        items = self.items.existing_at(indices, _keys.exists(keys))
+        ids = indices + jnp.asarray(self.first_id, jnp.int32)
+        return Candidates(keys, ids, items, self.seeds)

@@ -7,8 +7,8 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic
 
-# The number of bits of a hash that breaks ties. With two more for the kind of a score, a
-# float32 digit holds it exactly.
+# The number of bits of a hash that breaks ties. With two more for the scores that share a
+# digit, a float32 holds it exactly.
 HASH_BITS = 22
 
 # Multiplier of the xor-shift-multiply hash of 32-bit integers, which is bijective:
@@ -17,8 +17,8 @@ _MULTIPLIER = 0x45D9F3B
 
 _FLOAT32_INFINITY = 0x7F800000  # the bits of inf, and its key
 
-# The digit of the least finite score, and also of −inf and NaN.
-LOWEST_DIGIT = float(jnp.finfo(jnp.float32).min)
+# The keys of the three floats next below 0, from here to −1, share a digit.
+LEAST_SHARED = -3
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
@@ -54,12 +54,17 @@ def float_key(x: jax.Array) -> jax.Array:
     magnitude = bits & info.max
     infinity = (jnp.finfo(x.dtype).maxexp * 2 - 1) << jnp.finfo(x.dtype).nmant
     key = jnp.where(bits < 0, -magnitude, magnitude)
-    return jnp.where(magnitude > infinity, info.min + 1, key)
+    return jnp.where(magnitude > infinity, -infinity - 1, key)
 
 
 def shares_least_key(dtype: DTypeLike) -> bool:
     """Whether a score of this dtype may have the key of missing items."""
     return not jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize > 2
+
+
+def exists(key: jax.Array) -> jax.Array:
+    """Whether items with these keys exist, for scores that have a digit; bool."""
+    return key > jnp.iinfo(key.dtype).min
 
 
 def has_digit(dtype: DTypeLike) -> bool:
@@ -68,32 +73,62 @@ def has_digit(dtype: DTypeLike) -> bool:
     return dtype.itemsize <= (4 if jnp.issubdtype(dtype, jnp.floating) else 2)
 
 
+def shares_digits(dtype: DTypeLike) -> bool:
+    """Whether different scores of this dtype may have one digit; see `digit`."""
+    dtype = jnp.dtype(dtype)
+    return jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize == 4
+
+
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Returns keys of scores of a dtype as float32; −inf for missing items."""
-    missing_key = jnp.iinfo(jnp.int32).min
-    if jnp.issubdtype(dtype, jnp.floating):
-        finite_key = jnp.maximum(key, 1 - _FLOAT32_INFINITY)
-        bits = jnp.where(finite_key < 0, missing_key - finite_key, finite_key)
-        number = lax.bitcast_convert_type(bits, jnp.float32)
-    else:
-        number = key.astype(jnp.float32)
-    return jnp.where(key == missing_key, -jnp.inf, number)
+    """Returns keys of scores of a dtype as float32 that compare as they do; never NaN.
+
+    There are two more kinds of items, NaN and missing, than there are floats. So the
+    digit of a float below 0 is two floats above it, which leaves the least digits to
+    these kinds: −inf is the digit of missing items, and the least finite float that of
+    NaN. The three floats next below 0 have the same digit.
+    """
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)
+    moved = jnp.clip(key + 2, -_FLOAT32_INFINITY, -1)
+    return _float_of_key(jnp.where(key < 0, moved, key))
+
+
+def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Inverts `digit`; the key of a shared digit is `LEAST_SHARED`."""
+    missing = jnp.iinfo(jnp.int32).min
+    if not jnp.issubdtype(dtype, jnp.floating):
+        is_missing = digits == -jnp.inf
+        return jnp.where(
+            is_missing, missing, jnp.maximum(digits, -(2**15)).astype(jnp.int32)
+        )
+    key = float_key(digits)
+    moved = jnp.where(key == -_FLOAT32_INFINITY, missing, key - 2)
+    return jnp.where(key < 0, moved, key)
+
+
+def digit_above_shared(key: jax.Array) -> jax.Array:
+    """Returns keys of float scores, if not below `LEAST_SHARED`, as these very floats.
+
+    All others become −inf. `float_key` is the inverse.
+    """
+    return _float_of_key(jnp.where(key < LEAST_SHARED, -_FLOAT32_INFINITY, key))
+
+
+def _float_of_key(key: jax.Array) -> jax.Array:
+    bits = jnp.where(key < 0, jnp.iinfo(key.dtype).min - key, key)
+    return lax.bitcast_convert_type(bits, jnp.float32)
 
 
 def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array:
     """Returns float32 that order items of equal digits, larger first.
 
-    The kind of the score decides, from 3 to 0: finite or inf, −inf, NaN, missing; then a
-    hash, if `tie_breaks` holds one.
+    The keys that share a digit decide, and then a hash, if `tie_breaks` holds one.
     """
-    missing_key = jnp.iinfo(key.dtype).min
-    kind = (key > missing_key).astype(jnp.int32)
-    for bound in (missing_key + 1, -_FLOAT32_INFINITY):
-        kind = kind + (key > bound).astype(jnp.int32)
+    number = jnp.clip(key - LEAST_SHARED, 0, 3)
     if tie_breaks:
         (hashes,) = tie_breaks
-        kind = (kind << HASH_BITS) | hashes
-    return kind.astype(jnp.float32)
+        number = (number << HASH_BITS) | hashes
+    return number.astype(jnp.float32)
 
 
 def mix(x: jax.Array) -> jax.Array:

@@ -76,7 +76,7 @@ def order_local(
         use_top_k = depth is not None and top_k.is_faster(scores, depth)
     if use_top_k and depth is not None and is_cut and _keys.has_digit(order.dtype):
         top = top_k.top_ranks(raw, order, depth)
-        return Ordered(raw.at(top.indices).read(), top.straddles)
+        return Ordered(raw.ranked(top.keys, top.indices), top.straddles)
     candidates = raw.read()
     items = candidates.items
     payload = [x for x in (_marked_labels(items), items.weights) if x is not None]

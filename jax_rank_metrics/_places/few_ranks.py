@@ -75,6 +75,7 @@ def _add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
         terms = pairs & _compared(amounts)
     else:
         terms = jnp.where(pairs, _compared(amounts), 0)
-    is_float = jnp.issubdtype(terms.dtype, jnp.floating)
-    sums = jnp.sum(terms, axis=1, dtype=terms.dtype if is_float else jnp.int32)
-    return jnp.moveaxis(sums, 0, -1)
+    is_counted = terms.dtype == jnp.bool_
+    # Counted as floats, in one loop with sums of floats.
+    sums = jnp.sum(terms.astype(jnp.float32) if is_counted else terms, axis=1)
+    return jnp.moveaxis(sums.astype(jnp.int32) if is_counted else sums, 0, -1)

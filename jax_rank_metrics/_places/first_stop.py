@@ -91,7 +91,7 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
 
 
-# The number of ranks of a group that one step of the loop in `expected` covers.
+# The number of ranks of a group that are looked at together.
 _STEP = 64
 
 
@@ -101,8 +101,7 @@ def expected(
     """Averages `position_fn` at the first stop over all orders of its tie group.
 
     Where r of n tied items stop, the user passes the first j of them with probability
-    ∏ (n − r − i)/(n − i) over i < j. The logarithm of that product is carried from step
-    to step as a float pair, so that it does not drift.
+    ∏ (n − r − i)/(n − i) over i < j.
 
     With n = 3 and r = 1 below two items, the first stop is at rank 3, 4 or 5 with
     probability 1/3 each.
@@ -110,6 +109,50 @@ def expected(
     Returns:
         The mean, to which a stop beyond k, or no stop, adds 0; and the probability that
         nothing stops the user within the ranks up to k. Both are `[*lists, len(ks)]`.
+    """
+    max_rank = max((k if isinstance(k, int) else _STEP + 1 for k in ks), default=1)
+    if max_rank <= _STEP:
+        return _expected_to_few(first, position_fn, ks, dtype, max_rank)
+    return _expected_by_steps(first, position_fn, ks, dtype)
+
+
+def _expected_to_few(
+    first: FirstStop,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    dtype: DTypeLike,
+    max_rank: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
+    above, tied, stops = (x[..., None] for x in first)
+    offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
+        (1,) * first.above.ndim + (-1,)
+    )
+    remaining = jnp.maximum(tied - offset, 1).astype(dtype)
+    stopping = jnp.where(offset < tied, jnp.minimum(stops.astype(dtype), remaining), 0)
+    hazard, passing = stopping / remaining, (remaining - stopping) / remaining
+    # The product up to each rank, in steps that double its length.
+    passed_through, length = passing, 1
+    while length < max_rank:
+        previous = _arithmetic.shifted(passed_through, length, edge=1)
+        passed_through, length = passed_through * previous, 2 * length
+    passed = _arithmetic.shifted(passed_through, 1, edge=1)
+    rank = (above + offset + 1).astype(dtype)
+    sums, chances = [], []
+    for k in ks:
+        sums.append(jnp.sum(passed * hazard * at_ranks(position_fn, rank, k), axis=-1))
+        within = jnp.where(is_within(rank, k), passed_through, 1)
+        chances.append(jnp.min(within, axis=-1))
+    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
+
+
+def _expected_by_steps(
+    first: FirstStop, position_fn: PositionFn, ks: Sequence[Cut], dtype: DTypeLike
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `expected` for any cutoffs, `_STEP` ranks at a time.
+
+    The logarithm of the probability of passing is carried from step to step as a float
+    pair, so that it does not drift.
     """
     above, tied, stops = first
     steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * above.ndim + (_STEP,))

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._items import ItemArrays
@@ -117,8 +118,8 @@ class TieRuns:
         assert self.straddle is not None
         lists = self.straddle.lists[..., None]
         in_group = lists & self.items.exists & (self.keys == self.keys[..., -1:])
-        slots = _arithmetic.iota(self.keys)
-        is_last = lists & (slots == self.keys.shape[-1] - 1)
+        is_last_slot = np.arange(1 - self.keys.shape[-1], 1) == 0
+        is_last = lists & jnp.expand_dims(is_last_slot, range(self.keys.ndim - 1))
         total, *amounts = straddling.totals
         total = jnp.expand_dims(total.astype(values.dtype), self.keys.ndim - 1)
         values = jnp.where(_arithmetic.widen(in_group, values), 0, values)

@@ -108,7 +108,8 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     partitioned over a mesh as a plain sum is.
     """
     totals = _reduce_sum(axes, tuple(jax.tree.leaves(list(pairs))))
-    return _normalise(jnp.stack(totals[::2]), jnp.stack(totals[1::2]))
+    normal = [_normalise(*pair) for pair in zip(totals[::2], totals[1::2], strict=True)]
+    return jax.tree.map(lambda *x: jnp.stack(x), *normal)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
