@@ -153,6 +153,10 @@ class SharedItems(NamedTuple):
         """Gathers items by their slots along the axis of items."""
         return self.retrieved_items().at(slots)
 
+    def existing_at(self, slots: jax.Array, exists: jax.Array) -> ItemArrays:
+        """Gathers items as `at` does, and keeps those that are known to exist."""
+        return self.at(slots).only(exists)
+
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
     """Returns integer labels as signed integers if floats of `dtype` may round them.

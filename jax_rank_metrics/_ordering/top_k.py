@@ -202,6 +202,6 @@ def _top_k_by_blocks(
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
     x = jnp.concatenate([before, _arithmetic.take(x, indices)], axis=-1)
     values, chosen = plain_top_k(x, depth)
-    few = before.shape[-1]
-    from_x = few + _arithmetic.take(indices, jnp.maximum(chosen - few, 0))
-    return values, jnp.where(chosen < few, chosen, from_x)
+    num_before = before.shape[-1]
+    from_x = num_before + _arithmetic.take(indices, jnp.maximum(chosen - num_before, 0))
+    return values, jnp.where(chosen < num_before, chosen, from_x)
