@@ -6,8 +6,10 @@ equal in both stand in index order. Two ways of ordering give the same result:
 
 - `sort`: a full sort of the integers;
 - `top_k`: `lax.top_k` of a *digit*, the key as a float32, the one type for which it is
-  fast. It leaves ties in index order and cannot tell −inf, NaN and missing items apart;
-  where that matters, and only there, a second top-k or a full sort settles it.
+  fast. It leaves ties in index order; where they stand in another order, and only there,
+  a second top-k or a full sort settles it. Three subnormal scores share a digit, since
+  NaN and missing items need digits too; where one is among the best, a further top-k
+  separates them. On CPU, the top-k compares keys as integers, and needs no digits.
 
 `lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
 Where the items of a list are cut over devices, each device ranks its own, and then the
@@ -19,7 +21,7 @@ candidates of all devices are ranked together. A catalogue does the same block b
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers
     top_k.py        the first few ranks, exact, and fast in long lists
-    top_k_cpu.py    the same for short lists, by maxima
+    top_k_cpu.py    the same on CPU, of integers, and by maxima in short lists
     order.py        chooses between them, and handles devices
     ideal.py        values in descending order
     packed.py       lists one after the other in flat arrays

@@ -96,7 +96,9 @@ def top_keys(
         def separate() -> tuple[jax.Array, jax.Array]:
             # With nothing below these three floats, all digits can be the scores.
             digits = _keys.digit_above_shared(raw.read().keys)
-            digits, upper_indices = top_k(digits, depth)
+            # Blocks would enlarge the program for what hardly ever runs.
+            find = plain_top_k if is_long(digits.shape[-1], depth) else top_k
+            digits, upper_indices = find(digits, depth)
             is_upper = keys >= _keys.LEAST_SHARED
             upper_keys = _keys.float_key(digits)
             return (
