@@ -4,7 +4,6 @@ In every function, `[lists, comparisons]` arrays are float64 on the host, and al
 comparisons share their random draws.
 """
 
-import math
 from functools import partial
 
 import jax
@@ -14,7 +13,7 @@ from jax import lax, random
 
 from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.resampling import RESAMPLES, resampled, seeds_of
-from jax_rank_metrics._states import student
+from jax_rank_metrics._states.intervals import student_quantiles
 
 SIGNS = 2**20  # random signs that exist at once: 4 MiB of floats
 FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
@@ -238,22 +237,16 @@ def student_p(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> np.nd
     p is 1 where the mean is 0 or there are no degrees of freedom; elsewhere, an error of
     0 makes it 0.
     """
+    from scipy.special import stdtr
 
-    def p_of(mean: float, error: float, freedom: float) -> float:
-        if mean == 0 or freedom <= 0:
-            return 1.0
-        t = abs(mean) / error if error else math.inf
-        return math.exp(student.log_two_sided_p(t, freedom))
-
-    columns = (mean.tolist(), error.tolist(), freedom.tolist())
-    return np.array([p_of(*column) for column in zip(*columns, strict=True)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(freedom, -np.abs(mean) / error)
+    return np.where((mean == 0) | ~(freedom > 0), 1, p)
 
 
 def student_margin(error: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
     """Half the width of an interval of Student's t; inf for no degrees of freedom."""
-    quantile = np.array(
-        [student.t_quantile(x, level) if x > 0 else math.inf for x in freedom.tolist()]
-    )
+    quantile = student_quantiles(freedom, level)
     is_finite = np.isfinite(quantile) & np.isfinite(error)
     margin = np.where(is_finite, quantile, 0) * np.where(is_finite, error, 0)
     return np.where(is_finite, margin, np.inf)

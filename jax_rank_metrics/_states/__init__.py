@@ -29,7 +29,6 @@ Files, each of which imports only those before it:
 - `group_sums.py`: the same sums for each of many groups of lists.
 - `show.py`: the text of states and lists.
 - `state.py`: the base class, and what a new kind of state must have.
-- `student.py`: Student's t on the host.
 - `intervals.py`: confidence intervals and their quantiles.
 - `uncertainty.py`: mean, standard error and interval from the sums.
 - `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.

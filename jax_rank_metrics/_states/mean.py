@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import intervals, moments, student, uncertainty
+from jax_rank_metrics._states import intervals, moments, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.state import State
@@ -231,7 +231,7 @@ class Mean(State):
         coefficients = None
         if method in ("auto", "t"):
             coefficients = intervals.t_coefficients(level)
-        z = student.normal_quantile(level)
+        z = intervals.normal_quantile(level)
         low, high, valid = _interval(canonical(self), method, z, coefficients)
         if isinstance(valid, Tracer):
             return jnp.where(valid, low, jnp.nan), jnp.where(valid, high, jnp.nan)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._states import intervals, student, uncertainty
+from jax_rank_metrics._states import intervals, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.mean import Mean
@@ -153,7 +153,7 @@ class HostSums(NamedTuple):
         method: IntervalMethod,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the bounds of an interval, `[cutoffs]` each."""
-        z = student.normal_quantile(level)
+        z = intervals.normal_quantile(level)
         total, proportion = size + z * z, np.where(size > 0, mean, 0)
         centre = (proportion * size + z * z / 2) / total
         spread = np.maximum(proportion * (1 - proportion), 0) * size + z * z / 4
@@ -161,15 +161,12 @@ class HostSums(NamedTuple):
         score = np.maximum(centre - margin, 0), np.minimum(centre + margin, 1)
         if method == "wilson":
             return score
-        quantiles = [z] * len(size)
+        quantiles = np.full_like(size, z)
         if method != "normal":
-            has_quantile = size - 1 >= intervals.MIN_FREEDOM
-            quantiles = [
-                student.t_quantile(n - 1, level) if is_valid else np.inf
-                for n, is_valid in zip(size.tolist(), has_quantile, strict=True)
-            ]
+            freedom = np.where(size - 1 >= intervals.MIN_FREEDOM, size - 1, 0)
+            quantiles = intervals.student_quantiles(freedom, level)
         is_finite = np.isfinite(error) & np.isfinite(quantiles)
-        margin = np.where(is_finite, error * np.asarray(quantiles), np.inf)
+        margin = np.where(is_finite, error * quantiles, np.inf)
         is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
         return (
             np.where(is_score, score[0], mean - margin),
