@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.pack import pack
+from jax_rank_metrics._ordering.on_host import in_rank_order
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
     bind_metrics,
@@ -78,7 +79,8 @@ def score(
         )
     starts = np.arange(0, labels.size + 1, labels.shape[-1])
     if packed is not None:
-        order = np.argsort(packed.segment_ids, kind="stable")
+        # List after list, in which items stay in their order.
+        order = in_rank_order(packed.segment_ids, np.arange(labels.size))
         items = {name: values[order] for name, values in items.items()}
         starts = np.cumsum(np.bincount(packed.segment_ids + 1))
     items = {name: values.reshape(-1) for name, values in items.items()}
