@@ -183,7 +183,7 @@ def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
 
 
 def pad_items(
-    x: jax.Array, before: int = 0, after: int = 0, value: float = 0
+    x: jax.Array, before: int = 0, after: int = 0, value: int | float = 0
 ) -> jax.Array:
     """Pads the last axis with `value`; negative widths cut items off."""
     if not before and not after:
