@@ -42,6 +42,8 @@ def draw(
 
 def ours() -> Callable[[Dicts], dict[str, Any]]:
     """This package."""
+    import polars  # noqa: F401  (`join` imports it on first use)
+
     import jax_rank_metrics as jrm
 
     metrics = ("ndcg(gain_fn=linear_gain)", "map", "recall", "p(denominator=k)", "mrr")

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, CLOSED, FEW, metrics
+from cases import CLOSED, FEW, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from test_brute_force import compare
@@ -108,6 +108,17 @@ def every_metric():
     }
 
 
+LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)
+ABOVE = np.array([[0, 1, 2]])
+
+
+def rank_three(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options):
+    """Ranks a list of three items, with changes to good arguments."""
+    return jrm.rank_places(
+        labels, above, tied, num_retrieved=np.array(num_retrieved), **options
+    )
+
+
 @pytest.mark.parametrize("tied", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_every_metric(tied, rng):
     """Every metric has the value of the whole lists, or says what it lacks."""
@@ -146,7 +157,8 @@ def test_order_padding_and_transformations(rng):
     arguments = draw(rng, tied=True).places()
     columns = arguments.pop("columns")
     arguments["columns"] = {"judged": columns["judged"]}
-    table = metrics(KS, "expected", FEW) | {"bpref": jrm.bpref, "lrap": CASES_LRAP}
+    table = metrics(KS, "expected", FEW)
+    table |= {"bpref": jrm.bpref, "lrap": jrm.label_ranking_average_precision}
 
     def run(arguments):
         return jrm.measure(table, jrm.rank_places(**arguments))
@@ -171,9 +183,6 @@ def test_order_padding_and_transformations(rng):
     check_same(jax.vmap(run)(shuffled), expected)
     alone = run(jax.tree.map(lambda x: x[3], shuffled))
     check_same(alone, jax.tree.map(lambda x: x[3], expected))
-
-
-CASES_LRAP = CASES["label_ranking_average_precision"].metric
 
 
 @pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto])
@@ -277,7 +286,7 @@ def test_many_tied_items_at_great_depth():
 
 def test_constants_take_one_program_each():
     """What a formula gives unlisted items and ranks is compiled as a whole, once."""
-    ranking, compiled = refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]]), []
+    ranking, compiled = rank_three(above=[[0, 3, 3]], tied=[[1, 2, 2]]), []
 
     def gain(labels):
         return jnp.where(labels > 1, jnp.exp2(labels), jnp.sqrt(labels)) * 3
@@ -302,7 +311,7 @@ def test_constants_take_one_program_each():
 
 def test_formulas_that_read_traced_values():
     """A formula may read traced values per item, but not in a function of ranks."""
-    ranking, above = refuse(above=[[0, 3, 5]]), np.array([0, 3, 5])
+    ranking, above = rank_three(above=[[0, 3, 5]]), np.array([0, 3, 5])
 
     def sums(added, place_fn=lambda place, k: place.counted_above[0]):
         def value(items):
@@ -316,7 +325,7 @@ def test_formulas_that_read_traced_values():
     np.testing.assert_allclose(jax.jit(sums)(0.5), [[expected]])
     np.testing.assert_allclose(sums(0.5), [[expected]])
     with pytest.raises(TypeError, match="a function of ranks reads traced values"):
-        tied = refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]])
+        tied = rank_three(above=[[0, 3, 3]], tied=[[1, 2, 2]])
         jax.jit(
             lambda p: tied.expected_sum(
                 lambda items: items.relevant(1),
@@ -324,17 +333,6 @@ def test_formulas_that_read_traced_values():
                 (None,),
             )
         )(0.5)
-
-
-LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)
-ABOVE = np.array([[0, 1, 2]])
-
-
-def refuse(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options):
-    """Calls `rank_places` with changes to good arguments."""
-    return jrm.rank_places(
-        labels, above, tied, num_retrieved=np.array(num_retrieved), **options
-    )
 
 
 @pytest.mark.parametrize(
@@ -363,17 +361,17 @@ def refuse(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **options)
 def test_bad_places_raise(error, match, changes):
     """What cannot be a place raises, and says what to pass."""
     with pytest.raises(error, match=match):
-        refuse(**changes)
+        rank_three(**changes)
 
 
 def test_metrics_that_need_more_raise():
     """Metrics that need more than places raise, and say what."""
     with pytest.raises(ValueError, match="has no order; rank with a k, or by rank_ids"):
-        _ = refuse().items
+        _ = rank_three().items
     with pytest.raises(ValueError, match="with the label 0 is worth .*rank all items"):
-        jrm.ndcg.of(refuse(), gain_fn=jnp.ones_like)
+        jrm.ndcg.of(rank_three(), gain_fn=jnp.ones_like)
     with pytest.raises(ValueError, match="err: tied is above 1.*break ties first"):
-        jrm.measure(("err",), refuse(above=[[0, 3, 3]], tied=[[1, 2, 2]]))
+        jrm.measure(("err",), rank_three(above=[[0, 3, 3]], tied=[[1, 2, 2]]))
     with pytest.raises(ValueError, match="the last axis of labels is sharded"):
         mesh = jax.make_mesh((3,), ("items",), axis_types=(AxisType.Explicit,))
-        refuse(jax.device_put(LABELS, NamedSharding(mesh, P(None, "items"))))
+        rank_three(jax.device_put(LABELS, NamedSharding(mesh, P(None, "items"))))

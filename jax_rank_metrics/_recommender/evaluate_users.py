@@ -246,7 +246,7 @@ def _work(
     """Returns what is done for each user."""
     counts_places = bool(plan.whole_list_metrics)
     if item_embeddings is None:
-        # A function has not yet said how many items it knows.
+        # The ids tell how many items there are at least; a function has not said it yet.
         return Work(relevant_rows.shape[1], 1, counts_places)
     num_items = len(item_embeddings)
     return Work(num_items, -(-num_items // plan.block_size), counts_places)

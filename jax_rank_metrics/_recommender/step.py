@@ -116,8 +116,8 @@ def measure_users(
 
     Returns:
         The values of each metric, in the order of `metric_names`; the ids of the
-        recommended items, `[users, k]`; and whether the scores of
-        a user hold NaN, `[users]` bool.
+        recommended items, `[users, k]`; and whether the scores of a user hold NaN,
+        `[users]` bool.
     """
 
     def rank(k: int | None, ties: str | None) -> Ranking:

@@ -36,8 +36,8 @@ def rank_places(
     The place of an item is how many items rank above its tie group, and how many items
     that group holds. Whoever has sorted a run can count both, and needs to pass nothing
     of the items that were not judged: these have the label 0, and only take up ranks.
-    Nothing is sorted where items come in rank order, and the work grows with the number
-    of judged items, not with the depth of the run.
+    The work grows with the number of judged items, not with the depth of the run. Outside
+    `jax.jit`, nothing is sorted where items come in rank order.
 
     Metrics read tie groups, as they do under `ties=None`, and metrics that need one
     definite order raise unless every `tied` is 1. Inside `jax.jit`, where that is not
@@ -52,7 +52,8 @@ def rank_places(
             itself included; 1 where nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            Where fewer are stated than are listed with a rank, those listed count.
+            Where `jax.jit` hides that fewer are stated than are listed with a rank, those
+            listed count.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
