@@ -30,8 +30,8 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
             "ranking holds only the items that are listed; pass a k to the call that made "
-            "it, rank all items, or make items with the label 0 worth 0, for example by "
-            "another gain_fn"
+            "it (rank_places takes none), rank all items, or make items with the label 0 "
+            "worth 0, for example by another gain_fn"
         )
 
 
