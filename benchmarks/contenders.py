@@ -469,7 +469,8 @@ def pytrec_eval(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
 
 # The modules that each contender imports, besides those it is built on.
 MODULES = {
-    "jax_rank_metrics": ("jax", "jax_rank_metrics"),
+    # The package loads this module when its first name is used.
+    "jax_rank_metrics": ("jax", "jax_rank_metrics._public"),
     "rax": ("jax", "rax"),
     "metrax": ("jax", "metrax"),
     "keras_rs": ("jax", "keras_rs"),
