@@ -22,5 +22,7 @@ def constant(
     jaxpr = jax.make_jaxpr(function)(*arguments)
     if any(isinstance(x, Tracer) for x in jaxpr.consts):
         return None
-    program = jax.jit(jax.extend.core.jaxpr_as_fun(jaxpr)).lower(*arguments).compile()
-    return np.asarray(*program(*arguments))
+    # While a user has jit disabled, for debugging, no program can be compiled.
+    with jax.disable_jit(False):
+        program = jax.jit(jax.extend.core.jaxpr_as_fun(jaxpr)).lower(*arguments)
+        return np.asarray(*program.compile()(*arguments))

@@ -18,6 +18,7 @@ from test_compilation import sorts
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._while_tracing import constant
 
 LISTS, ITEMS = 6, 40
 KS = (1, 5, None)
@@ -307,6 +308,12 @@ def test_constants_take_one_program_each():
         assert len(compiled) == 1
     finally:
         jax.monitoring.clear_event_listeners()
+
+
+def test_constants_while_jit_is_disabled():
+    """They are computed by a program even then."""
+    with jax.disable_jit():
+        assert constant(lambda x: x + 1, np.zeros(1, np.float32)) == 1
 
 
 def test_formulas_that_read_traced_values():
