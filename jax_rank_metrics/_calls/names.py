@@ -104,21 +104,28 @@ def parse(text: object) -> Bound:
 def lower_is_better(name: str) -> bool | None:
     """Whether lower values of the metric of this name are better.
 
-    Accepts names as typed and as `compute(…, flat=True)` writes them.
-
     Returns:
         None if neither direction is better; False if no metric has the name.
 
     >>> lower_is_better("fall_out(rel=2)@10"), lower_is_better("ndcg@10")
     (True, False)
     """
-    metric = name.split("@")[0].strip().lower()
-    if metric in _LOWER_IS_BETTER:
-        return _LOWER_IS_BETTER[metric]
-    try:
-        return parse(re.sub(r"\[\d+\]$", "", name)).spec.lower_is_better
-    except (TypeError, ValueError):
-        return False
+    metric = metric_part(name)
+    if metric in NAMES:
+        return NAMES[metric].spec.lower_is_better
+    return _LOWER_IS_BETTER.get(metric, False)
+
+
+def metric_part(name: str) -> str:
+    """Returns the name of a metric without options and cutoffs, as `NAMES` holds it.
+
+    Accepts names as typed and as `compute(…, flat=True)` writes them.
+
+    >>> metric_part("Fall-out(rel=2)@10"), metric_part("map_cut_5"), metric_part("mine[0]")
+    ('fall_out', 'average_precision', 'mine')
+    """
+    metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
+    return trec.meaning(metric)[0]
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:

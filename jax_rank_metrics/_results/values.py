@@ -7,7 +7,6 @@ a dict and a `UserEvaluation` say which list each value belongs to.
 """
 
 import numbers
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +14,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._calls import trec
-from jax_rank_metrics._calls.names import NAMES
+from jax_rank_metrics._calls.names import NAMES, metric_part
 from jax_rank_metrics._results.paired import ROUNDING
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
@@ -106,10 +104,7 @@ def is_metric_name(key: Any) -> bool:
     >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
     [True, True, True, False]
     """
-    if not isinstance(key, str):
-        return False
-    head = re.split(r"[@(]", key)[0].strip().lower().replace("-", "_")
-    return trec.meaning(head)[0] in NAMES
+    return isinstance(key, str) and metric_part(key) in NAMES
 
 
 def listing(names: Sequence[Any]) -> str:
