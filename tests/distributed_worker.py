@@ -50,7 +50,12 @@ def random_ties(mesh):
     sharding = NamedSharding(mesh, PartitionSpec("data"))
     batch = [jax.make_array_from_process_local_data(sharding, x) for x in arrays]
     plain = jrm.evaluate(METRIC, *batch, key=key)
-    return {"alone": per_device, "plain": numbers(plain)["mrr@10"]}
+    values = jrm.reciprocal_rank.per_list(*batch, key=key, k=10)
+    return {
+        "alone": per_device,
+        "plain": numbers(plain)["mrr@10"],
+        "table": jrm.table({"mrr@10": values}, format="csv"),
+    }
 
 
 def main():

@@ -1,5 +1,7 @@
 """The same lists give the same numbers on any devices, in any batches and processes."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -293,6 +295,8 @@ def test_random_ties_of_processes(of_processes, expected_ties):
     assert [device["lists"] for device in ties["alone"]] == [100] * 4
     check_ties([ties["plain"]], expected_ties)
     assert ties["plain"]["lists"] == 400
+    (row,) = csv.DictReader(io.StringIO(ties["table"]))
+    assert float(row["mean"]) == pytest.approx(ties["plain"]["mean"], rel=1e-6)
 
 
 def carried_on(step):

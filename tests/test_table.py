@@ -173,9 +173,9 @@ def test_the_best():
 def test_values_of_lists_are_averaged():
     known = jnp.array([True, False])
     lists = jrm.PerList(jnp.array([0.8, 0.0]), jnp.ones(2), known)
-    counts = {"a": {"mrr": lists}, "b": {"mrr": lists[:1]}}
+    counts = {"a": {"mrr": lists}, "b": {"mrr": lists[:1]}, "c": {"mrr": lists[:0]}}
     text = jrm.table(counts)
-    assert "0.400" in text and "; 1 to 2 lists, 0 to 1 undefined;" in text
+    assert "0.400" in text and "; 0 to 2 lists, 0 to 1 undefined;" in text
     assert "[-inf, inf]" in text  # of one list there is no interval
 
 

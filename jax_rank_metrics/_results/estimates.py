@@ -5,6 +5,7 @@ from typing import Any
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._results.paired import is_addressable
 from jax_rank_metrics._results.values import (
     as_per_list,
     is_by_list,
@@ -101,7 +102,9 @@ def _sums_of(name: str, values: Any) -> HostSums:
     lists = as_per_list(values, f"results[{name!r}]")
     lists = values if lists is None else lists
     if isinstance(lists, PerList):
-        return HostSums.of_lists(lists, Mean)
+        if is_addressable(lists.values):
+            return HostSums.of_lists(lists, Mean)
+        lists = lists.mean()  # in which the other hosts take part
     if not isinstance(lists, Mean):
         raise TypeError(f"results: {name!r} is {kind_of(lists)}; {_FIX}")
     if lists._stacked:

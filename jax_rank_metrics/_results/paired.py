@@ -130,7 +130,7 @@ def _check_weights(a: PerList, b: PerList) -> None:
                 f"{shapes[1]}; pass values of the same lists and cutoffs"
             )
     if any(
-        isinstance(x, Tracer) or not _is_addressable(x) for x in (a.weights, b.weights)
+        isinstance(x, Tracer) or not is_addressable(x) for x in (a.weights, b.weights)
     ):
         return
     weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
@@ -143,7 +143,8 @@ def _check_weights(a: PerList, b: PerList) -> None:
         )
 
 
-def _is_addressable(x: Any) -> bool:
+def is_addressable(x: Any) -> bool:
+    """Whether this host can read all of an array, which may be one of NumPy."""
     return getattr(x, "is_fully_addressable", True)
 
 

@@ -65,7 +65,8 @@ class HostSums(NamedTuple):
         dtype = np.dtype(jax.dtypes.canonicalize_dtype(float))
         has_cutoffs = values.ndim > weights.ndim
         w = np.minimum(weights.astype(np.float64).reshape(-1, 1), np.finfo(dtype).max)
-        v = values.astype(np.float64).reshape(len(w), -1)  # [lists, cutoffs]
+        cutoffs = values.shape[-1] if has_cutoffs else 1
+        v = values.astype(np.float64).reshape(len(w), cutoffs)
         defined = defined.reshape(-1, 1)
         has_weight = w > 0
         entered = has_weight & (defined | (lists.undefined != "skip"))
