@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -128,15 +127,12 @@ def evaluate_lists(
             the other, and where the last one ends.
         items: By name, arguments of `evaluate` for items, flat.
         per_list: By name, arguments of `evaluate` for lists, `[lists]`.
-        options: The other arguments.
+        options: The other arguments, none of which comes with a batch.
     """
     states = empty(metrics)
-    for number, block in enumerate(make_blocks(starts)):
+    for block in make_blocks(starts):
         arrays = {name: block.items(values) for name, values in items.items()}
         arrays |= {name: block.per_list(values) for name, values in per_list.items()}
-        drawn = {}
-        if number and options.get("key") is not None:
-            drawn["key"] = jax.random.fold_in(options["key"], number)
-        batch = evaluate(metrics, mask=block.exists, **arrays, **{**options, **drawn})
+        batch = evaluate(metrics, mask=block.exists, **arrays, **options)
         states = merge(states, batch)
     return states

@@ -58,18 +58,19 @@ def score(
         ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
         scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
     items, per_list, packed = {"labels": labels, "scores": scores}, {}, None
+    of_samples = []  # arrays [samples]
     if query_ids is not None:
         packed = pack(query_ids)
+        of_samples.append(packed.segment_ids)
     if sample_weight is not None:
         weighed = items if labels.ndim == 1 else per_list
         weighed["weights"] = np.asarray(sample_weight)
-    samples = [*items.values(), *per_list.values()]
-    samples += [] if packed is None else [packed.segment_ids]
+        of_samples.append(weighed["weights"])
     is_regular = labels.shape == scores.shape and labels.size > 0
-    is_regular &= labels.ndim < 3 and (packed is None or labels.ndim == 1)
-    is_regular &= len({array.shape[:1] for array in samples}) == 1
-    if not is_regular or {*options} & {*BATCH_ARGUMENTS}:
-        # What is irregular, `evaluate` refuses.
+    is_regular &= labels.ndim == 1 or (labels.ndim == 2 and packed is None)
+    is_regular &= all(array.shape == labels.shape[:1] for array in of_samples)
+    if not is_regular or not {*options}.isdisjoint(BATCH_ARGUMENTS):
+        # `evaluate` says what is wrong, if anything is.
         segments = {}
         if packed is not None:
             segments["segment_ids"] = packed.segment_ids

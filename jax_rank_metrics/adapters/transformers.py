@@ -9,6 +9,7 @@ from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, merge
 from jax_rank_metrics.adapters._shared import (
+    BATCH_ARGUMENTS,
     bind_metrics,
     evaluate_lists,
     framework,
@@ -108,7 +109,9 @@ class compute_metrics:
         require_lists("label_ids", labels.shape, cure)
         require_lists("predictions", scores.shape, cure)
         batch = {"labels": labels, "scores": scores}
-        if labels.shape != scores.shape:  # evaluate says what differs
+        is_regular = labels.shape == scores.shape and labels.size > 0
+        if not is_regular or not {*self._options}.isdisjoint(BATCH_ARGUMENTS):
+            # `evaluate` says what is wrong, if anything is.
             return evaluate(self._bounds, **batch, **self._options)
         starts = np.arange(0, labels.size + 1, labels.shape[-1])
         items = {name: values.reshape(-1) for name, values in batch.items()}

@@ -131,8 +131,18 @@ def test_folds_share_programs():
         np.testing.assert_allclose([rows, by_id], expected, atol=1e-6)
         programs += 1  # that of `expected`
     assert run._mean_lists._cache_size() - programs <= 3  # widths 64, 256 and 1,024
-    with pytest.raises(ValueError, match=r"\(3,\)"):
-        score(labels[0, :3], scores[0, :2], query_ids=ids[:3], metric="mrr")
+
+
+def test_what_is_refused(samples):
+    """Arguments of other shapes raise what `evaluate` raises."""
+    _, labels = samples
+    for wrong in (
+        {"y_true": labels[0, :3], "y_score": labels[0, :2], "query_ids": [1, 1, 1]},
+        {"y_true": labels[0], "y_score": labels[0], "query_ids": [1, 1, 1]},
+        {"y_true": 1, "y_score": 0.5},
+    ):
+        with pytest.raises(ValueError, match="shape"):
+            score(**wrong, metric="mrr")
 
 
 def test_few_lists_are_weighted(lists):

@@ -92,6 +92,16 @@ def test_shapes_that_are_refused(lists):
         metrics(EvalPrediction(predictions=column, label_ids=labels))
 
 
+def test_unusual_batches(lists, agree):
+    """Arrays may be options of every batch, and lists may have no items."""
+    labels, scores = lists.labels, lists.features.sum(-1)
+    weights = np.linspace(0, 1, len(labels))
+    metrics = compute_metrics(METRICS, list_weights=weights)
+    agree(metrics(predictions(lists)), labels, scores, list_weights=weights)
+    empty = np.zeros((3, 0))
+    assert compute_metrics("mrr")(EvalPrediction(empty, empty)) == {"mrr": 0}
+
+
 def test_pickled(lists):
     """A pickled copy gives the same results, as in another process."""
     metrics = compute_metrics(METRICS, undefined="skip")
