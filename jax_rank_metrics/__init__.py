@@ -46,10 +46,14 @@ else:
     # package take a second to import. The command can then show its help without them.
 
     def _load() -> list[str]:
-        """Loads every public name into this module, and returns the names."""
+        """Loads every public name into this module, and returns the names.
+
+        What this module binds already stays, such as the mock of a function in a test.
+        """
         public = vars(_import_module("jax_rank_metrics._public"))
         names = [name for name in public if not name.startswith("_")]
-        globals().update({name: public[name] for name in names})
+        for name in names:
+            globals().setdefault(name, public[name])
         return names
 
     def __getattr__(name: str) -> object:
@@ -64,5 +68,5 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        """Returns the public names too, as they are there for whoever asks for them."""
+        """Returns the names of this module, with all public names."""
         return sorted({*globals(), *_load(), "__version__"})

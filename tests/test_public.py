@@ -163,6 +163,8 @@ assert parse("ndcg@10").spec.name == "ndcg"
 assert "jax_rank_metrics._public" not in sys.modules
 from jax_rank_metrics import *
 assert ndcg is jrm.ndcg and plots is jrm.plots and "merge" in vars(jrm)
+jrm.merge = "mock"
+assert "merge" in dir(jrm) and jrm.merge == "mock"
 """
 
 
