@@ -19,9 +19,10 @@ def one_off_jit(
 ) -> Callable[[], stages.Wrapped]:
     """Returns a function that returns `jax.jit(function)`, compiled quickly.
 
-    This is for drivers that run on the host and call a program a few times. It is not for
-    functions that users may call inside their own programs, where JAX refuses options of
-    the compiler, or in a loop. The second function keeps imports from starting a backend.
+    The options of the compiler depend on the backend, which is not started before the
+    first call. This is for drivers that run on the host and call a program a few times. It
+    is not for functions that users call many times, or inside their own programs, where
+    JAX refuses options of the compiler.
 
     Args:
         function: The function to compile.
@@ -47,7 +48,7 @@ def one_off_jit(
 def _options(platform: str, level: int) -> dict[str, bool | int]:
     """Returns the options above that the XLA of this platform knows.
 
-    What the variable XLA_FLAGS sets remains as it is.
+    An option that the variable XLA_FLAGS sets is left out, and keeps its value.
     """
     if platform != "cpu":
         return {}

@@ -7,14 +7,12 @@ from typing import NamedTuple
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command.trec_measures import AMBIGUOUS, family_of
 from jax_rank_metrics._command.words import metric_names
+from jax_rank_metrics._files.measure import COLUMNS
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import cutoff_names
 
 COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
-
-# The columns of `Joined`.
-_COLUMNS = ("judged", "pooled")
 
 # The options that metrics have under the rules of trec_eval, unless a name sets them.
 _TREC_OPTIONS = {
@@ -73,7 +71,7 @@ def _metric(word: str, trec: bool, level: float | None) -> Metric:
     name = _with_options(name, trec, level)
     bound = parse(name)
     for column in bound.spec.columns:
-        if column not in _COLUMNS:
+        if column not in COLUMNS:
             raise ValueError(
                 f"-m {word} reads the column {column!r}, which files of judgements and "
                 "runs do not hold; measure it from Python"

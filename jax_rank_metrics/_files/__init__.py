@@ -11,5 +11,6 @@
     packed.py      all documents as packed arrays
     joined.py      what `join` returns
 
-All of this runs on the host. Polars parses the files; it is imported on first use.
+All of this runs on the host, except for the metrics themselves. Polars parses the files; it
+is imported on first use.
 """

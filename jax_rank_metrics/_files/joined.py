@@ -120,9 +120,9 @@ class Joined:
     def measure(self, metrics: Metrics) -> dict[str, PerList]:
         """Computes several metrics of every query.
 
-        Metrics read the places of the judged documents, where these say all they ask for:
-        few programs are compiled, and little runs. The others, such as `tau`, or `err` if
-        documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
+        Most metrics ask for no more than the places of the judged documents, so that few
+        programs are compiled and little is computed. The others, such as `tau`, or `err`
+        if documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
 
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
@@ -163,7 +163,7 @@ class Joined:
         return states
 
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
-        """Reads metrics from places if these tell all they ask, or else from all items."""
+        """Reads metrics from places if these suffice, and the others from all items."""
         lists = measure_places(bounds, self._places, self.list_weights)
         readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
         if readers_of_all:

@@ -51,9 +51,7 @@ class Sides(NamedTuple):
     unjudged: "pl.Series"  # the ids of queries that only the run has
     judged: Rows  # list after list
     retrieved: Rows
-    scores: (
-        np.ndarray
-    )  # [judged rows], the score of each in the run; NaN if it lacks it
+    scores: np.ndarray  # [judged rows], of each in the run; NaN if the run lacks it
     doc_ids: Callable[[], Ids]  # of the rows of both
     frames: Callable[[], Frames]  # both in the order in which they were passed
 

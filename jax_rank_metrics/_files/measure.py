@@ -34,7 +34,7 @@ class Documents(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Facts about all places that programs know; static."""
+    """Properties of all places together, static in programs."""
 
     ties: str  # "tied" if any documents tie, else "none"
     max_ranks: int
@@ -72,12 +72,13 @@ def measure_places(
     for block in make_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
         documents = Documents(*jax.device_put(arrays))
-        shape = jax.tree.map(
-            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), documents
-        )
-        bounds = _readable(bounds, known, shape)
-        if not bounds:
-            return {}
+        if not parts:  # What a metric asks for does not depend on the shape of a block.
+            shapes = jax.tree.map(
+                lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), documents
+            )
+            bounds = _readable(bounds, known, shapes)
+            if not bounds:
+                return {}
         lists = jax.device_get(_program()(documents, bounds=bounds, known=known))
         parts.append([x[: len(block.indices)] for x in lists])
         indices.append(block.indices)
@@ -119,8 +120,8 @@ def _readable(
 
     Args:
         bounds: The metrics.
-        known: See `_measure_block`.
-        documents: The shapes of its argument.
+        known: See `Known`.
+        documents: The shapes and dtypes of a block.
     """
     try:
         # JAX keeps the trace for the call that follows.

@@ -17,9 +17,7 @@ class Places(NamedTuple):
     Documents that were not retrieved come last in their list.
     """
 
-    starts: (
-        np.ndarray
-    )  # [lists + 1], where the documents of each list begin, and the end
+    starts: np.ndarray  # [lists + 1], where the documents of each list begin and end
     relevance: np.ndarray  # [documents]
     retrieved: np.ndarray  # [documents] bool, whether it has a rank
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group

@@ -183,12 +183,14 @@ def _csv(runs: dict[str, dict[str, Estimate]]) -> str:
     return csv_of(["run", "metric", *columns], rows)
 
 
+# Returns the text of a header and rows.
+Layout = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
+
+
 class _Style(NamedTuple):
     """The marks and the layout by which a format writes a table."""
 
-    layout: Callable[
-        [Sequence[str], Sequence[Sequence[str]]], str
-    ]  # of header and rows
+    layout: Layout
     best: tuple[str, str]  # before and after the best mean
     not_best: tuple[str, str]
     legend: str  # what the note says of the best mean
@@ -196,7 +198,7 @@ class _Style(NamedTuple):
     with_note: Callable[[str, str], str]
 
 
-def _tabulated(name: str) -> Callable[[Sequence[str], Sequence[Sequence[str]]], str]:
+def _tabulated(name: str) -> Layout:
     """The layout of this name in the library tabulate."""
 
     def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
