@@ -115,3 +115,32 @@ def test_packed_lists_of_any_length(rng):
         )
         np.testing.assert_allclose(actual.values[:3], expected, rtol=1e-6)
         assert not actual.defined[3:].any()
+
+
+def test_subnormal_scores_of_long_lists(rng):
+    """Subnormal scores differ, although processors flush them where floats are compared."""
+    bits = rng.permuted(np.tile(np.arange(1, 6001, dtype=np.int32), (3, 1)), axis=-1)
+    scores = bits.view(np.float32)
+    scores[1] = -scores[1]
+    scores[2, ::2] = -scores[2, ::2]
+    order = np.argsort(-scores.astype(np.float64), axis=-1)
+    labels, relevant = np.ones_like(scores), order[:, 50:55]
+
+    def in_catalog(k):
+        return jrm.rank_catalog(
+            *(np.arange(3), scores.T, relevant),
+            k=k,
+            score_fn=lambda queries, block: block.T[queries],
+        )
+
+    for ranking in (
+        jrm.rank(labels, scores, k=3),
+        jrm.rank(labels, scores),
+        jrm.rank_scores(scores, relevant, k=3),
+        in_catalog(3),
+    ):
+        ranks = ranking.items.shape[-1]
+        np.testing.assert_array_equal(ranking.items, order[:, :ranks])
+    for ranking in (jrm.rank_scores(scores, relevant), in_catalog(None)):
+        mean_rank = jrm.average_relevance_position.of(ranking).values
+        np.testing.assert_array_equal(mean_rank, 53)

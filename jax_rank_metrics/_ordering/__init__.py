@@ -21,7 +21,7 @@ candidates of all devices are ranked together. A catalogue does the same block b
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers
     top_k.py        the first few ranks, exact, and fast in long lists
-    top_k_cpu.py    the same on CPU, of integers, and by maxima in short lists
+    top_k_cpu.py    integers and their maxima on CPU, where the top-k needs no digits
     order.py        chooses between them, and handles devices
     ideal.py        values in descending order
     packed.py       lists one after the other in flat arrays

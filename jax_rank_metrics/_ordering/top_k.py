@@ -10,14 +10,9 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering import keys as _keys
+from jax_rank_metrics._ordering import top_k_cpu
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.top_k_cpu import (
-    SHORT,
-    indices_by_maxima,
-    largest_keys,
-    plain_top_k,
-)
 
 # `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
@@ -29,6 +24,7 @@ _BLOCK = 32
 _GPU_KERNEL_ITEMS = 1024
 _GPU_KERNEL_DEPTH = 16
 
+# Takes values that stand before the others, and these.
 _TopK = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
@@ -39,7 +35,7 @@ def is_faster(x: jax.Array, depth: int) -> bool:
 
 def is_long(size: int, depth: int) -> bool:
     """Whether a list has so many items that the maxima of blocks are searched first."""
-    return size > SHORT and depth * _BLOCK * 8 <= size
+    return size > top_k_cpu.SHORT and depth * _BLOCK * 8 <= size
 
 
 class TopRanks(NamedTuple):
@@ -97,7 +93,7 @@ def top_keys(
             # With nothing below these three floats, all digits can be the scores.
             digits = _keys.digit_above_shared(raw.read().keys)
             # Blocks would enlarge the program for what hardly ever runs.
-            find = plain_top_k if is_long(digits.shape[-1], depth) else top_k
+            find = _plain_top_k if is_long(digits.shape[-1], depth) else top_k
             digits, upper_indices = find(digits, depth)
             is_upper = keys >= _keys.LEAST_SHARED
             upper_keys = _keys.float_key(digits)
@@ -110,12 +106,12 @@ def top_keys(
         any_shared = _mesh.unvmap_any(keys == _keys.LEAST_SHARED)
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
-    scores = raw.scores if isinstance(raw, RawCandidates) else raw.keys
-    if is_long(scores.shape[-1], depth):
-        return by_digits(raw)
-    return lax.platform_dependent(
-        raw, cpu=lambda raw: largest_keys(raw.read().keys, depth), default=by_digits
-    )
+    def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
+        x = top_k_cpu.floats_of(raw.read().keys)
+        x, indices = _top_k_on_cpu(x[..., :0], x, depth)
+        return top_k_cpu.integers_of(x), indices
+
+    return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
 
 
 def _settled(
@@ -157,29 +153,27 @@ def top_k(
     if before is None:
         before = x[..., :0]
 
-    def at_once(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        x = jnp.concatenate([before, x], axis=-1)
-        return plain_top_k(lax.optimization_barrier(x), depth)
-
     def padded(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return at_once(before, _arithmetic.pad_items(x, after=missing, value=-jnp.inf))
+        x = _arithmetic.pad_items(x, after=missing, value=-jnp.inf)
+        return at_once(before, x)
 
-    def by_maxima(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        x = jnp.concatenate([before, x], axis=-1)
-        indices = indices_by_maxima(_keys.float_key(x), depth)
-        return _arithmetic.take(x, indices), indices
+    def by_blocks(before: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return _top_k_by_blocks(before, x, depth, functools.partial(jnp.max, axis=-1))
 
     def if_blocks_pay(pay: bool) -> _TopK:
-        return functools.partial(_top_k_by_blocks, depth=depth) if pay else at_once
+        return by_blocks if pay else at_once
 
+    at_once = functools.partial(_top_k_at_once, depth=depth)
+    on_cpu = functools.partial(_top_k_on_cpu, depth=depth)
     size = before.shape[-1] + x.shape[-1]
-    if size <= SHORT:
-        return lax.platform_dependent(before, x, cpu=by_maxima, default=at_once)
+    if size <= top_k_cpu.SHORT:
+        return lax.platform_dependent(before, x, cpu=on_cpu, default=at_once)
     missing = max(0, _GPU_KERNEL_ITEMS - size)
     has_kernel = depth <= _GPU_KERNEL_DEPTH and missing < size
     return lax.platform_dependent(
         before,
         x,
+        cpu=on_cpu,
         # A TPU gathers the items of blocks slowly, one by one.
         tpu=if_blocks_pay(depth * _BLOCK * 64 <= size),
         cuda=padded if has_kernel else if_blocks_pay(is_long(size, depth)),
@@ -187,15 +181,47 @@ def top_k(
     )
 
 
-def _top_k_by_blocks(
+def _plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
+    # XLA recognises its top-k as a sort whose result is sliced. A further slice of the
+    # result would be merged into that slice and hide it, and the whole list would be
+    # sorted. There are two barriers because XLA's partitioner aborts where one barrier
+    # takes both results of a top-k.
+    values, indices = lax.top_k(x, depth)
+    return lax.optimization_barrier(values), lax.optimization_barrier(indices)
+
+
+def _top_k_at_once(
     before: jax.Array, x: jax.Array, depth: int
+) -> tuple[jax.Array, jax.Array]:
+    x = jnp.concatenate([before, x], axis=-1)
+    return _plain_top_k(lax.optimization_barrier(x), depth)
+
+
+def _top_k_on_cpu(
+    before: jax.Array, x: jax.Array, depth: int
+) -> tuple[jax.Array, jax.Array]:
+    size = before.shape[-1] + x.shape[-1]
+    if is_long(size, depth):
+        return _top_k_by_blocks(before, x, depth, top_k_cpu.maxima)
+    if size > top_k_cpu.SHORT:
+        return _top_k_at_once(before, x, depth)
+    x = jnp.concatenate([before, x], axis=-1)
+    indices = top_k_cpu.indices_by_maxima(x, depth)
+    return _arithmetic.take(x, indices), indices
+
+
+def _top_k_by_blocks(
+    before: jax.Array,
+    x: jax.Array,
+    depth: int,
+    maxima: Callable[[jax.Array], jax.Array],
 ) -> tuple[jax.Array, jax.Array]:
     # The top items lie in the `depth` blocks with the largest maxima, or in the ends that
     # are too short for a block: any other block has `depth` maxima before its items. These
     # blocks are searched in index order, so that the lowest index wins ties here too.
     blocked = x.shape[-1] // _BLOCK * _BLOCK
     blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // _BLOCK, _BLOCK))
-    _, block_ids = plain_top_k(jnp.max(blocks, axis=-1), depth)
+    _, block_ids = _plain_top_k(maxima(blocks), depth)
     block_ids = lax.sort(block_ids, dimension=-1)  # [*lists, depth]
     offsets = lax.broadcasted_iota(jnp.int32, (*block_ids.shape, _BLOCK), x.ndim)
     in_blocks = _arithmetic.merge_last_axes(block_ids[..., None] * _BLOCK + offsets)
@@ -203,7 +229,7 @@ def _top_k_by_blocks(
     in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
     x = jnp.concatenate([before, _arithmetic.take(x, indices)], axis=-1)
-    values, chosen = plain_top_k(x, depth)
+    values, chosen = _plain_top_k(x, depth)
     num_before = before.shape[-1]
     from_x = num_before + _arithmetic.take(indices, jnp.maximum(chosen - num_before, 0))
     return values, jnp.where(chosen < num_before, chosen, from_x)
