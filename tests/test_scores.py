@@ -218,12 +218,7 @@ def test_edges_of_lists(lowering, lowered):
     all_relevant = jrm.measure(
         metrics((1, 3, None)), jrm.rank(jnp.full((1, 6), 3.0), jnp.arange(6.0)[None])
     )
-    for name in (
-        "ndcg",
-        "precision-k",
-        "hit_rate",
-        "r_precision",
-    ):
+    for name in ("ndcg", "precision-k", "hit_rate", "r_precision"):
         np.testing.assert_allclose(np.asarray(all_relevant[name].values), 1, rtol=1e-6)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._types import Cut, PositionFn
 from jax_rank_metrics._while_tracing import constant
 
@@ -24,7 +24,7 @@ _LENGTHS = (2**12, 2**16)
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
 
-# Up to this many ranks, pairs of items are compared, and functions of ranks are evaluated
+# Up to this many items, all pairs are compared, and functions of their ranks are evaluated
 # while tracing: accelerators would otherwise start a kernel for each of their steps.
 FEW_RANKS = 32
 
@@ -159,8 +159,6 @@ def sum_of_many(
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
-        if ranks <= FEW_RANKS:
-            return _masked_sum(position_fn, above, end, max_rank, k, dtype)
         # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
         # Cutoffs share these, and replace them only where they part a place.
         table = min(ranks, _table_length(max_rank), _TABLE)
@@ -197,24 +195,6 @@ class _Pair(NamedTuple):
     def less(self, other: "_Pair") -> jax.Array:
         """Returns the difference, which is rounded once."""
         return jnp.asarray(self.high - other.high) + (self.low - other.low)
-
-
-def _masked_sum(
-    position_fn: PositionFn,
-    above: jax.Array,
-    end: jax.Array,
-    ranks: int,
-    k: Cut,
-    dtype: DTypeLike,
-) -> jax.Array:
-    """Sums over the ranks above + 1 … end, by a product with a mask of all ranks."""
-    rank = jnp.arange(1, ranks + 1, dtype=jnp.int32)
-    values = at_first_ranks(position_fn, ranks, None, dtype, 1)
-    if isinstance(k, jax.Array):
-        end = jnp.minimum(end, k.astype(jnp.int32))
-    rank = rank.reshape((1,) * above.ndim + rank.shape)
-    in_place = (rank > above[..., None]) & (rank <= end[..., None])
-    return _arithmetic.dot(in_place.astype(dtype), values)
 
 
 @functools.lru_cache(maxsize=64)

@@ -55,9 +55,8 @@ class Line(NamedTuple):
     layout: RankedLayout
     exists: jax.Array  # [*lists, items] bool
     amounts: Sequence[jax.Array]  # [*lists, items]; floats, bools or small integers
-    sums_before: Sequence[
-        jax.Array
-    ]  # from `sum_before`; empty where nothing reads them
+    # From `sum_before`, of each amount; empty where nothing reads them.
+    sums_before: Sequence[jax.Array]
     dtype: DTypeLike  # of places
 
 

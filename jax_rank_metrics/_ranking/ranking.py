@@ -38,7 +38,7 @@ class Ranking(Totals):
         _list_exists: `[*lists]` bool, whether any item of the list was judged.
         _list_weights: `[*lists]`; None where the weights of items, if any, imply it.
         _cut: The number of ranks held of every list; None if all.
-        _ties: The tie policy; "none" where there were no scores.
+        _ties: The name of the tie policy; "none" or "tied" where there were no scores.
         _in_groups: Whether formulas read tie groups rather than one definite order.
     """
 
