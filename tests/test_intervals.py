@@ -252,6 +252,7 @@ def test_numbers_on_the_host_are_those_of_states(kind, undefined):
     rng = np.random.default_rng(2)
     defined = np.array([1, 1, 0, 1, 1, 1, 0, 1], bool)
     columns = [rng.random(8), rng.random(8) > 0.5, np.full(8, 0.3), 1e3 * rng.random(8)]
+    columns.append(np.where(np.arange(8) == 1, np.nan, columns[0]))
     values = np.where(defined[:, None], np.stack(columns, 1), 0).astype(np.float32)
     weights = np.array([1, 2, 1, 0, 0.5, 3, 0, 1], np.float32)
     lists = jrm.PerList(values, weights, defined, undefined)

@@ -76,9 +76,10 @@ class HostSums(NamedTuple):
             v = np.log(np.maximum(v, FLOOR))
         w, v = np.where(entered, w, 0), np.where(entered, v, 0)
         is_hit_or_miss = np.minimum(np.abs(v), np.abs(v - 1)) <= HIT_SLACK
-        wv = w * v
-        terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
-        sums = np.stack([np.broadcast_to(x, v.shape).sum(0) for x in terms])
+        with np.errstate(over="ignore", invalid="ignore"):
+            wv = w * v
+            terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
+            sums = np.stack([np.broadcast_to(x, v.shape).sum(0) for x in terms])
         num_undefined = int((has_weight & ~defined).sum())
         return cls(sums, int(entered.sum()), num_undefined, kind, dtype, has_cutoffs)
 
@@ -167,9 +168,8 @@ class HostSums(NamedTuple):
             freedom = np.where(size - 1 >= intervals.MIN_FREEDOM, size - 1, 0)
             quantiles = intervals.student_quantiles(freedom, level)
         is_finite = np.isfinite(error) & np.isfinite(quantiles)
-        margin = np.where(is_finite, error * quantiles, np.inf)
+        margin = error * quantiles
         is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")
-        return (
-            np.where(is_score, score[0], mean - margin),
-            np.where(is_score, score[1], mean + margin),
-        )
+        low = np.where(is_finite, mean - margin, -np.inf)
+        high = np.where(is_finite, mean + margin, np.inf)
+        return np.where(is_score, score[0], low), np.where(is_score, score[1], high)
