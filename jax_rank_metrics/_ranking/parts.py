@@ -20,6 +20,9 @@ from jax_rank_metrics._types import Cut
 
 T = TypeVar("T")
 
+# Up to this many listed items, sums over a list are plain reductions.
+_FEW_LISTED = 128
+
 
 class Parts:
     """The parts of every `Ranking`, whose docstring describes the attributes."""
@@ -185,12 +188,14 @@ class Parts:
 
         Returns `[*lists, len(terms), …]`.
         """
-        if self._omits_unlisted and not trailing:
-            # Few items are listed. One sum for all cutoffs makes a program of fewer
-            # operations, which compiles faster.
-            return jnp.moveaxis(layout.sum(jnp.stack(terms)), 0, -1)
-        sums = [layout.sum(x, trailing) for x in terms]
-        return jnp.stack(sums, axis=self._list_exists.ndim)
+        axis = self._list_exists.ndim
+        if self._omits_unlisted and terms[0].shape[axis] <= _FEW_LISTED:
+            # Reductions fuse with what they add up, so that they compile faster than
+            # products with ones. Over many items they would drift.
+            sums = [jnp.sum(x, axis=axis) for x in terms]
+        else:
+            sums = [layout.sum(x, trailing) for x in terms]
+        return jnp.stack(sums, axis=axis)
 
     @property
     def _memo(self) -> Memo:
