@@ -449,6 +449,7 @@ def test_join_refuses_other_types():
         jrm.join({"q": 1}, RUN)
 
 
+@pytest.mark.long
 def test_arguments_go_on():
     """`evaluate` and `rank` take the arguments; a query that is skipped does not count."""
     metrics = ("judged", "mrr")

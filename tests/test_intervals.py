@@ -246,7 +246,10 @@ def test_the_default_is_better_for_few_lists(draw, mean, lists, method):
 
 
 @pytest.mark.parametrize("kind", [jrm.Mean, jrm.GeometricMean])
-@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+@pytest.mark.parametrize(
+    "undefined",
+    ["skip", *(pytest.param(x, marks=pytest.mark.long) for x in ("zero", "one"))],
+)
 def test_numbers_on_the_host_are_those_of_states(kind, undefined):
     """NumPy computes what states do, from the values of lists and from a state."""
     rng = np.random.default_rng(2)

@@ -200,6 +200,7 @@ def test_groups_may_be_empty_bools_narrow_or_none():
     assert LISTS[0].by(1, 2).lists.tolist() == [0, 1]
 
 
+@pytest.mark.long
 def test_sums_of_groups_do_not_drift():
     """A single float would lose 5e-4 of the mean, and all of the error."""
     number = 100_000

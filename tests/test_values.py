@@ -218,7 +218,9 @@ def test_a_discount_may_be_one_number():
     close(discounted.compute(), (7 + 3) / 2)
 
 
-@pytest.mark.parametrize("size", [2, 3, 7, 100])
+@pytest.mark.parametrize(
+    "size", [2, 7, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 100))]
+)
 def test_a_perfect_order_correlates_exactly(size):
     """Correlations are exactly 1, or -1 in the reverse order, without rounding."""
     labels = jnp.arange(float(size))
@@ -227,7 +229,9 @@ def test_a_perfect_order_correlates_exactly(size):
         assert metric(labels, -labels).compute() == -1
 
 
-@pytest.mark.parametrize("p", [0.99, 0.998, 0.9999])
+@pytest.mark.parametrize(
+    "p", [0.998, *(pytest.param(p, marks=pytest.mark.long) for p in (0.99, 0.9999))]
+)
 def test_long_lists_of_patient_users(p):
     """Powers of a chance near 1 hold seven digits however long the list is."""
     size = 4_000
