@@ -61,7 +61,10 @@ def same(first, second):
 
 
 @shapes
-@pytest.mark.parametrize("undefined", ["zero", "one", "skip"])
+@pytest.mark.parametrize(
+    "undefined",
+    ["skip", *(pytest.param(x, marks=pytest.mark.long) for x in ("zero", "one"))],
+)
 def test_geometric_mean_by_definition(rng, k, undefined):
     """It is exp of the mean logarithm of floored values, with its error by the delta method."""
     lists = drawn(rng, KS[k])

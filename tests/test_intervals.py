@@ -200,7 +200,9 @@ def lognormal(key, lists):
     return jnp.exp(2 * jax.random.normal(key, (lists,)))
 
 
-@pytest.mark.parametrize("lists", [10, 30, 100, 500])
+@pytest.mark.parametrize(
+    "lists", [*(pytest.param(n, marks=pytest.mark.long) for n in (10, 100, 500)), 30]
+)
 @pytest.mark.parametrize(
     "draw, mean, weights, lowest, highest",
     [
@@ -232,6 +234,7 @@ def test_intervals_cover(draw, mean, lists):
         assert 0.93 < share < 0.97
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "draw, mean, lists, method",
     [(jax.random.exponential, 1.0, 10, "t"), (hits(0.9), 0.9, 12, "wilson")],

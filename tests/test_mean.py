@@ -261,7 +261,9 @@ def at(state, *place):
     return jax.tree.map(lambda x: x[place], state)
 
 
-@pytest.mark.parametrize("stack", [(2,), (3, 2)], ids=str)
+@pytest.mark.parametrize(
+    "stack", [pytest.param((2,), marks=pytest.mark.long), (3, 2)], ids=str
+)
 def test_stacked_states(rng, stack):
     """States stacked by vmap compute the numbers of each state."""
     values = rng.random((*stack, 4, 2)).astype(np.float32)

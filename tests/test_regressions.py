@@ -147,6 +147,7 @@ def test_packed_lists_count_what_was_retrieved():
     assert lists.defined.tolist() == [True, True]
 
 
+@pytest.mark.long
 def test_ties_with_items_of_the_last_block():
     """Tie-breaks count where the last block reaches back over the relevant item."""
     queries, items = np.ones((1, 1), np.float32), np.array([[0], [1], [1]], np.float32)

@@ -480,6 +480,7 @@ def test_memory(is_packed):
     assert memory.temp_size_in_bytes < 3 * (4 * scores.size * 64)
 
 
+@pytest.mark.long
 def test_training(rng):
     """Training on soft nDCG makes a linear scorer rank new lists clearly better."""
     lists, items, features = 256, 20, 8

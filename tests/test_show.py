@@ -174,6 +174,7 @@ def test_groups_merge_over_batches_and_devices():
     np.testing.assert_allclose(actual.compute(), expected.compute(), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_values_remember_what_undefined_lists_count_for():
     """Everything that reads values takes their choice, unless it is passed another."""
     skip = dataclasses.replace(LISTS, undefined="skip")
@@ -192,6 +193,7 @@ def test_values_remember_what_undefined_lists_count_for():
         dataclasses.replace(LISTS, undefined="none").mean()
 
 
+@pytest.mark.long
 def test_groups_may_be_empty_bools_narrow_or_none():
     assert LISTS.by(KNOWN, 2).lists.tolist() == [1, 2]
     assert LISTS.by(np.array([0, 200, 255], np.uint8), 1000).lists[200] == 1

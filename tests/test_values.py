@@ -177,6 +177,7 @@ def test_nothing_retrieved():
     assert state.lists == 1 and state.compute() == 0
 
 
+@pytest.mark.long
 def test_keras_rs_list_weights_depend_on_the_batch():
     """A list with nothing relevant gets the mean weight of the others in its batch."""
     labels = jnp.array([[1, 0], [1, 0], [0, 0]])
