@@ -144,8 +144,8 @@ def test_every_metric_of_one_order(problem):
 @pytest.mark.parametrize(
     "ties, dtype",
     [
-        (None, np.float32),
-        pytest.param("worst", np.int32, marks=pytest.mark.long),
+        ("worst", np.int32),
+        pytest.param(None, np.float32, marks=pytest.mark.long),
         *(pytest.param("random", x, marks=pytest.mark.long) for x in ("f", "i")),
         pytest.param("expected", np.int32, marks=pytest.mark.long),
     ],
