@@ -263,7 +263,7 @@ def test_cutoffs_need_short_tables():
         lambda *x: jrm.dcg.of(jrm.rank_places(*x, num_retrieved=place[:, 0]), k=(5, 99))
     )
     text = ranked.lower(place, place, place).as_text()
-    assert len(text) < 300_000
+    assert len(text) < 1_000_000  # such a table alone would have eight times as many
 
 
 def test_items_in_rank_order_are_not_sorted():
