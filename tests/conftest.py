@@ -64,6 +64,20 @@ def rng(request):
 
 
 @pytest.fixture
+def compilations():
+    """A list that grows by an entry for each program that XLA compiles."""
+    names = []
+
+    def listen(name, *_, **__):
+        if name == "/jax/core/compile/backend_compile_duration":
+            names.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield names
+    jax.monitoring.clear_event_listeners()
+
+
+@pytest.fixture
 def compiled_with(monkeypatch):
     """Sets a constant that tracing reads, and drops the programs compiled with it."""
 
