@@ -52,7 +52,7 @@ def same_bits(first, second):
 floats = st.floats(-1000, 1000, width=32, allow_subnormal=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(floats, min_size=3, max_size=3), min_size=3, max_size=3))
 def test_merge_laws(batches):
     """Merging commutes bit for bit, is associative up to rounding, and has an identity."""
@@ -130,6 +130,7 @@ def test_mean_and_error_equal_float64(rng, kind):
     assert abs(float(steps.std_error()) - few[1]) <= 1e-4 * few[1] + 1e-9 * abs(few[0])
 
 
+@pytest.mark.long
 def test_intervals_cover(rng):
     """95 % intervals of means of 200 weighted lists cover the truth 95 % of the time."""
     trials, lists = 2000, 200
@@ -169,7 +170,7 @@ COVERED = {
 
 
 @pytest.mark.parametrize("kind", list(COVERED))
-@pytest.mark.parametrize("lists", [10, 100])
+@pytest.mark.parametrize("lists", [pytest.param(10, marks=pytest.mark.long), 100])
 def test_default_intervals_cover(kind, lists):
     """The default interval covers the mean as often as it says, or nearly so."""
     draw, mean, weigh, lower, upper = COVERED[kind]

@@ -56,6 +56,29 @@ def test_pack(kind):
     assert packed.ids.shape == (2,)
 
 
+@pytest.mark.parametrize("kind", IDS)
+def test_pack_by_a_vocabulary(kind):
+    """Known ids keep their numbers, whichever of them appear and in whatever order."""
+    ids = IDS[kind].values if kind == "column" else IDS[kind]
+    ids = ids.tolist() if hasattr(ids, "tolist") else ids
+    train = jrm.pack([ids[2], ids[0], ids[2]])
+    test = jrm.pack(ids[:2], known=train.ids)
+    assert test.segment_ids.tolist() == [1, 1] and test.segment_ids.dtype == np.int32
+    assert test.num_segments == 2 and test.ids.tolist() == train.ids.tolist()
+    # Without a vocabulary, the same ids have other numbers.
+    assert jrm.pack(ids[:2]).segment_ids.tolist() == [0, 0]
+    assert jrm.pack(ids[:0], known=train.ids).num_segments == 2
+
+
+def test_ids_that_are_not_known():
+    """An id that is not in the vocabulary, or twice, is named."""
+    match = "query_ids is 'q9' at 1, which is not in known, as are 2 of 3 ids; pass the"
+    with pytest.raises(ValueError, match=match):
+        jrm.pack(["a", "q9", "b"], known=["a", "c"])
+    with pytest.raises(ValueError, match="known holds 'a' more than once"):
+        jrm.pack(["a"], known=["a", "c", "a"])
+
+
 def test_packed_ids_measure_what_rows_do(rng):
     """Large ids, with the items of a list together, as in MSLR files."""
     lengths = rng.integers(1, 9, 40)

@@ -3,6 +3,7 @@
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
     items.py    the items of lists: labels, masks, weights, ids and columns
+    list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
     blocks.py   lists of any number and length as blocks of a few fixed shapes
@@ -37,6 +38,7 @@ from jax_rank_metrics._inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers
+from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names
 from jax_rank_metrics._inputs.options import cutoffs as cutoffs

@@ -24,6 +24,8 @@ bin with the smallest and the largest value, and an `Exposure` counts by item.
 
 Files, each of which imports only those before it:
 
+- `list_arrays.py`: the values and weights of lists, and their shapes.
+- `weights.py`: whether lists have the same weights.
 - `double_floats.py`: arithmetic of pairs, and how leaves merge.
 - `moments.py`: the sums of a batch.
 - `group_sums.py`: the same sums for each of many groups of lists.
@@ -32,7 +34,9 @@ Files, each of which imports only those before it:
 - `intervals.py`: confidence intervals and their quantiles.
 - `uncertainty.py`: mean, standard error and interval from the sums.
 - `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.
-- `per_list.py`: the values of lists.
+- `of_lists.py`: the states of the values of lists, and their ratios.
+- `clusters.py`: joins lists to clusters.
+- `per_list.py`: the values of lists, and what users compute from them.
 - `on_host.py`: the same numbers in NumPy, for tables.
 - `merging.py`: operations on many states at once, held in any pytree.
 """

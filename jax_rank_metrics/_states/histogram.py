@@ -11,7 +11,6 @@ from jax import lax
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.double_floats import canonical
@@ -152,10 +151,10 @@ def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
 def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
     """Returns the state of a batch of values."""
     dtype = jax.dtypes.canonicalize_dtype(float)
-    axes = tuple(range(lists.weights.ndim))
+    axes = tuple(range(lists.num_axes))
     k_shape = lists.values.shape[len(axes) :]
     values, _, flags = moments.columns_of(lists, dtype)  # [*lists, columns]
-    values, entered = lax.stop_gradient(values), flags[0][..., None]
+    values, entered = lax.stop_gradient(values), flags[0]
     # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
     # on the edge 0.7.
     value_dtype = lists.values.dtype
@@ -170,9 +169,11 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
     reached = (x > thresholds) | ((x == thresholds) & includes_equal)
     reached = jnp.sum(reached & entered[..., None], axis=axes, dtype=jnp.int32)
     reached = reached.T  # [edges, columns], the number of lists that reach each edge
-    tally = jnp.sum(flags.reshape(2, -1), axis=-1, dtype=jnp.int32)
+    of_lists = lists.flags_of_lists(flags).reshape(2, -1)
+    tally = jnp.sum(of_lists, axis=-1, dtype=jnp.int32)
     # A bin holds the lists that reach its lower edge, less those that reach its upper one.
-    lower = jnp.concatenate([jnp.broadcast_to(tally[:1], reached[:1].shape), reached])
+    num_entered = jnp.sum(entered, axis=axes, dtype=jnp.int32)
+    lower = jnp.concatenate([num_entered[None], reached])
     counts = lower - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
     signed = jnp.stack([-values, values])
     signed = jnp.where(entered[None], signed, -jnp.inf)
@@ -189,7 +190,7 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
 @jax.jit
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
     negated, largest = jnp.moveaxis(state.extremes, len(state._stacked), 0)
-    entered = widen(state.lists > 0, largest)
+    entered = (negated != -jnp.inf) | (largest != -jnp.inf)
     # A zero is not negated, since its sign would show.
     smallest = jnp.where(negated != 0, -negated, 0)
     return jnp.where(entered, smallest, 0), jnp.where(entered, largest, 0)

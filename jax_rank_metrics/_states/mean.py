@@ -13,12 +13,12 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import intervals, moments, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
+from jax_rank_metrics._states.list_arrays import check_fit
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import IntervalMethod, Number
 
 M = TypeVar("M", bound="Mean")
-T = TypeVar("T")
 
 
 @pytree()
@@ -36,7 +36,8 @@ class Mean(State):
     scan or pmap have the stacked axes before these.
 
     Shapes:
-        sums: `[6, *k]`, in the order of `Moments`; weights repeat for each cutoff.
+        sums: `[6, *k]`, in the order of `Moments`; those of weights repeat for each
+            cutoff, unless weights differ between cutoffs, as those of `PerList.over` do.
         counts: `[2]` int32, `lists` and `undefined`.
 
     Range, for 32-bit floats: weights from 1e-12 to 1e12, and values up to 1e18 as long as
@@ -75,13 +76,13 @@ class Mean(State):
 
     @property
     def sum_w(self) -> FloatPair:
-        """Σ weight, `[]`."""
-        return self._of_first_cutoff(self._moments().w)
+        """Σ weight, `[*k]`."""
+        return self._moments().w
 
     @property
     def sum_w2(self) -> FloatPair:
-        """Σ weight², `[]`."""
-        return self._of_first_cutoff(self._moments().w2)
+        """Σ weight², `[*k]`."""
+        return self._moments().w2
 
     @property
     def sum_w2v(self) -> FloatPair:
@@ -103,7 +104,7 @@ class Mean(State):
 
     @property
     def n_eff(self) -> jax.Array:
-        """Effective number of lists, `[]`: (Σ weight)² / Σ weight².
+        """Effective number of lists, `[*k]`: (Σ weight)² / Σ weight².
 
         The number of lists where all weights are equal, and less the more they differ:
         lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of
@@ -117,7 +118,7 @@ class Mean(State):
         >>> f"{state.n_eff:.2f}", state
         ('1.52', Mean(0.260 ± 0.104, 3 lists, n_eff 1.52, 0 undefined))
         """
-        return self._of_first_cutoff(_sample_size(canonical(self)))
+        return _sample_size(canonical(self))
 
     def _moments(self) -> moments.Moments:
         stacked = (slice(None),) * len(self._stacked)
@@ -126,11 +127,6 @@ class Mean(State):
             return jax.tree.map(lambda x: x[(*stacked, index)], self.sums)
 
         return moments.Moments(*map(sums_at, range(len(moments.Moments._fields))))
-
-    def _of_first_cutoff(self, tree: T) -> T:
-        """Drops the axis of cutoffs from what is the same for all of them."""
-        num_axes = len(self._stacked)
-        return jax.tree.map(lambda x: x[..., 0] if x.ndim > num_axes else x, tree)
 
     @classmethod
     def of(
@@ -148,9 +144,12 @@ class Mean(State):
             defined: `[*lists]` bool, whether the metric is defined for a list; changes
                 the count `undefined`, and no sum.
             counts: `[*lists]` bool, whether a list may enter; None lets all lists enter.
+
+        Raises:
+            ValueError: if shapes do not fit.
         """
-        lists = ValuesOfLists(values, weights, defined, counts)
-        return cast(M, _mean_of(canonical(lists), cls))
+        check_fit(values, weights, defined, cutoff_weights=False)
+        return cast(M, _mean_of(canonical((values, weights, defined, counts)), cls))
 
     @staticmethod
     def _transform(values: jax.Array) -> jax.Array:
@@ -241,8 +240,10 @@ class Mean(State):
 
 
 @partial(jax.jit, static_argnums=1)
-def _mean_of(lists: ValuesOfLists, kind: type[Mean]) -> Mean:
-    return states_of([lists], [kind])[0]
+def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[Mean]) -> Mean:
+    values, *columns = arrays
+    columns = [None if x is None else x[..., None] for x in columns]
+    return states_of([ValuesOfLists(values, *columns)], [kind])[0]  # type: ignore[arg-type]
 
 
 def states_of(

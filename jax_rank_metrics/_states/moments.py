@@ -15,12 +15,22 @@ HIT_SLACK = 1e-6
 
 
 class ValuesOfLists(NamedTuple):
-    """The arguments of `Mean.of`."""
+    """The arrays that enter a mean; `cutoffs` is 1 where all cutoffs have the same."""
 
     values: jax.Array  # [*lists] or [*lists, *k]
-    weights: jax.Array  # [*lists]
-    defined: jax.Array  # [*lists] bool
-    counts: jax.Array | None  # [*lists] bool, whether a list may enter; None is all
+    weights: jax.Array  # [*lists, cutoffs]
+    defined: jax.Array  # [*lists, cutoffs] bool
+    # [*lists, cutoffs] bool, whether a list may enter; None lets all lists enter.
+    counts: jax.Array | None
+
+    @property
+    def num_axes(self) -> int:
+        """Number of axes of lists."""
+        return self.weights.ndim - 1
+
+    def flags_of_lists(self, flags: jax.Array) -> jax.Array:
+        """Whether a flag holds at any cutoff: `[…, *lists, columns]` to `[…, *lists]`."""
+        return flags[..., 0] if self.weights.shape[-1] == 1 else jnp.any(flags, -1)
 
 
 class Moments(NamedTuple):
@@ -43,11 +53,10 @@ def columns_of(
         values: `[*lists, columns]`, with a column for each cutoff, or a single column
             without cutoffs; 0 for lists that stay out.
         weights: `[*lists, columns]`; 0 for lists that stay out.
-        counts: `[2, *lists]` bool, whether a list enters, and whether it has a weight
-            although the metric is undefined for it.
+        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+            weight although the metric is undefined for it.
     """
-    values, weights, counts = _columns_of_metrics([lists], dtype)
-    return values, weights, counts[..., 0]
+    return _columns_of_metrics([lists], dtype)
 
 
 def _columns_of_metrics(
@@ -57,40 +66,46 @@ def _columns_of_metrics(
 
     They are concatenated first and prepared together, so that each step is one loop.
     """
-    num_axes = metrics[0].weights.ndim
+    num_axes = metrics[0].num_axes
     shapes = [
-        (*metric.weights.shape, math.prod(metric.values.shape[num_axes:]))
+        (*metric.values.shape[:num_axes], math.prod(metric.values.shape[num_axes:]))
         for metric in metrics
     ]
 
     def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
         wide = [
-            x.reshape(shape)
-            if x.ndim > num_axes
-            else jnp.broadcast_to(x[..., None], shape)
-            for x, shape in zip(arrays, shapes, strict=True)
+            jnp.broadcast_to(x, shape) for x, shape in zip(arrays, shapes, strict=True)
         ]
         return jnp.concatenate(wide, -1)
 
     weights = concatenate([metric.weights.astype(dtype) for metric in metrics])
     has_weight = entered = weights > 0
     if any(metric.counts is not None for metric in metrics):
-        all_lists = jnp.ones(metrics[0].weights.shape, bool)
-        counts = [all_lists if x.counts is None else x.counts for x in metrics]
+        counts = [
+            jnp.ones(x.weights.shape, bool) if x.counts is None else x.counts
+            for x in metrics
+        ]
         entered = entered & concatenate(counts)
     weights = jnp.where(entered, jnp.minimum(weights, jnp.finfo(dtype).max), 0)
-    values = concatenate([metric.values.astype(dtype) for metric in metrics])
+    values = jnp.concatenate(
+        [
+            x.values.astype(dtype).reshape(shape)
+            for x, shape in zip(metrics, shapes, strict=True)
+        ],
+        -1,
+    )
     defined = concatenate([metric.defined for metric in metrics])
-    counts = jnp.stack([entered, has_weight & ~defined])
-    return jnp.where(entered, values, 0), weights, counts
+    flags = jnp.stack([entered, has_weight & ~defined])
+    return jnp.where(entered, values, 0), weights, flags
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists."""
-    num_axes = metrics[0].weights.ndim
+    num_axes = metrics[0].num_axes
     terms, flags = terms_of_metrics(metrics)
     totals = sums(terms, tuple(range(num_axes)))  # [moments, columns]
-    counts = jnp.sum(flags, axis=tuple(range(1, num_axes + 1)), dtype=jnp.int32)
+    list_axes = tuple(range(1, num_axes + 1))
+    counts = jnp.sum(flags, axis=list_axes, dtype=jnp.int32)
     leaves, start = [], 0
     for metric in metrics:
         shape = metric.values.shape[num_axes:]
@@ -98,7 +113,11 @@ def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Ar
         high, low = (
             x[:, start:end].reshape(-1, *shape) for x in (totals.high, totals.low)
         )
-        leaves.append((FloatPair(high, low), counts[:, start]))
+        count = counts[:, start]
+        if metric.weights.shape[-1] > 1:
+            of_lists = metric.flags_of_lists(flags[..., start:end])
+            count = jnp.sum(of_lists, axis=list_axes, dtype=jnp.int32)
+        leaves.append((FloatPair(high, low), count))
         start = end
     return leaves
 
@@ -111,10 +130,10 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
 
     Returns:
         terms: Each `[*lists, columns]`, with a column for each cutoff, metric after metric.
-        counts: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
             weight although the metric is undefined for it.
     """
-    v, w, counts = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
+    v, w, flags = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
     # A NaN is near to neither 0 nor 1.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
@@ -126,4 +145,4 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
         w2v2=product(wv, wv),
         fractional=FloatPair.of(jnp.where(is_hit_or_miss, 0, w)),
     )
-    return terms, counts
+    return terms, flags

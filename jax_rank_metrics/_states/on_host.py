@@ -59,15 +59,10 @@ class HostSums(NamedTuple):
             lists: The values.
             kind: `Mean` or `GeometricMean`.
         """
-        values, weights, defined = jax.device_get(
-            (lists.values, lists.weights, lists.defined)
-        )
+        values, weights, defined = lists._columns()
         dtype = np.dtype(jax.dtypes.canonicalize_dtype(float))
-        has_cutoffs = values.ndim > weights.ndim
-        w = np.minimum(weights.astype(np.float64).reshape(-1, 1), np.finfo(dtype).max)
-        cutoffs = values.shape[-1] if has_cutoffs else 1
-        v = values.astype(np.float64).reshape(len(w), cutoffs)
-        defined = defined.reshape(-1, 1)
+        w = np.minimum(weights.astype(np.float64), np.finfo(dtype).max)
+        v = values.astype(np.float64)
         has_weight = w > 0
         entered = has_weight & (defined | (lists.undefined != "skip"))
         if lists.undefined == "one":
@@ -79,9 +74,11 @@ class HostSums(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             wv = w * v
             terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
-            sums = np.stack([np.broadcast_to(x, v.shape).sum(0) for x in terms])
-        num_undefined = int((has_weight & ~defined).sum())
-        return cls(sums, int(entered.sum()), num_undefined, kind, dtype, has_cutoffs)
+            sums = np.stack([x.sum(0) for x in terms])
+        number, num_undefined = (
+            int(x.any(1).sum()) for x in (entered, has_weight & ~defined)
+        )
+        return cls(sums, number, num_undefined, kind, dtype, lists.has_cutoffs)
 
     def state(self) -> Mean:
         """Returns the state that holds these sums."""

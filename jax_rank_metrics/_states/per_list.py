@@ -1,29 +1,25 @@
 """One value per list, before any mean is taken."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states import moments, show
+from jax_rank_metrics._states import clusters, of_lists, show
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
-from jax_rank_metrics._states.group_sums import sums_by_group
-from jax_rank_metrics._states.histogram import Histogram, edges_of, histogram_of
-from jax_rank_metrics._states.mean import Mean, states_of
-from jax_rank_metrics._states.moments import ValuesOfLists
+from jax_rank_metrics._states.histogram import Histogram, edges_of
+from jax_rank_metrics._states.list_arrays import ListArrays
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import Number, PerListInput, Undefined
 
 
-@pytree("undefined")
-class PerList:
+@pytree("undefined", "cutoff_weights", "is_ratio")
+class PerList(ListArrays):
     """The values of a metric, one per list.
 
     Shapes:
@@ -33,6 +29,11 @@ class PerList:
         defined: `[*lists]` bool, whether the metric is defined for the list.
         undefined: The default of the argument `undefined` of `mean` and the other methods:
             "zero", "one" or "skip"; static.
+        cutoff_weights: Whether the weights of a list differ between cutoffs, as those of
+            `over` may; static. Then values, weights and `defined` are all
+            `[*lists, len(k)]`.
+        is_ratio: Whether `over` made the values; static. Then `compare` takes two systems
+            that weigh the lists differently, which is an error for other values.
 
     Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
     of bools, or a tuple of these. An index out of bounds raises IndexError where it is
@@ -48,37 +49,7 @@ class PerList:
     (3, [1.0, 0.5, 0.0])
     """
 
-    values: jax.Array
-    weights: jax.Array
-    defined: jax.Array
-    undefined: Undefined = "zero"
-
     __repr__ = show.per_list_repr
-
-    def __len__(self) -> int:
-        """Returns the length of the first axis of lists."""
-        if not jnp.ndim(self.weights):
-            raise TypeError("a PerList of a single list has no length")
-        return len(self.weights)
-
-    def __getitem__(self, index: Any) -> "PerList":
-        """Selects lists."""
-        index = index if isinstance(index, tuple) else (index,)
-        index = tuple(
-            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
-        )
-        if not any(isinstance(i, Tracer) for i in index):
-            # Out of bounds, JAX would return the last list; NumPy raises.
-            np.broadcast_to(False, jnp.shape(self.weights))[index]
-        has_cutoffs = jnp.ndim(self.values) > jnp.ndim(self.weights)
-        values = self.values[(*index, slice(None)) if has_cutoffs else index]
-        weights, defined = self.weights[index], self.defined[index]
-        return PerList(values, weights, defined, self.undefined)
-
-    def __iter__(self) -> Iterator["PerList"]:
-        """Iterates over the first axis of lists."""
-        parts = zip(self.values, self.weights, self.defined, strict=True)
-        return (PerList(*part, self.undefined) for part in parts)
 
     def mean(self, undefined: Undefined | None = None) -> Mean:
         """Returns the weighted mean over all lists, as a state that can be merged.
@@ -98,7 +69,7 @@ class PerList:
         ['0.50', '0.83', '0.75']
         """
         undefined = checked_undefined(self, undefined)
-        return means_of((canonical(self),), undefined, (Mean,))[0]
+        return of_lists.means_of((canonical(self),), undefined, (Mean,))[0]
 
     def geometric_mean(
         self, floor: Number = FLOOR, undefined: Undefined | None = None
@@ -129,7 +100,7 @@ class PerList:
                 f"least {jnp.finfo(dtype).tiny:.1e}"
             )
         undefined = checked_undefined(self, undefined)
-        return _geometric_mean_of(canonical(self), floor, undefined)
+        return of_lists.geometric_mean_of(canonical(self), floor, undefined)
 
     def quantiles(
         self,
@@ -157,7 +128,8 @@ class PerList:
         ['0.00', '0.45', '1.00']
         """
         undefined = checked_undefined(self, undefined)
-        return _histogram_of(canonical(self), edges_of(edges, bins), undefined)
+        edges = edges_of(edges, bins)
+        return of_lists.distribution_of(canonical(self), edges, undefined)
 
     def by(
         self, groups: PerListInput, num_groups: int, undefined: Undefined | None = None
@@ -190,26 +162,90 @@ class PerList:
         groups = _inputs.array("groups", groups)
         if groups.dtype != jnp.bool_:
             groups = _inputs.integers("groups", groups)
-        _inputs.same_shape("groups", groups, "weights", jnp.shape(self.weights))
+        _inputs.same_shape("groups", groups, "the lists", self._list_shape)
         for name, x in (("groups", groups), ("values", self.values)):
             _inputs.unsharded(name, x, "and all_reduce the states")
-        return _by(canonical(self), groups, num_groups, undefined)
+        return of_lists.means_by_group(canonical(self), groups, num_groups, undefined)
 
+    def over(self, denominator: "PerList") -> "PerList":
+        """Returns the ratio to other values of the same lists, for a ratio of means.
 
-@partial(jax.jit, static_argnums=(1, 2))
-def means_of(
-    lists: tuple[PerList, ...],
-    undefined: Undefined | None,
-    kinds: tuple[type[Mean], ...],
-) -> list[Mean]:
-    """Computes the states of several metrics of the same lists in one reduction.
+        Its mean is Σ weight·value / Σ weight·denominator: `mean` divides sums, where the
+        mean of the ratios of lists would count all lists alike. So the hits over the
+        relevant items of lists give micro-averaged recall, and discounted gains over
+        ideal ones weigh a list by what it could have gained. The standard error and the
+        interval are those of a ratio estimator (the delta method). Pure and jittable.
 
-    Args:
-        lists: The values of each metric.
-        undefined: See `PerList.mean`; for all metrics.
-        kinds: The kind of state for each metric.
-    """
-    return states_of([filled_values(metric, undefined) for metric in lists], kinds)
+        Args:
+            denominator: Values of at least 0, of the same lists and weights, with the same
+                cutoffs or with none.
+
+        Returns:
+            The values a/b with the weights weight·b. It is undefined, of weight 0, where b
+            is 0 or undefined; where a is undefined, it counts as 0. Where b has cutoffs,
+            so do weights and `defined`.
+
+        Raises:
+            ValueError: if lists, cutoffs or weights differ; if a value of the denominator
+                is below 0 or NaN. Inside `jax.jit`, weights are those of a, unchecked, and
+                a list of such a denominator is undefined.
+
+        References:
+            Cochran, Sampling Techniques, 1977, chapter 6 (the ratio estimator).
+
+        >>> weights, known = jnp.ones(3), jnp.ones(3, bool)
+        >>> hits = PerList(jnp.array([1.0, 2.0, 0.0]), weights, known)
+        >>> relevant = PerList(jnp.array([1.0, 8.0, 0.0]), weights, known)
+        >>> hits.over(relevant)  # 3 of 9 items
+        PerList([3], mean 0.333, 2 lists, n_eff 1.25, 0 undefined)
+        """
+        of_lists.check_denominator(self, denominator)
+        numerator, denominator = canonical((self, denominator))
+        values, weights, defined = of_lists.ratios(numerator, denominator)
+        cutoff_weights = denominator.has_cutoffs or numerator.cutoff_weights
+        return PerList(values, weights, defined, self.undefined, cutoff_weights, True)
+
+    def cluster(
+        self, ids: Iterable[Hashable] | Any, undefined: Undefined | None = None
+    ) -> "PerList":
+        """Joins the lists of each cluster, such as the sessions of a user, to one list.
+
+        Lists of one user are alike, so that 400 sessions of 40 users say less about a mean
+        than 400 users. Errors, intervals and tests take lists to be independent, as joined
+        lists are, so that theirs are cluster-robust. The mean stays the same.
+
+        It runs on the host, outside of `jax.jit`, and is exact when all lists of a cluster
+        lie within one call. Across batches and hosts, pass the ids to `bootstrap`, which
+        resamples together whatever shares an id.
+
+        Args:
+            ids: `[*lists]`, the id of the cluster of each list: integers, strings or any
+                keys of dicts, as for `pack`.
+            undefined: See `mean`; it applies to lists before they are joined.
+
+        Returns:
+            A list for each cluster, in the order in which ids first appear (`pack(ids).ids`
+            names them): the weighted mean of its lists, with the sum of their weights. A
+            cluster of which no list counts has the weight 0. Arrays are of NumPy or JAX as
+            those of the lists are.
+
+        Raises:
+            TypeError: if lists or ids are traced, or ids cannot be the keys of a dict.
+            ValueError: if there is not one id for each list, if an id is missing, if lists
+                lie on several hosts, or if `undefined` is none of the options.
+
+        References:
+            Deng, Knoblich & Lu, Applying the delta method in metric analytics, KDD 2018.
+
+        >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
+        >>> users = lists.cluster(["ann", "bob", "ann"])
+        >>> users.values.tolist(), users.weights.tolist(), users.mean()
+        ([0.5, 0.5], [2.0, 1.0], Mean(0.500 ± 0.000, 2 lists, n_eff 1.8, 0 undefined))
+        """
+        undefined = checked_undefined(self, undefined)
+        values, weights, defined = clusters.joined(self, ids, undefined)
+        static = undefined, self.cutoff_weights, self.is_ratio
+        return PerList(values, weights, defined, *static)
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
@@ -221,39 +257,3 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
     choice = lists.undefined if undefined is None else undefined
     _inputs.option("undefined", choice, Undefined)
     return choice
-
-
-def filled_values(lists: PerList, undefined: Undefined | None = None) -> ValuesOfLists:
-    """Returns the values and weights that enter a mean, with undefined values filled in."""
-    undefined = lists.undefined if undefined is None else undefined
-    values, defined = lists.values, lists.defined
-    if undefined == "one":
-        values = jnp.where(widen(defined, values), values, jnp.ones_like(values))
-    counts = defined if undefined == "skip" else None
-    return ValuesOfLists(values, lists.weights, defined, counts)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _geometric_mean_of(
-    lists: PerList, floor: float, undefined: Undefined
-) -> GeometricMean:
-    filled = filled_values(lists, undefined)
-    logs = filled._replace(values=GeometricMean._transform(filled.values, floor))
-    return GeometricMean(*moments.of_metrics([logs])[0])
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _histogram_of(
-    lists: PerList, edges: tuple[float, ...], undefined: Undefined
-) -> Histogram:
-    return histogram_of(filled_values(lists, undefined), edges)
-
-
-@partial(jax.jit, static_argnums=(2, 3))
-def _by(
-    lists: PerList, groups: jax.Array, num_groups: int, undefined: Undefined
-) -> Mean:
-    shape = lists.values.shape[groups.ndim :]
-    terms, flags = moments.terms_of_metrics([filled_values(lists, undefined)])
-    sums, counts = sums_by_group(terms, tuple(flags[..., 0]), groups, num_groups)
-    return Mean(jax.tree.map(lambda x: x.reshape(*x.shape[:2], *shape), sums), counts)

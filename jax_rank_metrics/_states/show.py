@@ -144,8 +144,11 @@ def _numbers(state: _State) -> tuple[list[str], str]:
         )
     counts = f"{lists} list{'' if lists == 1 else 's'}"
     # For equal weights the effective number is that of the lists, up to rounding.
-    if size is not None and size < 0.995 * lists:
-        counts += f", n_eff {size:.3g}" if size < 1000 else f", n_eff {size:.0f}"
+    if size is not None and np.min(size, initial=np.inf) < 0.995 * lists:
+        texts = [
+            f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in (np.min(size), np.max(size))
+        ]
+        counts += f", n_eff {' to '.join(dict.fromkeys(texts))}"
     return [_text(x) for x in values], f"{counts}, {undefined} undefined"
 
 

@@ -89,7 +89,7 @@ class State(abc.ABC):
 
     @property
     def _sample_size(self) -> jax.Array | None:
-        """The effective number of lists, `[]`, for kinds of states that read weights."""
+        """The effective number of lists, `[*k]`, for kinds of states that read weights."""
         return None
 
     __repr__ = show.state_repr

@@ -1,7 +1,7 @@
 """The mean of a state, its standard error and its intervals, from the sums it holds.
 
 In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; stacked axes
-come before it. Weights are the same for all cutoffs, and their sums repeat.
+come before it.
 """
 
 import jax

@@ -1,0 +1,115 @@
+"""The arrays of a `PerList`: their shapes, and the selection of lists."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jax_rank_metrics._types import Undefined
+
+A = TypeVar("A", bound="ListArrays")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ListArrays:
+    """The base of `PerList`, which describes the fields."""
+
+    values: jax.Array
+    weights: jax.Array
+    defined: jax.Array
+    undefined: Undefined = "zero"
+    cutoff_weights: bool = False
+    is_ratio: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if weights or `defined` do not fit the values."""
+        check_fit(self.values, self.weights, self.defined, self.cutoff_weights)
+
+    @property
+    def has_cutoffs(self) -> bool:
+        """Whether the last axis of values is that of cutoffs."""
+        return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
+
+    @property
+    def _list_shape(self) -> tuple[int, ...]:
+        shape = jnp.shape(self.values)
+        return shape[:-1] if self.has_cutoffs else shape
+
+    def __len__(self) -> int:
+        """Returns the length of the first axis of lists."""
+        if not self._list_shape:
+            raise TypeError("a PerList of a single list has no length")
+        return self._list_shape[0]
+
+    def __getitem__(self: A, index: Any) -> A:
+        """Selects lists."""
+        index = index if isinstance(index, tuple) else (index,)
+        index = tuple(
+            [np.asarray(i or np.arange(0)) if isinstance(i, list) else i for i in index]
+        )
+        if not any(isinstance(i, Tracer) for i in index):
+            # Out of bounds, JAX would return the last list; NumPy raises.
+            np.broadcast_to(False, self._list_shape)[index]
+        of_values = (*index, slice(None)) if self.has_cutoffs else index
+        of_weights = of_values if self.cutoff_weights else index
+        return dataclasses.replace(
+            self,
+            values=self.values[of_values],
+            weights=self.weights[of_weights],
+            defined=self.defined[of_weights],
+        )
+
+    def __iter__(self: A) -> Iterator[A]:
+        """Iterates over the first axis of lists."""
+        # Tuples of leaves, since `__getitem__` would compile a program for each index.
+        parts = zip(self.values, self.weights, self.defined, strict=True)
+        static = self.undefined, self.cutoff_weights, self.is_ratio
+        return (type(self)(*part, *static) for part in parts)
+
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, weights and `defined` on the host, `[lists, cutoffs]` each."""
+        values, weights, defined = jax.device_get(
+            (self.values, self.weights, self.defined)
+        )
+        if not self.has_cutoffs:
+            values = values[..., None]
+        if not self.cutoff_weights:
+            weights, defined = weights[..., None], defined[..., None]
+        shape = (math.prod(self._list_shape), values.shape[-1])
+        weights, defined = (
+            np.broadcast_to(x, values.shape) for x in (weights, defined)
+        )
+        values, weights, defined = (
+            x.reshape(shape) for x in (values, weights, defined)
+        )
+        return values, weights, defined
+
+
+def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
+    """Raises ValueError unless weights and `defined` have the shape that values ask for.
+
+    That is the shape of values, or, unless `cutoff_weights`, without its last axis. What
+    has no shape, such as the specs of `jax.shard_map`, is not checked.
+    """
+    shapes = [getattr(x, "shape", None) for x in (values, weights, defined)]
+    if None in shapes:
+        return
+    of_values, of_weights, of_defined = map(tuple, shapes)  # type: ignore[arg-type]
+    fits = of_weights == of_values
+    if not cutoff_weights and len(of_values) == len(of_weights) + 1:
+        fits = of_weights == of_values[:-1]
+    if not fits:
+        expected = "the shape of values" if cutoff_weights else "[*lists]"
+        raise ValueError(
+            f"weights have shape {of_weights} and values {of_values}; pass weights of "
+            f"{expected}; those that differ between cutoffs are made by PerList.over"
+        )
+    if of_defined != of_weights:
+        raise ValueError(
+            f"defined has shape {of_defined} and weights {of_weights}; pass equal shapes"
+        )

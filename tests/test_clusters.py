@@ -1,0 +1,157 @@
+"""Lists joined to clusters: `PerList.cluster`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+LISTS = 60
+
+
+def drawn(rng, shape=(), undefined=0.2):
+    """Draws lists of NumPy; some do not count, and some are undefined."""
+    weights = rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.9)
+    defined = rng.random(LISTS) >= undefined
+    values = rng.random((LISTS, *shape))
+    values = np.where(defined.reshape(-1, *(1,) * len(shape)), values, 0)
+    return jrm.PerList(values.astype(np.float32), weights.astype(np.float32), defined)
+
+
+def exact(values, weights, ids):
+    """Computes the mean and its sandwich error by cluster, as loops in float64.
+
+    The error is that of statsmodels' `cov_type="cluster"`, but for the factor n/(n − 1),
+    of which n is the effective number of clusters here and their number there.
+    """
+    total = sum(map(float, weights))
+    mean = (
+        sum(float(v) * float(w) for v, w in zip(values, weights, strict=True)) / total
+    )
+    scores, sums = {}, {}
+    for v, w, name in zip(values, weights, ids, strict=True):
+        scores[name] = scores.get(name, 0) + float(w) * (float(v) - mean)
+        sums[name] = sums.get(name, 0) + float(w)
+    n = total**2 / sum(w**2 for w in sums.values())
+    squares = sum(score**2 for score in scores.values())
+    return mean, np.sqrt(squares * n / (n - 1)) / total, n
+
+
+@pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
+@pytest.mark.parametrize("cutoffs", [False, True])
+def test_means_of_clusters(rng, undefined, cutoffs):
+    """The mean is that of the lists, and its error the sandwich formula's, by cutoff."""
+    lists = drawn(rng, (2,) if cutoffs else ())
+    ids = rng.integers(0, 12, LISTS)
+    joined = lists.cluster(ids, undefined)
+    state = joined.mean()
+    np.testing.assert_allclose(
+        state.compute(), lists.mean(undefined).compute(), rtol=1e-6
+    )
+    filled = np.where(lists.defined[:, None], lists.values.reshape(LISTS, -1), 0)
+    filled = np.where(lists.defined[:, None] | (undefined != "one"), filled, 1)
+    weights = np.where(lists.defined | (undefined != "skip"), lists.weights, 0)
+    for column in range(filled.shape[1]):
+        mean, error, n = exact(filled[:, column], weights, ids)
+        at = column if cutoffs else ()
+        np.testing.assert_allclose(state.compute()[at], mean, rtol=3e-7)
+        np.testing.assert_allclose(state.std_error()[at], error, rtol=1e-6)
+        np.testing.assert_allclose(state.n_eff[at], n, rtol=1e-6)
+    names = list(dict.fromkeys(ids.tolist()))
+    assert len(joined) == state.lists == len(names)
+    assert jrm.pack(ids).ids.tolist() == names
+    for index, name in enumerate(names):
+        of_cluster = weights * (ids == name)
+        expected = np.average(filled, axis=0, weights=of_cluster)
+        np.testing.assert_allclose(
+            np.atleast_1d(joined.values[index]), expected, rtol=1e-6
+        )
+        np.testing.assert_allclose(joined.weights[index], of_cluster.sum(), rtol=1e-6)
+
+
+def test_clusters_of_a_ratio(rng):
+    """A cluster of ratios is the ratio of its sums, with weights of each cutoff."""
+    a, b = drawn(rng, (2,), 0), drawn(rng, (2,), 0)
+    b = jrm.PerList(np.where(b.values > 0.4, b.values, 0), a.weights, b.defined)
+    ids = rng.integers(0, 15, LISTS)
+    joined = a.over(b).cluster(ids)
+    assert joined.cutoff_weights and joined.weights.shape == (15, 2)
+    again = a.cluster(ids).over(b.cluster(ids))
+    covered = np.where(b.values > 0, a.values, 0)
+    again = jrm.PerList(covered, a.weights, a.defined).cluster(ids).over(b.cluster(ids))
+    for x, y in zip(jax.tree.leaves(joined), jax.tree.leaves(again), strict=True):
+        np.testing.assert_allclose(x, y, rtol=2e-6)
+
+
+def test_ids_of_any_kind(rng):
+    """Strings, large integers, tuples and arrays of any shape number the same clusters."""
+    lists, ids = drawn(rng), rng.integers(0, 9, LISTS)
+    expected = lists.cluster(ids)
+    named = [f"user {x}" for x in ids]
+    for same in (
+        named,
+        np.array(named),
+        np.array(named, object),
+        ids + 2**40,
+        jnp.asarray(ids),
+        [("user", int(x)) for x in ids],
+    ):
+        np.testing.assert_array_equal(lists.cluster(same).values, expected.values)
+    in_batches = jax.tree.map(lambda x: x.reshape(6, 10), lists)
+    actual = in_batches.cluster(ids.reshape(6, 10))
+    np.testing.assert_array_equal(actual.values, expected.values)
+    assert lists[0].cluster("user 1").values.shape == (1,)
+    # Arrays stay where they are, NumPy on the host or JAX on a device.
+    assert isinstance(expected.values, np.ndarray)
+    on_device = jax.device_put(lists).cluster(ids)
+    assert isinstance(on_device.values, jax.Array)
+    np.testing.assert_array_equal(on_device.weights, expected.weights)
+    assert {x.dtype.name for x in jax.tree.leaves(expected)} == {"float32", "bool"}
+
+
+def test_lists_without_weight_join_nothing():
+    """A cluster of them keeps its place, with the weight 0; its values do not count."""
+    values = np.array([1.0, np.nan, 3.0, np.nan, 8.0])
+    weights, defined = np.array([1.0, 0, 1, -1, 1]), np.array([1, 1, 1, 1, 0], bool)
+    joined = jrm.PerList(values, weights, defined).cluster(list("aabbc"), "skip")
+    assert joined.values.tolist() == [1, 3, 0] and joined.weights.tolist() == [1, 1, 0]
+    assert joined.defined.tolist() == [True, True, False]
+    assert joined.undefined == "skip" and joined.mean().lists == 2
+    none = jrm.PerList(np.zeros(0), np.zeros(0), np.zeros(0, bool)).cluster([])
+    assert len(none) == 0 and none.mean().compute() == 0
+
+
+def test_what_cannot_be_clustered(rng):
+    lists = drawn(rng)
+    for ids, error, match in (
+        (np.arange(5), ValueError, r"ids have shape \(5,\), and the lists \(60,\)"),
+        (np.zeros((LISTS, 2)), ValueError, r"ids have shape \(60, 2\)"),
+        ([None] * LISTS, ValueError, "^ids is None at 0; pass an id"),
+        ([[1]] * LISTS, TypeError, r"^ids holds \[1\] at 0, which cannot be the key"),
+        (7, ValueError, r"ids have shape \(\)"),
+    ):
+        with pytest.raises(error, match=match):
+            lists.cluster(ids)
+    with pytest.raises(ValueError, match="undefined"):
+        lists.cluster(np.arange(LISTS), "none")
+    with pytest.raises(TypeError, match="lists are traced; .*outside of jax.jit"):
+        jax.jit(lambda x: x.cluster(np.arange(LISTS)))(lists)
+    with pytest.raises(TypeError, match="ids are traced"):
+        jax.jit(lambda x: lists.cluster(x).values)(jnp.arange(LISTS))
+
+
+def test_errors_of_clustered_lists(rng):
+    """Where sessions of a user are alike, means of users vary as their errors say."""
+    trials, users, sessions = 400, 40, 10
+    of_user = rng.normal(0, np.sqrt(0.3), (trials, users, 1))
+    values = of_user + rng.normal(0, np.sqrt(0.7), (trials, users, sessions))
+    ids = np.arange(users * sessions) // sessions
+    ones = np.ones(users * sessions), np.ones(users * sessions, bool)
+    misses = np.zeros(2)
+    for row in values.reshape(trials, -1):
+        lists = jrm.PerList(row, *ones)
+        for index, x in enumerate((lists, lists.cluster(ids))):
+            mean, spread = x.values.mean(), x.values.std(ddof=1)
+            misses[index] += abs(mean) > 2.02 * spread / np.sqrt(len(x))
+    assert misses[0] / trials > 0.2 and misses[1] / trials < 0.08
