@@ -18,6 +18,8 @@
 
     files, dicts, frames ─ read_qrels · read_run · join ─▸ labels, scores, mask, …
     PerList of two systems ─ paired · bootstrap · compare ─▸ the difference, and its p-value
+    PerList of many systems ─ compare · leaderboard ─▸ their order, and how sure it is
+    results of these, and states ─ table · plots ─▸ what people read
 
 All metrics are called in the same way: `metric(labels, scores, mask, weights, key, k=10)`
 returns a `Mean`, `metric.per_list(…)` the value of every list, and

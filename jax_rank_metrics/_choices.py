@@ -13,4 +13,7 @@ Unjudged = Literal["error", "skip"]
 TiesOfFiles = Literal["expected", "trec"]
 
 # Of `compare`.
-ComparisonTest = Literal["permutation", "bootstrap", "t"]
+ComparisonTest = Literal["permutation", "bootstrap", "t", "tukey", "mcnemar"]
+Pairs = Literal["baseline", "all"]
+Correction = Literal["holm", "maxT", "fdr"]
+Alternative = Literal["two-sided", "greater", "less"]

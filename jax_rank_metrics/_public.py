@@ -88,6 +88,7 @@ from jax_rank_metrics._gains import linear_gain as linear_gain
 from jax_rank_metrics._gains import log2_discount as log2_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
+from jax_rank_metrics._inputs.list_ids import hash_ids as hash_ids
 from jax_rank_metrics._inputs.pack import pack as pack
 from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
 from jax_rank_metrics._places.place import Place as Place
@@ -105,8 +106,17 @@ from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
 from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
 from jax_rank_metrics._results.compare import compare as compare
 from jax_rank_metrics._results.comparison import Comparison as Comparison
+from jax_rank_metrics._results.leaderboard import leaderboard as leaderboard
 from jax_rank_metrics._results.paired import paired as paired
+from jax_rank_metrics._results.power import lists_needed as lists_needed
+from jax_rank_metrics._results.power import minimum_detectable as minimum_detectable
+from jax_rank_metrics._results.seed_scores import Interval as Interval
+from jax_rank_metrics._results.seed_scores import SeedSummary as SeedSummary
+from jax_rank_metrics._results.seeds import Seeds as Seeds
+from jax_rank_metrics._results.standings import Leaderboard as Leaderboard
+from jax_rank_metrics._results.standings import Stability as Stability
 from jax_rank_metrics._results.table import table as table
+from jax_rank_metrics._results.tau_ap import tau_ap as tau_ap
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.places import rank_places as rank_places

@@ -203,7 +203,7 @@ def app() -> Any:
         ] = None,
     ) -> None:
         """Train image retrieval on digits, then measure it on all devices."""
-        _require("the demo", "demo", "optax", "rich", "sklearn", "tabulate")
+        _require("the demo", "demo", "optax", "rich", "sklearn")
         if devices is not None:
             # JAX allows this only before it has computed anything. Devices that wait for
             # each other each need a thread, and there may be more of them than cores.

@@ -2,7 +2,13 @@
 
 Each function draws on the `Axes` passed as `ax`, or else on the current one, and returns
 it, so that the caller can set titles, limits and styles. The colours are those of Okabe and
-Ito, which can be told apart with any colour vision.
+Ito, which can be told apart with any colour vision; twelve systems can also be told apart
+without colours, by their markers and dashes.
+
+Legends and labels stand outside the axes, and are arranged for the size of the figure: pass
+`figsize` when it is made, such as 3.3 inches for a column. A figure of subplots without a
+layout engine gets the constrained one, which makes room for them; save a figure whose axes
+you placed yourself with `bbox_inches="tight"`.
 
 >>> import jax.numpy as jnp
 >>> import jax_rank_metrics as jrm
@@ -19,3 +25,5 @@ from jax_rank_metrics._results.plot_lists import distribution as distribution
 from jax_rank_metrics._results.plot_means import at_cutoffs as at_cutoffs
 from jax_rank_metrics._results.plot_means import by_group as by_group
 from jax_rank_metrics._results.plot_means import precision_recall as precision_recall
+from jax_rank_metrics._results.plot_verdicts import forest as forest
+from jax_rank_metrics._results.plot_verdicts import ranks as ranks

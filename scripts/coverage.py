@@ -1,112 +1,313 @@
-"""Prints how often 95 % intervals cover the mean: the table in docs/intervals.md.
+"""Prints how often intervals cover and tests raise false alarms: docs/intervals.md.
 
-    python scripts/coverage.py [SIMULATIONS]
+    python scripts/coverage.py [TABLE …]
 
-For each kind of per-list values and each number of lists, it draws many data sets and
-counts in how many of them the interval of each method holds the true mean.
+Every cell is a share, in percent, of many simulated data sets: of those whose 95 % interval
+holds the true mean, or of those in which a test finds p < 0.05. `compare` takes the data
+sets of a cell at once, as the columns of one array.
 """
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax import random
+import numpy as np
 
 import jax_rank_metrics as jrm
 
-LISTS = (5, 10, 30, 100, 200, 500)
-SAMPLES = 500
-METHODS = ("auto", "normal", "bootstrap")
+DATA_SETS, SAMPLES = 2000, 1999
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
-def mostly_zero(key, shape):
+def reciprocal_ranks(rng, shape):
+    """1 / rank of the first relevant item, which each rank down to 10 may be in 30 %."""
+    ranks = rng.geometric(0.3, shape)
+    return np.where(ranks <= 10, 1 / ranks, 0)
+
+
+def mostly_zero(rng, shape):
     """0 in 80 % of lists, and uniform in [0, 1] in the others."""
-    is_zero, value = random.split(key)
-    return ~random.bernoulli(is_zero, 0.8, shape) * random.uniform(value, shape)
+    return (rng.random(shape) < 0.2) * rng.random(shape)
 
 
-def hits(share, key, shape):
+def hits(share, rng, shape):
     """1 in this share of lists, and 0 in the others."""
-    return random.bernoulli(key, share, shape).astype(jnp.float32)
+    return (rng.random(shape) < share).astype(float)
 
 
-def rare_differences(key, shape):
-    """The difference of two systems that disagree in 2 % of lists, where b wins 2 of 3."""
-    differs, sign = random.split(key)
-    signs = jnp.where(random.bernoulli(sign, 2 / 3, shape), 1.0, -1.0)
-    return random.bernoulli(differs, 0.02, shape) * signs
-
-
-def equal(key, shape):
-    """Weights of 1."""
-    del key
-    return jnp.ones(shape)
-
-
-def unequal(key, shape):
-    """Weights that differ by orders of magnitude: lognormal, with σ = 2."""
-    return jnp.exp(2 * random.normal(key, shape))
-
-
-class Kind(NamedTuple):
-    """How the values and weights of lists are drawn, and the mean of the values."""
-
-    values: Callable[..., jax.Array]
-    mean: float
-    weights: Callable[..., jax.Array] = equal
-
-
-KINDS = {
-    "uniform": Kind(random.uniform, 0.5),
-    "uniform, lognormal weights": Kind(random.uniform, 0.5, unequal),
-    "exponential": Kind(random.exponential, 1.0),
-    "80 % zeros, else uniform": Kind(mostly_zero, 0.1),
-    "hits, 50 %": Kind(partial(hits, 0.5), 0.5),
-    "hits, 95 %": Kind(partial(hits, 0.95), 0.95),
-    "hits, 2 %": Kind(partial(hits, 0.02), 0.02),
-    "differences, 2 % not 0": Kind(rare_differences, 0.02 / 3),
+KINDS: dict[str, Draw] = {
+    "uniform": np.random.Generator.random,
+    "reciprocal rank": reciprocal_ranks,
+    "80 % zeros, else uniform": mostly_zero,
+    "hits, 50 %": partial(hits, 0.5),
+    "hits, 5 %": partial(hits, 0.05),
 }
 
 
-@partial(jax.jit, static_argnums=(0, 1, 3))
-def coverage(kind, count, key, simulations):
-    """The share of simulated data sets that each method covers, `[methods]`."""
-    draw_values, mean, draw_weights = KINDS[kind]
+def print_table(
+    title: str, header: Sequence[object], rows: list[tuple[object, ...]], cure: str
+) -> None:
+    """Prints rows as Markdown, with shares in percent, and failing ones in bold.
 
-    def covers(key):
-        value_key, weight_key = random.split(key)
-        values = draw_values(value_key, (count,))
-        weights = draw_weights(weight_key, (count,))
-        lists = jrm.PerList(values, weights, jnp.ones(count, bool))
-        state = lists.mean()
-        covered = []
-        for method in METHODS:
-            if method == "bootstrap":
-                ids = jnp.arange(count)
-                resampled = jrm.bootstrap(lists, ids, samples=SAMPLES, key=key)
-                low, high = resampled.confidence_interval()
-            else:
-                low, high = state.confidence_interval(method=method)
-            covered.append((low <= mean) & (mean <= high))
-        return jnp.stack(covered)
+    Columns are false alarms, unless their name or the title says coverage or power.
+    """
+    print(f"\n**{title}**\n")
+    print("|", " | ".join(map(str, header)), "|")
+    text = sum(isinstance(cell, str) for cell in rows[0])
+    print("|---" * text + "|--:" * (len(header) - text) + "|")
+    has_failed = False
+    for row in rows:
+        cells = list(row[:text])
+        for column, share in zip(header[text:], row[text:], strict=True):
+            name = f"{title} {column}".lower()
+            fails = share > 0.07
+            if "power" in name or "coverage" in name:
+                fails = "coverage" in name and share < 0.92
+            cells.append(f"**{100 * share:.1f}**" if fails else f"{100 * share:.1f}")
+            has_failed |= fails
+        print("|", " | ".join(map(str, cells)), "|", flush=True)
+    if has_failed:
+        print(f"\nBold numbers fail. {cure}")
 
-    keys = random.split(key, simulations)
-    return jnp.mean(jax.lax.map(covers, keys, batch_size=20), axis=0)
+
+def alarms(comparisons, p="p"):
+    """The share of comparisons whose p is below 0.05."""
+    return np.mean([getattr(comparison, p) < 0.05 for comparison in comparisons])
+
+
+def compared(a, b, **options):
+    """Compares the systems of many data sets, `[lists, data sets]` each."""
+    return jrm.compare(a, b, samples=SAMPLES, **options)
+
+
+def coverage_of_means():
+    """Coverage of the intervals of a mean."""
+    counts = (3, 5, 10, 30, 100, 500)
+    rare = {"hits, 95 %": partial(hits, 0.95), "hits, 0.5 %": partial(hits, 0.005)}
+    rows = []
+    for name, draw in (KINDS | rare).items():
+        truth = draw(np.random.default_rng(0), (4_000_000,)).mean()
+        if name.startswith("hits"):
+            truth = float(name[5:-2]) / 100
+        covered = {method: [] for method in ("auto", "normal", "bootstrap")}
+        for count in counts:
+            values = draw(np.random.default_rng(count), (count, DATA_SETS))
+            lists = per_list(values)
+            state = lists.mean()
+            resampled = jrm.bootstrap(lists, np.arange(count), samples=500)
+            for method, shares in covered.items():
+                if method == "bootstrap":
+                    low, high = resampled.confidence_interval()
+                else:
+                    low, high = state.confidence_interval(method=method)
+                # A bound that is the mean itself may be off by rounding.
+                is_within = (low - 1e-6 <= truth) & (truth <= high + 1e-6)
+                shares.append(np.mean(np.asarray(is_within)))
+        rows += [(name, method, *shares) for method, shares in covered.items()]
+    cure = (
+        'Use "auto"; where that fails, too few lists are not 0, or not 1: measure more.'
+    )
+    print_table("Coverage of a mean", ("values", "method", *counts), rows, cure)
+
+
+def per_list(values, weights=None):
+    """Makes a `PerList` of arrays."""
+    weights = np.ones(len(values)) if weights is None else weights
+    return jrm.PerList(
+        jnp.asarray(values), jnp.asarray(weights), jnp.asarray(weights) > 0
+    )
+
+
+def alarms_of_tests():
+    """False alarms of tests of two equal systems."""
+    counts, rows = (3, 5, 10, 30, 100), []
+    for name, draw in (KINDS | {"differences, exponential": None}).items():
+        for test in ("permutation", "t", "bootstrap"):
+            shares = []
+            for count in counts:
+                rng = np.random.default_rng(count)
+                shape = (count, DATA_SETS)
+                if draw is None:  # b is far better in few lists
+                    a, b = np.ones(shape), rng.exponential(size=shape)
+                else:
+                    a, b = draw(rng, shape), draw(rng, shape)
+                shares.append(alarms(compared(a, b, test=test)))
+            rows.append((name, test, *shares))
+    cure = 'Where differences are skewed, take test="bootstrap", or measure more lists.'
+    print_table(
+        "False alarms of two equal systems", ("values", "test", *counts), rows, cure
+    )
+
+
+def alarms_of_weights():
+    """False alarms of weighted lists, each data set with weights of its own."""
+    counts, rows = (10, 30, 100), []
+    for sigma in (1, 2):
+        for test in ("t", "bootstrap"):
+            shares = []
+            for count in counts:
+                rng = np.random.default_rng(count)
+                a, b = ({}, {})
+                for index in range(DATA_SETS):
+                    weights = rng.lognormal(0, sigma, count)
+                    for side in (a, b):
+                        side[str(index)] = per_list(rng.random(count), weights)
+                shares.append(alarms(compared(a, b, test=test).values()))
+            rows.append((f"lognormal({sigma})", test, *shares))
+    cure = 'Use test="t", or an n_eff of 50.'
+    header = ("weights", "test", *counts)
+    print_table("False alarms of weighted lists", header, rows, cure)
+
+
+def clustered(rng, clusters, size, correlation):
+    """Values of lists in clusters, with this intraclass correlation."""
+    common = rng.normal(size=(clusters, 1, DATA_SETS))
+    private = rng.normal(size=(clusters, size, DATA_SETS))
+    values = correlation**0.5 * common + (1 - correlation) ** 0.5 * private
+    return values.reshape(clusters * size, DATA_SETS)
+
+
+def alarms_of_clusters():
+    """False alarms of 40 users with ten sessions each."""
+    rows = []
+    users = np.repeat(np.arange(40), 10)
+    for correlation in (0.1, 0.3):
+        rng = np.random.default_rng(10)
+        a, b = (clustered(rng, 40, 10, correlation) for _ in range(2))
+        shares = [
+            alarms(compared(a, b, **options))
+            for options in ({}, {"clusters": users}, {"clusters": users, "test": "t"})
+        ]
+        rows.append((f"{correlation}", *shares))
+    header = ("correlation", "sessions", "users, permutation", "users, t")
+    cure = "Pass clusters=users."
+    print_table("False alarms of 40 users with ten sessions each", header, rows, cure)
+
+
+def failures(rng, size):
+    """Numbers of which few are far below the others, of mean 0 and deviation 1."""
+    return 1 - rng.exponential(size=size)
+
+
+def alarms_of_seeds():
+    """False alarms of procedures that were trained from several seeds."""
+    rows = []
+    for share in (0.1, 0.3):
+        shares = []
+        for seeds in (1, 3, 5, 10):
+            rng = np.random.default_rng(seeds)
+            queries = rng.normal(size=(50, DATA_SETS))
+            noise = 0.5 * rng.normal(size=(2, seeds, *queries.shape))
+            runs = queries + noise + share * rng.normal(size=(2, seeds, 1, DATA_SETS))
+            a, b = (jrm.Seeds(list(x)) if seeds > 1 else x[0] for x in runs)
+            shares.append(alarms(compared(a, b)))
+        rows.append((f"{share}", *shares))
+    header = ("deviation of seeds", "1 (lists alone)", "3", "5", "10")
+    cure = "Train five seeds or more."
+    print_table("False alarms of equal procedures", header, rows, cure)
+    rows = []
+    for name, draw in (("normal", np.random.Generator.normal), ("skewed", failures)):
+        shares = []
+        for seeds in (3, 5, 10):
+            rng = np.random.default_rng(seeds)
+            queries = rng.normal(size=(50, DATA_SETS))
+            fixed = queries + 0.5 * rng.normal(size=queries.shape)
+            runs = queries + 0.5 * rng.normal(size=(seeds, *queries.shape))
+            runs += draw(rng, size=(seeds, 1, DATA_SETS))
+            shares.append(alarms(compared(fixed, jrm.Seeds(list(runs)))))
+        rows.append((name, *shares))
+    cure = "Train more seeds, and a system that was trained as often as the other one."
+    header = ("means of seeds, beside a fixed system", "3", "5", "10")
+    print_table("False alarms beside a fixed system", header, rows, cure)
+
+
+def alarms_of_families():
+    """False alarms and power among eight systems, and of 30 beside a baseline."""
+    rng, cure = np.random.default_rng(1), "Correct for the number of comparisons."
+    methods = {"none": {"test": "t"}, "Holm": {}, "maxT": {"correction": "maxT"}}
+    methods["Tukey"] = {"test": "tukey"}
+    found = {name: [] for name in methods}
+    for _ in range(DATA_SETS):
+        values = rng.normal(size=(50, 1)) + rng.normal(size=(50, 8))
+        for name, options in methods.items():
+            for best in (0, 0.75):  # by how much the first system is better
+                systems = {i: values[:, i] + best * (i == 0) for i in range(8)}
+                pairs = jrm.compare(systems, pairs="all", samples=999, **options)
+                is_real = np.array([best > 0 and 0 in pair for pair in pairs])
+                p = "p" if name == "none" else "p_corrected"
+                is_found = np.array([getattr(x, p) for x in pairs.values()]) < 0.05
+                any_alarm = is_found[~is_real].any()
+                found[name].append((any_alarm, is_found[is_real].sum() / 7))
+    header = ("correction", "any false alarm", "of the others", "power for the best")
+    rows = []
+    for name, shares in found.items():
+        equal, better = np.array(shares[::2]), np.array(shares[1::2])
+        rows.append((name, equal[:, 0].mean(), *better.mean(0)))
+    print_table("28 pairs of eight systems, 50 lists", header, rows, cure)
+    rows = []
+    for name, correction in (("Holm", "holm"), ("maxT", "maxT")):
+        rng, shares = np.random.default_rng(2), []
+        for _ in range(DATA_SETS // 2):
+            common, private = rng.normal(size=(50, 1)), rng.normal(size=(50, 30))
+            noise = 0.8**0.5 * common + 0.2**0.5 * private
+            for best in (0, 0.45):
+                comparisons = compared(0 * noise, noise + best, correction=correction)
+                shares.append(alarms(comparisons, "p_corrected"))
+        alarm, power = np.mean(np.array(shares[::2]) > 0), np.mean(shares[1::2])
+        rows.append((name, alarm, power))
+    header = ("correction", "any false alarm", "power")
+    print_table("30 comparisons that correlate by 0.8, 50 lists", header, rows, cure)
+
+
+def few_lists_that_differ():
+    """Rare hits: false alarms, and coverage and power where b has four times as many."""
+    tests = {
+        "t": {"test": "t"},
+        "permutation": {},
+        "McNemar": {"test": "mcnemar"},
+        "McNemar, mid-p": {"test": "mcnemar", "mid_p": True},
+    }
+    null_rows, rows = [], []
+    for share, count in ((0.005, 100), (0.005, 1000), (0.02, 100), (0.02, 1000)):
+        rng = np.random.default_rng(count)
+        a, b, equal = (
+            hits(x, rng, (count, DATA_SETS)) for x in (share, 4 * share, share)
+        )
+        name = f"{100 * share:g} % of {count}"
+        null_rows.append(
+            (name, *(alarms(compared(a, equal, **x)) for x in tests.values()))
+        )
+        by_t = compared(a, b, test="t")
+        coverage = np.mean([x.low <= 3 * share <= x.high for x in by_t])
+        powers = [alarms(compared(a, b, **x)) for x in tests.values()]
+        rows.append((name, coverage, *powers))
+    cure = (
+        "Count wins and losses: ten or more, or McNemar's p in place of the interval."
+    )
+    print_table("False alarms of rare hits", ("hits of both", *tests), null_rows, cure)
+    header = ("hits of a; b four times", "coverage of t")
+    header += tuple(f"power of {name}" for name in tests)
+    print_table("Rare hits that differ", header, rows, cure)
+
+
+TABLES = {
+    "means": coverage_of_means,
+    "tests": alarms_of_tests,
+    "weights": alarms_of_weights,
+    "clusters": alarms_of_clusters,
+    "seeds": alarms_of_seeds,
+    "families": alarms_of_families,
+    "few": few_lists_that_differ,
+}
 
 
 def main():
-    """Prints the table as Markdown."""
-    simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
-    print("| values | method |", " | ".join(map(str, LISTS)), "|")
-    print("|---" * 2 + "|--:" * len(LISTS) + "|")
-    for kind in KINDS:
-        columns = [coverage(kind, n, random.key(n), simulations) for n in LISTS]
-        for index, method in enumerate(METHODS):
-            numbers = [f"{100 * float(column[index]):.1f}" for column in columns]
-            print(f"| {kind} | {method} |", " | ".join(numbers), "|", flush=True)
+    """Prints all tables, or those that are named."""
+    warnings.simplefilter("ignore")  # of few samples for the number of columns
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
 
 
 if __name__ == "__main__":

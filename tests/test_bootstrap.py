@@ -1,7 +1,5 @@
 """The mergeable bootstrap: its draws, merging, and its intervals."""
 
-import zlib
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -16,6 +14,15 @@ from jax_rank_metrics._results import resampling
 
 KEY = jax.random.key(3)
 LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
+
+
+# Of the ids -5, 0, 7 and 2³¹ − 1.
+DRAWS = [
+    [0, 1, 0, 2, 4, 1, 0, 1, 4, 0, 0, 0],
+    [0, 0, 1, 0, 0, 1, 1, 3, 0, 0, 0, 1],
+    [0, 0, 0, 1, 2, 0, 0, 1, 0, 2, 0, 0],
+    [0, 1, 2, 1, 1, 0, 2, 0, 0, 1, 0, 1],
+]
 
 
 def boot(lists, ids, key=KEY):
@@ -45,6 +52,7 @@ def same(actual, expected):
     )
 
 
+@pytest.mark.long
 def test_draws_are_poisson():
     """Counts have the frequencies of a Poisson variable of mean 1, in every list."""
     n = draws(np.arange(1000), 1000)
@@ -219,15 +227,10 @@ def test_infinite_values():
 
 
 def test_ids_of_any_kind(rng):
-    """Ids that are all equal warn; strings must be hashed; clusters share an id."""
+    """Ids that are all equal warn; clusters share an id."""
     lists = lists_of(rng.random(LISTS))
     with pytest.warns(UserWarning, match="ids are all 7: .* pass an id for each"):
         boot(lists, np.full(LISTS, 7))
-    names = [f"q{i}" for i in range(LISTS)]
-    with pytest.raises(TypeError, match=r"pass ids=np.array\(\[zlib.crc32"):
-        boot(lists, names)
-    ids = np.array([zlib.crc32(str(x).encode()) for x in names], np.uint32)
-    assert boot(lists, ids).std_error() > 0
     # Lists with one id are drawn together, as clusters are.
     pairs = lists_of(np.repeat(rng.random(LISTS // 2), 2))
     clusters = boot(pairs, np.arange(LISTS) // 2)
@@ -257,18 +260,88 @@ def test_what_is_refused(rng):
         boot(jnp.ones(4), ids)
     with pytest.raises(ValueError, match="samples"):
         jrm.bootstrap(lists, ids, samples=0)
-    if not jax.config.jax_enable_x64:
-        with pytest.raises(ValueError, match="do not fit int32"):
-            boot(lists, np.arange(LISTS) + 2**40)
+    with pytest.raises(ValueError, match="ids: .* has more than 64 bits; pass it as a"):
+        boot(lists, [2**64, *range(LISTS - 1)])
+    for missing in (None, np.nan, True):
+        with pytest.raises(TypeError, match="ids: got .*; pass integers or strings"):
+            boot(lists, [missing, *map(str, range(LISTS - 1))])
+    with pytest.raises(TypeError, match="call hash_ids outside jax.jit"):
+        jax.jit(jrm.hash_ids)(ids)
+
+
+def test_draws_stay_as_they_are():
+    """Draws are the same in every release, so that states that were saved still merge."""
+    result = draws([-5, 0, 7, 2**31 - 1], 12)
+    np.testing.assert_array_equal(result, DRAWS)
+    seeds = resampling.seeds_of(KEY, 12)
+    pairs = jnp.asarray(jrm.hash_ids([-5, 0, 7, 2**31 - 1]))
+    result = resampling.poisson_draws(pairs, seeds[0], seeds[1:])
+    np.testing.assert_array_equal(result, DRAWS)
+    # BLAKE2b of the bytes in UTF-8, the lower word first.
+    words = [[-14850334, -357553956], [-174198443, 925841857]]
+    assert jrm.hash_ids(["q7", "ü"]).tolist() == words
+    assert jrm.hash_ids(np.array(["q7", "ü"])).tolist() == words
+    assert jrm.hash_ids([b"q7", "ü".encode()]).tolist() == words
+    assert jrm.hash_ids(np.array([["q7"], ["ü"]], object)).shape == (2, 1, 2)
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_ids_of_64_bits(x64):
+    """Ids that differ in any of 64 bits have other draws, in any form and with any x64."""
+    ids = [7, 7 + 2**32, 7 - 2**32, 2**63 + 7, 3_000_000_000, 3_000_000_000 - 2**32]
+    ids += [2**31 - 1, -(2**31), "7", "q7"]
+    numbers = np.array(ids[4:8])  # as int64
+    lists = lists_of(np.eye(len(ids)))
+    with jax.enable_x64(x64):
+        state = boot(lists, ids)
+        assert state.counts[0] == len(ids)
+        # Each column is the share of one list, n / Σ n.
+        shares = np.asarray(state.replicates()).T
+        assert len(np.unique(shares, axis=0)) == len(ids)
+        traced = jax.jit(boot)(lists, jrm.hash_ids(ids))
+        np.testing.assert_allclose(traced.replicates().T, shares, rtol=1e-6)
+        few = lists_of(np.eye(4))
+        expected = boot(few, numbers.tolist()).replicates()
+        forms = [numbers, jrm.hash_ids(numbers), np.asarray(numbers, object)]
+        if x64:
+            forms += [jnp.asarray(numbers)]
+        for form in forms:
+            np.testing.assert_array_equal(boot(few, form).replicates(), expected)
+        if x64:
+            inside = jax.jit(boot)(few, jnp.asarray(numbers)).replicates()
+            np.testing.assert_allclose(inside, expected, rtol=1e-6)
+    with jax.enable_x64(True):
+        wide = jnp.asarray(numbers)
+    with jax.enable_x64(x64):  # an array of 64 bits outlives the option
+        np.testing.assert_array_equal(boot(few, wide).replicates(), expected)
+
+
+@pytest.mark.long
+def test_strings_merge_as_numbers_do(rng):
+    """String ids of batches, in jit or not, give the state of all lists."""
+    lists = lists_of(rng.random(LISTS))
+    names = [f"query {i}" for i in range(LISTS)]
+    at_once, half = boot(lists, names), LISTS // 2
+    in_jit = jax.jit(boot)
+    parts = [
+        in_jit(at(lists, slice(i, i + half)), jrm.hash_ids(names[i : i + half]))
+        for i in (half, 0)
+    ]
+    same(jrm.merge(*parts), at_once)
+    ones = jnp.ones((2, LISTS))
+    columns = jrm.PerList(jnp.asarray(rng.random((2, LISTS))), ones, ones > 0)
+    grid = np.array([names, names[::-1]])
+    same(boot(columns, grid), boot(columns, jrm.hash_ids(grid)))
 
 
 def test_draws_of_ids_beyond_int32():
     """The same ids have the same draws as uint32 and as int64."""
     small = np.array([7, 3_000_000_000, 4_294_967_295], np.uint32)
+    lists = lists_of(np.eye(3))
     with jax.enable_x64(True):
-        shared_seed, seeds = jnp.uint32(5), jnp.arange(50, dtype=jnp.uint32)
-        draws = [
-            np.asarray(resampling.poisson_draws(jnp.asarray(ids), shared_seed, seeds))
-            for ids in (small, small.astype(np.int64))
+        replicates = [
+            boot(lists, ids).replicates()
+            for ids in (small, small.astype(np.int64), jnp.asarray(small))
         ]
-    np.testing.assert_array_equal(*draws)
+    np.testing.assert_array_equal(replicates[0], replicates[1])
+    np.testing.assert_array_equal(replicates[0], replicates[2])

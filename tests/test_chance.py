@@ -1,11 +1,12 @@
 """p values and intervals of `compare`: simulated errors, and edge cases."""
 
+import jax
 import numpy as np
 import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import chance
+from jax_rank_metrics._results import chance, corrections
 
 SIMULATIONS = 2000
 pytestmark = pytest.mark.filterwarnings("ignore:p is at most")
@@ -45,6 +46,54 @@ def test_bootstrap_of_few_lists(rng, lists):
         assert of_p > 0.02
 
 
+@pytest.mark.parametrize("lists", [8, 80])
+def test_bootstrap_of_one_side(rng, lists):
+    """One-sided intervals exclude 0 where p is small; the other side is the mirror image."""
+    values = rng.exponential(size=(lists, 500)) - 1
+    draws = (np.ones_like(values), jax.random.key(2), 999)
+    mean = values.mean(0)
+    p, margin = chance.studentised_bootstrap(values, *draws, 0.95, "greater")
+    assert np.array_equal(p <= 0.05, mean - margin > 0) and np.mean(p <= 0.05) < 0.07
+    mirrored = chance.studentised_bootstrap(-values, *draws, 0.95, "less")
+    np.testing.assert_array_equal(mirrored, (p, margin))
+    p_below, margin_below = chance.studentised_bootstrap(values, *draws, 0.95, "less")
+    assert np.array_equal(p_below <= 0.05, mean + margin_below < 0)
+    # Only resamples of a single list are on both sides of any mean.
+    np.testing.assert_allclose(p + p_below, 1, atol=0.01)
+
+
+def test_student_of_one_side():
+    """p of both sides add up to 1, and one-sided intervals have one end of the wider ones."""
+    mean, error, freedom = (
+        np.array(x)
+        for x in (
+            [0.3, -0.3, 0, 0, 0.2, 0.2],
+            [0.1, 0.1, 0.1, 0, 0, 0.1],
+            [7.0] * 5 + [0],
+        )
+    )
+    two, greater, less = (
+        chance.student_p(mean, error, freedom, alternative)
+        for alternative in ("two-sided", "greater", "less")
+    )
+    np.testing.assert_allclose((greater + less)[:3], 1)
+    np.testing.assert_allclose(2 * np.minimum(greater, less)[:3], two[:3])
+    assert greater[0] < 0.02 and less[1] == greater[0] and two[2] == 1
+    for p, expected in ((two, 0), (greater, 0), (less, 1)):
+        assert [*p[3:]] == [1, expected, 1]
+    one_sided = chance.student_reach(error, freedom, 0.95, "less")
+    np.testing.assert_allclose(one_sided, chance.student_reach(error, freedom, 0.9))
+
+
+def test_false_discovery_rate_by_hand():
+    """The largest p stays, the next is 0.025 · 4/3; none exceeds that of a larger p."""
+    rate = corrections.false_discovery_rate
+    result = rate(np.array([0.02, 0.9, 0.01, 0.025]))
+    np.testing.assert_allclose(result, [0.1 / 3, 0.9, 0.1 / 3, 0.1 / 3])
+    np.testing.assert_allclose(rate(np.array([0.01, 0.5, 0.5])), [0.03, 0.5, 0.5])
+    assert rate(np.array([])).shape == (0,)
+
+
 def test_two_lists_say_nothing():
     """A bootstrap of two lists is never significant, and has no interval."""
     for b in ([0.5, 0.5], [0.5, 0.6]):
@@ -52,10 +101,11 @@ def test_two_lists_say_nothing():
         assert result.p >= 0.5 and (result.low, result.high) == (-np.inf, np.inf)
 
 
+@pytest.mark.long
 def test_multinomial_draws():
     """There are as many draws as lists, and each list is equally likely."""
     seeds = chance.seeds_of(None, 20_000)
-    counts = np.asarray(chance._multinomial_counts(6, seeds[0], seeds[1:]))
+    counts = np.asarray(chance.multinomial_counts(6, seeds[0], seeds[1:]))
     assert (counts.sum(1) == 6).all() and abs(counts.mean(0) - 1).max() < 0.03
     np.testing.assert_allclose(counts.var(0), 5 / 6, rtol=0.05)
 

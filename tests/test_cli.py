@@ -74,7 +74,10 @@ def test_queries_and_comparisons(folder):
     """Values by query and comparisons stand in every format that can hold them."""
     runs = ("good.txt", "bad.txt", *METRICS)
     text = printed(*runs, "-q", "--compare", "permutation", "--baseline", "bad")
-    assert "good against bad\nrecall@1 Comparison(+0.75" in text
+    assert re.search(r"good +recall@1 +\+0.750 \[", text)
+    assert "† differs from bad (permutation test, Holm-corrected, p ≤ 0.05)" in text
+    latex = printed(*runs, "--compare", "t", "--format", "latex")
+    assert latex.count(r"\begin{tabular}") == 2 and "& $-$0&.750 & [" in latex
     assert re.search(r"bad .*\n-.*\nq1 +0.0000 +1.0000\nq2 +0.0000 +0.0000\n", text)
     rows = [*csv.DictReader(io.StringIO(printed(*runs, "-q", "--format", "csv")))]
     assert {"run": "bad", "query": "q1", "metric": "recall@2", "value": "1.0"} in rows
@@ -82,6 +85,11 @@ def test_queries_and_comparisons(folder):
     assert text.startswith("run,metric,difference,") and "\nbad,recall@1," in text
     lines = printed("good.txt", *METRICS, "--format", "trec", "-q").splitlines()
     assert lines[0] == f"{'recall@1':22}\tq1\t1.0000" and len(lines) == 6
+
+
+def test_queries_without_values(folder):
+    """A geometric mean has no value for each query; the table lists the queries alone."""
+    assert printed("good.txt", "-m", "gm_map", "-q").startswith("good\n----\nq1\nq2\n")
 
 
 @pytest.mark.long

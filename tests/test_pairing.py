@@ -93,8 +93,9 @@ def test_what_cannot_be_paired(a, b, message):
 def test_ids_that_are_no_ids():
     """Refuses numbers in place of sequences, and ids for values that have ids."""
     values = jnp.array([0.1, 0.2])
-    with pytest.raises(TypeError, match="ids of a are 1; pass a sequence"):
-        jrm.compare(values, values, ids=[1, 2])
+    for ids in ([1, 2], ([{}, {}], [{}, {}])):
+        with pytest.raises(TypeError, match="ids of a are .*; pass a sequence"):
+            jrm.compare(values, values, ids=ids)
     with pytest.raises(ValueError, match="a has list ids of its own; leave ids out"):
         jrm.compare(BY_ID, BACKWARDS, ids=([1, 2, 3], [1, 2, 3]))
 
@@ -118,6 +119,11 @@ def test_lower_is_better():
     assert jrm.compare(bad, good, lower=True).wins == 4
     with pytest.raises(ValueError, match="lower names 'time', which is not a metric"):
         jrm.compare({"arp": bad}, {"arp": good}, lower="time")
+    # A name of a system is not that of a metric.
+    with pytest.raises(
+        ValueError, match="lower names 'x', .* one metric without a name"
+    ):
+        jrm.compare(bad, {"x": good}, lower="x")
 
 
 def test_values_remember_what_is_undefined():

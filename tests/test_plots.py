@@ -1,5 +1,8 @@
 """Plots: the data, labels and legends on the axes."""
 
+import dataclasses
+import functools
+import itertools
 import subprocess
 import sys
 import types
@@ -31,6 +34,54 @@ RUNS = {
     "a": {"p@1,5": CUTS, "p@20": A, "recall@1,5": CUTS.mean()},
     "b": {"p@1": B, "recall@1": A, "mine": CUTS},
 }
+
+THREE_CUTS = lists(*np.linspace(0, 1, 12).reshape(4, 3))
+COMPARISON = jrm.Comparison(
+    difference=0.2,
+    low=0.1,
+    high=0.3,
+    p=1e-5,
+    p_corrected=3e-5,
+    effect_size=0.5,
+    wins=3,
+    ties=0,
+    losses=1,
+    lists=4,
+    n_eff=4.0,
+    test="permutation",
+    correction="holm",
+    alternative="two-sided",
+    margin=None,
+    samples=99_999,
+    level=0.95,
+    lower_is_better=False,
+)
+changed = functools.partial(dataclasses.replace, COMPARISON)
+
+
+def leaderboard(count, groups=None):
+    ranks = np.arange(1.0, count + 1)
+    pairs = np.ones((count, count))
+    return jrm.Leaderboard(
+        systems=tuple(f"system {i}" for i in range(count)),
+        means=1 / ranks,
+        lows=0.9 / ranks,
+        highs=1.1 / ranks,
+        ranks=ranks,
+        rank_lows=np.maximum(ranks - 1, 1),
+        rank_highs=np.minimum(ranks + 2, count),
+        p_first=np.full(count, 1 / count),
+        p_beats=pairs / 2,
+        p_corrected=pairs,
+        groups=groups or ((0, count),),
+        stability=None,
+        metric="map",
+        tasks=(),
+        lists=4,
+        samples=10,
+        level=0.95,
+        lower_is_better=False,
+    )
 
 
 @pytest.fixture
@@ -72,6 +123,14 @@ def test_at_cutoffs_under_a_name_of_ones_own(ax):
     assert np.isfinite(ax.get_ylim()).all()
 
 
+def test_at_a_single_cutoff(ax):
+    """The interval is a line, since a band would have no width."""
+    plots.at_cutoffs({"a": {"p@5": A}}, "p", ax=ax)
+    (line,) = ax.collections[0].get_segments()
+    low, high = (float(x) for x in A.mean().confidence_interval(0.95))
+    np.testing.assert_allclose(line, [[5, low], [5, high]], rtol=1e-5)
+
+
 def test_precision_recall(ax):
     plots.precision_recall(RUNS, "p", ax=ax)
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.25, 0.25], [0.75, 0.75]])
@@ -89,9 +148,10 @@ def test_differences(ax):
     assert wins.tolist() == [0.25, 0, 0, 0] and losses.tolist() == [0, 0, 0, -1]
     assert legend(ax) == [
         *("old higher: 1 list", "new higher: 1 list", "equal: 2 lists"),
-        "mean -0.188",
+        *("mean -0.188, p=1", "95 % interval\n[-1.070, +0.695]"),
     ]
-    assert ax.get_xlabel().endswith("\nmean in [-1.070, +0.695], p=1")
+    (band,) = (x for x in ax.patches if x.get_label().startswith("95 %"))
+    assert (band.get_y(), band.get_height()) == pytest.approx((-1.070, 1.765), abs=1e-3)
     assert list(ax.lines[-1].get_ydata()) == [-0.1875] * 2
     assert ax.get_ylabel() == "new − old"
 
@@ -108,6 +168,20 @@ def test_differences_where_lower_is_better(ax):
     ax.clear()
     plots.differences(A, B, metric="num_ret", ax=ax)
     assert legend(ax)[:2] == ["a higher: 1 list", "b higher: 1 list"]
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:3 seeds hardly")
+def test_differences_of_seeds(ax):
+    """Bars are of means over seeds, and p is that of `compare`."""
+    seeds = jrm.Seeds([[0.2, 0.5, 0.3], [0.3, 0.6, 0.4], [0.4, 0.7, 0.5]])
+    baseline = [0.1, 0.2, 0.3]
+    plots.differences(baseline, seeds, ax=ax)
+    comparison = jrm.compare(baseline, seeds)
+    assert f"mean +0.233, p={comparison.p:.2g}" in legend(ax)
+    np.testing.assert_allclose(ax.patches[1].get_data().values, [0.4, 0.2, 0.1])
+    with pytest.raises(ValueError, match="fewer than three seeds"):
+        plots.differences(baseline, jrm.Seeds(seeds.runs[:2]), ax=ax)
 
 
 def test_values_of_other_tools(ax):
@@ -134,20 +208,148 @@ def test_values_of_other_tools(ax):
 
 
 def test_runs_look_different():
-    """Two dozen runs share neither colour and marker nor colour and dashes."""
+    """Each of twelve runs has its marker; two dozen do not share colour and dashes."""
     looks = [drawing.look(index) for index in range(24)]
-    assert len({(look.colour, look.marker) for look in looks}) == 24
+    assert len({look.marker for look in looks[:12]}) == 12
+    assert len({look[1:] for look in looks}) == 24
     assert len({(look.colour, look.dashes) for look in looks}) == 24
 
 
-def test_the_legend_is_above_the_data(ax):
-    """However high the data reaches: no line, band or bar lies behind it."""
-    runs = {f"system {i}": {"p@1,5": CUTS} for i in range(8)}
-    plots.at_cutoffs(runs, "p", ax=ax)
-    ax.figure.canvas.draw()
-    below = ax.get_legend().get_window_extent().ymin
-    tops = [c.get_window_extent().ymax for c in (*ax.lines, *ax.collections)]
-    assert max(tops) < below
+@pytest.mark.parametrize("draw", ["at_cutoffs", "distribution", "precision_recall"])
+def test_twelve_runs_look_different_without_colour(draw, ax):
+    """Their lines have different markers, dashes or fill."""
+    runs = {
+        f"system {i}": {"precision@1,5": CUTS, "recall@1,5": CUTS, "mrr": A}
+        for i in range(12)
+    }
+    options = {"at_cutoffs": ("recall",), "distribution": (), "precision_recall": ()}
+    if draw == "distribution":
+        runs = {run: metrics["mrr"] for run, metrics in runs.items()}
+    getattr(plots, draw)(runs, *options[draw], ax=ax)
+    looks = {
+        (x.get_marker(), x.get_linestyle(), x.get_markerfacecolor() == "none")
+        for x in ax.lines
+    }
+    assert len(ax.lines) == len(looks) == 12
+
+
+def boxes_of(texts):
+    return [text.get_window_extent() for text in texts if text.get_text()]
+
+
+def collide(boxes):
+    return any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def is_within(box, outer):
+    return (
+        box.x0 >= outer.x0 - 1
+        and box.x1 <= outer.x1 + 1
+        and box.y0 >= outer.y0 - 1
+        and box.y1 <= outer.y1 + 1
+    )
+
+
+def draw_at_cutoffs(runs, ax):
+    plots.at_cutoffs(runs, "precision", ax=ax)
+
+
+def draw_precision_recall(runs, ax):
+    plots.precision_recall(runs, ax=ax)
+    assert len(ax.texts) >= 2 and not collide(boxes_of(ax.texts))
+
+
+def draw_by_group(runs, ax):
+    groups = {run: x["mrr"].by(jnp.array([0, 0, 1, 1]), 3) for run, x in runs.items()}
+    names = ("new customers", "frequent customers", "nobody")
+    plots.by_group(groups, names, ax=ax)
+
+
+def draw_distribution(runs, ax):
+    plots.distribution(runs, metric="mrr", ax=ax)
+
+
+def draw_differences(runs, ax):
+    metrics = list(runs.values())
+    names = ("the baseline", "the new system")
+    plots.differences(*metrics[:2], names=names, metric="mrr", ax=ax)
+
+
+def draw_forest(runs, ax):
+    metrics = {f"{run} long name": {"mrr": COMPARISON} for run in runs}
+    plots.forest({**metrics, "last": {"p@1,5": (COMPARISON, COMPARISON)}}, ax=ax)
+
+
+def draw_ranks(runs, ax):
+    plots.ranks(leaderboard(len(runs)), ax=ax)
+
+
+@pytest.mark.parametrize(
+    ("count", "width"), [pytest.param(2, 6, marks=pytest.mark.long), (12, 3.3)]
+)
+@pytest.mark.parametrize(
+    "draw",
+    [
+        *(draw_at_cutoffs, draw_precision_recall, draw_by_group, draw_distribution),
+        *(draw_differences, draw_forest, draw_ranks),
+    ],
+)
+def test_nothing_collides(draw, count, width):
+    """The legend stands beside the data, within the figure, and labels have their room."""
+    metrics = {"precision@1,5,10": lists(*np.eye(4, 3)), "recall@1,5,10": THREE_CUTS}
+    runs = {f"system {i}": {**metrics, "mrr": (A, B)[i % 2]} for i in range(count)}
+    figure, ax = plt.subplots(figsize=(width, 0.75 * width))
+    draw(runs, ax)
+    figure.canvas.draw()
+    legend_box = ax.get_legend().get_window_extent()
+    outside = [legend_box, ax.get_window_extent()]
+    outside += boxes_of([ax.xaxis.label, ax.yaxis.label])
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        ticks = boxes_of(
+            text
+            for at, text in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+            if low <= at <= high
+        )
+        assert not collide(ticks)
+        outside += ticks
+    assert not collide(outside)
+    for box in outside:
+        assert is_within(box, figure.bbox)
+    # The data keep the most of the figure.
+    assert ax.get_window_extent().size.min() > 0.25 * figure.bbox.size.min()
+    plt.close(figure)
+
+
+def test_legends_of_panels_do_not_reach_into_their_neighbours():
+    """The figure gets a layout engine if it has none, and keeps its own otherwise."""
+    runs = {f"system {i}": {"p@1,5": CUTS} for i in range(4)}
+    for layout in (None, "tight"):
+        figure, panels = plt.subplots(1, 2, figsize=(9, 3), layout=layout)
+        engine = figure.get_layout_engine()
+        for panel in panels:
+            plots.at_cutoffs(runs, "p", ax=panel)
+        assert engine is None or figure.get_layout_engine() is engine
+        figure.canvas.draw()
+        assert not collide([panel.get_tightbbox() for panel in panels])
+        assert panels[1].get_tightbbox().x1 <= figure.bbox.x1 + 1
+        plt.close(figure)
+
+
+def test_axes_in_places_of_their_own():
+    """They stay there; an `Axes` of a subfigure has its own width."""
+    figure = plt.figure()
+    ax = figure.add_axes((0.2, 0.2, 0.5, 0.7))
+    plots.at_cutoffs(RUNS, "p", ax=ax)
+    figure.canvas.draw()
+    assert figure.get_layout_engine() is None
+    assert ax.get_position().bounds == pytest.approx((0.2, 0.2, 0.5, 0.7))
+    plt.close(figure)
+    figure = plt.figure(figsize=(6, 3))
+    ax, _ = (part.subplots() for part in figure.subfigures(1, 2))
+    assert drawing.is_narrow(ax)
+    plots.forest(COMPARISON, ax=ax)
+    plt.close(figure)
 
 
 def test_cutoffs_that_are_close_share_a_tick(ax):
@@ -159,12 +361,23 @@ def test_cutoffs_that_are_close_share_a_tick(ax):
 
 
 def test_a_group_of_one_list_has_no_interval(ax):
-    """Its marker is hollow, and that of many groups has its label turned."""
+    """Its marker is hollow, on a dotted line, and the legend says so."""
     plots.by_group(A.by(jnp.array([1, 0, 1, 1]), 2), ax=ax)
-    assert [line.get_markerfacecolor() for line in ax.lines].count("none") == 1
+    dotted = [line for line in ax.lines if line.get_linestyle() == ":"]
+    hollow = [x for x in ax.lines if x.get_markerfacecolor() == ax.get_facecolor()]
+    assert [line.get_xdata()[0] for line in (*dotted, *hollow)] == [0, 0]
+    assert legend(ax) == ["no interval"]
     ax.clear()
-    plots.by_group(A.by(jnp.array([0, 0, 9, 9]), 10), ax=ax)
+    plots.at_cutoffs({"two": {"p@1,5": CUTS}, "one": {"p@1": A[1]}}, "p", ax=ax)
+    assert legend(ax) == ["two", "one (no interval)"]
+
+
+@pytest.mark.long
+def test_labels_of_many_groups_are_turned(ax):
+    plots.by_group(A.by(jnp.array([0, 0, 9, 9]), 20), ax=ax)
     assert {text.get_rotation() for text in ax.get_xticklabels()} == {90}
+    ax.figure.canvas.draw()
+    assert not collide(boxes_of(ax.get_xticklabels()))
 
 
 def test_lists_that_do_not_count_are_not_shown(ax):
@@ -213,6 +426,131 @@ def test_by_group(ax):
             plots.by_group(states, names, ax=ax)
 
 
+def test_by_group_of_clusters(ax):
+    """A cluster is a list, with the mean of its lists."""
+    clusters = A.cluster(np.array([0, 0, 1, 2]), undefined="skip")
+    plots.by_group(clusters.by(jnp.array([0, 0, 1]), 2), ax=ax)
+    points = ax.containers[0].lines[0].get_xydata()
+    np.testing.assert_allclose(points, [[0, (0.75 * 2 + 0.25) / 3]])
+    ticks = [text.get_text() for text in ax.get_xticklabels()]
+    assert ticks[0] == "0\n2 lists"
+
+
+def test_by_group_of_users(ax):
+    """Groups of `UserEvaluation.by` have names, and of several metrics one is picked."""
+    groups = {
+        True: {"mrr": A[:2].mean(), "p@1,5": CUTS[:2].mean()},
+        "warm": {"mrr": A[2:].mean(), "p@1,5": CUTS[2:].mean()},
+    }
+    plots.by_group(groups, metric="p@5", ax=ax)
+    points = ax.containers[0].lines[0].get_xydata()
+    np.testing.assert_allclose(points, [[0, 1], [1, 0.5]])
+    ticks = [text.get_text() for text in ax.get_xticklabels()]
+    assert ticks == ["True\n2 lists", "warm\n2 lists"]
+    ax.clear()
+    plots.by_group({"a": groups, "b": groups}, metric="mrr", ax=ax)
+    assert legend(ax) == ["a", "b"]
+    for metric in (None, "ndcg"):
+        with pytest.raises(ValueError, match="group 'True' holds mrr, p@1, p@5; pass"):
+            plots.by_group(groups, metric=metric, ax=ax)
+    with pytest.raises(ValueError, match="the same groups"):
+        plots.by_group(
+            {"a": groups, "b": {"warm": groups["warm"]}}, metric="mrr", ax=ax
+        )
+
+
+def test_forest(ax):
+    """A row for each comparison: difference, interval and p; significant ones are full."""
+    unknown = changed(difference=0.3, low=-np.inf, high=np.inf, p=1.0, p_corrected=1.0)
+    plots.forest(
+        {
+            "dense": {"mrr": COMPARISON, "ndcg@1,5": (COMPARISON, unknown)},
+            "rerank": {"mrr": changed(p_corrected=0.2, p=0.1)},
+        },
+        names=("BM25", "system"),
+        ax=ax,
+    )
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert rows == ["dense", "mrr", "ndcg@1", "ndcg@5", "rerank, mrr"]
+    assert ax.get_xlabel() == "system − BM25, 95 % intervals\nsystem better →"
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["", "≤ 3e-05", "≤ 3e-05", "1", "0.2", "p (Holm)"]
+    assert legend(ax) == ["p ≤ 0.05 (Holm)", "p > 0.05 (Holm)"]
+    intervals = [x for x in ax.containers if len(x.lines[0].get_xdata())]
+    filled = [x.lines[0].get_markerfacecolor() != ax.get_facecolor() for x in intervals]
+    assert filled == [True, True, False, False]
+    bar = intervals[0].lines[2][0].get_segments()[0]
+    np.testing.assert_allclose(bar, [[0.1, 1], [0.3, 1]])
+    ends = [x for x in ax.lines if x.get_marker() in "<>" and x.get_linestyle() == ":"]
+    assert [list(x.get_ydata()) for x in ends] == [[3, 3], [3, 3]]
+    assert sorted(x.get_xdata()[1] for x in ends) == sorted(ax.get_xlim())
+
+
+def test_forest_of_other_questions(ax):
+    """The direction, margins and open ends are those of each comparison."""
+    lower = changed(lower_is_better=True)
+    plots.forest(lower, ax=ax)
+    assert ax.get_xlabel() == "b − a, 95 % intervals\n← b better"
+    ax.clear()
+    plots.forest({"map": COMPARISON, "arp": lower}, ax=ax)
+    assert [x.get_text() for x in ax.get_yticklabels()] == ["map", "arp ↓"]
+    assert ax.get_xlabel().endswith("\n↓: lower is better")
+    ax.clear()
+    plots.forest(
+        {("a", "b"): {"map": COMPARISON}, ("a", "c"): {"map": COMPARISON}}, ax=ax
+    )
+    assert [x.get_text() for x in ax.get_yticklabels()] == ["b − a", "c − a"]
+    assert ax.get_xlabel() == "difference, map, 95 % intervals\nfirst better →"
+    ax.clear()
+    greater = changed(alternative="greater", margin=0.05, high=np.inf)
+    plots.forest({"one": greater, "two": changed(margin=0.04)}, ax=ax)
+    shades = [
+        x.get_paths()[0].get_extents() for x in ax.collections if x.get_zorder() == 0
+    ]
+    np.testing.assert_allclose(
+        [x.intervalx for x in shades], [[-0.05, 0], [-0.04, 0.04]]
+    )
+    assert "margin" in legend(ax)
+    (arrow,) = (line for line in ax.lines if line.get_marker() == ">")
+    assert list(arrow.get_xdata()) == [0.2, ax.get_xlim()[1]]
+    for wrong, error in (({}, ValueError), ({"a": A}, TypeError)):
+        with pytest.raises(error, match="pass the result of compare"):
+            plots.forest(wrong, ax=ax)
+
+
+def test_forest_in_a_new_figure():
+    """A figure that has no axes yet becomes as high as its rows need."""
+    plots.forest({f"system {i}": COMPARISON for i in range(40)})
+    assert plt.gcf().get_figheight() > 10
+    plt.close()
+
+
+def test_forest_of_compare(ax):
+    """It takes what `compare` returns."""
+    plots.forest(jrm.compare({"p@1,5": CUTS}, {"new": {"p@1,5": CUTS}}), ax=ax)
+    assert [x.get_text() for x in ax.get_yticklabels()] == ["new", "p@1", "p@5"]
+
+
+def test_ranks(ax):
+    """Best first, and each bar spans a group; groups that overlap have their columns."""
+    plots.ranks(leaderboard(4, groups=((0, 2), (1, 3), (3, 4))), ax=ax)
+    assert [x.get_text() for x in ax.get_yticklabels()] == [
+        f"system {i}" for i in range(4)
+    ]
+    assert ax.get_ylim() == (3.5, -0.5)  # the first on top
+    intervals = ax.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose(intervals[0], [[1, 0], [3, 0]])
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_xdata(), [1, 2, 3, 4])
+    bars = [x for x in ax.lines if x.get_linewidth() == 3]
+    np.testing.assert_allclose([x.get_ydata() for x in bars], [[-0.3, 1.3], [0.7, 2.3]])
+    assert bars[0].get_xdata()[0] < bars[1].get_xdata()[0]
+    assert [x.get_text() for x in ax.texts] == ["0.25"] * 4 + ["P(first)"]
+    assert "rank, 95 % interval" in legend(ax) and "cannot be told apart" in legend(ax)
+    assert ax.get_xlabel() == "rank by map"
+    with pytest.raises(TypeError, match="pass the result of leaderboard"):
+        plots.ranks({"a": A}, ax=ax)
+
+
 def test_what_cannot_be_drawn(ax):
     groups = jnp.zeros(4, int)
     for draw, error, message in (
@@ -228,6 +566,11 @@ def test_what_cannot_be_drawn(ax):
             ValueError,
             "b has several cutoffs",
         ),
+        (
+            lambda: plots.differences(A.over(A), B.over(B), ax=ax),
+            ValueError,
+            "ratios whose weights differ.*forest",
+        ),
         (lambda: plots.distribution(A.mean(), ax=ax), TypeError, "lists is a Mean"),
         (lambda: plots.by_group(A, ax=ax), TypeError, "got a PerList"),
         (lambda: plots.by_group(A.mean(), ax=ax), ValueError, "stacked along one axis"),
@@ -237,8 +580,9 @@ def test_what_cannot_be_drawn(ax):
             draw()
 
 
+@pytest.mark.long
 def test_matplotlib_is_not_imported_before_it_is_needed(monkeypatch):
-    code = "import sys, jax_rank_metrics as jrm; jrm.plots.at_cutoffs; sys.exit(any(x in sys.modules for x in ('matplotlib', 'tabulate')))"
+    code = "import sys, jax_rank_metrics as jrm; jrm.plots.at_cutoffs; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(

@@ -308,6 +308,19 @@ def test_levels_of_recall_are_decimal_numbers(level):
     close(values.compute(), [5 / 6, 1])
 
 
+@pytest.mark.parametrize(
+    ("option", "number"),
+    [(np.float32(0.7), 0.7), (np.int64(1), 1), ((np.float16(0.1), 0.5), (0.1, 0.5))],
+)
+def test_options_of_numpy_are_those_of_python(option, number):
+    """They are the same program, and compare as numbers do."""
+    bind = jrm.interpolated_precision.spec.bind
+    bound, expected = (bind((), {"recall_levels": x}) for x in (option, number))
+    assert bound == expected and hash(bound) == hash(expected)
+    level = bound.options[0][1]
+    assert type(level) is type(number)
+
+
 @pytest.mark.parametrize("metric", ["num_relevant", "recall", "iprec", "bpref"])
 @pytest.mark.parametrize("threshold", ["a", True])
 def test_thresholds_that_are_no_numbers(metric, threshold):

@@ -16,7 +16,8 @@ from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList, means_of
+from jax_rank_metrics._states.of_lists import means_of
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, TieReading, Undefined
 
 R = TypeVar("R")
@@ -69,6 +70,7 @@ class Spec:
             return ks if isinstance(value, (tuple, list)) else ks[0]
         if name == self.at and isinstance(value, list):
             value = tuple(value)
+        value = _as_python(value)
         if callable(self.options[name]) and not callable(value):
             raise TypeError(f"{name} is {value!r}; pass a function of an array")
         if isinstance(value, type):
@@ -83,6 +85,20 @@ class Spec:
         except TypeError as error:
             raise TypeError(f"{name} is {value!r}; pass something hashable") from error
         return value
+
+
+def _as_python(value: Any) -> Any:
+    """Returns a NumPy scalar, or each one of a tuple, as a Python number.
+
+    Calls with 0.7 and with its float32 are then the same program. A float is read as the
+    decimal that it prints as: 0.1, not 0.10000000149. Beside a tuple, a NumPy scalar has
+    no equality of one bool, which the cache of `jax.jit` asks for.
+    """
+    if type(value) is tuple:
+        return tuple(_as_python(x) for x in value)
+    if isinstance(value, np.floating):
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _spec_of(module: str, name: str) -> Spec:

@@ -50,7 +50,7 @@ def evaluate(options: Options) -> None:
     elif options.format == "json":
         text = report.as_json(runs, tests, per_query)
     else:
-        text = report.as_text(runs, tests, per_query, level, options.format, baseline)
+        text = report.as_text(runs, tests, per_query, level, options.format)
     if options.plot is not None:
         report.draw(runs, baseline, options.plot, level)
     sys.stdout.write(text)

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from jax_rank_metrics._choices import (
     ComparisonTest,
@@ -24,7 +24,7 @@ Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
 
 # The formats that can hold the values of every query, and comparisons.
 _PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
-_COMPARISON_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "markdown")
+_COMPARISON_FORMATS = tuple(name for name in get_args(Format) if name != "trec")
 
 STDIN = Path("-")
 

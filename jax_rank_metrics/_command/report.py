@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,16 @@ from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.export import csv_of, json_number
+from jax_rank_metrics._results import layouts
+from jax_rank_metrics._results.compare import compare as compare_runs
+from jax_rank_metrics._results.comparison import Comparison
+from jax_rank_metrics._results.export import csv_of, plain
+from jax_rank_metrics._results.sheet import Cell, Sheet
 from jax_rank_metrics._results.table import Format, table
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number
-
-if TYPE_CHECKING:
-    from jax_rank_metrics._results.comparison import Comparison
 
 
 class Run(NamedTuple):
@@ -41,7 +42,7 @@ class Run(NamedTuple):
 
 
 Runs = Mapping[str, Run]
-Tests = Mapping[str, Mapping[str, "Comparison"]]  # by run and label
+Tests = Mapping[str, Mapping[str, Comparison]]  # by run and label
 
 
 def measure(metrics: Sequence[Metric], joined: Joined, level: Number) -> Run:
@@ -91,14 +92,8 @@ def _check_values_per_query(runs: Runs, option: str) -> None:
 def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
     """Compares each other run with the baseline, label by label."""
     _check_values_per_query(runs, "--compare")
-    names = [name for name in runs if name != baseline]
-    # By index, since a run may have the name of a metric, such as "arp", which would say
-    # that lower values are better.
-    by_index = {index: runs[name].lists for index, name in enumerate(names)}
-    from jax_rank_metrics._results import compare as comparisons
-
-    tests = comparisons.compare(runs[baseline].lists, by_index, test=test, level=level)
-    return {name: tests[index] for index, name in enumerate(names)}
+    systems = {name: run.lists for name, run in runs.items() if name != baseline}
+    return compare_runs(runs[baseline].lists, systems, test=test, level=level)
 
 
 def _means(runs: Runs) -> dict[str, dict[str, Estimate]]:
@@ -126,12 +121,7 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
         )
         return csv_of(("run", "query", "metric", "value"), rows)
     if tests:
-        records = [
-            {"run": name, "metric": label, **comparison.to_dict()}
-            for name, comparisons in tests.items()
-            for label, comparison in comparisons.items()
-        ]
-        return csv_of([*records[0]], (list(record.values()) for record in records))
+        return table(tests, format="csv")
     return table(_means(runs), format="csv", level=level)
 
 
@@ -140,29 +130,15 @@ def as_json(runs: Runs, tests: Tests, per_query: bool) -> str:
 
     A statistic that is not finite is null.
     """
-    document: dict[str, object] = {
-        "runs": {
-            run: {
-                label: {
-                    field: json_number(np.asarray(number).item())
-                    for field, number in estimate._asdict().items()
-                }
-                for label, estimate in by_label.items()
-            }
-            for run, by_label in _means(runs).items()
-        }
-    }
+    document: dict[str, Any] = {"runs": _means(runs)}
     if tests:
         document["comparisons"] = {
             run: {label: test.to_dict() for label, test in by_label.items()}
             for run, by_label in tests.items()
         }
     if per_query:
-        document["queries"] = {
-            name: {str(query): values for query, values in _queries(run)}
-            for name, run in runs.items()
-        }
-    return f"{json.dumps(document, indent=1, ensure_ascii=False)}\n"
+        document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
+    return f"{json.dumps(plain(document), indent=1, ensure_ascii=False)}\n"
 
 
 def as_text(
@@ -171,7 +147,6 @@ def as_text(
     per_query: bool,
     level: Number,
     format: Format,
-    baseline: str,
 ) -> str:
     """Returns tables of queries, tables of means, and comparisons, in this order.
 
@@ -180,20 +155,20 @@ def as_text(
     """
     parts = []
     for name, run in runs.items() if per_query else ():
-        body = [[query, *values.values()] for query, values in _queries(run)]
-        tabulate = import_optional("tabulate", "--per-query", "trec").tabulate
-        header = [name, *run.lists]
-        parts.append(tabulate(body, header, floatfmt=".4f", disable_numparse=[0]))
+        queries = dict(_queries(run))
+        headings = [("", label) for label in run.lists]
+        cells = [[Cell(f"{x:.4f}") for x in row.values()] for row in queries.values()]
+        names = [[str(query)] for query in queries]
+        parts.append(layouts.as_text(Sheet([name], headings, names, cells, "", "", [])))
     rows = "metrics" if len(runs) < 4 else "runs"
     tables = [_means(runs)]
     if not cover_same_queries(runs):
         tables = [{name: run.means} for name, run in runs.items()]
     for means in tables:
-        parts.append(str(table(means, format=format, level=level, rows=rows)))
-    for name, comparisons in tests.items():
-        width = max(map(len, comparisons))
-        lines = [f"{label:{width}} {test}" for label, test in comparisons.items()]
-        parts.append("\n".join([f"{name} against {baseline}", *lines]))
+        options = {"format": format, "level": level, "rows": rows}
+        parts.append(str(table(means, compare=tests or None, **options)))
+    if tests:
+        parts.append(str(table(tests, format=format)))
     return "\n\n".join(parts) + "\n"
 
 

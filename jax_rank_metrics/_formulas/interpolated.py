@@ -100,17 +100,9 @@ def _precision_at_recall(
         return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
 
     # Cutoffs may be arrays `[*lists]`, so the numbers of hits take the place of cutoffs.
-    hits_needed = [_hits_needed(ranking, _parse_level(x), num_relevant) for x in levels]
+    parsed = [_inputs.fraction("recall_levels", level) for level in levels]
+    hits_needed = [_hits_needed(ranking, level, num_relevant) for level in parsed]
     return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
-
-
-def _parse_level(level: Number) -> float:
-    """Returns a level of recall from 0 to 1 as a Python float.
-
-    A float32 is read as the decimal that it prints as: 0.1, not 0.10000000149.
-    """
-    _inputs.fraction("recall_levels", level)
-    return float(str(level))
 
 
 def _hits_needed(ranking: Ranking, level: float, num_relevant: jax.Array) -> jax.Array:

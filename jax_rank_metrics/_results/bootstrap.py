@@ -18,12 +18,12 @@ from jax_rank_metrics._results.resampling import resampled, seeds_of
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.merging import check_leaves, in_order, leaves_of
-from jax_rank_metrics._states.per_list import PerList, filled_values
+from jax_rank_metrics._states.of_lists import filled_values
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
-# A 32-bit number for an id of any kind, the same in every batch and process.
-_HASH = "np.array([zlib.crc32(str(x).encode()) for x in ids], np.uint32)"
+_WHOLE = 1e-6  # how far rounding may move a ratio of weights
 
 
 @pytree()
@@ -79,7 +79,7 @@ class Bootstrap(State):
 
         It is inf for fewer than two lists, and where the mean is infinite.
         """
-        return _std_error(self.compute(), self.replicates(), self.lists)
+        return _std_error(canonical(self))
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of a percentile interval, each `[*k]`.
@@ -97,7 +97,7 @@ class Bootstrap(State):
             ValueError: if the level is not between 0 and 1.
         """
         level = intervals.checked_level(level)
-        return _percentiles(self.compute(), self.replicates(), self.lists, level)
+        return _percentiles(canonical(self), level)
 
     def _at(self, samples: int | slice) -> tuple[int | slice, ...]:
         """Index of samples in `[*stacked, 1 + samples, *k]`."""
@@ -122,13 +122,14 @@ def bootstrap(
 
     Args:
         lists: A `PerList`, or any pytree of them, as `measure` gives.
-        ids: `[*lists]` integers, a number that stands for the same list everywhere, as a
-            query id does or its number in the file. Never number the lists of each batch
-            from 0: equal ids have equal draws, whatever their dtype, and the lists of two
-            batches would then rise and fall together. Where lists come in clusters, as
-            the sessions of a user do, pass the id of the cluster, so that its lists are
-            drawn together. Strings and hashes of 64 bits become such numbers by
-            `np.array([zlib.crc32(str(x).encode()) for x in ids], np.uint32)`.
+        ids: `[*lists]` strings, or integers of up to 64 bits, that stand for the same
+            list everywhere, as a query id does or its number in the file. Never number the
+            lists of each batch from 0: equal ids have equal draws, whatever their dtype,
+            and the lists of two batches would then rise and fall together. Where lists
+            come in clusters, as the sessions of a user do, pass the id of the cluster, so
+            that its lists are drawn together, in whichever batches they are. Inside
+            `jax.jit` there are no strings, and without x64 no 64-bit integers: pass
+            int32, or the pairs `[*lists, 2]` that `hash_ids` makes outside.
         samples: Number of resamples.
         key: A PRNG key, the same on every host and for every system that is compared;
             None is `jax.random.key(0)`.
@@ -139,8 +140,8 @@ def bootstrap(
 
     Raises:
         ValueError: if `ids` has another shape than the lists; if `samples` is below 1;
-            if ids do not fit int32 or uint32, and `jax_enable_x64` is off.
-        TypeError: if a leaf is no `PerList`; if ids are no integers.
+            if an id has more than 64 bits.
+        TypeError: if a leaf is no `PerList`; if ids are neither integers nor strings.
 
     References:
         Oza & Russell, Online bagging and boosting, AISTATS 2001.
@@ -155,32 +156,31 @@ def bootstrap(
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
-    ids = _checked_ids(ids)
+    words, is_hashed = _inputs.list_ids(ids), False
     for metric in leaves_of(lists):
-        _inputs.same_shape("ids", ids, "lists.weights", jnp.shape(metric.weights))
+        is_hashed = words.shape == (*metric._list_shape, 2)
+        if not is_hashed:
+            _inputs.same_shape("ids", words, "the lists", metric._list_shape)
+    words = words.reshape(-1, 2) if is_hashed else words.ravel()
+    _warn_of_equal_ids(ids, words)
     leaves, tree = jax.tree.flatten(
         canonical(lists), is_leaf=lambda x: isinstance(x, PerList)
     )
-    states = _bootstrap(leaves, ids, seeds, undefined)
+    states = _bootstrap(leaves, words, seeds, undefined)
     return in_order(lists, jax.tree.unflatten(tree, states))
 
 
-def _checked_ids(ids: Any) -> jax.Array:
-    """Ids as int32, or int64 where JAX has it; warns of ids that are all equal."""
-    try:
-        ids = _inputs.integers("ids", ids)
-    except (TypeError, ValueError) as error:
-        hint = f"for strings and 64-bit numbers pass ids={_HASH}"
-        raise type(error)(f"{error}; {hint}") from error
-    ids = ids if ids.dtype.itemsize == 8 else ids.astype(jnp.int32)
-    is_known = not isinstance(ids, Tracer) and ids.is_fully_addressable
-    if is_known and ids.size > 1 and (np.asarray(ids) == np.asarray(ids).flat[0]).all():
+def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
+    """Warns where this host knows that all lists share one id."""
+    if isinstance(words, Tracer) or not words.is_fully_addressable:
+        return
+    numbers = np.asarray(words)
+    if len(numbers) > 1 and (numbers == numbers[0]).all():
         warnings.warn(
             f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
             "so that resamples of these hardly differ; pass an id for each list",
             stacklevel=3,
         )
-    return ids
 
 
 @partial(jax.jit, static_argnums=3)
@@ -190,18 +190,18 @@ def _bootstrap(
     dtype = jax.dtypes.canonicalize_dtype(float)
     columns, counts = [], []
     for metric in lists:
-        value, weight, entered = moments.columns_of(
-            filled_values(metric, undefined), dtype
-        )
+        filled = filled_values(metric, undefined)
+        value, weight, flags = moments.columns_of(filled, dtype)
         columns += [weight, weight * value]
-        counts.append(jnp.sum(entered.reshape(2, -1), axis=-1, dtype=jnp.int32))
+        flags = filled.flags_of_lists(flags).reshape(2, -1)
+        counts.append(jnp.sum(flags, axis=-1, dtype=jnp.int32))
     # One matrix for all metrics, which share their draws.
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
-    values = values.reshape(ids.size, values.shape[-1])
-    sums = resampled(values, ids.ravel(), seeds)
+    values = values.reshape(len(ids), values.shape[-1])
+    sums = resampled(values, ids, seeds)
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
-        k = metric.values.shape[metric.weights.ndim :]
+        k = metric.values.shape[len(metric._list_shape) :]
         end = start + 2 * math.prod(k)
 
         def sums_of_metric(
@@ -227,23 +227,28 @@ def _means(state: Bootstrap) -> jax.Array:
 
 
 @jax.jit
-def _std_error(mean: jax.Array, replicates: jax.Array, lists: jax.Array) -> jax.Array:
-    error = jnp.std(replicates, axis=lists.ndim)
-    return jnp.where(_has_error(mean, lists), error, jnp.inf)
+def _std_error(state: Bootstrap) -> jax.Array:
+    error = jnp.std(state.replicates(), axis=len(state._stacked))
+    return jnp.where(_has_error(state), error, jnp.inf)
 
 
 @jax.jit
-def _percentiles(
-    mean: jax.Array, replicates: jax.Array, lists: jax.Array, level: Number
-) -> tuple[jax.Array, jax.Array]:
+def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]:
+    replicates = state.replicates()
     tails = jnp.asarray([(1 - level) / 2, (1 + level) / 2], replicates.dtype)
-    low, high = jnp.quantile(replicates, tails, axis=lists.ndim)
-    has_error = _has_error(mean, lists)
+    low, high = jnp.quantile(replicates, tails, axis=len(state._stacked))
+    has_error = _has_error(state)
     return jnp.where(has_error, low, -jnp.inf), jnp.where(has_error, high, jnp.inf)
 
 
-def _has_error(mean: jax.Array, lists: jax.Array) -> jax.Array:
+def _has_error(state: Bootstrap) -> jax.Array:
     """Whether there are at least two lists and the mean is not infinite, `[*k]` bool."""
     # The products of an infinite value with draws of 0 make replicates NaN.
-    has_spread = jnp.broadcast_to(widen(lists > 1, mean), mean.shape)
+    mean, axis = state.compute(), len(state._stacked)
+    # The state does not count the lists of each cutoff. Of a single list, every resample
+    # has a whole multiple of the weight; of two, about half of them do.
+    weight = jnp.take(state.sums.round(), 0, axis=axis)
+    multiples = ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
+    is_whole = jnp.abs(multiples - jnp.round(multiples)) <= _WHOLE
+    has_spread = widen(state.lists > 1, mean) & ~jnp.all(is_whole, axis=axis)
     return has_spread & ~jnp.isinf(mean)

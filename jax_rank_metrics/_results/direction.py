@@ -56,9 +56,12 @@ def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
     known = {name: None for name in names if isinstance(name, str)}
     for name in _names(lower):
         if name not in known and name not in map(without_cutoff, known):
+            metrics = (
+                ", ".join(known) or "one metric without a name: pass True or False"
+            )
             raise ValueError(
                 f"lower names {name!r}, which is not a metric of the results; they hold "
-                f"{', '.join(known)}"
+                f"{metrics}"
             )
 
 

@@ -1,22 +1,31 @@
 """Means and intervals of several runs, as numbers on this host."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.paired import is_addressable
+from jax_rank_metrics._results.chance import student_reach
+from jax_rank_metrics._results.differences import defined_lists
+from jax_rank_metrics._results.seeds import filled_seeds
+from jax_rank_metrics._results.two_way import error_with_seeds
 from jax_rank_metrics._results.values import (
+    ListValues,
     as_per_list,
     is_by_list,
     is_by_user,
     is_frame,
+    is_seeds,
 )
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import cutoff_names
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.weights import is_addressable
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # All metrics of one run by name, or those of several runs by the names of the runs.
@@ -36,8 +45,8 @@ def estimates(
     Args:
         results: A dict of runs to dicts of metrics to states, per-list values or
             estimates; or such a dict of metrics, which becomes the run "". A pandas
-            DataFrame with a column for each metric and the result of `evaluate_users` are
-            read like a dict.
+            DataFrame with a column for each metric, the result of `evaluate_users` and
+            `Seeds` of any of these are read like a dict.
         level: See `Mean.confidence_interval`.
         method: See there, too.
 
@@ -52,13 +61,30 @@ def estimates(
     metrics = results if is_by_list(results) else _metrics_of(results)
     if metrics is None:
         raise TypeError(f"results: got {kind_of(results)}; {_FIX}")
-    holds_runs = any(_metrics_of(value) is not None for value in metrics.values())
-    runs = dict(metrics) if holds_runs else {"": metrics}
+    runs = dict(metrics) if _holds_runs(metrics) else {"": metrics}
     return {name: _of_run(name, run, level, method) for name, run in runs.items()}
+
+
+def collections_of(results: Results) -> Mapping[str, Results]:
+    """The results of each collection, or those of "" where there is only one."""
+    is_by_collection = isinstance(results, Mapping) and any(
+        _holds_runs(_metrics_of(runs)) for runs in results.values()
+    )
+    return results if is_by_collection else {"": results}
+
+
+def _holds_runs(results: Mapping[str, Any] | None) -> bool:
+    """Whether results are of runs, each with metrics of its own."""
+    return results is not None and any(
+        _metrics_of(run) is not None for run in results.values()
+    )
 
 
 def _metrics_of(run: Any) -> Mapping[str, Any] | None:
     """The metrics of a run by name; None for the values of a single metric."""
+    if is_seeds(run):
+        metrics = {str(path[-1]): x for path, x in run.values_of_seeds.items() if path}
+        return metrics or None
     if is_by_user(run):
         return run.states
     if is_frame(run):
@@ -79,7 +105,13 @@ def _of_run(
     owners: dict[str, str] = {}  # the name of a cutoff -> the name of its metric
     for name, values in by_name.items():
         labels, at_cutoffs = [str(name)], [values]
-        if not isinstance(values, Estimate):
+        if is_seeds(values):
+            (values,) = values.values_of_seeds.values()
+        if isinstance(values, ListValues):
+            at_cutoffs = _of_seeds(str(name), values, level, method)
+            if values.has_cutoffs:
+                labels = cutoff_names(str(name), len(at_cutoffs))
+        elif not isinstance(values, Estimate):
             sums = _sums_of(name, values)
             try:
                 at_cutoffs = sums.estimates(level, method)
@@ -94,6 +126,39 @@ def _of_run(
                     "one of them differently"
                 )
             owners[label], results[label] = name, estimate
+    return results
+
+
+def _of_seeds(
+    name: str, values: ListValues, level: float, method: IntervalMethod
+) -> list[Estimate]:
+    """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
+    if method not in ("auto", "t"):
+        raise ValueError(
+            f"results: {name!r}: method is {method!r}, which knows no seeds; pass 't'"
+        )
+    results = []
+    seeds, all_weights = filled_seeds(values)
+    defined = defined_lists(values)
+    for cutoff, weights in enumerate(all_weights.T):
+        counts = weights > 0
+        share = weights / max(weights.sum(), np.finfo(np.float64).tiny)
+        n_eff = 1 / (share**2).sum() if counts.any() else 0.0
+        freedom = max(n_eff - 1, 0) if counts.sum() > 1 else 0.0
+        of_lists = seeds[..., cutoff].mean(0)
+        mean = float(share @ of_lists)
+        squares = (share**2 * (of_lists - mean) ** 2).sum()
+        error = math.sqrt(n_eff / freedom * squares) if freedom else math.inf
+        of_seeds = (seeds[..., cutoff],)
+        error, freedom = error_with_seeds(error, freedom, of_seeds, share)
+        # A single seed says nothing of how far seeds vary.
+        freedom = freedom if len(seeds) > 1 else 0.0
+        margin = float(student_reach(np.array(error), np.array(freedom), level))
+        undefined = int(
+            (~defined[:, cutoff] & (values.lists.weights[:, cutoff] > 0)).sum()
+        )
+        numbers = (mean, mean - margin, mean + margin, error)
+        results.append(Estimate(*numbers, int(counts.sum()), undefined, n_eff))
     return results
 
 

@@ -2,8 +2,9 @@
 
 import csv
 import io
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -14,6 +15,48 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()
+
+
+def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
+    """Returns records as CSV; None is an empty field.
+
+    A field that holds fields of its own becomes a column for each of them.
+    """
+    rows = [dict(_columns(record)) for record in records]
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_of(header, ([row.get(name) for name in header] for row in rows))
+
+
+def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in record.items():
+        if hasattr(value, "_asdict"):
+            fields = value._asdict()
+            yield from ((f"{name}_{field}", x) for field, x in fields.items())
+        elif isinstance(value, Mapping):
+            yield from _columns(value)
+        else:
+            yield name, value
+
+
+def json_of(document: Any) -> str:
+    """Returns a document as JSON, with a line for each item of a list."""
+    items = document if isinstance(document, list) else [document]
+    lines = [json.dumps(plain(item), ensure_ascii=False) for item in items]
+    text = ",\n ".join(lines)
+    return f"[\n {text}\n]\n" if items is document else f"{text}\n"
+
+
+def plain(value: Any) -> Any:
+    """Returns numbers of NumPy as Python's, arrays and tuples as lists, NaN as None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): plain(x) for name, x in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in value]
+    return json_number(value)
 
 
 def json_number(value: Any) -> Any:

@@ -5,19 +5,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.merging import check_leaves, in_order
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
-
-# Relative error below which two numbers are equal: two programs may add the same single
-# floats in another order.
-ROUNDING = 1e-6
 
 
 def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
@@ -26,7 +21,8 @@ def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
     Its mean merges as that of any metric does, and is a paired test that gathers no
     lists: over batches, devices and hosts, only sums move. The interval of the difference
     is narrower than the separate intervals of a and b suggest, since lists that are hard
-    for one system are hard for the other; see `compare`.
+    for one system are hard for the other; see `compare`, which also takes ratios that
+    weigh the lists differently (`PerList.over`). Those have no difference list by list.
 
     Args:
         a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
@@ -82,7 +78,8 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
     difference = values[1] - values[0]
     difference = jnp.where(widen(counts, difference), difference, 0)
-    return PerList(difference, weights, jnp.ones_like(counts))
+    defined = jnp.ones_like(counts)
+    return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
 
 
 def common_undefined(
@@ -113,7 +110,7 @@ def filled(lists: PerList, undefined: Undefined, xp: ModuleType) -> Any:
 
 
 def counted(a: PerList, b: PerList, undefined: Undefined) -> Any:
-    """Whether each list counts in a difference, `[*lists]` bool.
+    """Whether each list counts in a difference, bools of the shape of weights.
 
     It needs a weight above 0 and, with "skip", a defined value on both sides.
     """
@@ -129,26 +126,4 @@ def _check_weights(a: PerList, b: PerList) -> None:
                 f"a and b differ in the shape of their {field}: {shapes[0]} and "
                 f"{shapes[1]}; pass values of the same lists and cutoffs"
             )
-    if any(
-        isinstance(x, Tracer) or not is_addressable(x) for x in (a.weights, b.weights)
-    ):
-        return
-    weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
-    for index in map(tuple, np.argwhere(differ(weights_a, weights_b))[:1].tolist()):
-        list_name = index[0] if len(index) == 1 else index
-        raise ValueError(
-            f"list {list_name} has weight {weights_a[index]:g} in a and "
-            f"{weights_b[index]:g} in b; "
-            "pass the same lists with the same weights"
-        )
-
-
-def is_addressable(x: Any) -> bool:
-    """Whether this host can read all of an array, which may be one of NumPy."""
-    return getattr(x, "is_fully_addressable", True)
-
-
-def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether weights differ by more than rounding; all that are not above 0 are equal."""
-    a, b = (np.where(x > 0, x, 0) for x in (a, b))
-    return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)
+    check_same_weights(a, b, ("a", "b"))

@@ -1,50 +1,100 @@
-"""Pairs the lists of two systems, by their ids or by their position."""
+"""Pairs the lists of two systems, by ids or by position."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
-from jax_rank_metrics._results.paired import common_undefined, counted, differ, filled
+from jax_rank_metrics._choices import Pairs
+from jax_rank_metrics._results.differences import in_order_of
 from jax_rank_metrics._results.values import (
     ListValues,
     Path,
     checked_ids,
+    is_by_list,
+    is_metric_name,
     listing,
     read_values,
 )
-from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Undefined
 
 Ids = tuple[Any, Any] | None
+Values = dict[Path, ListValues]  # of one system, by the keys that lead to each metric
 
 
-class Differences(NamedTuple):
-    """b − a of every list, at every cutoff.
+class Pair(NamedTuple):
+    """The values of one metric of two systems, a before b."""
 
-    Shapes:
-        values: `[lists, cutoffs]`, one column without cutoffs; 0 for a tie.
-        weights: `[lists]`, 0 for lists that do not count.
-        noise: `[lists, cutoffs]`, how far rounding may move each difference.
-    """
-
-    values: np.ndarray
-    weights: np.ndarray
-    noise: np.ndarray
-    has_cutoffs: bool
+    a: ListValues
+    b: ListValues
+    metric: Path = ()  # the keys that lead to the metric within a system
+    systems: tuple[int, int] = (0, 1)  # the numbers of the systems, the baseline's is 0
 
 
-def pairs_of(a: Any, b: Any) -> dict[Path, tuple[ListValues, ListValues]]:
-    """Pairs the metrics of a with those of b, or of every system in b.
+def pairs_of(a: Any, b: Any, pairs: Pairs = "baseline") -> dict[Path, Pair]:
+    """Pairs the metrics of systems, under the keys that lead to their results.
 
-    Returns:
-        The values of a and of b, under the keys that lead to the values in b.
+    Args:
+        a: The values of the baseline; or a dict of systems where b is None.
+        b: The values of another system, a dict of such systems, or None.
+        pairs: Whether each system is paired with the first alone, or with all.
 
     Raises:
-        ValueError: if either holds no metric, if their metrics differ, or if the values
-            within a side differ in the number of lists.
+        ValueError: if either holds no metric, if the metrics of systems differ, or if
+            values differ in the number of lists where they must not.
     """
+    systems = _systems_in(a) if b is None else _baseline_and(a, b)
+    if b is not None and pairs == "all":
+        raise ValueError(
+            "pairs='all' takes all systems in one dict; leave b out, and pass "
+            "compare({name: values, …}, pairs='all')"
+        )
+    couples = itertools.combinations(range(len(systems)), 2)
+    return {
+        (*_key_of(systems[i][0], systems[j][0], pairs), *metric): Pair(
+            systems[i][1][metric], systems[j][1][metric], metric, (i, j)
+        )
+        for i, j in couples
+        if pairs == "all" or i == 0
+        for metric in systems[0][1]
+    }
+
+
+def _key_of(name_a: Path, name_b: Path, pairs: Pairs) -> Path:
+    return ((*name_a, *name_b),) if pairs == "all" else name_b
+
+
+def _systems_in(tree: Any) -> list[tuple[Path, Values]]:
+    """Reads a dict of systems, each under its name."""
+    if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
+        number = "no" if isinstance(tree, Mapping) and not tree else "one"
+        raise ValueError(
+            f"a holds {number} system; pass b, or a dict of two or more systems"
+        )
+    if all(map(is_metric_name, tree)):
+        raise ValueError(
+            f"a holds the metrics {listing(list(tree))} of one system; pass b, or a dict "
+            "of systems, each with its metrics"
+        )
+    values = read_values(tree, "a")
+    systems = [
+        ((name,), {path[1:]: x for path, x in values.items() if path[0] == name})
+        for name in tree
+    ]
+    (baseline, metrics), *following = systems
+    for system, system_metrics in following:
+        if metrics.keys() != system_metrics.keys():
+            raise ValueError(
+                f"a[{baseline[0]!r}] holds {keys_text(metrics)} and a[{system[0]!r}] holds "
+                f"{keys_text(system_metrics)}; pass values of the same metrics for all "
+                "systems"
+            )
+    if not metrics:
+        raise ValueError("a holds no metric; pass at least one")
+    _check_list_counts(values)
+    return systems
+
+
+def _baseline_and(a: Any, b: Any) -> list[tuple[Path, Values]]:
+    """Reads the baseline a, and the system or the systems in b."""
     baseline, compared = read_values(a, "a"), read_values(b, "b")
     for name, values in (("a", baseline), ("b", compared)):
         if not values:
@@ -57,22 +107,25 @@ def pairs_of(a: Any, b: Any) -> dict[Path, tuple[ListValues, ListValues]]:
         expected = {(*system, *path) for system in systems for path in baseline}
         if compared.keys() != expected:
             raise ValueError(
-                f"a holds {_keys(baseline)} and b holds {_keys(compared)}; pass values of "
-                "the same metrics, or as b a dict of systems, each with the metrics of a"
+                f"a holds {keys_text(baseline)} and b holds {keys_text(compared)}; pass "
+                "values of the same metrics, or as b a dict of systems, each with the "
+                "metrics of a"
             )
     for side in (baseline, compared):
-        first, *following = side.values()
-        for values in following:
-            if values.list_count != first.list_count:
-                raise ValueError(
-                    f"{first.name} has {first.list_count} lists and {values.name} has "
-                    f"{values.list_count}; pass values of the same lists"
-                )
-    return {
-        (*system, *path): (values, compared[*system, *path])
-        for system in systems
-        for path, values in baseline.items()
-    }
+        _check_list_counts(side)
+    return [((), baseline)] + [
+        (name, {path: compared[*name, *path] for path in baseline}) for name in systems
+    ]
+
+
+def _check_list_counts(values: Values) -> None:
+    first, *following = values.values()
+    for metric in following:
+        if metric.list_count != first.list_count:
+            raise ValueError(
+                f"{first.name} has {first.list_count} lists and {metric.name} has "
+                f"{metric.list_count}; pass values of the same lists"
+            )
 
 
 def nested(results: dict[Path, Any]) -> Any:
@@ -89,21 +142,20 @@ def nested(results: dict[Path, Any]) -> Any:
     return {key: nested(part) for key, part in parts.items()}
 
 
-def with_ids(
-    pairs: dict[Path, tuple[ListValues, ListValues]], ids: Ids
-) -> dict[Path, tuple[ListValues, ListValues]]:
-    """Returns the pairs with an id for each list on both sides.
+def with_ids(pairs: dict[Path, Pair], ids: Ids) -> dict[Path, Pair]:
+    """Returns the pairs with an id for each list, in one order for a of all pairs.
 
     Values that came with ids keep them. The other values take `ids`, which is
     `(ids_a, ids_b)`; if that is None, lists are numbered 0, 1, … on both sides.
 
     Raises:
         ValueError: if only one side has ids; if there are no ids and the sides differ in
-            the number of lists; if `ids` is passed for values that came with ids.
+            the number of lists; if `ids` is passed for values that came with ids; if the
+            values of a are of different lists.
         TypeError: if `ids` is not a tuple of two sequences.
     """
-    first_a, first_b = next(iter(pairs.values()))
-    sides = [values for pair in pairs.values() for values in pair]
+    first_a, first_b = next(iter(pairs.values()))[:2]
+    sides = [values for pair in pairs.values() for values in pair[:2]]
     named = [values for values in sides if values.ids is not None]
     unnamed = [values for values in sides if values.ids is None]
     if ids is not None:
@@ -117,94 +169,33 @@ def with_ids(
         raise ValueError(
             f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
             "which lists belong together; pass both as a Series or a dict of ids to "
-            "values, or both without ids, as arrays, with ids=(ids_a, ids_b)"
+            "values, or both as arrays, with ids="
         )
     elif named:
-        return pairs
+        ids_a = ids_b = None
     else:
         if first_a.list_count != first_b.list_count:
             raise ValueError(
-                f"a has {first_a.list_count} lists and b has {first_b.list_count}; pass "
-                "ids=(ids_a, ids_b), which say which of them belong together"
+                f"{first_a.name} has {first_a.list_count} lists and {first_b.name} has "
+                f"{first_b.list_count}; pass ids=, which say which of them belong together"
             )
         ids_a = ids_b = list(range(first_a.list_count))
+    if not named:
+        pairs = {
+            path: pair._replace(
+                a=pair.a._replace(ids=ids_a), b=pair.b._replace(ids=ids_b)
+            )
+            for path, pair in pairs.items()
+        }
+    first_a = next(iter(pairs.values())).a
     return {
-        path: (a._replace(ids=ids_a), b._replace(ids=ids_b))
-        for path, (a, b) in pairs.items()
+        path: pair._replace(a=in_order_of(first_a, pair.a))
+        for path, pair in pairs.items()
     }
 
 
-def differences(
-    a: ListValues, b: ListValues, undefined: Undefined | None
-) -> Differences:
-    """The difference b − a of every list, in the order of a.
-
-    A difference that rounding alone may explain becomes 0, a tie.
-
-    Args:
-        a: The baseline, with ids.
-        b: The compared system, with the same ids in any order.
-        undefined: As for `compare`: None is the choice that a or b was measured with, or
-            "zero" if neither has one.
-
-    Raises:
-        ValueError: if cutoffs, ids or weights differ; if a and b were measured with
-            different choices of `undefined`; if a value that counts is not finite.
-    """
-    if (
-        a.lists.values.shape[1] != b.lists.values.shape[1]
-        or a.has_cutoffs != b.has_cutoffs
-    ):
-        raise ValueError(f"{a.name} and {b.name} have different cutoffs")
-    undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
-    ids, lists_a, lists_b = a.ids or [], a.lists, _in_order_of(a, b)
-    weights_a, weights_b = (np.asarray(x.weights) for x in (lists_a, lists_b))
-    for index in np.flatnonzero(differ(weights_a, weights_b))[:1]:
-        raise ValueError(
-            f"list {ids[index]!r} has weight {weights_a[index]:g} in {a.name} and "
-            f"{weights_b[index]:g} in {b.name}; pass lists of the same weights"
-        )
-    counts = counted(lists_a, lists_b, undefined)
-    values = [
-        np.where(counts[:, None], filled(x, undefined, np), 0)
-        for x in (lists_a, lists_b)
-    ]
-    for name, side in zip((a.name, b.name), values, strict=True):
-        for index in np.flatnonzero(~np.isfinite(side).all(1))[:1]:
-            raise ValueError(
-                f"{name} holds a value that is not finite, at list {ids[index]!r}: "
-                f"{side[index].tolist()}; pass finite values, or a PerList in which it "
-                "is undefined"
-            )
-    # A difference that may be rounding alone is a tie, and no evidence.
-    size = np.maximum(np.abs(values[0]), np.abs(values[1]))
-    noise = max(a.rounding, b.rounding) * size
-    difference = values[1] - values[0]
-    difference = np.where(np.abs(difference) <= noise, 0, difference)
-    return Differences(difference, np.where(counts, weights_a, 0), noise, a.has_cutoffs)
-
-
-def _in_order_of(a: ListValues, b: ListValues) -> PerList:
-    """The lists of b in the order of those of a; ValueError if their ids differ."""
-    ids_a, ids_b = a.ids or [], b.ids or []
-    if ids_a == ids_b:
-        return b.lists
-    index_in_b = {name: index for index, name in enumerate(ids_b)}
-    known = set(ids_a)
-    for owner, holder, missing in (
-        (a, b, [name for name in ids_a if name not in index_in_b]),
-        (b, a, [name for name in ids_b if name not in known]),
-    ):
-        if missing:
-            raise ValueError(
-                f"ids: of the lists in {owner.name}, {len(missing)} are not in "
-                f"{holder.name}: {listing(missing)}; pass the lists that both have"
-            )
-    order = np.array([index_in_b[name] for name in ids_a], np.int64)
-    return jax.tree.map(lambda x: x[order], b.lists)
-
-
-def _keys(values: dict[Path, ListValues]) -> str:
+def keys_text(values: Values) -> str:
+    """Lists the metrics of a system for an error message."""
     if set(values) == {()}:
         return "one array"
     return listing([path[0] if len(path) == 1 else path for path in values])

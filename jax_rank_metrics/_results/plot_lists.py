@@ -7,11 +7,15 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics._results import drawing, pairing
-from jax_rank_metrics._results.compare import compared
 from jax_rank_metrics._results.comparison import p_text
+from jax_rank_metrics._results.differences import differences_of
 from jax_rank_metrics._results.direction import is_lower_better
 from jax_rank_metrics._results.export import count_text, fixed_point
+from jax_rank_metrics._results.question import Place, Question
+from jax_rank_metrics._results.seeds import check_seed_counts
+from jax_rank_metrics._results.systems import values_of_metric
 from jax_rank_metrics._results.values import is_by_list
+from jax_rank_metrics._results.verdicts import compared
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
@@ -33,7 +37,8 @@ def differences(
     """The difference b − a of every list, the largest first, and their mean.
 
     The mean has the interval and the p of `compare` by its permutation test. Undefined
-    values count as `PerList.undefined` says, 0 by default.
+    values count as `PerList.undefined` says, 0 by default. Of `Seeds`, the values are means
+    over seeds, and interval and p are about the training procedures, as in `compare`.
 
     Args:
         a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
@@ -49,24 +54,25 @@ def differences(
 
     Raises:
         TypeError: if either holds no per-list values.
-        ValueError: if lists cannot be paired or differ in weight, if values have several
-            cutoffs, or if no list counts.
+        ValueError: if lists cannot be paired or differ in weight, as those of ratios do, if
+            values have several cutoffs, or if no list counts; if `Seeds` have fewer than
+            three seeds.
     """
-    sides = [drawing.values_of_metric(*x, metric) for x in (("a", a), ("b", b))]
-    (pair,) = pairing.with_ids({(): (sides[0], sides[1])}, ids).values()
-    list_differences = pairing.differences(*pair, undefined=None)
-    counts = list_differences.weights > 0
+    sides = [values_of_metric(x, name, metric)[1] for x, name in ((a, "a"), (b, "b"))]
+    check_seed_counts(sides)
+    (pair,) = pairing.with_ids({(): pairing.Pair(sides[0], sides[1])}, ids).values()
+    list_differences = differences_of(pair.a, pair.b, undefined=None)
+    if list_differences.is_pseudo:
+        raise ValueError(
+            "a and b are ratios whose weights differ, so that their difference is no mean "
+            "over lists; pass compare(a, b) to plots.forest"
+        )
+    counts = list_differences.weights[:, 0] > 0
     if not counts.any():
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
-    (comparison,) = compared(
-        [list_differences],
-        [direction],
-        "permutation",
-        100_000,
-        checked_level(level),
-        random.key(0),
-    )
+    question = Question(random.key(0), 100_000, checked_level(level))
+    (comparison,) = compared([list_differences], [Place(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)
@@ -84,15 +90,17 @@ def differences(
     ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
     ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
     mean, low, high = comparison.difference, comparison.low, comparison.high
-    label = f"mean {fixed_point(mean, 3, sign='+')}"
+    label = f"mean {fixed_point(mean, 3, sign='+')}, {p_text(comparison)}"
     ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
-    summary = p_text(comparison)
     if np.isfinite(low):
-        ax.axhspan(low, high, color=drawing.foreground(ax), alpha=0.12, lw=0)
-        low, high = (fixed_point(x, 3, sign="+") for x in (low, high))
-        summary = f"mean in [{low}, {high}], {summary}"
+        ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
+        label = f"{100 * level:g} % interval\n[{ends}]"
+        shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}
+        ax.axhspan(low, high, label=label, **shade)
+    else:
+        ax.plot([], [], " ", label="no interval")
     ax.set_xlim(0, max(heights.size, 1))
-    ax.set_xlabel(f"lists, by difference\n{summary}")
+    ax.set_xlabel("lists, by difference")
     ax.set_ylabel(f"{names[1]} − {names[0]}" + (f", {metric}" if metric else ""))
     drawing.legend(ax)
     return ax
@@ -124,9 +132,12 @@ def distribution(
     values_of_run, counts_of_run = {}, {}
     for run, source in runs.items():
         name = repr(run) if run else "lists"
-        values = drawing.values_of_metric(name, source, metric).lists
-        has_weight, defined = np.asarray(values.weights) > 0, np.asarray(values.defined)
-        values_of_run[run] = np.asarray(values.values)[has_weight & defined, 0]
+        values = values_of_metric(source, name, metric)[1].lists
+        array, weights, defined = (
+            np.asarray(x)[:, 0] for x in (values.values, values.weights, values.defined)
+        )
+        has_weight = weights > 0
+        values_of_run[run] = array[has_weight & defined]
         if not values_of_run[run].size:
             raise ValueError(f"run {run!r} has no list with a value to show")
         undefined = int((has_weight & ~defined).sum())
@@ -136,10 +147,10 @@ def distribution(
     all_equal = len(set(counts_of_run.values())) == 1
     for index, run in enumerate(runs):
         label = run if all_equal else f"{run}: {counts_of_run[run]}"
-        look = drawing.look(index)
-        ax.ecdf(
-            values_of_run[run], color=look.colour, ls=look.dashes, label=label or None
-        )
+        # Markers at a tenth of the width, those of each run at other places.
+        spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
+        style = drawing.look(index).of_line()
+        ax.ecdf(values_of_run[run], label=label or None, markevery=spacing, **style)
     ax.set_yticks(np.linspace(0, 1, 5))
     counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
     ax.set_xlabel(f"{metric or 'value'} of a list{counts}")

@@ -1,17 +1,18 @@
 """Plots of means: at cutoffs, and of groups of lists."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results import drawing
-from jax_rank_metrics._results.estimates import Results
+from jax_rank_metrics._results import drawing, plot_labels
+from jax_rank_metrics._results.estimates import Results, estimates
 from jax_rank_metrics._results.export import count_text
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
@@ -50,27 +51,28 @@ def at_cutoffs(
         cutoffs = list(by_cutoff)
         look = drawing.look(index)
         means, low, high = zip(*(x[:3] for x in by_cutoff.values()), strict=True)
-        ax.plot(
-            cutoffs,
-            means,
-            color=look.colour,
-            marker=look.marker,
-            markersize=4,
-            label=run or None,
-        )
         # A single list has no interval, and an infinite band would hide the plot.
         is_finite = np.isfinite(low) & np.isfinite(high)
-        ax.fill_between(
-            cutoffs, low, high, where=is_finite, color=look.colour, alpha=0.2, lw=0
-        )
-    ticks = drawing.cutoff_ticks({k for by_cutoff in runs.values() for k in by_cutoff})
+        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
+        ax.plot(cutoffs, means, label=label or None, **look.of_line())
+        # The bands of many runs lie on top of each other; that of one cutoff has no width.
+        alpha = min(0.2, 0.6 / len(runs))
+        if len(cutoffs) == 1 and is_finite.all():
+            ax.vlines(cutoffs, low, high, color=look.colour, lw=1.3)
+        elif is_finite.any():
+            band: dict[str, Any] = {"where": is_finite, "alpha": alpha, "lw": 0}
+            ax.fill_between(cutoffs, low, high, color=look.colour, **band)
+    cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
-    ax.set_xticks(sorted(ticks))
+    ax.set_xticks(sorted(cutoffs))
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlabel(f"k (bands: {100 * level:g} % intervals)")
     ax.set_ylabel(f"{metric}@k")
     drawing.legend(ax)
+    drawing.settle(ax)
+    width = ax.get_window_extent().width / plot_labels.digit_width(ax)
+    ax.set_xticks(sorted(plot_labels.cutoff_ticks(cutoffs, width)))
     return ax
 
 
@@ -83,8 +85,9 @@ def precision_recall(
 ) -> "Axes":
     """Mean precision against mean recall at the same cutoffs, a line for each run.
 
-    Points are the means over lists at each cutoff, which is written beside them. They are
-    not interpolated.
+    Points are the means over lists at each cutoff. They are not interpolated. The cutoffs
+    are written beside them where they fit, and only beside the first run where more than
+    three have the same.
 
     Args:
         results: As for `table`.
@@ -98,6 +101,7 @@ def precision_recall(
     ax = drawing.axes(ax)
     by_run = drawing.lines(results, precision)
     recalls = drawing.lines(results, recall)
+    labels, first_ks = [], []
     for index, (run, precisions) in enumerate(by_run.items()):
         ks = [k for k in precisions if k in recalls.get(run, {})]
         if not ks:
@@ -105,49 +109,41 @@ def precision_recall(
                 f"run {run!r} has no cutoff of both {precision!r} and {recall!r}; pass "
                 "both at the same cutoffs"
             )
-        look = drawing.look(index)
         points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
-        ax.plot(
-            *zip(*points, strict=True),
-            color=look.colour,
-            marker=look.marker,
-            markersize=4,
-            label=run or None,
-        )
-        for k, point in zip(ks, points, strict=True):
-            ax.annotate(
-                f"{k}",
-                point,
-                # The labels of two runs at one point are on different sides of it.
-                xytext=(4, 4) if index % 2 == 0 else (-4, -4),
-                ha="left" if index % 2 == 0 else "right",
-                va="bottom" if index % 2 == 0 else "top",
-                textcoords="offset points",
-                fontsize="x-small",
-                color=look.colour,
-            )
-    ax.margins(0.08)  # room for the cutoffs
+        style = drawing.look(index).of_line()
+        ax.plot(*zip(*points, strict=True), label=run or None, **style)
+        if index and ks == first_ks and len(by_run) > 3:
+            continue
+        first_ks = first_ks or ks
+        labels += [(f"{k}", x) for k, x in zip(ks, points, strict=True)]
+    ax.margins(0.1)  # room for the cutoffs
     ax.set_xlabel(f"{recall}@k")
     ax.set_ylabel(f"{precision}@k")
     drawing.legend(ax)
+    plot_labels.place_labels(ax, labels)
     return ax
 
 
 def by_group(
-    states: Mean | Mapping[str, Mean],
+    states: Any,
     names: Sequence[str] | None = None,
     *,
+    metric: str | None = None,
     level: Number = 0.95,
     method: IntervalMethod = "auto",
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Means of groups of lists with their intervals, the runs side by side.
 
-    A group without an interval, such as a single list, has a hollow marker.
+    A group without an interval, such as a single list, has a hollow marker on a dotted
+    line: its mean may be anywhere.
 
     Args:
-        states: The result of `PerList.by`; or a dict of runs to such states.
-        names: The names of the groups; None counts them from 0.
+        states: The result of `PerList.by`, or of `UserEvaluation.by`; or a dict of runs to
+            such results.
+        names: The names of the groups; None takes the keys of `UserEvaluation.by`, and
+            counts the groups of `PerList.by` from 0.
+        metric: The metric to show, such as "ndcg@10", where groups hold several.
         level: The probability with which the intervals should cover the mean, in (0, 1).
         method: How intervals are made, see `Mean.confidence_interval`.
         ax: The `Axes` to draw on.
@@ -155,64 +151,112 @@ def by_group(
     Raises:
         TypeError: if it holds anything but states.
         ValueError: if states are not stacked along one axis, have several cutoffs, or
-            differ in the number of groups.
+            differ in the number of groups; if groups do not hold the metric, or hold
+            several and `metric` names none.
     """
-    ax = drawing.axes(ax)
-    runs = states if isinstance(states, Mapping) else {"": states}
-    sizes = []
-    for index, (run, state) in enumerate(runs.items()):
-        if not isinstance(state, Mean):
-            raise TypeError(
-                f"by_group: got {_inputs.kind_of(state)}; pass the result of PerList.by"
-            )
-        if jnp.ndim(state.counts) != 2 or jnp.ndim(state.sums.high) != 2:
+    runs = states if _holds_runs(states) else {"": states}
+    groups_of = {
+        run: _groups(source, metric, level, method) for run, source in runs.items()
+    }
+    first = next(iter(groups_of.values()))
+    for run, groups in groups_of.items():
+        if len(groups) != len(names or groups) or list(groups) != list(first):
             raise ValueError(
-                "by_group needs states of one cutoff, stacked along one axis of groups; "
-                "pass the result of PerList.by"
-            )
-        mean, low, high, counts = jax.device_get(
-            (state.compute(), *state.confidence_interval(level, method), state.lists)
-        )
-        sizes.append(counts)
-        if len(counts) != len(sizes[0]) or len(counts) != len(names or counts):
-            raise ValueError(
-                f"by_group: run {run!r} has {len(counts)} groups, and the "
-                f"{'names' if names else 'first run'} {len(names or sizes[0])}; pass the "
+                f"by_group: run {run!r} has {len(groups)} groups, and the "
+                f"{'names' if names else 'first run'} {len(names or first)}; pass the "
                 "same groups for all"
             )
-        offset = (index - (len(runs) - 1) / 2) * 0.6 / len(runs)
-        x = np.arange(len(counts)) + offset
+    ax = drawing.axes(ax)
+    width = 0.6 / len(runs)
+    unknown = []  # whether each group has no interval, in any run
+    for index, (run, groups) in enumerate(groups_of.items()):
+        x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
+        mean, low, high = np.array([x[:3] for x in groups.values()], float).T
+        has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
         margins, is_finite = drawing.finite_margins(mean, low, high)
         look = drawing.look(index)
-        style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
-        has_interval = (counts > 0) & is_finite
         ax.errorbar(
-            x[has_interval],
-            mean[has_interval],
-            yerr=margins[:, has_interval],
+            x[has_lists & is_finite],
+            mean[has_lists & is_finite],
+            yerr=margins[:, has_lists & is_finite],
+            fmt=look.marker,
+            ms=drawing.SIZE,
+            color=look.colour,
+            capsize=3 if len(runs) * len(groups) <= 20 else 0,
             label=run or None,
-            **style,
         )
-        is_hollow = (counts > 0) & ~is_finite
-        if is_hollow.any():
+        unknown.append(has_lists & ~is_finite)
+        for group in np.flatnonzero(unknown[-1]):
+            ax.axvline(x[group], color=look.colour, ls=":", lw=1, alpha=0.6)
             ax.plot(
-                x[is_hollow],
-                mean[is_hollow],
+                *(x[group], mean[group]),
                 look.marker,
                 color=look.colour,
-                mfc="none",
+                mfc=ax.get_facecolor(),
+                ms=drawing.SIZE,
             )
-    ticks = list(names or map(str, range(len(sizes[0]))))
-    if all((counts == sizes[0]).all() for counts in sizes):
-        separator = "\n" if len(ticks) <= 6 else ", "
-        ticks = [
-            f"{name}{separator}{count_text(size, 'list')}"
-            for name, size in zip(ticks, sizes[0], strict=True)
-        ]
-    ax.set_xticks(range(len(ticks)), ticks)
-    if len(ticks) > 6:
-        ax.tick_params(axis="x", labelrotation=90)
-    ax.set_xlim(-0.5, len(ticks) - 0.5)
+    if np.any(unknown):
+        drawing.hollow_entry(ax, "no interval")
+    sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
+    are_equal = all(counts == sizes[0] for counts in sizes)
+    counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
+    ax.set_xlim(-0.5, len(first) - 0.5)
     ax.set_ylabel(f"mean and {100 * level:g} % interval")
-    drawing.legend(ax)
+    side = drawing.legend(ax)
+    plot_labels.fit_group_labels(ax, list(names or first), counts)
+    if side == "below":
+        drawing.legend(ax, side)  # below the labels as they are now
     return ax
+
+
+def _holds_runs(states: Any) -> bool:
+    """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
+    if not isinstance(states, Mapping):
+        return False
+    first = next(iter(states.values()), None)
+    if not isinstance(first, Mapping):
+        return True
+    return isinstance(next(iter(first.values()), None), Mapping)
+
+
+def _groups(
+    source: Any, metric: str | None, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """The estimate of each group by its name, or by its number where it has none."""
+    if not isinstance(source, Mapping):
+        return _stacked_groups(source, level, method)
+    groups = {}
+    by_group = estimates({str(x): y for x, y in source.items()}, level, method)
+    for name, by_metric in by_group.items():
+        if len(by_metric) > 1 and metric not in by_metric or not by_metric:
+            raise ValueError(
+                f"by_group: group {name!r} holds {', '.join(by_metric)}; pass metric=, "
+                "the name of one"
+            )
+        groups[name] = by_metric[metric or next(iter(by_metric))]
+    return groups
+
+
+def _stacked_groups(
+    state: Any, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """Reads the estimates from states that `PerList.by` stacked."""
+    if not isinstance(state, Mean):
+        raise TypeError(
+            f"by_group: got {_inputs.kind_of(state)}; pass the result of PerList.by"
+        )
+    if jnp.ndim(state.counts) != 2 or jnp.ndim(state.sums.high) != 2:
+        raise ValueError(
+            "by_group needs states of one cutoff, stacked along one axis of groups; "
+            "pass the result of PerList.by"
+        )
+    columns = jax.device_get(
+        (
+            state.compute(),
+            *state.confidence_interval(level, method),
+            state.std_error(),
+            *(state.lists, state.undefined, state.n_eff),
+        )
+    )
+    rows = zip(*columns, strict=True)
+    return {str(index): Estimate(*row) for index, row in enumerate(rows)}

@@ -1,4 +1,4 @@
-"""Poisson draws of lists in random resamples, and the sums over what is drawn."""
+"""Draws of lists in random resamples, and the sums over what is drawn."""
 
 import math
 
@@ -36,7 +36,8 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
 
     Args:
         values: `[lists, columns]`.
-        ids: `[lists]`, on which the draws of a list depend.
+        ids: `[lists]` int32, on which the draws of a list depend, or `[lists, 2]` as of
+            `hash_ids`.
         seeds: `[1 + samples]`, as of `seeds_of`.
 
     Returns:
@@ -48,7 +49,8 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
     blocks, chunks = -(-lists // rows), -(-samples // width)
     padding = blocks * rows - lists  # of id 0, which adds zeros
     values = jnp.pad(values, ((0, padding), (0, 0))).reshape(blocks, rows, columns)
-    ids = jnp.pad(ids, (0, padding)).reshape(blocks, rows)
+    ids = jnp.pad(ids, ((0, padding), *((0, 0),) * (ids.ndim - 1)))
+    ids = ids.reshape(blocks, rows, *ids.shape[1:])
     start = jnp.zeros((1 + width, columns), values.dtype)
     start = _mesh.match_varying(FloatPair.of(start), (values, ids))
 
@@ -84,13 +86,23 @@ def poisson_draws(
     Each is a hash of the id of the list, the shared seed and the seed of the resample, so
     that a list has the same draws in every batch and on every host.
     """
-    words = mix(ids.astype(jnp.uint32) ^ shared_seed)
-    if ids.dtype.itemsize == 8:  # the draws are those of 32 bits where the id fits them
-        in_32_bits = (ids.astype(jnp.int32), ids.astype(jnp.uint32))
-        fits = (ids == in_32_bits[0].astype(ids.dtype)) | (
-            ids == in_32_bits[1].astype(ids.dtype)
-        )
-        words = jnp.where(fits, words, mix(words ^ (ids >> 32).astype(jnp.uint32)))
+    low, high = (ids, None) if ids.ndim == 1 else (ids[:, 0], ids[:, 1])
+    words = mix(low.astype(jnp.uint32) ^ shared_seed)
+    if high is not None:  # the draws are those of one word where the id fits it
+        fits = high == low >> 31
+        words = jnp.where(fits, words, mix(words ^ high.astype(jnp.uint32)))
     words = mix(words[:, None] + seeds[None, :])
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
     return sum(reached, jnp.zeros_like(reached[0]))
+
+
+def counts_of_draws(draws: np.ndarray) -> np.ndarray:
+    """Counts how often each of n is drawn, in n draws of n, `[samples, n]`.
+
+    Args:
+        draws: `[samples, n]`, from 0 to n − 1.
+    """
+    samples, n = draws.shape
+    # Each resample counts in bins of its own.
+    bins = draws + n * np.arange(samples)[:, None]
+    return np.bincount(bins.ravel(), minlength=bins.size).reshape(bins.shape)

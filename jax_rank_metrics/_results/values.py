@@ -3,9 +3,11 @@
 Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
 Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
 column for each metric, and the result of `evaluate_users` hold several. A Series, a frame,
-a dict and a `UserEvaluation` say which list each value belongs to.
+a dict and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
+several training seeds.
 """
 
+import collections
 import numbers
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +17,9 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._calls.names import NAMES, metric_part
-from jax_rank_metrics._results.paired import ROUNDING
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
+from jax_rank_metrics._states.weights import ROUNDING
 from jax_rank_metrics._types import Undefined
 
 Path = tuple[Hashable, ...]  # the keys that lead to values in nested dicts
@@ -29,11 +31,13 @@ class ListValues(NamedTuple):
     """Values of one metric for every list, in NumPy."""
 
     name: str  # as error messages call it
-    lists: PerList  # values `[lists, cutoffs]` float64, of one column without cutoffs
+    lists: PerList  # arrays `[lists, cutoffs]`, floats as float64; one column without
     has_cutoffs: bool
     rounding: float  # relative error below which two values are equal
     ids: list[Any] | None  # None where lists are known by their position alone
     undefined: Undefined | None  # the choice that the values were measured with
+    was_asked_for: bool = True  # False for popularity that `evaluate_users` added
+    runs: tuple[PerList, ...] = ()  # of each training seed; `lists` is then their mean
 
     @property
     def list_count(self) -> int:
@@ -47,6 +51,7 @@ class _Leaf(NamedTuple):
     values: Any
     ids: Any = None
     undefined: Undefined | None = None
+    was_asked_for: bool = True
 
 
 def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
@@ -68,6 +73,12 @@ def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
     return {path: _read(name, path, leaf) for path, leaf in _leaves(tree, name)}
 
 
+def is_seeds(tree: Any) -> bool:
+    """Whether `tree` is a `Seeds`."""
+    # Known by its field, since `seeds` reads its runs by this module.
+    return hasattr(tree, "values_of_seeds")
+
+
 def is_by_list(tree: Any) -> bool:
     """Whether `tree` is a dict of list ids to numbers."""
     return (
@@ -87,12 +98,23 @@ def is_frame(tree: Any) -> bool:
     return hasattr(tree, "columns") and hasattr(tree, "index")
 
 
+def is_series(values: Any) -> bool:
+    """Whether values are a pandas Series."""
+    # Lists and tuples have an `index` too, but no `to_numpy`.
+    is_column = hasattr(values, "index") and hasattr(values, "to_numpy")
+    return is_column and not is_frame(values)
+
+
 def as_per_list(values: Any, name: str) -> PerList | None:
-    """Reads a Series or a dict of list ids to numbers; None for anything else."""
-    if not (is_by_list(values) or _is_series(values)):
+    """Reads an array, a Series or a dict of list ids to numbers; None for anything else."""
+    is_array = isinstance(values, np.ndarray | jax.Array)
+    if not (is_array or is_by_list(values) or is_series(values)):
         return None
-    (lists,) = (metric.lists for metric in read_values(values, name).values())
-    return PerList(lists.values[:, 0], lists.weights, lists.defined)
+    (metric,) = read_values(values, name).values()
+    lists = metric.lists
+    if metric.has_cutoffs:
+        return lists
+    return PerList(lists.values[:, 0], lists.weights[:, 0], lists.defined[:, 0])
 
 
 def is_metric_name(key: Any) -> bool:
@@ -119,13 +141,21 @@ def listing(names: Sequence[Any]) -> str:
 
 def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf]]:
     """Yields the values in `tree`, each under the keys that lead to it."""
-    if is_by_user(tree):
+    if is_seeds(tree):
+        for metric, values in tree.values_of_seeds.items():
+            yield (*path, *metric), _Leaf(values)
+    elif is_by_user(tree):
         for metric, lists in tree.lists.items():
-            yield (*path, metric), _Leaf(lists, tree.users, tree.undefined)
+            # No metric that a caller may name is called so.
+            was_asked_for = metric.partition("@")[0] not in ("popularity", "novelty")
+            yield (
+                (*path, metric),
+                _Leaf(lists, tree.users, tree.undefined, was_asked_for),
+            )
     elif is_frame(tree):
         for metric in tree.columns:
             yield (*path, metric), _Leaf(tree[metric], tree.index)
-    elif _is_series(tree):
+    elif is_series(tree):
         yield path, _Leaf(tree, tree.index)
     elif is_by_list(tree):
         metrics = [key for key in tree if is_metric_name(key)]
@@ -148,40 +178,39 @@ def _is_number(value: Any) -> bool:
     return is_scalar or (hasattr(value, "dtype") and np.ndim(value) == 0)
 
 
-def _is_series(values: Any) -> bool:
-    # Lists and tuples have an `index` too, but no `to_numpy`.
-    return hasattr(values, "index") and hasattr(values, "to_numpy")
-
-
 def _label(name: str, path: Path) -> str:
     return name + "".join(f"[{key!r}]" for key in path)
 
 
 def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
     name, values = _label(name, path), leaf.values
+    if isinstance(values, ListValues):
+        return values._replace(name=name)
     if any(isinstance(x, Tracer) for x in jax.tree.leaves(values)):
         raise TypeError(
             f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
         )
-    undefined = leaf.undefined
+    undefined, is_ratio = leaf.undefined, False
     if isinstance(values, PerList):
         undefined = undefined or values.undefined
-        array, weights, defined = (
-            np.asarray(x) for x in (values.values, values.weights, values.defined)
-        )
-        has_cutoffs = array.ndim > weights.ndim
+        array, weights, defined = values._columns()
+        has_cutoffs, is_ratio = values.has_cutoffs, values.is_ratio
     else:
         array, has_cutoffs = _array(name, values)
-        weights, defined = np.ones(len(array)), np.ones(len(array), bool)
-    cutoffs = array.shape[-1] if has_cutoffs else 1
+        array = array if has_cutoffs else array[:, None]
+        weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
     lists = PerList(
-        array.astype(np.float64).reshape(weights.size, cutoffs),  # type: ignore[arg-type]
-        weights.astype(np.float64).ravel(),  # type: ignore[arg-type]
-        defined.ravel(),  # type: ignore[arg-type]
+        array.astype(np.float64),  # type: ignore[arg-type]
+        weights.astype(np.float64),  # type: ignore[arg-type]
+        defined,  # type: ignore[arg-type]
+        cutoff_weights=True,
+        is_ratio=is_ratio,
     )
     rounding = 1e-14 if array.dtype.itemsize == 8 else ROUNDING
-    ids = None if leaf.ids is None else checked_ids(name, leaf.ids, weights.size)
-    return ListValues(name, lists, has_cutoffs, rounding, ids, undefined)
+    ids = None if leaf.ids is None else checked_ids(name, leaf.ids, len(array))
+    return ListValues(
+        name, lists, has_cutoffs, rounding, ids, undefined, leaf.was_asked_for
+    )
 
 
 def _array(name: str, values: Any) -> tuple[np.ndarray, bool]:
@@ -213,23 +242,24 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     """Returns the ids of `count` lists as a list of distinct Python objects.
 
     Raises:
-        TypeError: if `ids` is not a sequence.
+        TypeError: if `ids` is not a sequence, or ids cannot be the keys of a dict.
         ValueError: if ids repeat, or if there are more or fewer than `count`.
     """
     try:
         names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
         names = [tuple(x) if isinstance(x, list) else x for x in names]
+        counts = collections.Counter(names)
     except TypeError as error:
         raise TypeError(
-            f"ids of {name} are {ids!r}; pass a sequence with one id for each list"
+            f"ids of {name} are {ids!r}; pass a sequence with one id for each list, such "
+            "as integers or strings"
         ) from error
     if len(names) != count:
         raise ValueError(
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
             "id for each"
         )
-    seen: set[Any] = set()
-    repeated = [x for x in names if x in seen or seen.add(x)]
+    repeated = [x for x, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(
             f"ids of {name} hold {listing(repeated)} more than once; pass one id for "

@@ -1,9 +1,12 @@
-"""Against SciPy and statsmodels: rank correlations, tests and intervals, Holm's method."""
+"""Against SciPy: rank correlations, tests of one side and of two, and intervals."""
 
+import jax
 import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._results import chance
+from jax_rank_metrics._results.sign_flips import sign_flip_test
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -43,27 +46,41 @@ def test_t(pair):
     assert ours.effect_size == pytest.approx(theirs.statistic / np.sqrt(len(a)))
 
 
-def test_unequal_weights():
-    """The error of a weighted mean is statsmodels' HC3, but for (n − 1)/n, n = n_eff."""
-    models = pytest.importorskip("statsmodels.api")
-    rng = np.random.default_rng(4)
-    difference, weights = rng.normal(0.3, 1, 25), rng.lognormal(0, 1.5, 25)
-    lists = [
-        jrm.PerList(values, weights, np.ones(25, bool))
-        for values in (np.zeros(25), difference)
-    ]
-    ours = jrm.compare(*lists, test="t", level=0.9)
-    fit = models.WLS(difference, np.ones(25), weights).fit(cov_type="HC3")
-    freedom = ours.n_eff - 1
-    error = fit.bse[0] * np.sqrt(freedom / ours.n_eff)
-    margin = stats.t.ppf(0.95, freedom) * error
-    assert ours.difference == pytest.approx(fit.params[0])
-    assert ours.high - ours.difference == pytest.approx(margin)
-    assert ours.p == pytest.approx(
-        2 * stats.t.sf(abs(ours.difference) / error, freedom)
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_permutation_of_one_side(pair, alternative):
+    """One-sided shares of sign patterns agree, of all patterns and of random ones."""
+    difference = np.round(pair[1] - pair[0], 6)
+    theirs = stats.permutation_test(
+        (difference,),
+        np.sum,
+        permutation_type="samples",
+        alternative=alternative,
+        n_resamples=20_000,
+        vectorized=False,
+        rng=np.random.default_rng(0),
     )
-    spread = np.sqrt(np.cov(difference, aweights=weights))
-    assert ours.effect_size == pytest.approx(ours.difference / spread)
+    ours = sign_flip_test(difference[:, None], jax.random.key(0), 20_000, alternative)
+    spread = np.sqrt(theirs.pvalue * (1 - theirs.pvalue) / 20_000)
+    slack = 7 * spread + 1e-4 if ours.samples else 1e-12
+    assert abs(ours.p[0] - theirs.pvalue) <= slack
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_t_of_one_side(alternative):
+    """p and the ends of intervals agree."""
+    rng = np.random.default_rng(3)
+    differences = rng.normal([0.5, -0.2, 0], 1, (12, 3))
+    theirs = stats.ttest_1samp(differences, 0, alternative=alternative)
+    ends = theirs.confidence_interval(0.9)
+    mean, freedom = differences.mean(0), np.full(3, 11.0)
+    error = differences.std(0, ddof=1) / np.sqrt(12)
+    p = chance.student_p(mean, error, freedom, alternative)
+    np.testing.assert_allclose(p, theirs.pvalue, rtol=1e-9)
+    margin = chance.student_reach(error, freedom, 0.9, alternative)
+    if alternative != "less":
+        np.testing.assert_allclose(mean - margin, ends.low)
+    if alternative != "greater":
+        np.testing.assert_allclose(mean + margin, ends.high)
 
 
 def test_bootstrap():
@@ -87,20 +104,6 @@ def test_wilson():
     np.testing.assert_allclose(ours, (theirs.low, theirs.high), rtol=1e-5)
 
 
-def test_holm():
-    """Holm corrections agree with statsmodels, also where some systems are equal."""
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    rng = np.random.default_rng(2)
-    a = rng.random(40)
-    systems = {str(i): a + 0.02 * i + 0.2 * rng.normal(size=40) for i in range(8)}
-    lists = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
-    p = [comparison.p for comparison in lists.values()]
-    _, theirs, _, _ = multitest.multipletests(p, method="holm")
-    np.testing.assert_allclose(
-        [comparison.p_holm for comparison in lists.values()], theirs
-    )
-
-
 @pytest.mark.filterwarnings("ignore:An input array is constant")
 @pytest.mark.parametrize("items, levels", [(8, 4), (1000, 40)])
 def test_rank_correlations(items, levels):
@@ -117,3 +120,23 @@ def test_rank_correlations(items, levels):
         assert [*ours[name].defined] == [*np.isfinite(expected)]
         values = np.where(ours[name].defined, ours[name].values, np.nan)
         np.testing.assert_allclose(values, expected, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_power(pair, alternative):
+    """The detectable difference and the number of lists are those of statsmodels."""
+    power = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    differences = pair[1] - pair[0]
+    spread = differences.std(ddof=1)
+    side = "two-sided" if alternative == "two-sided" else "larger"
+    options = {"alpha": 0.1, "alternative": side}
+    ours = {"power": 0.9, "level": 0.9, "alternative": alternative}
+    for lists in (5, len(differences), 1000):
+        size = jrm.minimum_detectable(differences, lists=lists, **ours)
+        theirs = power.power(size / spread, lists, **options)
+        assert theirs == pytest.approx(0.9, abs=1e-9)
+        difference = 1.01 * size
+        theirs = power.solve_power(difference / spread, power=0.9, **options)
+        difference = -difference if alternative == "less" else difference
+        count = jrm.lists_needed(differences, difference, **ours)
+        assert count == np.ceil(theirs)

@@ -1,0 +1,424 @@
+"""Leaderboards of many systems, and the correlation of two orders of them."""
+
+import dataclasses
+import functools
+import itertools
+import json
+import string
+
+import numpy as np
+import pytest
+from per_lists import lists_of
+from scipy.special import stdtr, stdtrit
+
+import jax_rank_metrics as jrm
+
+
+def tau_ap_of_pairs(order, reference):
+    """Returns tau_ap by its definition as a mean over pairs, with weights by rank."""
+    total = 0
+    for lower, upper in itertools.combinations(range(len(order))[::-1], 2):
+        agree = reference.index(order[upper]) < reference.index(order[lower])
+        total += (1 if agree else -1) / lower
+    return total / (len(order) - 1)
+
+
+def test_tau_ap_by_hand():
+    """It is that of worked examples, 1 and −1 at its ends, and asymmetric."""
+    # Ranks 2, 3 and 4 have 1 of 1, 1 of 2 and 3 of 3 systems above them in order.
+    assert jrm.tau_ap("acbd", "abcd") == pytest.approx(2 / 3 * (1 + 1 / 2 + 1) - 1)
+    assert jrm.tau_ap("dabc", "abcd") == pytest.approx(2 / 3 * (0 + 1 / 2 + 2 / 3) - 1)
+    assert jrm.tau_ap("bcda", "abcd") == pytest.approx(2 / 3 * (1 + 1 + 0) - 1)
+    assert jrm.tau_ap([3, 1, 2], [3, 1, 2]) == 1 and jrm.tau_ap((1, 2), (2, 1)) == -1
+
+
+def test_tau_ap_by_pairs(rng):
+    """It is the weighted mean over pairs, and 0 on average for random orders."""
+    orders = [rng.permutation(7).tolist() for _ in range(200)]
+    for order, reference in itertools.pairwise(orders):
+        expected = tau_ap_of_pairs(order, reference)
+        assert jrm.tau_ap(order, reference) == pytest.approx(expected)
+    by_chance = [jrm.tau_ap(x, range(5)) for x in itertools.permutations(range(5))]
+    assert np.mean(by_chance) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("order", "reference", "message"),
+    [
+        ("ab", "abc", "only one of them holds 'c'"),
+        ("abd", "abc", "only one of them holds 'd', 'c'"),
+        ("aba", "abc", "order holds 'a' more than once"),
+        ("abc", "abb", "reference holds 'b' more than once"),
+        ("a", "a", "fewer than two"),
+    ],
+)
+def test_tau_ap_rejects(order, reference, message):
+    """Both must be orders of the same systems."""
+    with pytest.raises(ValueError, match=message):
+        jrm.tau_ap(order, reference)
+
+
+def near_systems(rng, lists=40, systems=5, step=0.02):
+    """Returns systems that see the same lists, each a little better than the last."""
+    difficulty = rng.random(lists)
+    noise = 0.2 * rng.normal(size=(systems, lists))
+    return {f"s{i}": difficulty + step * i + x for i, x in enumerate(noise)}
+
+
+def ranks_of(means):
+    """Returns the ranks of means, the highest first; equal means share their middle."""
+    return [
+        1
+        + sum(y > x + 1e-9 for y in means)
+        + (sum(abs(y - x) < 1e-9 for y in means) - 1) / 2
+        for x in means
+    ]
+
+
+def replayed(values, weights, samples, seed):
+    """Returns the means of explicit resamples, made list by list."""
+    rng = np.random.default_rng(seed)
+    means = []
+    for _ in range(samples):
+        drawn = rng.choice(len(weights), len(weights))
+        means.append([np.average(x[drawn], weights=weights[drawn]) for x in values])
+    return np.array(means)
+
+
+def near(share, expected, samples):
+    """Whether shares of random samples, also of `samples`, are as close as they should."""
+    slack = 5 * np.sqrt(2 * np.maximum(expected * (1 - expected), 1e-3) / samples)
+    return (np.abs(np.asarray(share) - expected) < slack).all()
+
+
+def test_by_explicit_resamples(rng):
+    """Order, P matrix, ranks, and stability are those of resamples drawn in a loop."""
+    values = near_systems(rng)
+    values["same"] = values["s1"]
+    weights = rng.gamma(3, size=40)
+    board = jrm.leaderboard({x: lists_of(y, weights) for x, y in values.items()})
+    names = list(board.systems)
+    means = [np.average(values[x], weights=weights) for x in names]
+    np.testing.assert_allclose(board.means, means, rtol=1e-6)
+    assert board.ranks.tolist() == ranks_of(means) and board.lists == 40
+    table = np.float32([values[x] for x in names]).astype(np.float64)
+    resampled = replayed(table, np.float32(weights), 2000, 1)
+    ranks = np.array([ranks_of(x) for x in resampled])
+    beats = [
+        [np.mean(np.where(abs(x - y) < 1e-9, 0.5, x > y)) for y in resampled.T]
+        for x in resampled.T
+    ]
+    assert near(board.p_beats, np.array(beats), 2000)
+    same = [names.index(x) for x in ("s1", "same")]
+    assert board.p_beats[*same] == 0.5 == board.p_beats[*same[::-1]]
+    np.testing.assert_allclose(board.p_beats + board.p_beats.T, 1)
+    first = [np.mean((x == 1) + 0.5 * (x == 1.5)) for x in ranks.T]
+    assert near(board.p_first, np.array(first), 2000)
+    assert board.p_first.sum() == pytest.approx(1)
+    for bounds, q in ((board.rank_lows, 0.025), (board.rank_highs, 0.975)):
+        slack = 5 * np.sqrt(2 * 0.025 / 2000)
+        assert (np.mean(ranks < bounds, axis=0) < q + slack).all()
+        assert (np.mean(ranks <= bounds, axis=0) > q - slack).all()
+    errors = (board.highs - board.lows) / 2
+    n_eff = weights.sum() ** 2 / (weights**2).sum()
+    expected = (
+        resampled.std(0) * np.sqrt(n_eff / (n_eff - 1)) * stdtrit(n_eff - 1, 0.975)
+    )
+    np.testing.assert_allclose(errors, expected, rtol=0.08)
+    # A tie keeps the observed order.
+    orders = [sorted(range(6), key=lambda i: -round(x[i], 9)) for x in resampled]
+    tau = [
+        1 - sum(x > y for x, y in itertools.combinations(order, 2)) / 7.5
+        for order in orders
+    ]
+    ap = [jrm.tau_ap(x, range(6)) for x in orders]
+    for got, expected in ((board.stability[:3], tau), (board.stability[3:], ap)):
+        assert got[0] == pytest.approx(np.mean(expected), abs=0.02)
+        bounds = np.quantile(expected, (0.025, 0.975))
+        np.testing.assert_allclose(got[1:], bounds, atol=0.08)
+
+
+def test_p_is_that_of_comparisons(rng):
+    """The p of each pair is that of `compare`, exact and random, corrected for all."""
+    for lists in (9, 14, 60):
+        values = near_systems(rng, lists, 4, 0.1)
+        values["s2"] = values["s2"].round(1)
+        board = jrm.leaderboard(values, samples=50)
+        comparisons = jrm.compare(values, pairs="all")
+        for (a, b), expected in comparisons.items():
+            pair = board.systems.index(a), board.systems.index(b)
+            assert board.p_corrected[pair] == pytest.approx(expected.p_corrected, 1e-4)
+            assert board.p_corrected[pair[::-1]] == board.p_corrected[pair]
+        assert len({x.p for x in comparisons.values()}) > 3
+
+
+def test_groups_are_longest_runs(rng):
+    """No two systems of a group differ, no group can grow, and letters name the groups."""
+    board = jrm.leaderboard(near_systems(rng, 60, 8, 0.05), samples=50)
+    differs = board.p_corrected < 0.05
+    runs = [
+        (i, j)
+        for i, j in itertools.combinations(range(9), 2)
+        if not differs[i:j, i:j].any()
+    ]
+    expected = [(i, j) for i, j in runs if not {(i - 1, j), (i, j + 1)} & set(runs)]
+    assert list(board.groups) == expected and 1 < len(expected) < 8
+    for (i, x), (j, y) in itertools.combinations(enumerate(board.letters), 2):
+        shares = any(start <= i and j < stop for start, stop in expected)
+        assert bool(set(x) & set(y)) == shares
+
+
+def test_groups_of_equal_systems_are_rarely_split(rng):
+    """Of equal systems, a leaderboard tells any two apart in 5 % of cases at most."""
+    splits = 0
+    for _ in range(60):
+        values = dict(enumerate(rng.random(12) + rng.normal(size=(6, 12))))
+        splits += len(jrm.leaderboard(values, samples=2).groups) > 1
+    assert splits <= 9  # 3 at most on average
+
+
+def test_lower_is_better_turns_the_order(rng):
+    """It is that of the negated values, for metrics that say so and for `lower`."""
+    values = near_systems(rng)
+    few = functools.partial(jrm.leaderboard, samples=50)
+    board = few(values, lower=True)
+    negated = few({x: -y for x, y in values.items()})
+    assert board.systems == negated.systems and board.lower_is_better
+    np.testing.assert_allclose(board.means, -negated.means)
+    np.testing.assert_allclose(board.lows, -negated.highs)
+    for field in ("ranks", "rank_lows", "p_first", "p_beats", "p_corrected"):
+        np.testing.assert_allclose(getattr(board, field), getattr(negated, field))
+    metrics = {x: {"arp": y, "mrr": y} for x, y in values.items()}
+    assert few(metrics, metric="arp").systems == board.systems
+    assert few(metrics, metric="mrr").systems == board.systems[::-1]
+    assert few(metrics, metric="mrr", lower="mrr").lower_is_better
+    with pytest.raises(ValueError, match="neither direction"):
+        jrm.leaderboard({x: {"num_retrieved": y} for x, y in values.items()})
+
+
+def test_tasks_weigh_the_same(rng):
+    """A mean over tasks is that of their means, and its error that of independent tasks."""
+    near, far = near_systems(rng, 30), near_systems(rng, 90)
+    board = jrm.leaderboard({x: {"near": near[x], "far": far[x]} for x in near})
+    means = {x: (near[x].mean() + far[x].mean()) / 2 for x in near}
+    assert board.systems == tuple(sorted(means, key=lambda x: -means[x]))
+    np.testing.assert_allclose(board.means, [means[x] for x in board.systems])
+    assert board.tasks == ("near", "far") and board.lists == 120
+    variances = [
+        [x[name].var(ddof=1) / len(x[name]) / 4 for name in board.systems]
+        for x in (near, far)
+    ]
+    freedom = sum(np.array(variances)) ** 2 / sum(
+        x**2 / n for x, n in zip(np.array(variances), (29, 89), strict=True)
+    )
+    margin = np.sqrt(sum(np.array(variances))) * stdtrit(freedom, 0.975)
+    np.testing.assert_allclose((board.highs - board.lows) / 2, margin, rtol=0.05)
+    # p of two systems is that of one list of weighted differences.
+    a, b = board.systems[0], board.systems[-1]
+    differences = np.concatenate([(x[b] - x[a]) for x in (near, far)])
+    weights = np.repeat([1 / 30, 1 / 90], [30, 90])
+    pair = {x: {"near": near[x], "far": far[x]} for x in (a, b)}
+    expected = jrm.compare(
+        lists_of(0 * differences, weights), lists_of(differences, weights)
+    ).p
+    p = jrm.leaderboard(pair).p_corrected[0, 1]
+    assert p == pytest.approx(expected, abs=0.008)
+
+
+def test_tasks_of_one_list(rng):
+    """They leave means without an interval, but their signs are flipped as any."""
+    values = {x: rng.random(12) + shift for x, shift in (("a", 0), ("b", 1.5))}
+    systems = {x: {"many": y, "one": y[:1]} for x, y in values.items()}
+    board = jrm.leaderboard(systems, samples=50)
+    assert board.systems == ("b", "a") and np.isinf(board.highs - board.lows).all()
+    assert board.p_corrected[0, 1] == pytest.approx(2 / 2**13)
+
+
+def test_states_of_clusters(rng):
+    """Lists that are drawn together count as one in the interval of a mean."""
+    values = {x: np.repeat(rng.random(4), 25) for x in "ab"}
+    ids = np.repeat(np.arange(4), 25)
+    board = jrm.leaderboard(
+        {x: jrm.bootstrap(lists_of(y), ids, samples=4000) for x, y in values.items()}
+    )
+    clusters = jrm.leaderboard({x: y[::25] for x, y in values.items()})
+    width = clusters.highs - clusters.lows
+    np.testing.assert_allclose(board.highs - board.lows, width, rtol=0.25)
+
+
+@pytest.mark.long
+def test_states_agree_with_values(rng):
+    """Bootstrap states give nearly what values give, over lists and over tasks."""
+    values = near_systems(rng, 100)
+    ids = np.arange(100)
+
+    def states(lists):
+        return jrm.bootstrap(lists_of(lists), ids[: len(lists)], samples=4000)
+
+    def tasks(x):
+        return {"all": x, "few": x[:80]}
+
+    of_lists = [values, {x: tasks(y) for x, y in values.items()}]
+    of_states = [
+        {x: states(y) for x, y in values.items()},
+        {x: {"all": states(y), "few": states(y[:80])} for x, y in values.items()},
+    ]
+    for lists, boots in zip(of_lists, of_states, strict=True):
+        expected, board = jrm.leaderboard(lists), jrm.leaderboard(boots)
+        assert board.systems == expected.systems and board.samples == 4000
+        np.testing.assert_allclose(board.means, expected.means, rtol=1e-6)
+        assert near(board.p_beats, expected.p_beats, 3000)
+        width = expected.highs - expected.lows
+        np.testing.assert_allclose(board.highs - board.lows, width, rtol=0.1)
+        np.testing.assert_allclose(board.p_corrected, expected.p_corrected, atol=0.1)
+
+
+def test_lists_are_paired_by_ids(rng):
+    """Lists may come in any order, under ids that are passed or that values hold."""
+    values = near_systems(rng, 20, 3)
+    few = functools.partial(jrm.leaderboard, samples=50)
+    expected = few(values).to_dict()
+    order = {x: np.arange(20) if x == "s0" else rng.permutation(20) for x in values}
+    shuffled = {x: values[x][order[x]] for x in values}
+    assert few(shuffled, ids=order).to_dict() == expected
+    by_id = {
+        x: {f"q{i}": y for i, y in zip(order[x], shuffled[x], strict=True)}
+        for x in values
+    }
+    assert few(by_id).to_dict() == expected
+    tasks = {x: {"t": y} for x, y in shuffled.items()}
+    of_tasks = few(tasks, ids={x: {"t": y} for x, y in order.items()})
+    assert {**of_tasks.to_dict(), "tasks": []} == expected
+
+
+def test_undefined_lists():
+    """With "skip", a leaderboard is that of the lists that are defined for all systems."""
+    a, b, c = [0.1, 0.4, 0.2, 0.6], [0.9, 0.3, 0.5, 0.5], [0.5, 0.5, 0.1, 0.2]
+    defined = {"a": [1, 1, 1, 0], "b": [0, 1, 1, 1], "c": [1, 1, 1, 1]}
+    values = {"a": a, "b": b, "c": c}
+    lists = {x: lists_of(values[x], defined=defined[x]) for x in values}
+    skipped = jrm.leaderboard(lists, undefined="skip")
+    kept = jrm.leaderboard({x: lists_of(y[1:3]) for x, y in values.items()})
+    assert skipped.to_dict() == kept.to_dict() and skipped.lists == 2
+    filled = jrm.leaderboard(lists, undefined="one")
+    assert filled.means[filled.systems.index("b")] == pytest.approx((1 + 0.3 + 1) / 4)
+
+
+def test_it_is_written_as_text_and_json(rng):
+    """The repr is a table, and a dict holds plain numbers."""
+    values = near_systems(rng, 30, 3, 0.3)
+    board = jrm.leaderboard({x: {"mrr": y} for x, y in values.items()})
+    lines = repr(board).splitlines()
+    assert lines[0].split() == "system group rank mrr first".split()
+    assert lines[2].split()[:5] == ["s2", "a", "1", "[1,", "1]"]
+    assert "30 lists, 10000 resamples" in lines[-1] and "tau_ap" in lines[-1]
+    board_dict = json.loads(json.dumps(board.to_dict()))
+    assert board_dict["letters"] == ["a", "b", "c"] and board_dict["metric"] == "mrr"
+    assert board_dict["p_beats"] == board.p_beats.tolist()
+    few = jrm.leaderboard({"a": [1.0], "b": [0.5]})
+    assert few.to_dict()["lows"] == [None, None] and few.letters == ("a", "a")
+    many = dataclasses.replace(few, groups=((0, 1),) * 27 + ((0, 2),))
+    assert many.letters == (",".join([*string.ascii_lowercase, "aa", "ab"]), "ab")
+
+
+def test_ratios_whose_weights_differ(rng):
+    """Their means are ratios of sums, with the errors of `PerList.over`, and p is Student's."""
+    hits, retrieved = rng.integers(0, 3, (3, 50)), rng.integers(2, 9, (3, 50))
+    hits[1], retrieved[1, :3] = np.minimum(hits[1] + 1, retrieved[1]), 0
+    values = {x: lists_of(hits[x]).over(lists_of(retrieved[x])) for x in range(3)}
+    board = jrm.leaderboard(values, samples=4000)
+    for index, x in enumerate(board.systems):
+        state = values[x].mean()
+        assert board.means[index] == pytest.approx(float(state.compute()), rel=1e-5)
+        width = float(np.diff(state.confidence_interval())[0])
+        assert board.highs[index] - board.lows[index] == pytest.approx(width, rel=0.01)
+    for (i, x), (j, y) in itertools.combinations(enumerate(board.systems), 2):
+        drawn = rng.integers(50, size=(2000, 50))
+        ratio = [hits[z][drawn].sum(1) / retrieved[z][drawn].sum(1) for z in (x, y)]
+        assert near(board.p_beats[i, j], np.mean(ratio[0] > ratio[1]), 2000)
+        z = (board.means[i] - board.means[j]) / np.std(ratio[0] - ratio[1])
+        p = 2 * stdtr(45, -abs(z))
+        assert board.p_corrected[i, j] >= p * 0.7
+
+
+@pytest.mark.long
+def test_seeds_are_drawn_with_lists(rng):
+    """Seeds of a system are drawn by themselves, lists for all, and p has both errors."""
+    hard = rng.normal(size=30)
+    values = {
+        x: hard
+        + 0.2 * i
+        + 0.3 * rng.normal(size=(5, 1))
+        + 0.5 * rng.normal(size=(5, 30))
+        for i, x in enumerate("abc")
+    }
+    systems = {x: jrm.Seeds(list(y)) for x, y in values.items()}
+    systems["d"] = values["d"] = hard + 0.3
+    board = jrm.leaderboard(systems, samples=4000)
+    resampled = np.empty((2000, 4))
+    for row in resampled:
+        lists = rng.integers(30, size=30)
+        for column, x in enumerate(board.systems):
+            of_seeds = np.atleast_2d(values[x])
+            seeds = rng.integers(len(of_seeds), size=len(of_seeds))
+            row[column] = of_seeds[seeds][:, lists].mean()
+    beats = np.mean(resampled[:, :, None] > resampled[:, None], axis=0) + np.eye(4) / 2
+    assert near(board.p_beats, beats, 2000)
+    assert board.means.tolist() == pytest.approx(
+        [values[x].mean() for x in board.systems]
+    )
+    for (a, b), expected in jrm.compare(systems, pairs="all", test="t").items():
+        pair = board.systems.index(a), board.systems.index(b)
+        assert board.p_corrected[pair] == pytest.approx(expected.p_corrected)
+    with pytest.raises(ValueError, match="fewer than three seeds"):
+        jrm.leaderboard({"a": systems["a"], "b": jrm.Seeds(list(values["b"][:2]))})
+
+
+X, Y = np.array([0.1, 0.2, 0.4]), np.array([0.3, 0.1, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "message"),
+    [
+        ({"a": X}, {}, "at least two systems"),
+        ({"a": X, "b": Y[:2]}, {}, r"'b'\] has 2; pass ids="),
+        ({"a": {"mrr": X, "map": X}, "b": {"mrr": Y, "map": Y}}, {}, "pass metric="),
+        ({"a": {"mrr": X}, "b": {"map": Y}}, {}, "different metrics"),
+        ({"a": {"t": X}, "b": {"u": Y}}, {}, "different tasks"),
+        ({"a": {"t": X}, "b": Y}, {}, "different tasks"),
+        ({"a": X[:, None], "b": Y[:, None]}, {}, "several cutoffs"),
+        ({"a": {}, "b": Y}, {}, "is empty"),
+        ({"a": X, "b": Y}, {"ids": {"a": [1, 2, 3]}}, "ids hold no 'b'"),
+        ({"a": X, "b": Y * np.nan}, {}, "not finite"),
+        ({"a": X, "b": Y}, {"lower": "mrr"}, "not a metric"),
+        ({"a": X, "b": Y}, {"undefined": "none"}, "undefined"),
+    ],
+)
+def test_it_rejects(systems, options, message):
+    """Systems hold the same metric, tasks and lists."""
+    with pytest.raises(ValueError, match=message):
+        jrm.leaderboard(systems, **options)
+
+
+def test_it_rejects_states_that_do_not_fit():
+    """States are of all systems, have as many samples, and one cutoff."""
+    a, b = (jrm.bootstrap(lists_of(x), np.arange(3), samples=20) for x in (X, Y))
+    fewer = jrm.bootstrap(lists_of(Y), np.arange(3), samples=10)
+    wide = jrm.bootstrap(lists_of(np.stack([X, Y], 1)), np.arange(3), samples=20)
+    for systems, message in (
+        ({"a": a, "b": Y}, "only some values are Bootstrap"),
+        ({"a": a, "b": fewer}, "10, 20 samples"),
+        ({"a": wide, "b": wide}, "several cutoffs"),
+        ({"a": {"t": a, "u": fewer}, "b": {"t": b, "u": fewer}}, "different numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            jrm.leaderboard(systems)
+    with pytest.raises(TypeError, match="of values alone"):
+        jrm.leaderboard({"a": a, "b": b}, ids={"a": [1, 2, 3], "b": [1, 2, 3]})
+
+
+def test_ids_over_tasks_are_by_task():
+    """Flat ids say what form they should have."""
+    systems = {"a": {"t": X}, "b": {"t": Y}}
+    with pytest.raises(TypeError, match="{task: ids}"):
+        jrm.leaderboard(systems, ids={"a": [1, 2, 3], "b": [1, 2, 3]})

@@ -1,0 +1,137 @@
+"""How large a difference a test detects, and how many lists it takes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from per_lists import lists_of
+from scipy import stats
+
+import jax_rank_metrics as jrm
+
+PILOT = np.array([0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1])
+
+
+def power_of(size, spread, lists, level=0.95, sides=2):
+    """Power of a t test as an integral over the standard error, in float64.
+
+    Given the error, as a share u of its expectation, the mean is normal.
+    """
+    freedom = lists - 1
+    u, step = np.linspace(0, 6, 60_001, retstep=True)
+    density = stats.chi(freedom).pdf(u * np.sqrt(freedom)) * np.sqrt(freedom)
+    limit = stats.t.isf((1 - level) / sides, freedom) * u
+    shift = size / spread * np.sqrt(lists)
+    detects = stats.norm.sf(limit - shift)
+    if sides == 2:
+        detects += stats.norm.cdf(-limit - shift)
+    return np.sum(density * detects) * step
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("lists", [None, 3, 50])
+def test_power_is_reached(alternative, lists):
+    """At the detectable size the integral over all samples is the power."""
+    sides = 2 if alternative == "two-sided" else 1
+    for power, level in ((0.8, 0.95), (0.5, 0.99)):
+        size = jrm.minimum_detectable(
+            PILOT, power, level=level, lists=lists, alternative=alternative
+        )
+        count = lists or len(PILOT)
+        result = power_of(size, PILOT.std(ddof=1), count, level, sides)
+        assert result == pytest.approx(power, abs=1e-4)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_lists_needed_are_the_fewest(alternative):
+    """As many lists detect the difference, and one less does not."""
+    options = {"alternative": alternative, "level": 0.9, "power": 0.9}
+    for size in (0.3, 0.1, 0.05, 0.001):
+        difference = -size if alternative == "less" else size
+        count = jrm.lists_needed(PILOT, difference, **options)
+        sizes = [
+            jrm.minimum_detectable(PILOT, lists=n, **options)
+            for n in (count, count - 1)
+        ]
+        assert type(count) is int and sizes[0] <= size < sizes[1]
+
+
+def test_share_of_experiments():
+    """Of simulated experiments with the detectable difference, 80 % detect it."""
+    size = jrm.minimum_detectable(PILOT, lists=20)
+    draws = np.random.default_rng(1).normal(size, PILOT.std(ddof=1), (20, 4000))
+    p = [x.p for x in jrm.compare(np.zeros_like(draws), draws, test="t")]
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.02)
+
+
+def test_weights():
+    """n_eff lists count, and the same share of the lists of a plan."""
+    weights = np.array([1.0, 1, 2, 4, 1, 1, 1, 5])
+    n_eff = weights.sum() ** 2 / (weights**2).sum()
+    mean = np.average(PILOT, weights=weights)
+    spread = np.sqrt(
+        np.average((PILOT - mean) ** 2, weights=weights) * n_eff / (n_eff - 1)
+    )
+    lists = lists_of(PILOT, weights)
+    size = jrm.minimum_detectable(lists)
+    assert power_of(size, spread, n_eff) == pytest.approx(0.8, abs=1e-4)
+    size = jrm.minimum_detectable(lists, lists=80)
+    assert power_of(size, spread, 10 * n_eff) == pytest.approx(0.8, abs=1e-4)
+    assert jrm.lists_needed(lists, size) == 80
+    comparison = jrm.compare(np.zeros(8), PILOT, test="t")
+    assert comparison.difference / comparison.effect_size == pytest.approx(
+        PILOT.std(ddof=1)
+    )
+    heavier = lists_of(PILOT, 3 * np.ones(8))
+    assert jrm.minimum_detectable(heavier) == pytest.approx(
+        jrm.minimum_detectable(PILOT), rel=1e-6
+    )
+
+
+def test_forms_of_values():
+    """Values are read as those of `compare` are: cutoffs, dicts, undefined lists."""
+    a = lists_of(np.zeros((8, 2)))
+    b = lists_of(np.stack([PILOT, 2 * PILOT], axis=1))
+    sizes = jrm.minimum_detectable(jrm.paired({"p@1,5": a}, {"p@1,5": b}))["p@1,5"]
+    expected = jrm.minimum_detectable(PILOT)
+    np.testing.assert_allclose(sizes, [expected, 2 * expected], rtol=1e-6)
+    counts = jrm.lists_needed(jrm.paired(a, b), 2.01 * expected)
+    assert counts.tolist() == [jrm.lists_needed(PILOT, 2.01 * expected), 8]
+    defined = np.arange(10) < 8
+    padded = jrm.PerList(
+        jnp.array([*PILOT, 0, 0]), jnp.ones(10), jnp.array(defined), "skip"
+    )
+    assert jrm.minimum_detectable(padded) == pytest.approx(expected, rel=1e-6)
+
+
+def test_nothing_is_detectable():
+    """Fewer than two lists, no difference and the wrong side need infinitely many."""
+    heavy = lists_of(PILOT, np.eye(8)[0])
+    for pilot in ([0.1], heavy, lists_of(PILOT, np.zeros(8))):
+        assert jrm.minimum_detectable(pilot) == np.inf
+        assert jrm.lists_needed(pilot, 0.1) == np.inf
+    assert jrm.minimum_detectable(PILOT, lists=1) == np.inf
+    assert jrm.minimum_detectable(PILOT, lists=2) < np.inf
+    assert jrm.minimum_detectable(PILOT, lists=2, level=0.99) == np.inf
+    assert jrm.lists_needed(PILOT, 0) == np.inf
+    assert jrm.lists_needed(PILOT, 1e-9) == np.inf
+    assert jrm.lists_needed(PILOT, -0.1, alternative="greater") == np.inf
+    assert jrm.minimum_detectable(np.full(8, 0.5)) == 0
+    assert jrm.minimum_detectable(np.full(8, 0.5), lists=1) == np.inf
+
+
+def test_what_is_refused():
+    """Options out of range, and values that are not finite."""
+    for power in (0, 1, 0.04, 80):
+        with pytest.raises(ValueError, match="power"):
+            jrm.minimum_detectable(PILOT, power)
+    with pytest.raises(ValueError, match="alternative"):
+        jrm.lists_needed(PILOT, 0.1, alternative="larger")
+    with pytest.raises(ValueError, match="difference is nan"):
+        jrm.lists_needed(PILOT, np.nan)
+    with pytest.raises(ValueError, match="lists"):
+        jrm.minimum_detectable(PILOT, lists=0)
+    with pytest.raises(ValueError, match="not finite"):
+        jrm.minimum_detectable([0.1, np.nan])
+    with pytest.raises(TypeError, match="traced"):
+        jax.jit(jrm.minimum_detectable)(jnp.asarray(PILOT))

@@ -1,0 +1,407 @@
+"""What `compare` is asked beside the difference of two systems: clusters, families, sides."""
+
+import itertools
+import types
+
+import numpy as np
+import pytest
+from per_lists import lists_of
+
+import jax_rank_metrics as jrm
+
+FEW_SAMPLES = pytest.mark.filterwarnings("ignore:p is at most")
+
+
+def systems_of(rng, lists=40):
+    """Returns the values of three systems, each a little better than the one before."""
+    base = rng.random(lists)
+    noise = 0.1 * rng.normal(size=(3, lists))
+    return {name: base + 0.04 * i + noise[i] for i, name in enumerate("xyz")}
+
+
+def flips(terms, threshold, side=1):
+    """Returns the share of sign patterns under which a sum reaches the threshold."""
+    patterns = itertools.product((-1, 1), repeat=len(terms))
+    sums = np.array([np.dot(signs, terms) for signs in patterns])
+    return np.mean(side * sums >= side * threshold - 1e-9)
+
+
+def test_clusters_by_brute_force(rng):
+    """Signs flip by cluster, and errors are those of clusters' weighted sums."""
+    a, b, weights = rng.random((3, 24)).astype(np.float32)
+    weights[3] = 0
+    users = [f"user {i}" for i in rng.integers(0, 8, 24)]
+    result = jrm.compare(lists_of(a, weights), lists_of(b, weights), clusters=users)
+    names = sorted(set(users))
+    in_cluster = np.array(users) == np.array(names)[:, None]
+    terms = (in_cluster * weights * (b - a).astype(np.float64)).sum(1)
+    assert result.p == pytest.approx(2 * flips(terms, abs(terms.sum())), abs=1e-9)
+    assert result.difference == pytest.approx(terms.sum() / weights.sum())
+    assert (result.lists, result.clusters) == (23, len(names))
+    assert result.wins + result.ties + result.losses == 23
+    assert f"23 lists, {len(names)} clusters" in repr(result)
+    totals = (in_cluster * weights).sum(1)
+    assert result.n_eff == pytest.approx(totals.sum() ** 2 / (totals**2).sum())
+    # Joined beforehand, the same lists are the same clusters.
+    sides = [lists_of(x, weights).cluster(users) for x in (a, b)]
+    joined = jrm.compare(*sides)
+    for field in ("difference", "low", "high", "p", "effect_size"):
+        expected = getattr(joined, field)
+        assert getattr(result, field) == pytest.approx(expected, rel=1e-4)
+
+
+@FEW_SAMPLES
+@pytest.mark.parametrize(
+    "test",
+    [
+        "permutation",
+        *(pytest.param(x, marks=pytest.mark.long) for x in ("bootstrap", "t", "tukey")),
+    ],
+)
+def test_clusters_of_any_form(rng, test):
+    """A dict gives clusters to ids of lists, and clusters of one list change nothing."""
+    a, b = rng.random((2, 20))
+    ids = [f"q{i}" for i in range(20)]
+    by_id = [dict(zip(ids, x, strict=True)) for x in (a, b)]
+    clusters = {name: i // 4 for i, name in enumerate(ids)}
+    options = {"test": test, "samples": 199}
+    result = jrm.compare(*by_id, clusters=clusters, **options)
+    backwards = [dict(reversed(x.items())) for x in by_id]
+    shuffled = jrm.compare(by_id[0], backwards[1], clusters=clusters, **options)
+    assert shuffled == result and result.clusters == 5
+    assert jrm.compare(a, b, clusters=np.arange(20) // 4, **options) == result
+    alone, plain = (jrm.compare(a, b, clusters=x, **options) for x in (range(20), None))
+    assert (alone.p, alone.low) == (plain.p, plain.low)
+    assert plain.clusters is None and alone.clusters == 20
+
+
+def test_clusters_hold_the_type_1_error(rng):
+    """Of 40 users with ten alike sessions, 5 % of equal systems differ, and not a third."""
+    users = np.arange(400) // 10
+    noise = np.sqrt(0.7) * rng.normal(size=(400, 500))
+    noise += np.sqrt(0.3) * rng.normal(size=(40, 500))[users]
+    results = jrm.compare(np.zeros_like(noise), noise, clusters=users, test="t")
+    assert 0.025 < np.mean([result.p <= 0.05 for result in results]) < 0.075
+    results = jrm.compare(np.zeros_like(noise), noise, test="t")
+    assert np.mean([result.p <= 0.05 for result in results]) > 0.25
+
+
+def test_clusters_that_are_none():
+    """Every list needs a cluster."""
+    a = {"q1": 0.1, "q2": 0.2}
+    with pytest.raises(ValueError, match=r"clusters: 1 lists have none: 'q2'"):
+        jrm.compare(a, a, clusters={"q1": 1})
+    with pytest.raises(ValueError, match=r"clusters have shape \(1,\)"):
+        jrm.compare(a, a, clusters=[1])
+    with pytest.raises(TypeError, match="clusters are 'user'; pass the id"):
+        jrm.compare(a, a, clusters="user")
+    with pytest.raises(ValueError, match="^clusters is None at 1; pass an id"):
+        jrm.compare(a, a, clusters=["ann", None])
+
+
+def test_clusters_of_a_column(rng):
+    """The index of a Series says which list each cluster is of, in any order."""
+    pandas = pytest.importorskip("pandas")
+    a, b = rng.random((2, 12))
+    ids, users = [f"q{i}" for i in range(12)], [f"user {i // 3}" for i in range(12)]
+    expected = jrm.compare(a, b, clusters=users)
+    column, order = pandas.Series(users, ids), rng.permutation(12)
+    by_id = [pandas.Series(x, ids) for x in (a, b)]
+    assert jrm.compare(*by_id, clusters=column.iloc[order]) == expected
+    # Lists without ids are numbered.
+    assert jrm.compare(a, b, clusters=pandas.Series(users).iloc[order]) == expected
+    with pytest.raises(
+        ValueError, match="clusters: 12 lists have none: 0, 1, 2, 3, 4, …"
+    ):
+        jrm.compare(a, b, clusters=column)
+    with pytest.raises(ValueError, match="ids of clusters hold 'q0' more than once"):
+        jrm.compare(*by_id, clusters=pandas.Series(users, ["q0", *ids[:-1]]))
+
+
+def test_systems_without_a_baseline(rng):
+    """A dict of systems is compared with its first, or in all pairs, by any structure."""
+    systems = systems_of(rng)
+    others = {name: systems[name] for name in "yz"}
+    result = jrm.compare(systems)
+    assert result == jrm.compare(systems["x"], others)
+    pairs = jrm.compare(systems, pairs="all")
+    assert list(pairs) == [("x", "y"), ("x", "z"), ("y", "z")]
+    for names, comparison in pairs.items():
+        alone = jrm.compare(*(systems[name] for name in names))
+        assert alone.p == comparison.p
+        assert alone.difference == pytest.approx(comparison.difference)
+        assert comparison.p_corrected >= comparison.p
+    metrics = {
+        name: {"arp": x, "map": np.stack([x, x], 1)} for name, x in systems.items()
+    }
+    nested = jrm.compare(metrics, pairs="all", test="t")["y", "z"]
+    assert nested["arp"].lower_is_better and len(nested["map"]) == 2
+    assert jrm.compare({"arp": systems["x"], "y": systems["y"]})["y"].wins > 20
+    # Each system may hold the lists in its own order.
+    ids = [f"q{i}" for i in range(40)]
+    by_id = {name: dict(zip(ids, x, strict=True)) for name, x in systems.items()}
+    by_id["y"] = dict(reversed(by_id["y"].items()))
+    again = jrm.compare(by_id, pairs="all")
+    assert again["y", "z"].p == pairs["y", "z"].p
+    clusters = np.arange(40) // 3
+    assert (
+        jrm.compare(by_id, pairs="all", clusters=clusters)["y", "z"].p
+        == jrm.compare(systems["y"], systems["z"], clusters=clusters).p
+    )
+
+
+def test_systems_that_are_none(rng):
+    """Refuses one system, metrics in place of systems, and all pairs beside b."""
+    values = rng.random(4)
+    with pytest.raises(ValueError, match="a holds no system"):
+        jrm.compare({})
+    for alone in (values, {"x": values}, {"q1": 0.2, "q2": 0.3}):
+        with pytest.raises(ValueError, match="a holds one system; pass b, or a dict"):
+            jrm.compare(alone)
+    with pytest.raises(ValueError, match="a holds the metrics 'map', 'mrr' of one"):
+        jrm.compare({"map": values, "mrr": values})
+    with pytest.raises(ValueError, match=r"a\['x'\] holds 'map' and a\['y'\] holds 'm"):
+        jrm.compare({"x": {"map": values}, "y": {"mrr": values}})
+    with pytest.raises(ValueError, match="pairs='all' takes all systems in one dict"):
+        jrm.compare(values, {"x": values}, pairs="all")
+    with pytest.raises(ValueError, match="without b, pass Series or dicts"):
+        jrm.compare({"x": values, "y": values}, ids=(range(4), range(4)))
+    with pytest.raises(ValueError, match=r"a\['x'\] has 4 lists and a\['y'\] has 3"):
+        jrm.compare({"x": values, "y": values[:3]})
+
+
+def test_corrections(rng):
+    """Of alike comparisons, maxT finds more than Holm; the rate of Benjamini, most."""
+    base = rng.random(50)
+    shared = 0.1 * rng.normal(size=50)
+    systems = {
+        str(i): base + 0.035 + shared + 0.03 * rng.normal(size=50) for i in range(6)
+    }
+    corrected = {
+        correction: np.array(
+            [
+                comparison.p_corrected
+                for comparison in jrm.compare(
+                    base, systems, correction=correction, samples=9999
+                ).values()
+            ]
+        )
+        for correction in ("holm", "maxT", "fdr")
+    }
+    p = [x.p for x in jrm.compare(base, systems, samples=9999).values()]
+    assert (corrected["maxT"] < corrected["holm"]).all()
+    assert (corrected["fdr"] < corrected["holm"]).any() and (
+        corrected["maxT"] >= p
+    ).all()
+
+
+def test_metrics_nobody_asked_for(rng):
+    """Popularity that `evaluate_users` adds is compared, and does not count."""
+
+    def evaluation(**lists):
+        return types.SimpleNamespace(
+            states={}, lists=lists, users=np.arange(30), undefined="zero"
+        )
+
+    a, b = (lists_of(rng.random(30) + shift) for shift in (0, 0.1))
+    names = ("recall@5", "popularity@5", "novelty@5")
+    sides = [evaluation(**dict.fromkeys(names, x)) for x in (a, b)]
+    for correction in ("holm", "maxT", "fdr"):
+        result = jrm.compare(*sides, correction=correction, samples=999)
+        assert result["recall@5"].p_corrected == result["recall@5"].p
+        assert result["popularity@5"].p_corrected == result["popularity@5"].p > 0.001
+    # Values that were passed by name were asked for.
+    asked = jrm.compare(sides[0].lists, sides[1].lists, test="t")
+    assert asked["popularity@5"].p_corrected == 3 * asked["popularity@5"].p
+
+
+def test_tukey(rng):
+    """p of a pair is its corrected p, for all metrics and in dicts of a baseline too."""
+    systems = systems_of(rng)
+    result = jrm.compare(systems, pairs="all", test="tukey", samples=2000)
+    for comparison in result.values():
+        assert comparison.p == comparison.p_corrected
+        assert (comparison.correction, comparison.samples) == ("tukey", 2000)
+    p = {names: comparison.p for names, comparison in result.items()}
+    with_baseline = jrm.compare(systems, test="tukey", samples=2000)
+    assert with_baseline["z"].p == p["x", "z"] == with_baseline["z"].p_corrected
+    cutoffs = {name: np.stack([x[::-1], x], 1) for name, x in systems.items()}
+    wide = jrm.compare(cutoffs, pairs="all", test="tukey", samples=2000)
+    assert {names: pair[1].p for names, pair in wide.items()} == p
+    # Two systems in a list are swapped or not, as signs are.
+    two = [systems["x"], systems["y"]]
+    alone = jrm.compare(*two, test="tukey", samples=9999)
+    assert abs(alone.p - jrm.compare(*two, samples=9999).p) < 0.03
+    known = np.arange(40) > 0
+    # Weights that differ by rounding are the same.
+    near = [np.full(40, x, np.float32) for x in (1, np.nextafter(np.float32(1), 2), 1)]
+    weighted = {
+        name: lists_of(systems[name], weights)
+        for name, weights in zip("xyz", near, strict=True)
+    }
+    rounded = jrm.compare(weighted, pairs="all", test="tukey", samples=2000)
+    for names, comparison in rounded.items():
+        assert comparison.p == pytest.approx(p[names], abs=0.01)
+    some_undefined = {**systems, "z": lists_of(systems["z"], defined=known)}
+    with pytest.raises(ValueError, match="needs the same lists for all systems"):
+        jrm.compare(some_undefined, test="tukey", undefined="skip")
+
+
+def test_sides(rng):
+    """One-sided p are the tails of all patterns, and intervals have one end."""
+    a, b = rng.random((2, 9))
+    d = b - a
+    for alternative, side in (("greater", 1), ("less", -1)):
+        result = jrm.compare(a, b, alternative=alternative)
+        assert result.p == pytest.approx(flips(d, d.sum(), side))
+        assert [result.high, -result.low][side < 0] == np.inf
+        for margin in (0.02, 0.5):
+            shifted = d + side * margin
+            result = jrm.compare(a, b, alternative=alternative, margin=margin)
+            assert result.p == pytest.approx(flips(shifted, shifted.sum(), side))
+            assert result.margin == margin and result.difference == pytest.approx(
+                d.mean()
+            )
+    both = [jrm.compare(a, b, alternative=x, margin=0.5).p for x in ("greater", "less")]
+    equivalence = jrm.compare(a, b, margin=0.5)
+    assert equivalence.p == max(both) and "p is for within ±0.5" in repr(equivalence)
+    assert "p is for above 0" in repr(jrm.compare(a, b, alternative="greater"))
+
+
+@pytest.mark.parametrize(
+    "test", ["permutation", pytest.param("bootstrap", marks=pytest.mark.long), "t"]
+)
+def test_intervals_agree_with_sides(rng, test):
+    """An end lies beyond the margin just where p is below 0.05, also for equivalence."""
+    a = rng.random((40, 30))
+    b = a + rng.normal(rng.normal(0, 0.03, 30), 0.1, (40, 30))
+    slack = 0.02
+    options = {"test": test, "correction": "fdr", "samples": 1999}
+    for margin, alternative in itertools.product((None, 0.02), ("greater", "less")):
+        limit = margin or 0.0
+        for x in jrm.compare(a, b, margin=margin, alternative=alternative, **options):
+            is_within = x.low > -limit if alternative == "greater" else x.high < limit
+            assert is_within == (x.p < 0.05) or abs(x.p - 0.05) < slack
+    for x in jrm.compare(a, b, margin=0.02, level=0.9, **options):
+        is_within = -0.02 < x.low and x.high < 0.02
+        assert is_within == (x.p < 0.05) or abs(x.p - 0.05) < slack
+
+
+def test_margins_of_constant_differences():
+    """Differences that are all equal leave no doubt on which side of a margin they are."""
+    a = np.zeros(10)
+    for test in ("bootstrap", "t"):
+        p = [
+            jrm.compare(a, a + 0.1, margin=margin, test=test).p
+            for margin in (0.2, 0.05)
+        ]
+        assert p[0] < 0.001 and p[1] == 1
+
+
+def test_mcnemar(rng):
+    """Equals the permutation test of all patterns, however many lists there are."""
+    a, b = (rng.random((2, 30)) < 0.3).astype(np.float32)
+    for alternative, mid_p in itertools.product(
+        ("two-sided", "greater", "less"), (False, True)
+    ):
+        options = {"alternative": alternative, "mid_p": mid_p}
+        exact = jrm.compare(a, b, samples=2**20, **options)
+        result = jrm.compare(a, b, test="mcnemar", **options)
+        assert result.p == pytest.approx(exact.p) and result.samples == 0
+        assert (result.low, result.high) == (exact.low, exact.high)
+    assert jrm.compare(a, b, mid_p=True).p < jrm.compare(a, b).p
+    with pytest.raises(ValueError, match="'mcnemar', but some values are not 0 or 1"):
+        jrm.compare(a, b / 2, test="mcnemar")
+    weights = np.arange(30) + 1
+    with pytest.raises(ValueError, match="it takes no clusters, and no weights"):
+        jrm.compare(lists_of(a, weights), lists_of(b, weights), test="mcnemar")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"test": "t", "correction": "maxT"}, "'t', which has no correction='maxT'"),
+        ({"test": "bootstrap", "mid_p": True}, "'bootstrap', which has no mid_p"),
+        ({"test": "tukey", "margin": 0.1}, "'tukey', which has no margin"),
+        ({"test": "tukey", "correction": "fdr"}, "has no correction='fdr'"),
+        ({"test": "tukey", "alternative": "less"}, "has no alternative='less'"),
+        ({"margin": 0.1, "correction": "maxT"}, "takes no margin of two sides"),
+        ({"margin": -0.1}, "margin is -0.1; pass a positive number"),
+        ({"pairs": "some"}, "pairs is 'some'"),
+        ({"correction": "bonferroni"}, "correction is 'bonferroni'"),
+        ({"alternative": "both"}, "alternative is 'both'"),
+    ],
+)
+def test_options_without_meaning(options, message):
+    """Refuses options that mean nothing, alone or beside another."""
+    with pytest.raises(ValueError, match=message):
+        jrm.compare([0.0, 1.0], [1.0, 1.0], **options)
+
+
+def ratio(numerator, denominator):
+    """Returns the `PerList` of a ratio."""
+    return lists_of(numerator).over(lists_of(denominator))
+
+
+def test_ratios_of_other_weights(rng):
+    """The difference is that of two means, and its error that of the jackknife."""
+    found = rng.integers(0, 6, (2, 60))
+    hits = rng.binomial(found, 0.4)
+    a, b = (ratio(*x) for x in zip(hits, found, strict=True))
+    result = jrm.compare(a, b, samples=9999)
+    sums_hits, sums_found = hits.sum(1), found.sum(1)
+    means = sums_hits / sums_found
+    assert result.difference == pytest.approx(means[1] - means[0], rel=1e-5)
+    assert result.test == "bootstrap" and result.lists == (found > 0).any(0).sum()
+    both = (found > 0).all(0)
+    assert result.wins + result.ties + result.losses == both.sum()
+    one_less = (sums_hits[:, None] - hits) / (sums_found[:, None] - found)
+    replicates = (one_less[1] - one_less[0])[(found > 0).any(0)]
+    count = len(replicates)
+    error = np.sqrt((count - 1) / count * np.sum((replicates - replicates.mean()) ** 2))
+    student = jrm.compare(a, b, test="t")
+    quantile = 2.0  # of Student's t, for about 59 degrees of freedom
+    assert student.high - student.difference == pytest.approx(
+        quantile * error, rel=0.03
+    )
+    assert result.low == pytest.approx(student.low, abs=0.1 * error)
+    clustered = jrm.compare(a, b, clusters=np.arange(60) // 2, test="t")
+    assert clustered.difference == pytest.approx(result.difference)
+    assert clustered.clusters <= 30
+    cutoffs = jrm.compare(
+        ratio(np.stack([hits[0]] * 2, 1), np.stack([found[0]] * 2, 1)),
+        ratio(np.stack([hits[1]] * 2, 1), np.stack([found[1]] * 2, 1)),
+        test="t",
+    )
+    assert cutoffs[1].low == pytest.approx(student.low, rel=1e-5)
+    # Ratios of the same weights are compared as any values are.
+    same = ratio(hits[1], found[0])
+    assert jrm.compare(a, same).test == "permutation"
+    for options in (
+        {"test": "mcnemar"},
+        {"test": "tukey"},
+        {"correction": "maxT"},
+        {"mid_p": True},
+    ):
+        with pytest.raises(ValueError, match="ratios that weigh the lists differently"):
+            jrm.compare(a, b, **options)
+    with pytest.raises(
+        ValueError, match="list 0 has weight .*; pass lists of the same"
+    ):
+        jrm.compare(a, lists_of(rng.random(60), found[1] + 1))
+
+
+@FEW_SAMPLES
+def test_few_lists_that_differ(rng):
+    """The repr says how many of many lists differ, and a call when p cannot be small."""
+    a = rng.random(200)
+    b = np.where(np.arange(200) < 3, a + 0.1, a)
+    assert "3 wins 197 ties 0 losses, 3 of 200 lists differ)" in repr(jrm.compare(a, b))
+    count = jrm.compare({"num_ret": a}, {"num_ret": b})["num_ret"]
+    assert "3 of 200 lists differ" in repr(count)
+    assert "200 lists)" in repr(jrm.compare(a, rng.random(200), test="t"))
+    systems = {str(i): rng.random(200) for i in range(10)}
+    match = "100 samples cannot resolve smaller p values"
+    with pytest.warns(UserWarning, match=match) as record:
+        jrm.compare(systems, samples=100)
+    assert [warning.filename for warning in record] == [__file__]
