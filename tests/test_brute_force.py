@@ -47,7 +47,7 @@ def compare(lists, case, data, ties, ks):
     [
         ("sort", False, KS),
         pytest.param("sort", True, KS, marks=pytest.mark.long),
-        ("top_k", False, (2,)),
+        pytest.param("top_k", False, (2,), marks=pytest.mark.long),
         pytest.param("top_k", True, (1, 2, 4), marks=pytest.mark.long),
     ],
     ids=["whole", "whole-weights", "cut-2", "cut-5-weights"],

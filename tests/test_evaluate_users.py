@@ -194,6 +194,7 @@ def test_users_of_many_ids_share_batches():
         assert {part.widths for part in parts} == expected
 
 
+@pytest.mark.long
 def test_places_of_any_number_of_relevant_items(rng, monkeypatch):
     """Users with hundreds of them share a batch; loops in float64 give the same values."""
     monkeypatch.setattr(batches, "WORTH_A_PROGRAM", 0)

@@ -130,6 +130,7 @@ def check_values(joined, names, need_all):
     same_values(lists, jrm.measure((*lists,), jrm.rank(**joined.arguments())))
 
 
+@pytest.mark.long
 def test_values_are_those_of_packed_lists(rng):
     """Metrics agree with those of all documents, which only a few of them read."""
     qrels, run = draw(rng, integers=False)

@@ -479,6 +479,7 @@ def test_empty_segments_do_not_count():
     assert (int(state.lists), int(state.undefined), float(state.compute())) == (2, 1, 1)
 
 
+@pytest.mark.long
 def test_packed_memory_grows_with_items():
     """Temporaries are a few arrays of the size of the input, for every metric."""
     items = 30_000

@@ -19,9 +19,10 @@ def draw(rng, items, lists=3):
     return labels, (scores - items // 2).astype(np.float32), mask
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ties, is_whole",
-    [("stable", True), pytest.param("expected", False, marks=pytest.mark.long)],
+    [("stable", True), ("expected", False)],
     ids=["whole", "halves"],
 )
 def test_long_lists_equal_loops(rng, ties, is_whole):
@@ -117,6 +118,7 @@ def test_packed_lists_of_any_length(rng):
         assert not actual.defined[3:].any()
 
 
+@pytest.mark.long
 def test_subnormal_scores_of_long_lists(rng):
     """Subnormal scores differ, although processors flush them where floats are compared."""
     bits = rng.permuted(np.tile(np.arange(1, 6001, dtype=np.int32), (3, 1)), axis=-1)

@@ -239,6 +239,7 @@ def test_pmap(data):
     check_equal(jax.tree.map(lambda x: x[0], merged), expected)
 
 
+@pytest.mark.long
 def test_rank_and_measure_under_a_mesh(data):
     """Rankings of sharded arrays are sharded and can be read later."""
     mesh = make_mesh(AxisType.Explicit)
@@ -297,6 +298,7 @@ def lists_and_ids(rng):
     return labels, scores, np.tile(np.arange(4), (8, 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sharded", ["labels", "scores", "mask", "pool"])
 def test_arrays_of_which_one_is_sharded(sharded, rng):
     """A ranking may be read where its arrays were sharded in different ways."""

@@ -184,6 +184,7 @@ def group_size(ranking, *, k=None):
     return ranking.per_list(values, True, k, lambda x: x.exists)
 
 
+@pytest.mark.long
 def test_ties_as_a_metric_reads_them(names):
     """A metric reads one definite order, or the true groups under every policy."""
     labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])

@@ -297,6 +297,7 @@ def test_places_of_items_over_devices(rng):
     check(actual, loops(labels, scores, mask, (1, 10), cut=10))
 
 
+@pytest.mark.long
 def test_places_of_packed_lists(rng):
     """Packed items may be shuffled, belong to no list, and tie across lists."""
     labels, scores, mask = draw(rng, tied=True)

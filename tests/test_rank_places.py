@@ -138,6 +138,7 @@ def test_every_metric(tied, rng):
     check_same(jrm.measure(table, ranking), jrm.measure(table, lists.ranked()))
 
 
+@pytest.mark.long
 def test_the_mean_over_all_orders(rng):
     """Closed forms are means over all orders of tied items, listed or not."""
     labels = rng.integers(0, 4, (20, 7)).astype(np.float32)
@@ -154,6 +155,7 @@ def test_the_mean_over_all_orders(rng):
         compare(measured[name], case, data, "expected", (2, None))
 
 
+@pytest.mark.long
 def test_order_padding_and_transformations(rng):
     """Neither the order of items nor padding changes a value; nor do jit and vmap."""
     arguments = draw(rng, tied=True).places()
@@ -190,6 +192,7 @@ def test_order_padding_and_transformations(rng):
     check_same(alone, jax.tree.map(lambda x: x[3], expected))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind", [pytest.param(AxisType.Explicit, marks=pytest.mark.long), AxisType.Auto]
 )
@@ -236,6 +239,7 @@ def test_arguments_of_which_one_is_sharded(sharded, rng):
     check_same(jrm.measure(names, jrm.rank_places(**arguments)), expected)
 
 
+@pytest.mark.long
 def test_what_is_traced():
     """Traced places are not checked: tied items stand at the first of their ranks."""
     labels, above, tied = np.ones((1, 2)), np.array([[1, 1]]), np.array([[2, 2]])
@@ -266,6 +270,7 @@ def test_cutoffs_need_short_tables():
     assert len(text) < 1_000_000  # such a table alone would have eight times as many
 
 
+@pytest.mark.long
 def test_items_in_rank_order_are_not_sorted():
     """The program for items in rank order sorts nothing, and runs for any depth."""
     labels = np.ones((4, 64), np.int32)

@@ -348,6 +348,7 @@ def nearness(queries, items):
     return -jnp.sum((queries[..., None, :] - items[None]) ** 2, axis=-1)
 
 
+@pytest.mark.long
 def test_any_score_of_a_catalogue(rng):
     """Blocks of any size give the ranking of the dense matrix."""
     queries = rng.integers(-3, 4, (LISTS, 4)).astype(np.float32)

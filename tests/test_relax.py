@@ -202,6 +202,7 @@ def from_packed(labels, scores, retrieved, ids, num_lists):
     return jnp.stack([values[name].values for name in NAMES], axis=-1)
 
 
+@pytest.mark.long
 def test_packed_lists(lists, rng):
     """Packed lists have the values and gradients that they have as rows."""
     *flat, slots = packed(rng, lists)
