@@ -106,7 +106,7 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     import jax.numpy as jnp
 
     from jax_rank_metrics._calls.names import bind_all
-    from jax_rank_metrics._recommender import step
+    from jax_rank_metrics._drivers import step
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     weights = jnp.ones(len(users), jnp.float32)

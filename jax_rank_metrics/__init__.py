@@ -31,7 +31,7 @@ formula of yours into a metric.
 The packages are named after the steps above: `_inputs`, `_ordering`, `_layouts`,
 `_places`, `_ranking`, `_sources`, `_formulas`, `_states` and `_results`; `_calls` holds
 what users call, and `_check` is `jrm.check`. The docstring of each package explains it.
-`_recommender` and `_files` feed whole evaluations into these calls, and `adapters` brings
+`_drivers` and `_files` feed whole evaluations into these calls, and `adapters` brings
 them into other frameworks.
 """
 

@@ -96,10 +96,10 @@ from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
-from jax_rank_metrics._recommender.evaluate_users import (
+from jax_rank_metrics._drivers.evaluate_users import (
     evaluate_users as evaluate_users,
 )
-from jax_rank_metrics._recommender.user_evaluation import (
+from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation as UserEvaluation,
 )
 from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap

@@ -207,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "padding of a batch of users is an item",
-        "_recommender/batches.py",
+        "_drivers/batches.py",
         "np.full(is_id.shape, -1, np.int32)",
         "np.full(is_id.shape, 0, np.int32)",
         "tests/test_evaluate_users.py::test_as_one_plain_call",

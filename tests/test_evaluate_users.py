@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._recommender import batches, step
+from jax_rank_metrics._drivers import batches, step
 
 USERS, ITEMS, DIMS, K = 11, 40, 4, 5
 METRICS = ("ndcg@3", "recall@1,5")

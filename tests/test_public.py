@@ -49,7 +49,7 @@ LAYERS = [
     "_formulas",
     "_calls",
     "_results",
-    "_recommender",
+    "_drivers",
     "_files",
     "plots",
     "compat",

@@ -88,7 +88,7 @@ def is_by_list(tree: Any) -> bool:
 
 def is_by_user(tree: Any) -> bool:
     """Whether `tree` is the result of `evaluate_users`, a `UserEvaluation`."""
-    # Known by its fields, since `_recommender` comes later in the order of imports.
+    # Known by its fields, since `_drivers` comes later in the order of imports.
     return all(hasattr(tree, field) for field in ("states", "lists", "users"))
 
 

@@ -14,28 +14,28 @@ from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._recommender import step
-from jax_rank_metrics._recommender.batches import (
+from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers.batches import (
     Batch,
     Work,
     batch_size_for,
     make_batches,
     pad_rows,
 )
-from jax_rank_metrics._recommender.interactions import (
+from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
     SparseRows,
     read_users,
     remark_on_seen,
 )
-from jax_rank_metrics._recommender.model import Recommender, read_catalog, read_model
-from jax_rank_metrics._recommender.progress import (
+from jax_rank_metrics._drivers.model import Recommender, read_catalog, read_model
+from jax_rank_metrics._drivers.progress import (
     Progress,
     reporting,
     started_ahead,
 )
-from jax_rank_metrics._recommender.user_evaluation import (
+from jax_rank_metrics._drivers.user_evaluation import (
     Collector,
     UserEvaluation,
     remark_on_undefined,

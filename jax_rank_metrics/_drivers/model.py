@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._recommender.step import Catalog
+from jax_rank_metrics._drivers.step import Catalog
 
 
 class Recommender(NamedTuple):

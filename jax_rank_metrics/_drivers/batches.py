@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._recommender.interactions import SparseRows
+from jax_rank_metrics._drivers.interactions import SparseRows
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
