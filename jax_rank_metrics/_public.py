@@ -9,6 +9,12 @@ from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
 from jax_rank_metrics._check.check import check as check
+from jax_rank_metrics._drivers.evaluate_users import (
+    evaluate_users as evaluate_users,
+)
+from jax_rank_metrics._drivers.user_evaluation import (
+    UserEvaluation as UserEvaluation,
+)
 from jax_rank_metrics._files.join import join as join
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run
@@ -96,12 +102,6 @@ from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
-from jax_rank_metrics._drivers.evaluate_users import (
-    evaluate_users as evaluate_users,
-)
-from jax_rank_metrics._drivers.user_evaluation import (
-    UserEvaluation as UserEvaluation,
-)
 from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
 from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
 from jax_rank_metrics._results.compare import compare as compare

@@ -13,7 +13,6 @@ import numpy as np
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._calls.run import Bound
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import (
     Batch,
@@ -40,6 +39,7 @@ from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
     remark_on_undefined,
 )
+from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _types
-from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
