@@ -110,6 +110,6 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     weights = jnp.ones(len(users), jnp.float32)
-    batch = step.UserBatch(users, relevant_ids, labels, seen_ids, weights, None)
+    batch = step.QueryBatch(users, relevant_ids, labels, seen_ids, weights, None)
     plan = step.Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
-    return step.measure_users(plan, step.Catalog(items, None, None, None), batch)
+    return step.measure_queries(plan, step.Catalog(items, None), batch)

@@ -1,14 +1,18 @@
-"""`evaluate_users`: a recommender evaluated for all of its users, in batches.
+"""Whole evaluations, in batches: the users of a recommender, or queries with embeddings.
 
-    interactions.py     the items that users have seen or like, checked, as sparse rows
-    batches.py          which users share a batch, and their ids padded to few widths
-    model.py            the scores of users: from embeddings, a matrix, or a function
+    engine.py           the loop that all drivers share: batches started ahead of those
+                        waited for, and their values collected on the host
     step.py             one batch on the device: ranked once, read by every metric
-    user_evaluation.py  the result, and how it is collected on the host
-    progress.py         batches started ahead of those waited for, and reports
-    evaluate_users.py   `jrm.evaluate_users`: the loop over batches
+    batches.py          which queries share a batch, and their ids padded to few widths
+    interactions.py     the items that are relevant or excluded, checked, as sparse rows
+    evaluation.py       the result: states, values of every query, and the items found
+    progress.py         the order in which batches are started, and reports
 
-Batches do not follow the order of users: users with many ids share batches, so that the
+    evaluate_users.py   `jrm.evaluate_users`: a recommender for all of its users
+    model.py            the scores of users: from embeddings, a matrix, or a function
+    user_evaluation.py  its result, which also knows users and exposure
+
+Batches do not follow the order of queries: those with many ids share batches, so that the
 others need not be padded to their width. Of each batch only the value of each metric per
-user and the ids of the recommended items come back to the host.
+query and the ids of the first items come back to the host.
 """

@@ -1,11 +1,13 @@
-"""Which users share a batch, and their ids as padded arrays of few shapes."""
+"""Which queries share a batch, and their ids as padded arrays of few shapes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._drivers.step import Array, QueryBatch
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
@@ -141,3 +143,35 @@ def pad_rows(
     values = np.zeros(is_id.shape, np.float32)
     ids[is_id], values[is_id] = part.indices, part.data
     return ids, values
+
+
+def query_batch(
+    number: int,
+    batch: Batch,
+    rows: Array,
+    relevant_rows: SparseRows,
+    excluded_rows: SparseRows | None,
+    key: jax.Array | None,
+) -> QueryBatch:
+    """Returns the arrays of a batch.
+
+    Args:
+        number: The number of the batch, which makes the key of its random ties its own.
+        batch: The queries of the batch, and how wide their ids are padded.
+        rows: `[size, …]`, what the model knows of these queries, and of any that only
+            fill up the batch.
+        relevant_rows: `[queries, items]`, the labels of all queries.
+        excluded_rows: `[queries, items]`, the items that leave the lists; or None.
+        key: The key of all batches, or None.
+    """
+    size, excluded_ids = len(rows), None
+    if excluded_rows is not None:
+        excluded_ids, _ = pad_rows(excluded_rows, batch.indices, size, batch.widths[0])
+    return QueryBatch(
+        rows,
+        *pad_rows(relevant_rows, batch.indices, size, batch.widths[1]),
+        excluded_ids,
+        # Queries that only fill up the last batch weigh nothing.
+        weights=(np.arange(size) < batch.indices.size).astype(np.float32),
+        key=key if key is None else jax.random.fold_in(key, number),
+    )

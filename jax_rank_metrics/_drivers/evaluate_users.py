@@ -1,9 +1,6 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
-import dataclasses
-import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -12,15 +9,16 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._calls.run import Bound
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import (
     Batch,
     Work,
     batch_size_for,
     make_batches,
-    pad_rows,
+    query_batch,
 )
+from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.evaluation import by_name, distinct
 from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
@@ -29,22 +27,13 @@ from jax_rank_metrics._drivers.interactions import (
     remark_on_seen,
 )
 from jax_rank_metrics._drivers.model import Recommender, read_catalog, read_model
-from jax_rank_metrics._drivers.progress import (
-    Progress,
-    reporting,
-    started_ahead,
-)
+from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.user_evaluation import (
-    Collector,
     UserEvaluation,
+    count_exposure,
     remark_on_undefined,
 )
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.on_host import HostSums
-
-# Batches that the device works on while the host prepares the next one.
-BATCHES_AHEAD = 2
 
 
 def evaluate_users(
@@ -152,7 +141,7 @@ def evaluate_users(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
-    plan = _make_plan(bounds, k, block_size, policy.name)
+    plan = step.make_plan(bounds, k, block_size, policy.name)
 
     relevant = Interactions.of("relevant", relevant)
     user_ids = read_users(users, relevant)
@@ -177,9 +166,8 @@ def evaluate_users(
     batches = list(make_batches(lengths, size, work))
 
     # The scores of the first batch say how many items a function knows.
-    scored = _scored(batches, user_ids, size, recommender)
-    first_scored = next(scored)
-    num_items = first_scored[1].shape[-1]
+    rows_of = _ModelRows(recommender, user_ids, size)
+    num_items = rows_of(0, batches[0]).shape[-1]
     if item_embeddings is not None:
         num_items = len(item_embeddings)
     relevant.check_items(relevant_rows, user_ids, num_items)
@@ -187,57 +175,30 @@ def evaluate_users(
     if seen is not None:
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
-    metric_names = _distinct(step.metric_names(plan, catalog))
+    metric_names = distinct(step.metric_names(plan, catalog))
 
-    users_in_batches = _user_batches(
-        itertools.chain([first_scored], scored), relevant_rows, seen_rows, size, key
+    def arrays(number: int, batch: Batch) -> step.QueryBatch:
+        rows = rows_of(number, batch)
+        return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
+
+    job = Job(
+        batches,
+        arrays,
+        program=lambda queries: step.program()(plan, catalog, queries),
+        num_queries=user_ids.size,
+        k=plan.k,
+        nan_message=lambda index: (
+            f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
+            "-inf for items that are not to be recommended"
+        ),
+        unit="users",
     )
-    results = (
-        (indices, step.program()(plan, catalog, user_batch))
-        for indices, user_batch in users_in_batches
-    )
-    collector = Collector(user_ids, plan.k)
-    with reporting(progress) as report:
-        for indices, result in started_ahead(results, BATCHES_AHEAD):
-            collector.add(indices, result)
-            report(collector.num_done, user_ids.size)
-    # The values keep `undefined`, so that `compare` counts such users as the means do.
-    lists = [
-        dataclasses.replace(values, undefined=undefined) for values in collector.lists
-    ]
-    if text := remark_on_undefined(metric_names[: len(bounds)], lists, relevant_rows):
+    values, items = run(job, progress)
+    states, lists = by_name(metric_names, bounds, values, undefined)
+    if text := remark_on_undefined(metric_names[: len(bounds)], values, relevant_rows):
         warnings.warn(text, stacklevel=2)
-    kinds = [bound.state for bound in bounds]
-    kinds += [Mean] * (len(metric_names) - len(kinds))
-    means = (
-        HostSums.of_lists(values, kind).state()
-        for values, kind in zip(lists, kinds, strict=True)
-    )
-    return UserEvaluation(
-        dict(zip(metric_names, means, strict=True)),
-        dict(zip(metric_names, lists, strict=True)),
-        collector.items,
-        collector.exposure(num_items),
-        user_ids,
-        undefined,
-    )
-
-
-def _make_plan(
-    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
-) -> step.Plan:
-    """Checks the options that all batches share, and returns them.
-
-    Without `k`, as many items are recommended as the deepest cutoff needs.
-    """
-    plan = step.Plan(
-        bounds, 1, _inputs.positive_integer("block_size", block_size), ties
-    )
-    if k is not None:
-        return plan._replace(k=_inputs.positive_integer("k", k))
-    if not plan.top_k_metrics:
-        raise ValueError("no metric has a cutoff; pass k, how many items to recommend")
-    return plan._replace(k=plan.depth)
+    exposure = count_exposure(items, num_items)
+    return UserEvaluation(states, lists, items, undefined, exposure, user_ids)
 
 
 def _work(
@@ -252,48 +213,28 @@ def _work(
     return Work(num_items, -(-num_items // plan.block_size), counts_places)
 
 
-def _scored(
-    batches: Sequence[Batch], user_ids: np.ndarray, size: int, recommender: Recommender
-) -> Iterator[tuple[Batch, jax.Array]]:
-    """Yields each batch with the rows of the model for its users.
+class _ModelRows:
+    """The rows of the model for the users of a batch, `[size, …]`, by its number.
 
-    The rows are `[size, …]`: the last user fills up a batch that has fewer users.
+    The last user fills up a batch that has fewer users. The rows of the first batch are
+    kept until they are asked for again: they say how many items there are.
     """
-    for batch in batches:
-        padding = (0, size - batch.indices.size)
-        batch_ids = np.pad(user_ids[batch.indices], padding, mode="edge")
-        yield batch, recommender.rows(batch_ids)
 
+    def __init__(
+        self, recommender: Recommender, user_ids: np.ndarray, size: int
+    ) -> None:
+        self._recommender = recommender
+        self._user_ids = user_ids
+        self._size = size
+        self._first: jax.Array | None = None
 
-def _user_batches(
-    scored: Iterable[tuple[Batch, jax.Array]],
-    relevant_rows: SparseRows,
-    seen_rows: SparseRows | None,
-    size: int,
-    key: jax.Array | None,
-) -> Iterator[tuple[np.ndarray, step.UserBatch]]:
-    """Yields the indices of the users of each batch, and the arrays of these users."""
-    for index, (batch, rows) in enumerate(scored):
-        seen_ids = None
-        if seen_rows is not None:
-            seen_ids, _ = pad_rows(seen_rows, batch.indices, size, batch.widths[0])
-        user_batch = step.UserBatch(
-            rows,
-            *pad_rows(relevant_rows, batch.indices, size, batch.widths[1]),
-            seen_ids,
-            # Users that only fill up the last batch weigh nothing.
-            weights=(np.arange(size) < batch.indices.size).astype(np.float32),
-            key=key if key is None else jax.random.fold_in(key, index),
-        )
-        yield batch.indices, user_batch
-
-
-def _distinct(metric_names: list[str]) -> list[str]:
-    """Returns the names, or raises where a metric has the name of an added metric."""
-    for name in metric_names:
-        if metric_names.count(name) > 1:
-            raise ValueError(
-                f"{name!r} is among metrics, and also names a metric that is added; give "
-                "yours another name"
-            )
-    return metric_names
+    def __call__(self, number: int, batch: Batch) -> jax.Array:
+        if number == 0 and self._first is not None:
+            rows, self._first = self._first, None
+            return rows
+        padding = (0, self._size - batch.indices.size)
+        user_ids = np.pad(self._user_ids[batch.indices], padding, mode="edge")
+        rows = self._recommender.rows(user_ids)
+        if number == 0:
+            self._first = rows
+        return rows

@@ -124,7 +124,7 @@ def read_catalog(
                 f"embeddings has shape {features.shape}, but the model has {num_items} "
                 "items; pass one row for each"
             )
-    return Catalog(item_embeddings, mask, None, features)
+    return Catalog(item_embeddings, mask, features=features)
 
 
 def _refuse_nan(item_embeddings: jax.Array, item_mask: jax.Array | None) -> None:

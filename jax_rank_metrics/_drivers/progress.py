@@ -22,14 +22,15 @@ def started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
 
 
 @contextlib.contextmanager
-def reporting(progress: bool | Progress) -> Iterator[Progress]:
+def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
     """Gives a `with` block the function to which it reports progress.
 
-    That function takes the number of users done and the number of all users.
+    That function takes the number of queries done and the number of all queries.
 
     Args:
         progress: True for one that moves a bar of rich, which is drawn until the block
             ends. False for one that does nothing. A function is given as it is.
+        unit: What queries are called, such as "users".
 
     Raises:
         TypeError: if `progress` is anything else.
@@ -38,7 +39,7 @@ def reporting(progress: bool | Progress) -> Iterator[Progress]:
     if progress is True:
         bars = import_optional("rich.progress", "progress=True", "demo")
         with bars.Progress(*bars.Progress.get_default_columns()) as bar:
-            task = bar.add_task("users")
+            task = bar.add_task(unit)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     elif callable(progress):
         yield progress
@@ -47,5 +48,5 @@ def reporting(progress: bool | Progress) -> Iterator[Progress]:
     else:
         raise TypeError(
             f"progress is {progress!r}; pass True, False, or a function of the number of "
-            "users done and the number of all users"
+            f"{unit} done and the number of all {unit}"
         )

@@ -1,4 +1,4 @@
-"""One batch of users on the device: ranked once, and read by every metric."""
+"""One batch of queries on the device: ranked once, and read by every metric."""
 
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
 
     Attributes:
         bounds: The metrics, with their options.
-        k: How many items are recommended to each user.
+        k: How many items are returned for each query.
         block_size: How many items `rank_catalog` scores at a time.
         ties: The tie policy.
     """
@@ -64,40 +64,55 @@ class Catalog(NamedTuple):
     """Arrays over the items, for all batches; None where there is none.
 
     Attributes:
-        item_embeddings: `[items, dims]`, where scores are products of embeddings.
-        item_mask: `[items]` bool, the items that may be recommended.
+        items: `[items, …]`, such as embeddings; None where batches bring scores.
+        item_mask: `[items]` bool, the items that may be found.
         counts: `[items]` int32, how many users have seen each item.
         features: `[items, features]`, in which diversity is measured.
     """
 
-    item_embeddings: jax.Array | None
+    items: jax.Array | None
     item_mask: jax.Array | None
-    counts: jax.Array | None
-    features: jax.Array | None
+    counts: jax.Array | None = None
+    features: jax.Array | None = None
 
 
-class UserBatch(NamedTuple):
-    """The users of a batch.
+class QueryBatch(NamedTuple):
+    """The queries of a batch: the users, for a recommender.
 
     Attributes:
-        rows: `[users, dims]` embeddings, or `[users, items]` scores.
-        relevant_ids: `[users, relevant]`, padded with −1.
+        rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
+        relevant_ids: `[queries, relevant]`, padded with −1.
         relevant_labels: The same shape.
-        seen_ids: `[users, seen]`, padded with −1; or None.
-        weights: `[users]`, 1, or 0 for users that only fill up the batch.
+        excluded_ids: `[queries, excluded]`, padded with −1; or None.
+        weights: `[queries]`, 1, or 0 for queries that only fill up the batch.
         key: The key of this batch for random ties, or None.
     """
 
-    rows: jax.Array
+    rows: Array
     relevant_ids: Array
     relevant_labels: Array
-    seen_ids: Array | None
+    excluded_ids: Array | None
     weights: Array
     key: jax.Array | None
 
 
+def make_plan(
+    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
+) -> Plan:
+    """Checks the options that all batches share, and returns them.
+
+    Without `k`, as many items are returned as the deepest cutoff needs.
+    """
+    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), ties)
+    if k is not None:
+        return plan._replace(k=_inputs.positive_integer("k", k))
+    if not plan.top_k_metrics:
+        raise ValueError("no metric has a cutoff; pass k, how many items to return")
+    return plan._replace(k=plan.depth)
+
+
 def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
-    """Returns the names of the values that `measure_users` returns, in their order.
+    """Returns the names of the values that `measure_queries` returns, in their order.
 
     The metrics of the plan come first, such as "mrr" and "recall@1,2", with one name for
     all cutoffs of a metric. Then come "popularity@k" and "novelty@k" if the catalogue has
@@ -109,32 +124,32 @@ def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
 
 
-def measure_users(
-    plan: Plan, catalog: Catalog, users: UserBatch
+def measure_queries(
+    plan: Plan, catalog: Catalog, queries: QueryBatch
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
-    """Ranks the items for each user of a batch, and measures these rankings.
+    """Ranks the items for each query of a batch, and measures these rankings.
 
     Returns:
         The values of each metric, in the order of `metric_names`; the ids of the
-        recommended items, `[users, k]`; and whether the scores of a user hold NaN,
-        `[users]` bool.
+        first items, `[queries, k]`; and whether the scores of a query hold NaN,
+        `[queries]` bool.
     """
 
     def rank(k: int | None, ties: str | None) -> Ranking:
         arguments: dict[str, Any] = {
             "k": k,
-            "relevant_labels": users.relevant_labels,
-            "exclude_ids": users.seen_ids,
+            "relevant_labels": queries.relevant_labels,
+            "exclude_ids": queries.excluded_ids,
             "item_mask": catalog.item_mask,
-            "list_weights": users.weights,
+            "list_weights": queries.weights,
             "ties": ties,
-            "key": users.key,
+            "key": queries.key,
         }
-        if catalog.item_embeddings is None:
-            return rank_scores(users.rows, users.relevant_ids, **arguments)
+        if catalog.items is None:
+            return rank_scores(queries.rows, queries.relevant_ids, **arguments)
         arguments["block_size"] = plan.block_size
-        items = catalog.item_embeddings
-        return rank_catalog(users.rows, items, users.relevant_ids, **arguments)
+        items = catalog.items
+        return rank_catalog(queries.rows, items, queries.relevant_ids, **arguments)
 
     top_k = rank(plan.depth, plan.ties)
     values = measure_ranking(plan.top_k_metrics, top_k)
@@ -147,14 +162,14 @@ def measure_users(
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
         lists.append(intra_list_diversity(ids, catalog.features))
-    return lists, ids, _has_nan(catalog, users, ids)
+    return lists, ids, _has_nan(catalog, queries, ids)
 
 
-program = one_off_jit(measure_users, ("plan",), level=1)
+program = one_off_jit(measure_queries, ("plan",), level=1)
 
 
-def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
-    """Whether the first recommended item, or a relevant one, has the score NaN, `[users]`.
+def _has_nan(catalog: Catalog, queries: QueryBatch, ids: jax.Array) -> jax.Array:
+    """Whether the first item, or a relevant one, has the score NaN, `[queries]`.
 
     These few scores are enough. NaN ranks below every number, so a first item with the
     score NaN means that no score is a number; and other NaNs change a metric only if the
@@ -164,19 +179,19 @@ def _has_nan(catalog: Catalog, users: UserBatch, ids: jax.Array) -> jax.Array:
     Args:
         catalog: The arrays over the items.
         users: The batch.
-        ids: `[users, k]`, the recommended items; −1 where there are none.
+        ids: `[queries, k]`, the first items; −1 where there are none.
     """
     top_ids = ids[:, :1]
-    if catalog.item_embeddings is None:
-        read_ids = jnp.concatenate([top_ids, users.relevant_ids], axis=1)
-        indices = jnp.maximum(read_ids, 0)  # [users, ids]
-        scores = jnp.take_along_axis(users.rows, indices, axis=1)
+    if catalog.items is None:
+        read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
+        indices = jnp.maximum(read_ids, 0)  # [queries, ids]
+        scores = jnp.take_along_axis(queries.rows, indices, axis=1)
         if catalog.item_mask is not None:
             read_ids = jnp.where(catalog.item_mask[indices], read_ids, -1)
     else:
         read_ids = top_ids
-        top_items = catalog.item_embeddings[jnp.maximum(top_ids[:, 0], 0)]
-        products = users.rows.astype(jnp.float32) * top_items.astype(jnp.float32)
+        top_items = catalog.items[jnp.maximum(top_ids[:, 0], 0)]
+        products = queries.rows.astype(jnp.float32) * top_items.astype(jnp.float32)
         scores = jnp.sum(products, axis=1, keepdims=True)
     is_nan = jnp.isnan(scores.astype(jnp.float32))
     return jnp.any((read_ids >= 0) & is_nan, axis=1)
