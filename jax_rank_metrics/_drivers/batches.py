@@ -53,7 +53,7 @@ class Work(NamedTuple):
 
         Leaves out what does not depend on the widths, such as the top-k.
         """
-        num_passes = 3 if self.counts_places else 1
+        num_passes = 2 if self.counts_places else 1
         duration = 5.0 * num_passes * self.num_blocks * sum(widths)
         if self.counts_places:
             # Items are counted for each relevant one, or sorted once for many.

@@ -58,7 +58,7 @@ def evaluate_users(
     Every item that a user has not seen is ranked, for every user; none is sampled. With
     embeddings, items are scored a block at a time as by `rank_catalog`, and the scores of
     all users and items never exist at once. Metrics with a cutoff read one top-k. Those
-    without, such as "map", find the places of relevant items in two more passes over the
+    without, such as "map", find the places of relevant items in another pass over the
     scores of a batch: see `rank_scores` for what that takes.
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this

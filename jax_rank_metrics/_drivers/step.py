@@ -14,8 +14,8 @@ from jax_rank_metrics._formulas.beyond_accuracy import (
     popularity,
 )
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.catalog import rank_catalog, rank_scores
+from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
+from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
 
 # Arrays of a batch come from the host, and are traced inside the program.
@@ -134,28 +134,28 @@ def measure_queries(
         first items, `[queries, k]`; and whether the scores of a query hold NaN,
         `[queries]` bool.
     """
-
-    def rank(k: int | None, ties: str | None) -> Ranking:
-        arguments: dict[str, Any] = {
-            "k": k,
-            "relevant_labels": queries.relevant_labels,
-            "exclude_ids": queries.excluded_ids,
-            "item_mask": catalog.item_mask,
-            "list_weights": queries.weights,
-            "ties": ties,
-            "key": queries.key,
-        }
-        if catalog.items is None:
-            return rank_scores(queries.rows, queries.relevant_ids, **arguments)
+    arguments: dict[str, Any] = {
+        "k": plan.depth,
+        "relevant_labels": queries.relevant_labels,
+        "exclude_ids": queries.excluded_ids,
+        "item_mask": catalog.item_mask,
+        "list_weights": queries.weights,
+        "ties": plan.ties,
+        "key": queries.key,
+    }
+    relevant_ids = queries.relevant_ids
+    if catalog.items is None:
+        ranked = checked_scores(queries.rows, relevant_ids, **arguments)
+    else:
         arguments["block_size"] = plan.block_size
         items = catalog.items
-        return rank_catalog(queries.rows, items, queries.relevant_ids, **arguments)
-
-    top_k = rank(plan.depth, plan.ties)
-    values = measure_ranking(plan.top_k_metrics, top_k)
+        ranked = checked_embeddings(queries.rows, items, relevant_ids, **arguments)
     if plan.whole_list_metrics:
-        places = rank(None, plan.ties_of_places)
-        values |= measure_ranking(plan.whole_list_metrics, places)
+        top_k, places = rank_both(ranked, plan.ties_of_places)
+        values = measure_ranking(plan.whole_list_metrics, places)
+    else:
+        top_k, values = rank_blocks(ranked), {}
+    values |= measure_ranking(plan.top_k_metrics, top_k)
     lists = [values[bound.name] for bound in plan.bounds]
     ids = top_k.items[..., : plan.k]
     if catalog.counts is not None:

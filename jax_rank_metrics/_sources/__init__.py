@@ -8,6 +8,7 @@ soft.py       lists whose items have soft places, for training
 retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already
 places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
-blocks.py     the checked arguments of a catalogue, and its scores in blocks
+checked_catalog.py  their checked arguments
+blocks.py     a catalogue, and its scores in blocks
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

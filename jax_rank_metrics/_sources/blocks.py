@@ -1,4 +1,4 @@
-"""The checked arguments of catalogues, and their scores, a block of items at a time."""
+"""A catalogue of items, and its scores, a block of items at a time."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,15 +7,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _types
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering.keys import score_key
-from jax_rank_metrics._ordering.policy import Policy, resolve
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import AxisNames
-
-# What to do with arrays that are sharded; see `check_unsharded`.
-CURE = "with items_axis if items are cut"
 
 
 class Block(NamedTuple):
@@ -58,7 +55,8 @@ class Block(NamedTuple):
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
-    The items are those that this device holds. They are scored in blocks.
+    The items are those that this device holds, or a part of them that the host has read.
+    They are scored in blocks.
     """
 
     queries: jax.Array
@@ -73,6 +71,7 @@ class Catalog:
     depth: int | None  # how many ranks; None counts places instead
     policy: Policy
     items_axis: AxisNames | None
+    first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
 
     @property
     def local_items(self) -> int:
@@ -115,72 +114,23 @@ class Catalog:
             mask = self._slice(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
-        device_offset = 0  # the number of items on the devices before this one
+        id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
-            device_offset = lax.axis_index(self.items_axis) * self.local_items
-        first_id = start + device_offset
+            id_of_first = lax.axis_index(self.items_axis) * self.local_items
+        first_id = start + id_of_first
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, self.block_length)
             exists = jnp.broadcast_to(exists, scores.shape)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
         is_masked = self.item_mask is not None or self.exclude_ids is not None
-        first_new_id = first_new + device_offset
+        first_new_id = first_new + id_of_first
         return Block(scores, exists, is_masked, length, first_id, first_new_id)
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
-
-
-def checked_catalog(
-    queries: jax.Array,
-    items: jax.Array,
-    relevant: Relevant,
-    *,
-    score_fn: Callable[[jax.Array, jax.Array], jax.Array],
-    block_size: int,
-    item_mask: jax.Array | None,
-    exclude_ids: _types.ExcludedIds | None,
-    k: _types.Cutoffs,
-    list_weights: _types.PerListInput | None,
-    items_axis: _types.AxisNames | None,
-    ties: _types.Ties | None,
-    key: _types.Key | None,
-) -> Catalog:
-    """Checks the arguments that `rank_catalog` and `rank_scores` share."""
-    lists = relevant.ids.shape[:-1]
-    depth = _inputs.deepest(_inputs.cutoffs(k))
-    excluded = None
-    if exclude_ids is not None:
-        excluded = _inputs.ids("exclude_ids", exclude_ids)
-        _inputs.same_lists("exclude_ids", excluded, "relevant_ids", relevant.ids)
-    policy, key = resolve(ties, key)
-    weights = _inputs.per_list("list_weights", list_weights, lists)
-    check_unsharded(
-        CURE,
-        relevant_ids=relevant.ids,
-        relevant_labels=relevant.labels,
-        item_mask=item_mask,
-        exclude_ids=excluded,
-        list_weights=weights,
-        **columns_by_name(relevant.columns),
-    )
-    return Catalog(
-        queries=queries,
-        items=items,
-        relevant=relevant,
-        exclude_ids=excluded,
-        item_mask=item_mask,
-        list_weights=weights,
-        key=key,
-        score_fn=score_fn,
-        block_size=block_size,
-        depth=depth,
-        policy=policy,
-        items_axis=_inputs.axis_names("items_axis", items_axis),
-    )
 
 
 def products(queries: jax.Array, items: jax.Array) -> jax.Array:

@@ -1,22 +1,17 @@
 """`jrm.rank_catalog` and `jrm.rank_scores`: many items, few of them relevant."""
 
+import functools
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
-from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._ordering.candidates import ItemOrder
-from jax_rank_metrics._ranking import Pool, Ranking
-from jax_rank_metrics._sources.blocks import CURE, Catalog, checked_catalog, products
-from jax_rank_metrics._sources.lists import (
-    Relevant,
-    check_unsharded,
-    clean_weights,
-)
-from jax_rank_metrics._sources.streams import Stream, with_unlisted
+from jax_rank_metrics import _types
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._sources.blocks import Catalog
+from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
+from jax_rank_metrics._sources.streams import Stream
 
 
 def rank_catalog(
@@ -82,6 +77,7 @@ def rank_catalog(
             an array is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
+    >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import recall
     >>> queries, items = jnp.eye(2), jnp.array([[1.0, 0], [0, 2], [3, 0], [0, 4]])
     >>> ranking = rank_catalog(queries, items, jnp.array([[0], [3]]), k=2)
@@ -90,39 +86,23 @@ def rank_catalog(
     >>> recall.of(ranking, k=(1, 2)).values.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
     """
-    queries = _inputs.real("queries", queries)
-    items = _inputs.real("items", items)
-    if score_fn is None and (
-        items.ndim != 2 or queries.ndim < 1 or queries.shape[-1] != items.shape[-1]
-    ):
-        raise ValueError(
-            f"queries has shape {queries.shape} and items has shape {items.shape}; pass "
-            "embeddings [*lists, dims] and [items, dims], or a score_fn"
-        )
-    if items.ndim == 0 or items.shape[0] == 0:
-        raise ValueError(f"items has shape {items.shape}; pass at least one item")
-    check_unsharded(CURE, queries=queries, items=items)
-    same_lists_as = queries if score_fn is None else None
-    relevant = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, "queries", same_lists_as
-    )
-    catalog = checked_catalog(
+    catalog = checked_embeddings(
         queries,
         items,
-        Relevant(*relevant),
-        score_fn=products if score_fn is None else score_fn,
-        block_size=_inputs.positive_integer("block_size", block_size),
-        item_mask=_inputs.boolean("item_mask", item_mask, "items", items.shape[:1]),
-        exclude_ids=exclude_ids,
+        relevant_ids,
         k=k,
+        relevant_labels=relevant_labels,
+        exclude_ids=exclude_ids,
+        item_mask=item_mask,
         list_weights=list_weights,
+        score_fn=score_fn,
+        block_size=block_size,
         items_axis=items_axis,
-        ties=ties,
         key=key,
+        ties=ties,
+        columns=columns,
     )
-    if score_fn is not None:
-        _check_score_fn(catalog)
-    return _rank_blocks(catalog)
+    return rank_blocks(catalog)
 
 
 def rank_scores(
@@ -172,34 +152,17 @@ def rank_scores(
             an array is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
+    >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import reciprocal_rank
     >>> scores = jnp.array([[0.9, 0.2, 0.1], [0.8, 0.3, 0.5]])
     >>> ranking = rank_scores(scores, jnp.arange(2)[:, None])
     >>> [f"{value:.2f}" for value in reciprocal_rank.of(ranking).values]
     ['1.00', '0.33']
     """
-    scores = _inputs.real("scores", scores)
-    if scores.ndim == 0 or scores.shape[-1] == 0:
-        raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
-    check_unsharded(CURE, scores=scores)
-    relevant = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, "scores", scores
-    )
-    item_mask = _inputs.boolean("item_mask", item_mask)
-    per_item = scores.shape[-1:]
-    if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
-        raise ValueError(
-            f"item_mask has shape {item_mask.shape}, but scores has shape "
-            f"{scores.shape}; pass one per item, {per_item} or {scores.shape}"
-        )
-    # A catalogue of one block, whose items need no embeddings.
-    size = scores.shape[-1]
-    catalog = checked_catalog(
+    catalog = checked_scores(
         scores,
-        jnp.zeros((size, 0)),
-        Relevant(*relevant),
-        score_fn=_known_scores,
-        block_size=size,
+        relevant_ids,
+        relevant_labels,
         item_mask=item_mask,
         exclude_ids=exclude_ids,
         k=k,
@@ -207,51 +170,41 @@ def rank_scores(
         items_axis=items_axis,
         ties=ties,
         key=key,
+        columns=columns,
     )
-    return _rank_blocks(catalog)
-
-
-def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
-    del items
-    return scores
-
-
-def _check_score_fn(catalog: Catalog) -> None:
-    if not callable(catalog.score_fn):
-        raise TypeError(
-            f"score_fn is {catalog.score_fn!r}; pass a function of queries and items"
-        )
-    shape = (catalog.block_length, *catalog.items.shape[1:])
-    block = jax.ShapeDtypeStruct(shape, catalog.items.dtype)
-    scores = jax.eval_shape(catalog.score_fn, catalog.queries, block)
-    expected = (*catalog.relevant.ids.shape[:-1], catalog.block_length)
-    if getattr(scores, "shape", None) != expected:
-        raise ValueError(
-            f"score_fn gives {scores} for {catalog.block_length} items; return scores of "
-            f"shape {expected}"
-        )
+    return rank_blocks(catalog)
 
 
 @jax.jit
-def _rank_blocks(catalog: Catalog) -> Ranking:
-    lists, total = catalog.relevant.ids.shape[:-1], catalog.total_items
-    scores = jax.eval_shape(lambda: catalog.scores(0))
-    judged = catalog.relevant.items(catalog.list_weights, scores)
-    seeds = catalog.policy.seeds(catalog.key, lists)
-    stream = Stream(catalog, judged, seeds, ItemOrder(catalog.policy, scores.dtype))
-    depth = catalog.depth
-    held, seen = stream.counted_places() if depth is None else stream.first_ranks()
-    is_listed = judged.exists & seen.exists
-    exists, layout = with_unlisted(
-        is_listed, seen.length, None if depth is None else total
-    )
-    pool_items = judged.only(seen.exists).padded(1)._replace(exists=exists)
-    return Ranking._of(
-        held=held,
-        pool=Pool(pool_items, layout),
-        length=seen.length,
-        list_exists=seen.length > 0,
-        list_weights=clean_weights(catalog.list_weights, lists, judged.labels.dtype),
-        cut=None if depth is None or depth >= total else depth,
-        ties=catalog.policy.name,
-    )
+def rank_blocks(catalog: Catalog) -> Ranking:
+    """Ranks by a top-k, or by counted places where the catalogue has no depth."""
+    stream, total = Stream.of(catalog), catalog.total_items
+    outcome = stream.over_devices(stream.extended(stream.start(total)))
+    if outcome.first is not None:
+        return stream.first_ranks(outcome, total)
+    counts = stream.counted(stream.no_counts(), outcome.seen)
+    return stream.places(counts, outcome.seen, total)
+
+
+@functools.partial(jax.jit, static_argnames="ties_of_places")
+def rank_both(
+    catalog: Catalog, ties_of_places: _types.Ties | None
+) -> tuple[Ranking, Ranking]:
+    """Ranks by a top-k and by counted places, in two passes over the items.
+
+    The pass that finds the first ranks also finds the scores of the relevant items, of
+    which the other one counts the places.
+
+    Args:
+        catalog: A catalogue with a depth.
+        ties_of_places: The tie policy of the second ranking.
+
+    Returns:
+        What `rank_catalog` returns with the depth of the catalogue, and with k=None.
+    """
+    stream, total = Stream.of(catalog), catalog.total_items
+    outcome = stream.over_devices(stream.extended(stream.start(total)))
+    counting = stream.under(ties_of_places)
+    counts = counting.counted(counting.no_counts(), outcome.seen)
+    places = counting.places(counts, outcome.seen, total)
+    return stream.first_ranks(outcome, total), places

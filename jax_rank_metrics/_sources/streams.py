@@ -7,16 +7,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics import _arithmetic, _mesh, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._layouts.pools import Weighted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.streaming import BestSoFar
-from jax_rank_metrics._ranking import CountedPlaces, Straddle, TieRuns
+from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks
+from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking, Straddle, TieRuns
+from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
+from jax_rank_metrics._sources.lists import clean_weights
 
 State = TypeVar("State")
 
@@ -29,59 +32,97 @@ class Seen(NamedTuple):
     length: jax.Array  # [*lists] int32, how many items exist
 
 
+class FirstPass(NamedTuple):
+    """The state of the first pass: what it found in the blocks so far."""
+
+    best: BestSoFar | None  # None where places are counted, and nothing else
+    seen: Seen
+
+
+class Outcome(NamedTuple):
+    """The outcome of the first pass, on all devices."""
+
+    first: FirstRanks | None
+    seen: Seen
+
+
 class Stream(NamedTuple):
-    """A catalogue and what to look for in it."""
+    """A catalogue and what to look for in it.
+
+    The first pass through the blocks finds the first ranks and the scores of the relevant
+    items. It begins with `start`, and is `extended` by catalogues that hold the items one
+    part after the other; `over_devices` ends it. To count places, a second pass then
+    `count`s the items that rank above the relevant ones, from `no_counts` on. Both passes
+    score a block in the same way, so that an item equals itself.
+    """
 
     catalog: Catalog
     judged: ItemArrays  # [*lists, relevant], as passed
     seeds: jax.Array | None  # [*lists, 2], for random ties
     order: ItemOrder
 
+    @classmethod
+    def of(cls, catalog: Catalog) -> "Stream":
+        """Reads the relevant items of a catalogue, and how its items compare."""
+        scores = jax.eval_shape(lambda: catalog.scores(0))
+        judged = catalog.relevant.items(catalog.list_weights, scores)
+        policy = catalog.policy
+        seeds = policy.seeds(catalog.key, catalog.relevant.ids.shape[:-1])
+        return cls(catalog, judged, seeds, ItemOrder(policy, scores.dtype))
+
+    def under(self, ties: _types.Ties | None) -> "Stream":
+        """Returns the same stream under another tie policy, with the same seeds."""
+        return self._replace(order=self.order._replace(policy=Policy(ties)))
+
     @property
     def relevant_ids(self) -> jax.Array:
         """The ids of the relevant items, `[*lists, relevant]`."""
         return self.catalog.relevant.ids
 
-    def first_ranks(self) -> tuple[TieRuns, Seen]:
-        """Finds the items of the first ranks, in one pass."""
-        catalog = self.catalog
-        assert catalog.depth is not None
-        depth = min(catalog.depth, catalog.total_items)
-        lists = self.relevant_ids.shape[:-1]
+    def start(self, total_items: int | None = None) -> FirstPass:
+        """Returns the state of the first pass before the first block.
+
+        No more ranks are found than there are items in all, if their number is known.
+        """
+        shape, depth = self.relevant_ids.shape, self.catalog.depth
+        if depth is not None and total_items is not None:
+            depth = min(depth, total_items)
+        empty, best = self._no_candidates(shape), None
+        length = jnp.zeros(shape[:-1], jnp.int32)
+        if depth is not None:
+            best = BestSoFar(self._no_candidates((*shape[:-1], depth)), length)
+        return FirstPass(best, Seen(empty.keys, empty.items.exists, length))
+
+    def extended(self, first_pass: FirstPass) -> FirstPass:
+        """Returns the state of the first pass after the items of this catalogue."""
 
         def step(
-            state: tuple[BestSoFar, Seen], block: Block, candidates: RawCandidates
-        ) -> tuple[BestSoFar, Seen]:
-            so_far, seen = state
-            seen = self._look_up(seen, block, candidates)
-            return so_far.extended(candidates, self.order, seen.length), seen
+            state: FirstPass, block: Block, candidates: RawCandidates
+        ) -> FirstPass:
+            seen, best = self._look_up(state.seen, block), state.best
+            if best is not None:
+                best = best.extended(candidates, self.order, seen.length)
+            return FirstPass(best, seen)
 
-        so_far = BestSoFar(
-            self._no_candidates((*lists, depth)), jnp.zeros(lists, jnp.int32)
-        )
-        so_far, seen = self._fold(step, (so_far, self._nothing_seen()))
-        first = so_far.in_order(self.order, self.seeds, catalog.items_axis)
-        seen, straddle = self._over_devices(seen), None
-        exists, last_key = first.ids >= 0, first.keys[..., -1:]
-        items, _ = catalog.relevant.find(first.ids, self.judged.only(seen.exists))
-        items = items._replace(exists=exists)
-        if depth < catalog.total_items:
-            num_tied = _arithmetic.count(exists & (first.keys == last_key))
-            relevant_tied = (seen.keys == last_key) & seen.exists
-            tied, layout = with_unlisted(relevant_tied, num_tied + first.dropped)
-            straddle = Straddle(first.dropped > 0, tied, layout)
-        held = TieRuns(
-            items, Rows(), first.ids, first.keys, straddle, catalog.total_items
-        )
-        return held, seen
+        return self._fold(step, first_pass)
 
-    def counted_places(self) -> tuple[CountedPlaces, Seen]:
-        """Counts the places of relevant items, in two passes.
+    def over_devices(self, first_pass: FirstPass) -> Outcome:
+        """Puts the first ranks in order, and merges what devices with parts found."""
+        (best, seen), axis = first_pass, self.catalog.items_axis
+        first = None if best is None else best.in_order(self.order, self.seeds, axis)
+        if axis is not None:
+            exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
+            keys, length = lax.pmax(seen.keys, axis), lax.psum(seen.length, axis)
+            seen = Seen(keys, exists, length)
+        return Outcome(first, seen)
 
-        The first pass finds their scores, the second counts the items that rank above
-        them. Both score a block in the same way, so that an item equals itself.
-        """
-        seen = self._over_devices(self._fold(self._look_up, self._nothing_seen()))
+    def no_counts(self) -> Outranking:
+        """Returns the state of the second pass before the first block."""
+        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
+        return Outranking(zeros, zeros, zeros)
+
+    def counted(self, counts: Outranking, seen: Seen) -> Outranking:
+        """Returns the state of the second pass after the items of this catalogue."""
         items = ItemArrays(self.judged.labels, seen.exists)
         ids = self.relevant_ids.astype(jnp.int32)
         relevant = Candidates(seen.keys, ids, items, self.seeds)
@@ -93,8 +134,32 @@ class Stream(NamedTuple):
             in_block = outranking(relevant, candidates.read(), is_member, self.order)
             return jax.tree.map(jnp.add, counts, in_block)
 
-        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
-        counts = self._fold(add, Outranking(zeros, zeros, zeros))
+        return self._fold(add, counts)
+
+    def first_ranks(self, outcome: Outcome, total_items: int) -> Ranking:
+        """Makes the ranking of the first ranks.
+
+        Args:
+            outcome: What the first pass found.
+            total_items: How many items all devices hold.
+        """
+        first, seen = outcome
+        assert first is not None
+        depth, straddle = first.ids.shape[-1], None
+        exists, last_key = first.ids >= 0, first.keys[..., -1:]
+        judged = self.judged.only(seen.exists)
+        items, _ = self.catalog.relevant.find(first.ids, judged)
+        items = items._replace(exists=exists)
+        if depth < total_items:
+            num_tied = _arithmetic.count(exists & (first.keys == last_key))
+            relevant_tied = (seen.keys == last_key) & seen.exists
+            tied, layout = with_unlisted(relevant_tied, num_tied + first.dropped)
+            straddle = Straddle(first.dropped > 0, tied, layout)
+        held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
+        return self._ranking(held, seen, total_items, depth)
+
+    def places(self, counts: Outranking, seen: Seen, total_items: int) -> Ranking:
+        """Makes the ranking of the relevant items from the counts on each device."""
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
         tied = jnp.where(seen.exists, counts.equal, 0)
@@ -105,8 +170,28 @@ class Stream(NamedTuple):
             _arithmetic.take(x, indices) for x in (counts.above, tied, rank)
         )
         rank = jnp.where(items.exists, rank, 0)
-        held = CountedPlaces(items, Rows(), rank, above, tied, self.catalog.total_items)
-        return held, seen
+        held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
+        return self._ranking(held, seen, total_items, None)
+
+    def _ranking(
+        self, held: Held, seen: Seen, total_items: int, depth: int | None
+    ) -> Ranking:
+        """Adds to the items that have places the pool, lengths and weights of lists."""
+        is_listed, lists = self.judged.exists & seen.exists, seen.length.shape
+        exists, layout = with_unlisted(
+            is_listed, seen.length, None if depth is None else total_items
+        )
+        pool_items = self.judged.only(seen.exists).padded(1)._replace(exists=exists)
+        weights = self.catalog.list_weights
+        return Ranking._of(
+            held=held,
+            pool=Pool(pool_items, layout),
+            length=seen.length,
+            list_exists=seen.length > 0,
+            list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
+            cut=None if depth is None or depth >= total_items else depth,
+            ties=self.order.policy.name,
+        )
 
     def _fold(
         self, step: Callable[[State, Block, RawCandidates], State], start: State
@@ -143,25 +228,12 @@ class Stream(NamedTuple):
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
 
-    def _nothing_seen(self) -> Seen:
-        shape = self.relevant_ids.shape
-        empty = self._no_candidates(shape)
-        return Seen(empty.keys, empty.items.exists, jnp.zeros(shape[:-1], jnp.int32))
-
-    def _look_up(self, seen: Seen, block: Block, candidates: RawCandidates) -> Seen:
+    def _look_up(self, seen: Seen, block: Block) -> Seen:
         """Returns what was seen after a block, with the relevant items that it holds."""
         exists, keys = block.look_up(self.relevant_ids)
         exists = exists & self.judged.exists
         keys = jnp.where(exists, keys, seen.keys)
         return Seen(keys, seen.exists | exists, seen.length + block.length)
-
-    def _over_devices(self, seen: Seen) -> Seen:
-        """Returns what the devices with parts of the items saw together."""
-        axis = self.catalog.items_axis
-        if axis is None:
-            return seen
-        exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
-        return Seen(lax.pmax(seen.keys, axis), exists, lax.psum(seen.length, axis))
 
 
 def with_unlisted(
