@@ -12,13 +12,17 @@ from jax_rank_metrics.adapters import tensorboard
 
 
 @pytest.mark.parametrize(
-    ("adapter", "library"),
+    ("adapter", "library", "extra"),
     [
-        *[(name, name) for name in ("clu", "keras", "sklearn", "transformers")],
-        ("nnx", "flax"),
+        *[
+            (name, name, "frameworks")
+            for name in ("clu", "keras", "sklearn", "transformers")
+        ],
+        ("nnx", "flax", "frameworks"),
+        ("pytrec_eval", "polars", "trec"),
     ],
 )
-def test_a_missing_framework_is_named(monkeypatch, adapter, library):
+def test_a_missing_framework_is_named(monkeypatch, adapter, library, extra):
     """The message names the extra that installs it."""
     name = f"jax_rank_metrics.adapters.{adapter}"
     monkeypatch.delitem(sys.modules, name, raising=False)
@@ -27,7 +31,7 @@ def test_a_missing_framework_is_named(monkeypatch, adapter, library):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(
-        ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[frameworks\]"
+        ModuleNotFoundError, match=rf"{library}.*jax-rank-metrics\[{extra}\]"
     ):
         importlib.import_module(name)
 

@@ -56,9 +56,9 @@ LAYERS = [
     "testing",
     "_public",
     "__init__",
-    "adapters",
     "demo",
     "_command",
+    "adapters",
     "cli",
     "__main__",
 ]

@@ -1,5 +1,6 @@
 """`jrm.join`: judgements and a run as one set of lists."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,7 +8,12 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
 from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._files.lists import Sides, sides_of, sides_of_frames
+from jax_rank_metrics._files.lists import (
+    Sides,
+    sides_of,
+    sides_of_dicts,
+    sides_of_frames,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,6 +116,18 @@ def join_frames(
     These are checked already, so that it takes less time.
     """
     return _joined(sides_of_frames(judged, run), missing, unjudged, depth, ties)
+
+
+def join_as_float32(
+    qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
+) -> Joined:
+    """Returns `join` of dicts by the rules of pytrec_eval.
+
+    Scores are compared as float32, and ties are broken by id. Queries that the run lacks,
+    or for which it holds no document, are lists in which nothing was retrieved.
+    """
+    sides = sides_of_dicts(qrels, run) or sides_of(qrels, run)
+    return _joined(sides.with_float32_scores(), "zero", "skip", None, "trec")
 
 
 def _joined(

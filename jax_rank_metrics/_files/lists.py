@@ -55,6 +55,28 @@ class Sides(NamedTuple):
     doc_ids: Callable[[], Ids]  # of the rows of both
     frames: Callable[[], Frames]  # both in the order in which they were passed
 
+    def with_float32_scores(self) -> "Sides":
+        """Returns the same with every score rounded to float32."""
+        pl = polars("jrm.join")
+        dtypes = pl.Float32, pl.Float64
+
+        def frames() -> Frames:
+            judged, run = self.frames()
+            score = pl.col("score").cast(dtypes[0], strict=False).cast(dtypes[1])
+            return judged, run.with_columns(score)
+
+        return self._replace(
+            retrieved=self.retrieved._replace(values=_rounded(self.retrieved.values)),
+            scores=_rounded(self.scores),
+            frames=frames,
+        )
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Returns values rounded to float32, infinite where they are beyond it."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
+
 
 def sides_of(qrels: object, run: object) -> Sides:
     """Checks the arguments of `join`, and finds the judged documents in the run.
@@ -64,8 +86,9 @@ def sides_of(qrels: object, run: object) -> Sides:
         TypeError: see `frame_of`.
     """
     if isinstance(qrels, Mapping) and isinstance(run, Mapping):
-        sides = _sides_of_dicts(qrels, run)
-        if sides is not None:
+        sides = sides_of_dicts(qrels, run)
+        # Where either is empty, making a frame of it raises.
+        if sides and len(sides.judged.values) and len(sides.retrieved.values):
             return sides
     judged = frame_of("qrels", qrels, "relevance")
     return sides_of_frames(judged, frame_of("run", run, "score"))
@@ -159,8 +182,10 @@ def _with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
 # From dicts
 
 
-def _sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | None:
+def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | None:
     """Finds the judged documents in the run without making frames of all documents.
+
+    Either may be empty.
 
     Returns:
         None unless all ids are strings and all numbers are real and legal. Whoever makes
@@ -168,6 +193,8 @@ def _sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides |
     """
     pl = polars("jrm.join")
     judged, retrieved = _strings_only(qrels), _strings_only(run)
+    if judged is None or retrieved is None:
+        return None
     relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
     if relevance is None or run_scores is None:
         return None
@@ -196,24 +223,24 @@ def _sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides |
     )
 
 
-def _strings_only(data: Mapping[Any, Any]) -> Dicts:
-    """Returns a copy without empty queries; an empty dict unless all ids are strings."""
+def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
+    """Returns a copy without empty queries; None unless all ids are strings."""
     kinds, copies = set(map(type, data)), {}
     for query, docs in data.items():
         if not isinstance(docs, Mapping) or "" in docs:
-            return {}
+            return None
         kinds.update(map(type, docs))
         if docs:
             copies[query] = dict(docs)
-    return copies if kinds == {str} and "" not in copies else {}
+    return copies if kinds <= {str} and "" not in copies else None
 
 
 def _numbers_of(dicts: Dicts) -> np.ndarray | None:
-    """Returns all numbers as int64 or float64; None if there are none, or other values."""
+    """Returns all numbers as int64 or float64; None if there are other values."""
     kinds = set[type]()
     for docs in dicts.values():
         kinds.update(map(type, docs.values()))
-    if not kinds or not all(issubclass(kind, numbers.Real) for kind in kinds):
+    if not all(issubclass(kind, numbers.Real) for kind in kinds):
         return None
     is_integer = all(issubclass(kind, numbers.Integral) for kind in kinds)
     values = itertools.chain.from_iterable(docs.values() for docs in dicts.values())
@@ -224,7 +251,7 @@ def _numbers_of(dicts: Dicts) -> np.ndarray | None:
 
 
 def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
-    counts = np.array([len(docs) for docs in dicts.values()])
+    counts = np.array([len(docs) for docs in dicts.values()], np.int64)
     return Rows(values, np.cumsum(counts) - counts, counts)
 
 

@@ -6,6 +6,7 @@
     transformers.py  a `compute_metrics`, for the `Trainer` of Hugging Face
     sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
     tensorboard.py   states as scalars of a `SummaryWriter`
+    pytrec_eval.py   the interface of pytrec_eval, for MTEB, BEIR and their like
     _flax.py         registers states with `flax.serialization`, for nnx and clu
     _shared.py       imports a framework, and reads the batches of its loops
 

@@ -1,0 +1,220 @@
+"""The interface of pytrec_eval, which MTEB, BEIR and others call; needs no C build.
+
+Where a program calls `pytrec_eval.RelevanceEvaluator`, it can call the one here:
+
+    from jax_rank_metrics.adapters import pytrec_eval
+
+It evaluates dicts of dicts by the rules of trec_eval: of equal scores, compared as float32,
+the document of the last id ranks first. Values are float32, converted to Python floats. Two
+things differ: interpolated precision is that of version 10 of trec_eval, where pytrec_eval
+has version 9; and a few measures are not available, which `supported_measures` leaves out.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._command.request import metrics_of
+from jax_rank_metrics._command.trec_measures import (
+    FAMILIES,
+    NOT_MEASURED,
+    RUN_LINES,
+    SETS,
+)
+from jax_rank_metrics._files.join import join_as_float32
+from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._states.per_list import PerList
+
+import_optional("polars", __name__, "trec")
+
+_AVAILABLE = {
+    name: {*members} - {*NOT_MEASURED} for name, members in SETS.items()
+}  # by the name of the set
+
+# The measures of trec_eval that are available, and its sets of these.
+supported_measures = set[str]().union(*_AVAILABLE.values())
+supported_nicknames = {name: frozenset(members) for name, members in _AVAILABLE.items()}
+
+# What pytrec_eval returns for lines about a whole run.
+_OF_RUN_LINES = dict(zip(RUN_LINES, (0.0, 1.0), strict=True))
+
+# A family with cutoffs, which pytrec_eval also accepts after an underscore.
+_FAMILY = re.compile(rf"({'|'.join(FAMILIES)})[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)")
+
+
+class RelevanceEvaluator:
+    """Evaluates runs with trec_eval's measures, as pytrec_eval's class of this name does.
+
+    Beside the dict that `evaluate` returns, the values of its last run are here, for
+    intervals and comparisons:
+
+    Attributes:
+        lists: A `PerList` of each value by its name, such as "ndcg_cut_10", for `compare`
+                and `plots`; of the queries of the result, in its order.
+
+    >>> qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
+    >>> run = {"q2": {"x": 0.2, "a": 0.1}, "q1": {"a": 0.5, "b": 0.9}}
+    >>> evaluator = RelevanceEvaluator(qrels, {"map", "recall.1,5"})
+    >>> evaluator.evaluate(run)["q2"] == {"map": 0.5, "recall_1": 0.0, "recall_5": 1.0}
+    True
+    >>> evaluator.states["map"]
+    Mean(0.375 ± 0.125, 2 lists, 0 undefined)
+    """
+
+    lists: dict[str, PerList]
+
+    def __init__(
+        self,
+        query_relevance: Mapping[str, Mapping[str, int]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        """Holds judgements and measures.
+
+        Args:
+            query_relevance: `{query: {document: relevance}}`. A relevance below 0 means
+                that the document was not judged. A query without documents is ignored.
+            measures: Names of `supported_measures`, such as "map" or "ndcg_cut", whose
+                cutoffs are then those of trec_eval; families with cutoffs, such as
+                "ndcg_cut.1,3,5" or "P_10"; and names of `supported_nicknames`.
+            relevance_level: The least relevance that is relevant, at least 1.
+            judged_docs_only_flag: Whether documents that were not judged leave the runs.
+
+        Raises:
+            ValueError: if a measure is unknown or not available, or a cutoff is no rank;
+                if `relevance_level` is below 1.
+            TypeError: if it is not an integer.
+        """
+        _inputs.positive_integer("relevance_level", relevance_level)
+        words = _words(measures)
+        self._run_lines = {
+            name: value for name, value in _OF_RUN_LINES.items() if name in words
+        }
+        words = [word for word in words if word not in _OF_RUN_LINES]
+        level = None if relevance_level == 1 else relevance_level
+        self._metrics = metrics_of(words, True, level) if words else []
+        self._qrels = {query: dict(docs) for query, docs in query_relevance.items()}
+        self._is_judged_only = judged_docs_only_flag
+        self.lists = {}
+
+    def evaluate(
+        self, scores: Mapping[str, Mapping[str, float]]
+    ) -> dict[str, dict[str, float]]:
+        """Returns the value of every measure for every query that was judged.
+
+        Args:
+            scores: The run, `{query: {document: score}}`. Queries that were not judged
+                are left out; a query without documents counts as one that found nothing.
+
+        Returns:
+            `{query: {measure: value}}`, with queries in the order of the run. Values of
+            "gm_map" and "gm_bpref" are logarithms, of which `compute_aggregated_measure`
+            takes the mean.
+
+        Raises:
+            ValueError: if a score is NaN, or a relevance exceeds float32.
+            TypeError: if scores are not a dict of dicts.
+        """
+        qrels = {
+            query: self._qrels[query] for query in scores if self._qrels.get(query)
+        }
+        run = {query: scores[query] for query in qrels}
+        if self._is_judged_only:
+            run = {
+                query: {
+                    doc: x for doc, x in docs.items() if qrels[query].get(doc, -1) >= 0
+                }
+                for query, docs in run.items()
+            }
+        self.lists = {}
+        if not qrels:
+            return {}
+        names = tuple(dict.fromkeys(metric.name for metric in self._metrics))
+        measured = join_as_float32(qrels, run).measure(names) if names else {}
+        columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
+        for metric in self._metrics:
+            lists = measured[metric.name]
+            values = np.reshape(lists.values, (len(qrels), -1))
+            for label, column in zip(metric.labels, values.T, strict=True):
+                self.lists[label] = dataclasses.replace(lists, values=column)
+                columns[label] = column
+                if metric.state is GeometricMean:
+                    columns[label] = np.log(np.maximum(column, FLOOR))
+        rows = np.stack([*columns.values()], axis=1).tolist()
+        return {
+            query: dict(zip(columns, row, strict=True))
+            for query, row in zip(qrels, rows, strict=True)
+        }
+
+    @property
+    def states(self) -> dict[str, Mean]:
+        """The state of each value by its name, over the queries of the last result."""
+        kinds = {label: x.state for x in self._metrics for label in x.labels}
+        return {
+            name: HostSums.of_lists(lists, kinds[name]).state()
+            for name, lists in self.lists.items()
+        }
+
+
+def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
+    """Returns the value over all queries as trec_eval computes it.
+
+    Args:
+        measure: The name of a value, such as "ndcg_cut_10".
+        values: Its value for each query, as `evaluate` returns it.
+
+    Returns:
+        The sum for names that begin with "num_", the geometric mean for those with "gm_",
+        and the mean for others.
+
+    >>> compute_aggregated_measure("map", [0.5, 0.25])
+    0.375
+    >>> compute_aggregated_measure("num_ret", [10.0, 5.0])
+    15.0
+    """
+    if measure.startswith("num_"):
+        return float(np.sum(values))
+    mean = float(np.mean(values))
+    return math.exp(mean) if measure.startswith("gm_") else mean
+
+
+def _words(measures: Iterable[str]) -> list[str]:
+    """Returns the measures with sets replaced by their members, and families joined.
+
+    >>> _words(["P_5", "map", "P.1"])
+    ['P.1,5', 'map']
+
+    Raises:
+        ValueError: if a measure is unknown or not available, or a cutoff is no rank.
+    """
+    cutoffs: dict[str, set[float]] = {}
+    for measure in measures:
+        match = _FAMILY.fullmatch(measure)
+        if match is None and measure not in {*supported_measures, *supported_nicknames}:
+            is_known = measure in NOT_MEASURED
+            reason = "not available here" if is_known else "unknown"
+            raise ValueError(
+                f"measures: {measure!r} is {reason}; pass names of supported_measures, "
+                "such as 'map' or 'ndcg_cut.1,10'"
+            )
+        ks = set(map(float, match[2].split(","))) if match else set[float]()
+        members = [match[1]] if match else supported_nicknames.get(measure, [measure])
+        if "iprec_at_recall" not in members and any(k < 1 or k % 1 for k in ks):
+            raise ValueError(
+                f"measures: {measure!r} has a cutoff that is no rank; pass integers of "
+                "at least 1"
+            )
+        for name in sorted(members):
+            cutoffs.setdefault(name, set()).update(ks)
+    return [
+        f"{name}.{','.join(f'{k:g}' for k in sorted(ks))}" if ks else name
+        for name, ks in cutoffs.items()
+    ]

@@ -1,0 +1,173 @@
+"""The evaluator in place of pytrec_eval's, on dicts with every edge case, against it."""
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics.adapters import pytrec_eval as ours
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    theirs = pytest.importorskip("pytrec_eval")
+pytestmark = pytest.mark.filterwarnings("default")
+
+FAMILIES = {"ndcg_cut.1,3,7", "map_cut_2", "P.3", "recall.1,4", "success.2", "P_2"}
+ALL = {*ours.supported_measures, *FAMILIES}
+
+
+def level_of(name):
+    """Returns the recall level of a name of interpolated precision, else None."""
+    return float(name[-4:]) if name.startswith("iprec") else None
+
+
+def dicts(seed, num_queries=16, num_documents=40):
+    """Returns judgements and a run with few distinct scores; queries differ in both.
+
+    The run names queries in another order, lacks some of them and holds one that was not
+    judged, one without documents, and scores that only float64 distinguishes.
+    """
+    rng = np.random.default_rng(seed)
+    # Neither in the order of numbers nor of UTF-16: bytes decide.
+    ids = [f"d{i}" for i in range(num_documents - 3)] + ["é", "\U0001f600", "\ufb03"]
+    qrels, run = {}, {}
+    for query in (f"q{i}" for i in range(num_queries)):
+        levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 3], num_documents).tolist()
+        scores = rng.choice([-1.5, 0.1, 0.1 + 1e-12, 2, 1e39, np.inf], num_documents)
+        kept = rng.random((2, num_documents)) < rng.choice([0.1, 0.5, 1], (2, 1))
+        qrels[query] = {d: x for d, x, k in zip(ids, levels, kept[0], strict=True) if k}
+        run[query] = {
+            d: x for d, x, k in zip(ids, scores.tolist(), kept[1], strict=True) if k
+        }
+    qrels["q0"] = {d: min(x, 0) for d, x in qrels["q0"].items()} | {"d0": 0}
+    qrels["q1"] = {"nowhere": 2}
+    qrels["q2"] = {"d1": 3, "d2": -1}
+    run["q3"] = {}
+    run["unjudged"] = {"d0": 1.0}
+    qrels["empty"], run["empty"] = {}, {"d0": 1.0}
+    del run["q4"], qrels["q5"]
+    return qrels, {query: run[query] for query in rng.permutation([*run]).tolist()}
+
+
+def agree(actual, expected, qrels, level):
+    """Asserts equal queries, in order, equal names, and equal values.
+
+    Interpolated precision is compared where versions 9 and 10 ask for as many documents.
+    """
+    assert [*actual] == [*expected] and len(actual) > 10
+    compared = set()
+    for query, values in expected.items():
+        assert {*actual[query]} == {*values}
+        relevant = sum(x >= level for x in qrels[query].values())
+
+        def differs(recall, relevant=relevant):
+            number = recall * relevant
+            return math.floor(number + 0.9) != math.floor(number + 0.5)
+
+        for name, value in values.items():
+            levels = {"11pt_avg": np.arange(11) / 10}.get(name, [level_of(name)])
+            if levels[0] is not None and any(map(differs, levels)):
+                continue
+            if levels[0] is not None and math.isnan(
+                value
+            ):  # where nothing is retrieved
+                value = 0
+            assert type(actual[query][name]) is float
+            assert math.isclose(
+                actual[query][name], value, rel_tol=3e-6, abs_tol=1e-6
+            ), (query, name)
+            compared.add(name)
+    return compared
+
+
+@pytest.mark.parametrize(
+    ("level", "judged_only"), [(1, False), (2, False), (1, True), (2, True)]
+)
+def test_every_measure_of_every_query(level, judged_only):
+    qrels, run = dicts(level)
+    expected, actual = (
+        library.RelevanceEvaluator(qrels, ALL, level, judged_only).evaluate(run)
+        for library in (theirs, ours)
+    )
+    compared = agree(actual, expected, qrels, level)
+    assert compared == {*next(iter(expected.values()))} and len(compared) > 40
+
+
+def test_ties_matter():
+    """The dicts above have ties that a mean over their orders values differently."""
+    qrels, run = dicts(1)
+    expected = theirs.RelevanceEvaluator(qrels, {"map"}).evaluate(run)
+    joined = jrm.join(qrels, run, missing="zero", unjudged="skip")
+    values = joined.measure("map")["map"].values
+    means = dict(zip(joined.query_ids, values, strict=True))
+    assert sum(abs(x["map"] - means[query]) > 1e-3 for query, x in expected.items()) > 5
+
+
+@pytest.mark.parametrize("name", ["official", "set", "all_trec"])
+def test_sets(name):
+    """A set has the members of theirs, without those that are not available here."""
+    assert ours.supported_nicknames[name] <= theirs.supported_nicknames[name]
+    qrels, run = dicts(3)
+    actual = ours.RelevanceEvaluator(qrels, [name]).evaluate(run)
+    expected = theirs.RelevanceEvaluator(
+        qrels, ours.supported_nicknames[name]
+    ).evaluate(run)
+    agree(actual, expected, qrels, 1)
+
+
+def test_values_over_all_queries():
+    qrels, run = dicts(4)
+    measures = {"map", "gm_map", "gm_bpref", "num_ret", "num_rel", "ndcg_cut.5"}
+    evaluator = ours.RelevanceEvaluator(qrels, measures)
+    expected = theirs.RelevanceEvaluator(qrels, measures).evaluate(run)
+    actual = evaluator.evaluate(run)
+    for name in next(iter(expected.values())):
+        means = [
+            library.compute_aggregated_measure(
+                name, [x[name] for x in of_query.values()]
+            )
+            for library, of_query in ((ours, actual), (theirs, expected))
+        ]
+        np.testing.assert_allclose(*means, rtol=2e-6)
+        if not name.startswith("num_"):
+            assert float(evaluator.states[name]) == pytest.approx(means[1], rel=2e-6)
+    assert int(evaluator.states["map"].lists) == len(expected)
+    assert evaluator.lists["ndcg_cut_5"].values.tolist() == [
+        x["ndcg_cut_5"] for x in actual.values()
+    ]
+
+
+def test_runs_without_results():
+    """Runs that are empty, share no query or hold no document."""
+    qrels = {"q": {"a": 1, "b": 2}, "p": {"a": 0}}
+    measures = {"map", "num_rel", "num_ret", "ndcg_cut"}
+    for run in ({}, {"other": {"a": 1.0}}, {"q": {}}, {"q": {}, "p": {}}):
+        expected, actual = (
+            library.RelevanceEvaluator(qrels, measures).evaluate(run)
+            for library in (theirs, ours)
+        )
+        assert actual == expected
+    evaluator = ours.RelevanceEvaluator({}, measures)
+    assert evaluator.evaluate({"q": {"a": 1.0}}) == {} and evaluator.states == {}
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["yaap", "ndcg@10", "relstring", "set_map", "P.", "bpref_5", "P.0", "P.2.5"],
+)
+def test_measures_that_are_refused(measure):
+    with pytest.raises(ValueError, match=re.escape(repr(measure))):
+        ours.RelevanceEvaluator({"q": {"a": 1}}, {measure})
+
+
+def test_arguments_that_are_refused():
+    with pytest.raises(ValueError, match="relevance_level is 0"):
+        ours.RelevanceEvaluator({}, {"map"}, relevance_level=0)
+    evaluator = ours.RelevanceEvaluator({"q": {"a": 1}}, {"map"})
+    with pytest.raises(ValueError, match="nan"):
+        evaluator.evaluate({"q": {"a": float("nan")}})
+    with pytest.raises(TypeError, match="pass a dict of documents"):
+        evaluator.evaluate({"q": ["a"]})
