@@ -60,6 +60,10 @@ from jax_rank_metrics._formulas.multilabel import (
 from jax_rank_metrics._formulas.multilabel import (
     label_ranking_loss as label_ranking_loss,
 )
+from jax_rank_metrics._formulas.nearest_neighbors import (
+    neighbor_recall as neighbor_recall,
+)
+from jax_rank_metrics._formulas.order_agreement import gauc as gauc
 from jax_rank_metrics._formulas.order_agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,
 )
@@ -71,6 +75,10 @@ from jax_rank_metrics._formulas.positions import (
     average_relevance_position as average_relevance_position,
 )
 from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
+from jax_rank_metrics._formulas.positions import (
+    inverse_negative_penalty as inverse_negative_penalty,
+)
+from jax_rank_metrics._formulas.positions import map_at_r as map_at_r
 from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho

@@ -49,7 +49,8 @@ FAMILIES: tuple[ModuleType, ...] = (
 PEERS = (
     "scikit-learn", "SciPy", "trec_eval", "gdeval", "pyndeval", "cwl_eval",
     "ir_measures", "ranx", "rax", "keras_rs", "TF-Ranking", "metrax", "torchmetrics",
-    "RecBole", "RecTools", "recommenders",
+    "RecBole", "RecTools", "recommenders", "torchreid", "fast-reid",
+    "pytorch-metric-learning",
 )  # fmt: skip
 
 OVERVIEW = """# All metrics

@@ -33,6 +33,8 @@ class Case:
     ordered: bool = True  # best >= expected >= worst
     needs_pool: bool = False  # reads labels of what was not retrieved
     weighted: bool = False  # its values read item weights
+    # Of a list's labels: what it multiplies the weight of the list by.
+    factor: Callable[[list[float]], float] = lambda labels: 1.0
 
     def is_defined(self, labels: list[float], scores: list[float]) -> bool:
         """Whether a list of these items has a value."""
@@ -89,6 +91,11 @@ def gained(labels, scores):
 def has_two_classes(labels, scores):
     """Defined where something is relevant, and something is not."""
     return len({label >= 1 for label in labels}) == 2
+
+
+def items_of_two_classes(labels):
+    """Counts the items, where something is relevant and something is not."""
+    return float(len(labels) * has_two_classes(labels, labels))
 
 
 def differ(labels, scores):
@@ -195,6 +202,10 @@ CASES: dict[str, Case] = {
         relevance=lambda y: float(y >= 2),
     ),
     "r_precision": Case(jrm.r_precision, oracle.r_precision),
+    "map_at_r": Case(jrm.map_at_r, oracle.map_at_r, weighted=True),
+    "inverse_negative_penalty": Case(
+        jrm.inverse_negative_penalty, oracle.inverse_negative_penalty
+    ),
     "rank_biased_precision": Case(
         jrm.rank_biased_precision, oracle.rank_biased_precision
     ),
@@ -231,6 +242,12 @@ CASES: dict[str, Case] = {
         jrm.ordered_pair_accuracy, oracle.ordered_pair_accuracy, defined=differ
     ),
     "roc_auc": Case(jrm.roc_auc, oracle.roc_auc, defined=has_two_classes),
+    "gauc": Case(
+        jrm.gauc,
+        oracle.roc_auc,
+        defined=has_two_classes,
+        factor=items_of_two_classes,
+    ),
     "fall_out": Case(
         jrm.fall_out,
         oracle.fall_out,

@@ -203,6 +203,21 @@ def r_precision(case, order, k, threshold=1.0):
     return hits / relevant if relevant else 0.0
 
 
+def map_at_r(case, order, k, threshold=1.0):
+    """The sum of the precision at the hits of the first R ranks, weighted, over R."""
+    relevant = _relevant(case, case.pool, threshold)
+    if not relevant:
+        return 0.0
+    scale = case.implied_weight(lambda label: float(label >= threshold))
+    total = 0.0
+    for rank in range(1, min(relevant, len(order)) + 1):
+        i = order[rank - 1]
+        if case.labels[i] >= threshold:
+            hits = _relevant(case, order[:rank], threshold)
+            total += case.weight(i) / scale * hits / rank
+    return total / relevant
+
+
 def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
     """The relevance that a user sees who goes on with the chance p."""
 
@@ -384,6 +399,13 @@ def coverage_error(case, groups, threshold=1.0):
         if _relevant(case, group, threshold):
             last = seen
     return float(last)
+
+
+@of_groups
+def inverse_negative_penalty(case, groups, threshold=1.0):
+    """Relevant items over the end of the tie group of the last of them."""
+    last = coverage_error(case, groups, threshold)
+    return _relevant(case, case.pool, threshold) / last if last else 0.0
 
 
 @of_groups

@@ -284,6 +284,13 @@ def test_policies_bound_each_other(rng):
             assert best.max() <= 1 + 1e-6 and worst.min() >= 0
 
 
+def factors(name, labels, exists):
+    """What the metric multiplies the weight of each list by, which is mostly 1."""
+    return np.array(
+        [CASES[name].factor(labels[row, items]) for row, items in enumerate(exists)]
+    )
+
+
 @law(UNCUT, *OTHERS)
 def test_lists_that_do_not_count(ks, ties, data):
     """Lists without weight or items have weight 0 and value 0, and are undefined.
@@ -303,7 +310,8 @@ def test_lists_that_do_not_count(ks, ties, data):
             for row, items in enumerate(exists)
         ]
         defined = counts & has_value
-        np.testing.assert_array_equal(np.asarray(lists.weights) > 0, counts, name)
+        has_weight = counts & (factors(name, labels, exists) > 0)
+        np.testing.assert_array_equal(np.asarray(lists.weights) > 0, has_weight, name)
         np.testing.assert_array_equal(np.asarray(lists.defined), defined, name)
         values = np.asarray(lists.values).reshape(LISTS, -1)
         assert (values[~defined] == 0).all()
@@ -322,11 +330,13 @@ def test_list_weights(ks, ties, data):
             np.asarray(weighted[name].values)[defined],
             np.asarray(lists.values)[defined],
         )
-        exists = (mask & (labels >= 0)).any(1)
+        exists = mask & (labels >= 0)
         if weights.ndim == 2:
-            exists = (mask & (labels >= 0) & (weights > 0)).any(1)
+            exists = exists & (weights > 0)
+        expected = np.where(exists.any(1), list_weights, 0)
+        expected = expected * factors(name, labels, exists).astype(np.float32)
         np.testing.assert_array_equal(
-            np.asarray(weighted[name].weights), np.where(exists, list_weights, 0), name
+            np.asarray(weighted[name].weights), expected, name
         )
 
 
@@ -341,6 +351,7 @@ def test_implied_list_weights(ks, ties, data):
         relevance = np.where(none, exists, relevance)
         total = relevance.sum(1)
         expected = (relevance * weights).sum(1) / np.where(total > 0, total, 1)
+        expected = expected * factors(name, labels, exists)
         np.testing.assert_allclose(np.asarray(lists.weights), expected, rtol=1e-6)
 
 

@@ -12,6 +12,7 @@
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
     intents.py                means over the intents of a query
     two_rankings.py           overlap of two rankings, without labels
+    nearest_neighbors.py      recall of nearest neighbours by distance, without labels
     rank_correlations.py      whether two rankings have the same order, without labels
     beyond_accuracy.py        popularity, novelty, diversity, exposure, without labels
     building_blocks.py        what the formulas of labels are built from

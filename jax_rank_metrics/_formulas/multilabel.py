@@ -82,6 +82,12 @@ def label_ranking_average_precision(
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
+def last_rank(place: Place, k: Cut) -> jax.Array:
+    """Returns the last rank of a place."""
+    del k
+    return jnp.add(place.above, place.tied)
+
+
 @metric(ties="own", lower_is_better=True)
 def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Coverage error: the rank down to which a list holds all its ranked relevant items.
@@ -104,11 +110,6 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
         Tsoumakas et al. (see `label_ranking_loss`). Agrees with scikit-learn's
         `coverage_error`.
     """
-
-    def last_rank(place: Place, k: Cut) -> jax.Array:
-        del k
-        return jnp.add(place.above, place.tied)
-
     hit = is_relevant(relevance_threshold)
     values = ranking.expected_max(hit, last_rank, (None,))
     return ranking.per_list(values, values[..., 0] > 0, None, hit)

@@ -96,8 +96,8 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
 
     It is the share of all pairs of a relevant and a non-relevant item that is in order;
-    a pair of tied scores counts ½. Its mean weighted by list is what recommenders call
-    GAUC: pass `list_weights`, often the number of relevant items.
+    a pair of tied scores counts ½. Recommenders call the plain mean over users, without
+    those of one class, uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
     Also accepts the arguments of `rank`.
@@ -114,6 +114,41 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology
         143, 1982. Agrees with scikit-learn's `roc_auc_score` of each list.
     """
+    return _auc(ranking, relevance_threshold)
+
+
+@metric(names=("group_auc",))
+def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """Group AUC: `roc_auc` of each list, where lists weigh as often as they have items.
+
+    The lists are usually the impressions of a user, and items those that have a rank.
+    `list_weights` and weights of items, if there are any, multiply the number of items.
+
+    Undefined (nothing relevant, or nothing else, has a rank): the list weighs 0, so that
+    it is left out whatever `undefined` says. Reads whole lists. Also accepts the arguments
+    of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels = jnp.array([[1, 0, 1, 0], [0, 1, -1, -1], [1, 1, 1, 1]])
+        >>> scores = jnp.array([[0.9, 0.8, 0.7, 0.6]] * 3)
+        >>> f"{gauc(labels, scores).compute():.5f}"  # (4·3/4 + 2·0) / (4 + 2)
+        '0.50000'
+
+    References:
+        Zhu et al., Optimized cost per click in Taobao display advertising, KDD 2017; Zhou
+        et al., Deep interest network for click-through rate prediction, KDD 2018. Some
+        programs weigh lists by their relevant items instead: pass those numbers as
+        `list_weights` to `roc_auc`, with `undefined="skip"`.
+    """
+    lists = _auc(ranking, relevance_threshold)
+    weights = lists.weights * ranking.depth((None,))[..., 0]
+    return PerList(lists.values, jnp.where(lists.defined, weights, 0), lists.defined)
+
+
+def _auc(ranking: Ranking, relevance_threshold: Number) -> PerList:
     shares, has_pairs = misplaced_share(ranking, relevance_threshold, tie_cost=0.5)
     hit = is_relevant(relevance_threshold)
     return ranking.per_list(1 - shares, has_pairs, None, hit)

@@ -16,6 +16,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     scaled,
     weighted_sum,
 )
+from jax_rank_metrics._formulas.multilabel import last_rank
 from jax_rank_metrics._gains import linear_gain, reciprocal_discount
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
@@ -103,7 +104,43 @@ def precision_at(place: Place, k: Cut) -> jax.Array:
     return sums / place.tied
 
 
-@metric(names=("hr", "hit", "success"), order_free=True)
+@metric(names=("mean_average_precision_at_r",))
+def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
+    """MAP@R: average precision at rank R, the number of relevant items of the pool.
+
+    .. math:: MAP@R = (1 / R) · Σ_{r ≤ R} rel_r · P@r
+
+    It is 1 only where the first R ranks hold all relevant items. R-precision counts the
+    hits of these ranks; here each counts by the precision at its rank, so that early hits
+    count more.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{map_at_r(labels, scores).compute():.5f}"  # (0 + 1/2) / 2
+        '0.25000'
+
+    References:
+        Musgrave, Belongie and Lim, A metric learning reality check, ECCV 2020. Agrees with
+        `mean_average_precision_at_r` of pytorch-metric-learning, which leaves out lists
+        where it is undefined (`undefined="skip"`).
+    """
+    hit = is_relevant(relevance_threshold)
+    num_relevant = ranking.num_relevant(relevance_threshold)
+    sums = weighted_sum(ranking, hit, precision_at, (num_relevant,), counting=(hit,))
+    values = ratio(sums, num_relevant[..., None])
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+_HIT_RATE_NAMES = ("hr", "hit", "success", "cmc", "cumulative_match_characteristic")
+
+
+@metric(names=_HIT_RATE_NAMES, order_free=True)
 def hit_rate(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -124,7 +161,10 @@ def hit_rate(
 
     References:
         Agrees with trec_eval `success` and the hit rates of RecBole and torchmetrics. In
-        metric learning it is called `recall@k`.
+        metric learning and in image–text retrieval it is called `recall@k`. In
+        re-identification, the values at the cutoffs 1, 2, 3, … are the cumulative match
+        characteristic (CMC); there, as in torchreid, queries without a match are left out:
+        `undefined="skip"`.
     """
     ks = ranking.cutoffs(k)
     hit = is_relevant(relevance_threshold)
@@ -168,6 +208,44 @@ def reciprocal_rank(
     else:
         values, _ = ranking.expected_first(hit, reciprocal_discount, ks)
     return per_list_if_relevant(ranking, values, relevance_threshold, k)
+
+
+@metric(names=("inp", "minp"), ties="own")
+def inverse_negative_penalty(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Inverse negative penalty: R over the rank of the last relevant item.
+
+    .. math:: INP = R / r_{last}
+
+    R is the number of relevant items of the pool. Whoever looks for all of them goes down
+    to rank r_last, and INP is the share of the items seen on the way that is relevant. A
+    last item that ties with others stands at the last of their ranks, under every tie
+    policy. The mean over queries is called mINP.
+
+    Undefined (nothing relevant in the pool, or a relevant item has no rank): 0. Reads
+    whole lists. Also accepts the arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{inverse_negative_penalty(labels, scores).compute():.5f}"  # 2/3
+        '0.66667'
+
+    References:
+        Ye, Shen, Lin, Xiang, Shao and Hoi, Deep learning for person re-identification: a
+        survey and outlook, IEEE TPAMI 44(6), 2022. Agrees with the mINP of fast-reid,
+        which leaves out queries without a match (`undefined="skip"`).
+    """
+    hit = is_relevant(relevance_threshold)
+    num_relevant = ranking.num_relevant(relevance_threshold)
+    num_ranked = ranking.expected_sum(hit, positions(), (None,))[..., 0]
+    last_ranks = ranking.expected_max(hit, last_rank, (None,))
+    values = ratio(num_relevant[..., None], last_ranks)
+    has_all_ranks = (num_relevant > 0) & (num_ranked >= num_relevant)
+    return ranking.per_list(values, has_all_ranks, None, hit)
 
 
 def _mean_rank(place: Place, k: Cut) -> jax.Array:

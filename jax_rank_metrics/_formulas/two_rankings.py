@@ -72,7 +72,8 @@ def overlap(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
     A and B are the first k distinct ids of each list. The value is 1 where the shorter
     list is within the other, however short it is. So it is not the recall of nearest
     neighbours: a list that repeats a single right id has an overlap of 1. That recall
-    divides by the number of true neighbours; `recall` of `rank_ids` gives it.
+    divides by the number of true neighbours: by ids, `recall` of `rank_ids` gives it, and
+    `neighbor_recall` by distances, which also counts neighbours as near as the k-th.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 

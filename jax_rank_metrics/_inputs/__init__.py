@@ -46,6 +46,7 @@ from jax_rank_metrics._inputs.options import cuts as cuts
 from jax_rank_metrics._inputs.options import deepest as deepest
 from jax_rank_metrics._inputs.options import fraction as fraction
 from jax_rank_metrics._inputs.options import is_integer as is_integer
+from jax_rank_metrics._inputs.options import not_negative as not_negative
 from jax_rank_metrics._inputs.options import open_fraction as open_fraction
 from jax_rank_metrics._inputs.options import option as option
 from jax_rank_metrics._inputs.options import positive as positive

@@ -95,6 +95,15 @@ def positive(name: str, value: object) -> float:
     return float(value)
 
 
+def not_negative(name: str, value: object) -> float:
+    """Returns a finite Python number of at least 0 as a float; raises on anything else."""
+    if not _is_number(value):
+        raise TypeError(f"{name} is {value!r}; pass a Python number of at least 0")
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{name} is {value!r}; pass a number of at least 0")
+    return float(value)
+
+
 def open_fraction(name: str, value: object) -> float:
     """Returns a static number strictly between 0 and 1."""
     number = positive(name, value)

@@ -168,6 +168,7 @@ MULTI_LABEL = {
     "coverage_error": (sklearn_metrics.coverage_error, "zero"),
     "label_ranking_loss": (sklearn_metrics.label_ranking_loss, "zero"),
 }
+MEASURED = (*MULTI_LABEL, "auc", "gauc")
 
 
 @pytest.mark.parametrize("name", MULTI_LABEL)
@@ -175,7 +176,7 @@ def test_multi_label_ranking_of_tied_lists(name, lists, agree):
     scores = np.floor(2 * lists.scores)
     theirs, undefined = MULTI_LABEL[name]
     ranking = jrm.rank(lists.labels, scores, lists.mask)
-    ours = jrm.measure((*MULTI_LABEL, "auc"), ranking)[name]
+    ours = jrm.measure(MEASURED, ranking)[name]
     values = np.where(ours.defined, ours.values, undefined == "one")
     rows = np.flatnonzero(
         lists.mask.sum(axis=1) > 1
@@ -196,7 +197,8 @@ def test_multi_label_ranking_of_tied_lists(name, lists, agree):
 def test_roc_auc_of_tied_lists(lists, agree):
     scores = np.floor(2 * lists.scores)
     ranking = jrm.rank(lists.labels, scores, lists.mask)
-    ours = jrm.measure((*MULTI_LABEL, "auc"), ranking)["auc"]
+    measured = jrm.measure(MEASURED, ranking)
+    ours = measured["auc"]
     for row, exists in enumerate(lists.mask):
         relevant = lists.labels[row, exists] >= 1
         assert ours.defined[row] == (0 < relevant.sum() < relevant.size)
@@ -204,3 +206,10 @@ def test_roc_auc_of_tied_lists(lists, agree):
             theirs = sklearn_metrics.roc_auc_score(relevant, scores[row, exists])
             agree(ours.values[row], theirs)
     assert ours.defined.sum() >= 6
+    # Lists of one class are left out of the weighted mean, whatever `undefined` says.
+    values = np.asarray(ours.values)[ours.defined]
+    expected = np.average(values, weights=lists.mask.sum(1)[ours.defined])
+    for undefined in ("zero", "one", "skip"):
+        state = measured["gauc"].mean(undefined)
+        agree(state.compute(), expected)
+        assert state.lists == len(values)
