@@ -75,6 +75,14 @@ CASES = {
     "ragged second ids": (ValueError, "second: lists differ in length; pad with -1", lambda: jrm.jaccard(IDS, [[1], [2, 3]])),
     "overlap beyond the cut": (ValueError, "k is 5, but the ranking was cut at k=2", lambda: jrm.overlap(cut(), cut(), k=5)),
     "rankings of packed lists": (ValueError, "first is a ranking of packed lists", lambda: jrm.spearman_rho(packed(), packed())),
+    # nearest neighbours
+    "neighbours that are not there": (ValueError, "k is 4, but true_distances has shape (2, 3)", lambda: jrm.neighbor_recall(S, S, 4)),
+    "similarities": (ValueError, "true_distances falls from 2 to 1 in list (1,).*negatives of similarities", lambda: jrm.neighbor_recall(S, [[0, 1, 2], [0, 2, 1]])),
+    "epsilon below 0": (ValueError, "epsilon is -1.*at least 0", lambda: jrm.neighbor_recall(S, S, epsilon=-1)),
+    "epsilon of a word": (TypeError, "epsilon is 'k'.*Python number", lambda: jrm.neighbor_recall(S, S, epsilon="k")),
+    "a distance": (ValueError, "distances has shape ()", lambda: jrm.neighbor_recall(1.0, S)),
+    "distances of other queries": (ValueError, "distances .*(3,).*true_distances .*(2, 3)", lambda: jrm.neighbor_recall(S[0], S)),
+    "ids of other neighbours": (ValueError, "ids .*(2, 4).*distances .*(2, 3)", lambda: jrm.neighbor_recall(S, [[0, 1]] * 2, ids=jnp.zeros((2, 4), jnp.int32))),
     # shapes
     "scores shape": (ValueError, "scores .*(2, 4).*labels .*(2, 3).*equal shape", lambda: jrm.ndcg(Y, jnp.zeros((2, 4)))),
     "scores broadcast": (ValueError, "scores .*(1, 3).*nothing is broadcast", lambda: jrm.ndcg(Y, S[:1])),

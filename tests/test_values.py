@@ -282,6 +282,23 @@ def test_coverage_of_items_without_a_rank():
     assert lists.defined.tolist() == [False, True]
 
 
+def test_penalty_of_items_without_a_rank():
+    """Whoever looks for all relevant items never gets there if one has no rank."""
+    ids, relevant_ids = np.array([[4, 7, 2]] * 3), np.array([[4, 2], [4, 9], [-1, -1]])
+    lists = jrm.inverse_negative_penalty.of(jrm.rank_ids(ids, relevant_ids))
+    close(lists.values, [2 / 3, 0, 0])
+    assert lists.defined.tolist() == [True, False, False]
+    labels = np.array([1, 0, 1, 0])
+    for num_relevant, value in ((2, 2 / 3), (3, 0)):
+        ranking = jrm.rank_retrieved(labels, num_relevant=num_relevant)
+        lists = jrm.inverse_negative_penalty.of(ranking)
+        close(lists.values, value)
+        assert lists.defined == (value > 0)
+    # R is of the pool: of three relevant items, the first three ranks are read.
+    ranking = jrm.rank_retrieved(labels, num_relevant=3)
+    close(jrm.map_at_r.of(ranking).values, (1 + 2 / 3) / 3)
+
+
 @pytest.mark.long
 def test_a_perfect_ranking_is_worth_exactly_one(rng):
     """At every cutoff, in a call of its own and from a ranking deeper than the cutoff."""

@@ -141,10 +141,8 @@ def _recall(
         is_neighbor = jnp.isfinite(nearest)
         values = []
         for k in ks:
-            is_first = _arithmetic.iota(nearest) < (
-                nearest.shape[-1] if k is None else k
-            )
-            is_true = is_neighbor & is_first
+            depth = nearest.shape[-1] if k is None else k
+            is_true = is_neighbor & (_arithmetic.iota(nearest) < depth)
             number = _arithmetic.count(is_true)
             bound = jnp.max(jnp.where(is_true, nearest, -jnp.inf), -1, initial=-jnp.inf)
             bound = bound + epsilon.astype(dtype) * jnp.abs(bound)
