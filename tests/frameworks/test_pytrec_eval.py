@@ -1,0 +1,79 @@
+"""The evaluator of dicts in the loops of MTEB and BEIR, in place of pytrec_eval."""
+
+import copy
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from beir.retrieval import evaluation as beir_evaluation
+    from mteb._evaluators import retrieval_metrics as mteb_metrics
+
+from jax_rank_metrics.adapters import pytrec_eval
+
+KS = [1, 3, 5, 10, 100]
+
+
+@pytest.fixture(scope="module")
+def dicts():
+    """Returns judgements and a run with ties; some queries are named as documents are."""
+    rng = np.random.default_rng(7)
+    qrels, run = {}, {}
+    for query in rng.permutation([f"{i}" for i in range(30)]).tolist():
+        documents = rng.permutation(40)[:25]
+        scores = np.round(rng.normal(size=25), 1).tolist()
+        run[query] = {f"{d}": x for d, x in zip(documents, scores, strict=True)}
+        levels = rng.choice([0, 1, 2], 15).tolist()
+        qrels[query] = {
+            f"{d}": x for d, x in zip(rng.permutation(40)[:15], levels, strict=True)
+        }
+    # MTEB's queries are in the order of the run in one of its steps.
+    return dict(sorted(qrels.items())), run
+
+
+def agree(ours, theirs):
+    """Asserts equal keys, in order, and numbers equal to the rounding of float32."""
+    if isinstance(theirs, dict):
+        assert [*ours] == [*theirs] or {*ours} == {*theirs}
+        for name, value in theirs.items():
+            agree(ours[name], value)
+    elif isinstance(theirs, (tuple, list)):
+        assert len(ours) == len(theirs)
+        for pair in zip(ours, theirs, strict=True):
+            agree(*pair)
+    else:
+        assert math.isclose(ours, theirs, rel_tol=1e-5, abs_tol=1.1e-5) or (
+            math.isnan(ours) and math.isnan(theirs)
+        )
+
+
+@pytest.mark.parametrize("skip_first_result", [False, True])
+def test_mteb(monkeypatch, dicts, skip_first_result):
+    """All values, those of abstention included, which read queries in the run's order."""
+    qrels, run = dicts
+    arguments = run, qrels, KS, skip_first_result
+    theirs = mteb_metrics.calculate_retrieval_scores(*arguments)
+    monkeypatch.setattr(mteb_metrics, "pytrec_eval", pytrec_eval)
+    ours = mteb_metrics.calculate_retrieval_scores(*arguments)
+    assert [*ours.all_scores] == [*theirs.all_scores] == [*run]
+    agree(tuple(ours), tuple(theirs))
+    assert 0.1 < theirs.ndcg["NDCG@10"] < 0.9 and len(theirs.naucs) > 50
+
+
+@pytest.mark.parametrize("ignore_identical_ids", [False, True])
+def test_beir(monkeypatch, dicts, ignore_identical_ids):
+    qrels, run = dicts
+
+    def evaluate():
+        copied = copy.deepcopy(run)  # it removes documents
+        return beir_evaluation.EvaluateRetrieval.evaluate(
+            qrels, copied, KS, ignore_identical_ids=ignore_identical_ids
+        )
+
+    theirs = evaluate()
+    monkeypatch.setattr(beir_evaluation, "pytrec_eval", pytrec_eval)
+    agree(evaluate(), theirs)
+    assert 0.1 < theirs[0]["NDCG@10"] < 0.9
