@@ -16,7 +16,7 @@ from jax_rank_metrics.adapters import tensorboard
     [
         *[
             (name, name, "frameworks")
-            for name in ("clu", "keras", "sklearn", "transformers")
+            for name in ("clu", "ir_measures", "keras", "sklearn", "transformers")
         ],
         ("nnx", "flax", "frameworks"),
         ("pytrec_eval", "polars", "trec"),

@@ -118,16 +118,35 @@ def join_frames(
     return _joined(sides_of_frames(judged, run), missing, unjudged, depth, ties)
 
 
-def join_as_float32(
-    qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
+def join_dicts(
+    qrels: Mapping[str, Mapping[str, int]],
+    run: Mapping[str, Mapping[str, float]],
+    *,
+    judged_only: bool,
+    ties: TiesOfFiles,
 ) -> Joined:
-    """Returns `join` of dicts by the rules of pytrec_eval.
+    """Returns `join` of dicts as programs on top of pytrec_eval have them.
 
-    Scores are compared as float32, and ties are broken by id. Queries that the run lacks,
-    or for which it holds no document, are lists in which nothing was retrieved.
+    Queries that the run lacks, or for which it holds no document, are lists in which
+    nothing was retrieved, and those without judgements are left out. With ties="trec",
+    scores are compared as float32.
+
+    Args:
+        qrels: The judgements, at least one.
+        run: The run.
+        judged_only: Whether documents that were not judged leave the run.
+        ties: See `join`.
     """
+    if judged_only:
+        run = {
+            query: {doc: x for doc, x in run[query].items() if docs.get(doc, -1) >= 0}
+            for query, docs in qrels.items()
+            if query in run
+        }
     sides = sides_of_dicts(qrels, run) or sides_of(qrels, run)
-    return _joined(sides.with_float32_scores(), "zero", "skip", None, "trec")
+    if ties == "trec":
+        sides = sides.with_float32_scores()
+    return _joined(sides, "zero", "skip", None, ties)
 
 
 def _joined(

@@ -7,6 +7,7 @@
     sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
     tensorboard.py   states as scalars of a `SummaryWriter`
     pytrec_eval.py   the interface of pytrec_eval, for MTEB, BEIR and their like
+    ir_measures.py   a provider of the measures of ir_measures
     _flax.py         registers states with `flax.serialization`, for nnx and clu
     _shared.py       imports a framework, and reads the batches of its loops
 

@@ -25,7 +25,7 @@ from jax_rank_metrics._command.trec_measures import (
     RUN_LINES,
     SETS,
 )
-from jax_rank_metrics._files.join import join_as_float32
+from jax_rank_metrics._files.join import join_dicts
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.mean import Mean
@@ -127,18 +127,12 @@ class RelevanceEvaluator:
             query: self._qrels[query] for query in scores if self._qrels.get(query)
         }
         run = {query: scores[query] for query in qrels}
-        if self._is_judged_only:
-            run = {
-                query: {
-                    doc: x for doc, x in docs.items() if qrels[query].get(doc, -1) >= 0
-                }
-                for query, docs in run.items()
-            }
         self.lists = {}
         if not qrels:
             return {}
         names = tuple(dict.fromkeys(metric.name for metric in self._metrics))
-        measured = join_as_float32(qrels, run).measure(names) if names else {}
+        joined = join_dicts(qrels, run, judged_only=self._is_judged_only, ties="trec")
+        measured = joined.measure(names) if names else {}
         columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
         for metric in self._metrics:
             lists = measured[metric.name]

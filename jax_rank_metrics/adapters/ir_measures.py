@@ -1,0 +1,198 @@
+"""A provider for ir_measures, which computes its measures with this package.
+
+    >>> from ir_measures import AP, nDCG
+    >>> from jax_rank_metrics.adapters.ir_measures import provider
+    >>> qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
+    >>> run = {"q1": {"a": 0.5, "b": 0.9}, "q2": {"x": 0.2, "a": 0.1}}
+    >>> measures = provider.calc_aggregate([AP, nDCG @ 10], qrels, run)
+    >>> {str(measure): round(value, 4) for measure, value in measures.items()}
+    {'AP': 0.375, 'nDCG@10': 0.4354}
+
+It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_measures
+leaves to a script, and RR with a cutoff come from the same ranking as all the others.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._choices import TiesOfFiles
+from jax_rank_metrics._files.join import join_dicts
+from jax_rank_metrics.adapters._shared import framework
+
+_irm = framework("ir_measures", __name__)
+_base = framework("ir_measures.providers.base", __name__)
+_measures = framework("ir_measures.measures", __name__)
+
+_ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
+_REQUIRED = _base.Any(required=True)
+
+# The metric for each measure, with the options that all measures of the name have.
+_METRICS: dict[str, tuple[str, ...]] = {
+    "AP": ("average_precision",),
+    "Bpref": ("bpref",),
+    "ERR": ("expected_reciprocal_rank",),
+    "IPrec": ("interpolated_precision",),
+    "NumRel": ("num_relevant",),
+    "NumRet": ("num_retrieved",),
+    "P": ("precision", "denominator=k"),
+    "R": ("recall",),
+    "RBP": ("rank_biased_precision",),
+    "RR": ("reciprocal_rank",),
+    "Rprec": ("r_precision",),
+    "SetF": ("f_score",),
+    "SetP": ("precision",),
+    "SetR": ("recall",),
+    "Success": ("hit_rate",),
+    "infAP": ("inferred_average_precision",),
+    "nDCG": ("ndcg",),
+}
+_GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
+
+Dicts = Mapping[str, Mapping[str, Any]]
+
+
+class Provider(_irm.Provider):
+    """Computes measures of ir_measures from one ranking for all of them.
+
+    Queries that a run lacks count 0, as with every provider.
+    """
+
+    NAME = "jax_rank_metrics"
+    SUPPORTED_MEASURES = [
+        _measures._AP(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._Bpref(rel=_ANY),
+        _measures._ERR(cutoff=_ANY),
+        _measures._IPrec(recall=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._NumQ(),
+        _measures._NumRel(rel=_ANY),
+        _measures._NumRet(rel=_ANY),
+        _measures._P(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._R(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._RBP(cutoff=_NONE, p=_ANY, rel=_REQUIRED),
+        _measures._RR(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._Rprec(rel=_ANY, judged_only=_ANY),
+        _measures._SetF(rel=_ANY, beta=_ANY, judged_only=_ANY),
+        _measures._SetP(rel=_ANY, relative=_base.Choices(False), judged_only=_ANY),
+        _measures._SetR(rel=_ANY),
+        _measures._Success(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _measures._infAP(rel=_ANY),
+        _measures._nDCG(cutoff=_ANY, dcg=_ANY, gains=_ANY, judged_only=_ANY),
+    ]
+
+    def __init__(self, ties: TiesOfFiles = "trec") -> None:
+        """Holds how equal scores count.
+
+        Args:
+            ties: "trec" for the numbers of the provider pytrec_eval: scores are compared
+                as float32, and of equal ones the document of the last id ranks first; or
+                "expected" for the mean over all orders of documents that tie.
+
+        Raises:
+            ValueError: if `ties` is neither.
+        """
+        super().__init__()
+        _inputs.option("ties", ties, TiesOfFiles)
+        self.ties: TiesOfFiles = ties
+
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> "Evaluator":
+        qrels = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
+        return Evaluator([*measures], qrels, self.ties)
+
+
+class Evaluator(_irm.Evaluator):
+    """Computes measures of runs; made by `provider.evaluator(measures, qrels)`."""
+
+    def __init__(self, measures: list[Any], qrels: Dicts, ties: TiesOfFiles) -> None:
+        """Holds what `Provider` has checked."""
+        super().__init__(measures, {*qrels})
+        self._qrels = qrels
+        self._ties: TiesOfFiles = ties
+        # Measures that change judgements or the run are computed from their own lists.
+        self._names: dict[tuple[bool, tuple[Any, ...]], dict[Any, str | None]] = {}
+        for measure in measures:
+            gains = tuple((_param(measure, "gains") or {}).items())
+            key = bool(_param(measure, "judged_only")), gains
+            self._names.setdefault(key, {})[measure] = _name_of(measure)
+
+    def _iter_calc(self, run: Any) -> Iterator[Any]:
+        run = _irm.util.RunConverter(run).as_dict_of_dict()
+        qrels = {
+            query: docs for query, docs in self._qrels.items() if docs and query in run
+        }
+        if not qrels:
+            return
+        for (judged_only, gains), names in self._names.items():
+            gain_of = dict(gains)
+            levels = {
+                query: {doc: gain_of.get(x, x) for doc, x in docs.items()}
+                if gains
+                else docs
+                for query, docs in qrels.items()
+            }
+            joined = join_dicts(levels, run, judged_only=judged_only, ties=self._ties)
+            metrics = tuple(dict.fromkeys(name for name in names.values() if name))
+            lists = joined.measure(metrics) if metrics else {}
+            for measure, name in names.items():
+                values = lists[name].values.tolist() if name else [1.0] * len(qrels)
+                for query, value in zip(qrels, values, strict=True):
+                    yield _irm.Metric(query_id=query, measure=measure, value=value)
+
+
+provider = Provider()
+
+
+def register() -> Provider:
+    """Lets ir_measures use `provider` wherever it supports a measure.
+
+    It then comes first in `ir_measures.DefaultPipeline`, of which `calc_aggregate`,
+    `iter_calc` and `evaluator` of the library are methods, and which PyTerrier calls; and
+    it is in the registry, as "jax_rank_metrics".
+
+    Returns:
+        `provider`.
+    """
+    _base.register(provider)
+    providers = _irm.DefaultPipeline.providers
+    providers[:] = [provider, *(x for x in providers if x is not provider)]
+    return provider
+
+
+def _name_of(measure: Any) -> str | None:
+    """Returns the name of the metric that computes a measure; None for `NumQ`.
+
+    >>> _name_of(_irm.P(rel=2) @ 5), _name_of(_irm.nDCG), _name_of(_irm.NumRet)
+    ('precision(denominator=k,rel=2)@5', 'ndcg(gain_fn=linear_gain)', 'num_retrieved')
+
+    Raises:
+        ValueError: if there is none.
+    """
+    rel = _param(measure, "rel")
+    if measure.NAME == "NumQ":
+        return None
+    if measure.NAME not in _METRICS:
+        raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
+    metric, *options = _METRICS[measure.NAME]
+    if measure.NAME == "nDCG":
+        options.append(f"gain_fn={_GAINS[measure['dcg']]}")
+    elif measure.NAME == "NumRet" and rel is not None:
+        metric = "num_relevant_retrieved"
+    elif measure.NAME == "SetF":  # the square of what is called β elsewhere
+        options.append(f"beta={math.sqrt(measure['beta'])!r}")
+    elif measure.NAME == "RBP":
+        options.append(f"p={measure['p']!r}")
+    if rel is not None:
+        options.append(f"rel={rel!r}")
+    cutoff = _param(measure, measure.AT_PARAM)
+    return (
+        metric
+        + (f"({','.join(options)})" if options else "")
+        + ("" if cutoff is None else f"@{cutoff!r}")
+    )
+
+
+def _param(measure: Any, name: str) -> Any:
+    """Returns a parameter of a measure; None if it has no such one, or no value of it."""
+    value = measure[name] if name in measure.SUPPORTED_PARAMS else None
+    return None if value is _base.NOT_PROVIDED else value

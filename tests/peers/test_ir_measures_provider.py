@@ -1,0 +1,152 @@
+"""The provider for ir_measures against its own, on runs with ties and every edge case."""
+
+import math
+import shutil
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import ir_measures as irm
+
+from jax_rank_metrics.adapters.ir_measures import Provider, provider, register
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+GAINS = {1: 3, 2: 1}
+MEASURES = [
+    *(irm.P @ 3, irm.P(rel=2) @ 1000, irm.R(rel=2) @ 5, irm.Success @ 2),
+    *(irm.AP, irm.AP(rel=2) @ 5, irm.RR, irm.RR(rel=2), irm.Rprec(rel=2)),
+    *(irm.nDCG, irm.nDCG @ 3, irm.nDCG(gains=GAINS) @ 5),
+    *(irm.Bpref, irm.Bpref(rel=2), irm.infAP, irm.infAP(rel=2)),
+    *(irm.SetP, irm.SetP(rel=2), irm.SetR(rel=2), irm.SetF, irm.SetF(beta=2.0)),
+    *(irm.NumRet, irm.NumRet(rel=1), irm.NumRet(rel=2), irm.NumRel, irm.NumQ),
+    *(irm.IPrec @ 0.0, irm.IPrec @ 1.0, irm.IPrec(rel=2) @ 1.0),  # as in version 9
+]
+JUDGED_ONLY = [
+    measure(judged_only=True) for measure in (irm.AP, irm.nDCG @ 5, irm.Success @ 2)
+]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Returns judgements and a run; queries are missing on both sides."""
+    rng, qrels, run = np.random.default_rng(3), {}, {}
+    for query in map(str, range(16)):
+        documents = [f"d{i}" for i in rng.permutation(40)[: rng.integers(1, 41)]]
+        scores = rng.choice([-1.0, 0.5, 0.5 + 1e-12, 2.0], len(documents)).tolist()
+        run[query] = dict(zip(documents, scores, strict=True))
+        judged = rng.permutation(40)[: rng.integers(1, 30)].tolist()
+        levels = rng.choice([-1, 0, 0, 1, 2], len(judged)).tolist()
+        qrels[query] = {f"d{i}": x for i, x in zip(judged, levels, strict=True)}
+    qrels["1"] = {"d0": 0}
+    del run["2"], qrels["3"]
+    return qrels, run
+
+
+def values(calculate, measures, qrels, run):
+    """Returns the value of each measure of each query."""
+    return {
+        (str(x.measure), x.query_id): x.value
+        for x in calculate.iter_calc(measures, qrels, run)
+    }
+
+
+@pytest.mark.parametrize("measures", [MEASURES, JUDGED_ONLY])
+def test_pytrec_eval(runs, measures):
+    """Equal values for every query, and aggregates, under ties too."""
+    theirs = values(irm.pytrec_eval, measures, *runs)
+    ours = values(provider, measures, *runs)
+    assert {*ours} == {*theirs} and len(ours) == 15 * len(measures)
+    for key, value in theirs.items():
+        assert math.isclose(ours[key], value, rel_tol=3e-6, abs_tol=1e-6), key
+    means, expected = (
+        x.calc_aggregate(measures, *runs) for x in (provider, irm.pytrec_eval)
+    )
+    for measure, value in expected.items():
+        assert math.isclose(means[measure], value, rel_tol=3e-6, abs_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "measures", "rounded"),
+    [
+        ("msmarco", [irm.RR @ 3, irm.RR(rel=2) @ 10], 0),
+        ("cwl_eval", [irm.RBP(rel=1), irm.RBP(p=0.5, rel=2)], 0),
+        ("gdeval", [irm.nDCG(dcg="exp-log2") @ 5, irm.ERR @ 5, irm.ERR @ 20], 5e-6),
+    ],
+)
+def test_other_providers(runs, name, measures, rounded):
+    """Measures of which they have other rules for ties, where nothing ties."""
+    if name == "gdeval" and shutil.which("perl") is None:
+        pytest.skip("gdeval is a script of Perl")
+    qrels, run = runs
+    qrels = {q: {d: max(x, 0) for d, x in docs.items()} for q, docs in qrels.items()}
+    rng = np.random.default_rng(5)
+    run = {
+        query: dict(zip(docs, rng.permutation(len(docs)).tolist(), strict=True))
+        for query, docs in run.items()
+    }
+    theirs = values(irm.providers.registry[name], measures, qrels, run)
+    ours = values(provider, measures, qrels, run)
+    assert {*ours} == {*theirs}
+    for key, value in theirs.items():
+        assert math.isclose(ours[key], value, rel_tol=3e-6, abs_tol=2e-6 + rounded), key
+
+
+def test_expected_ties(runs):
+    """The mean over orders differs from trec_eval's order, and doubles are compared."""
+    expected = values(Provider(ties="expected"), [irm.AP], *runs)
+    broken = values(provider, [irm.AP], *runs)
+    assert sum(abs(expected[key] - x) > 1e-3 for key, x in broken.items()) > 5
+    with pytest.raises(ValueError, match="ties is 'first'"):
+        Provider(ties="first")
+
+
+def test_forms_of_runs(runs):
+    """Frames and iterators of named tuples give the same as dicts."""
+    qrels, run = (
+        [(query, doc, x) for query, docs in side.items() for doc, x in docs.items()]
+        for side in runs
+    )
+    expected = provider.calc_aggregate([irm.AP], *runs)
+    as_frames = (
+        pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
+        pd.DataFrame(run, columns=["query_id", "doc_id", "score"]),
+    )
+    tuples = (irm.Qrel(*row) for row in qrels), (irm.ScoredDoc(*row) for row in run)
+    for arguments in (as_frames, tuples):
+        assert provider.calc_aggregate([irm.AP], *arguments) == expected
+    evaluator = provider.evaluator([irm.AP, irm.NumQ], runs[0])
+    assert evaluator.calc_aggregate({}) == {irm.AP: 0, irm.NumQ: 0}
+    assert evaluator.calc_aggregate(runs[1])[irm.AP] == expected[irm.AP]
+
+
+def test_registered(monkeypatch, runs):
+    """The functions of the library then use the provider, and others for the rest."""
+    monkeypatch.setattr(irm.DefaultPipeline, "providers", [irm.judged, irm.pytrec_eval])
+    try:
+        assert register() is register() is irm.providers.registry["jax_rank_metrics"]
+        assert irm.DefaultPipeline.providers == [provider, irm.judged, irm.pytrec_eval]
+        calls = []
+        monkeypatch.setattr(
+            Provider,
+            "_evaluator",
+            lambda *args, call=Provider._evaluator: calls.append(1) or call(*args),
+        )
+        assert irm.calc_aggregate([irm.AP, irm.Judged @ 5], *runs)[irm.AP] > 0
+        assert calls == [1]
+    finally:
+        del irm.providers.registry["jax_rank_metrics"]
+
+
+@pytest.mark.parametrize("measure", [irm.SetAP, irm.SetRelP, irm.RBP, irm.Judged @ 5])
+def test_measures_that_are_left_to_others(measure):
+    assert not provider.supports(measure)
+
+
+def test_a_measure_that_is_refused():
+    with pytest.raises(ValueError, match="SetAP is not supported"):
+        provider.evaluator([irm.SetAP], {"q": {"a": 1}})
