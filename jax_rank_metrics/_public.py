@@ -18,6 +18,15 @@ from jax_rank_metrics._drivers.user_evaluation import (
 from jax_rank_metrics._files.join import join as join
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run
+from jax_rank_metrics._formulas.adjusted_for_chance import (
+    adjusted_hit_rate as adjusted_hit_rate,
+)
+from jax_rank_metrics._formulas.adjusted_for_chance import (
+    adjusted_mean_rank_index as adjusted_mean_rank_index,
+)
+from jax_rank_metrics._formulas.adjusted_for_chance import (
+    adjusted_reciprocal_rank as adjusted_reciprocal_rank,
+)
 from jax_rank_metrics._formulas.beyond_accuracy import exposure as exposure
 from jax_rank_metrics._formulas.beyond_accuracy import (
     intra_list_diversity as intra_list_diversity,
@@ -33,6 +42,8 @@ from jax_rank_metrics._formulas.counts import num_retrieved as num_retrieved
 from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
+from jax_rank_metrics._formulas.first_hit import hit_rate as hit_rate
+from jax_rank_metrics._formulas.first_hit import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision
@@ -74,12 +85,10 @@ from jax_rank_metrics._formulas.positions import average_precision as average_pr
 from jax_rank_metrics._formulas.positions import (
     average_relevance_position as average_relevance_position,
 )
-from jax_rank_metrics._formulas.positions import hit_rate as hit_rate
 from jax_rank_metrics._formulas.positions import (
     inverse_negative_penalty as inverse_negative_penalty,
 )
 from jax_rank_metrics._formulas.positions import map_at_r as map_at_r
-from jax_rank_metrics._formulas.positions import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg

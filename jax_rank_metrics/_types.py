@@ -83,6 +83,7 @@ PrecisionDenominator = Literal["retrieved", "k"]
 RecallDenominator = Literal["relevant", "attainable"]
 AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
 RecallLevels = Number | tuple[Number, ...]
+RankReading = Literal["realistic"]
 PairWeighting = Literal["list", "pairs"]
 
 Gain = Callable[[jax.Array], jax.Array]

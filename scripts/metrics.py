@@ -17,8 +17,10 @@ from tabulate import tabulate
 
 from jax_rank_metrics._calls.metric import NAMES
 from jax_rank_metrics._formulas import (
+    adjusted_for_chance,
     counts,
     cumulated_gain,
+    first_hit,
     hits,
     incomplete_judgements,
     intents,
@@ -36,12 +38,14 @@ FAMILIES: tuple[ModuleType, ...] = (
     cumulated_gain,
     hits,
     positions,
+    first_hit,
     user_models,
     order_agreement,
     multilabel,
     interpolated,
     incomplete_judgements,
     counts,
+    adjusted_for_chance,
     subtopics,
     intents,
 )
@@ -50,7 +54,7 @@ PEERS = (
     "scikit-learn", "SciPy", "trec_eval", "gdeval", "pyndeval", "cwl_eval",
     "ir_measures", "ranx", "rax", "keras_rs", "TF-Ranking", "metrax", "torchmetrics",
     "RecBole", "RecTools", "recommenders", "torchreid", "fast-reid",
-    "pytorch-metric-learning",
+    "pytorch-metric-learning", "PyKEEN", "OGB",
 )  # fmt: skip
 
 OVERVIEW = """# All metrics

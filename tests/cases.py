@@ -33,8 +33,9 @@ class Case:
     ordered: bool = True  # best >= expected >= worst
     needs_pool: bool = False  # reads labels of what was not retrieved
     weighted: bool = False  # its values read item weights
-    # Of a list's labels: what it multiplies the weight of the list by.
-    factor: Callable[[list[float]], float] = lambda labels: 1.0
+    # Of a list's labels and a cutoff: what it multiplies the weight of the list by.
+    factor: Callable[[list[float], int | None], float] = lambda labels, k: 1.0
+    is_mean: bool = True  # under ties, the mean over their orders
 
     def is_defined(self, labels: list[float], scores: list[float]) -> bool:
         """Whether a list of these items has a value."""
@@ -93,7 +94,7 @@ def has_two_classes(labels, scores):
     return len({label >= 1 for label in labels}) == 2
 
 
-def items_of_two_classes(labels):
+def items_of_two_classes(labels, k):
     """Counts the items, where something is relevant and something is not."""
     return float(len(labels) * has_two_classes(labels, labels))
 
@@ -106,6 +107,33 @@ def differ(labels, scores):
 def differ_twice(labels, scores):
     """Defined where two labels differ, and two scores."""
     return len(set(labels)) > 1 and len(set(scores)) > 1
+
+
+# The label of the only item that some metrics accept as relevant. Lists drawn for all
+# metrics hold it once at most.
+TOP = 4.0
+
+
+def _of_target(metric, function, options=(), **fields):
+    options = dict(options) | {"relevance_threshold": TOP}
+    return Case(
+        metric,
+        function,
+        options,
+        {"threshold": TOP},
+        relevance=lambda y: float(y >= TOP),
+        is_mean=False,
+        **fields,
+    )
+
+
+def _hits_by_chance(number, k):
+    return 1.0 if k is None else min(k / max(number, 1), 1.0)
+
+
+def _reciprocal_rank_by_chance(number, k):
+    number = max(number, 1)
+    return sum(1 / rank for rank in range(1, min(number, k or number) + 1)) / number
 
 
 def halved(labels):
@@ -296,6 +324,33 @@ CASES: dict[str, Case] = {
     "num_relevant": Case(
         jrm.num_relevant, oracle.num_relevant, bounded=False, defined=always
     ),
+    "hit_rate-realistic": _of_target(
+        jrm.hit_rate, oracle.realistic_hit_rate, {"rank": "realistic"}
+    ),
+    "reciprocal_rank-realistic": _of_target(
+        jrm.reciprocal_rank, oracle.realistic_reciprocal_rank, {"rank": "realistic"}
+    ),
+    "adjusted_mean_rank_index": _of_target(
+        jrm.adjusted_mean_rank_index,
+        oracle.adjusted_mean_rank_index,
+        bounded=False,
+        needs_pool=True,
+        factor=lambda labels, k: max(len(labels) - 1, 0) / 2,
+    ),
+    "adjusted_hit_rate": _of_target(
+        jrm.adjusted_hit_rate,
+        oracle.adjusted_hit_rate,
+        bounded=False,
+        needs_pool=True,
+        factor=lambda labels, k: 1 - _hits_by_chance(len(labels), k),
+    ),
+    "adjusted_reciprocal_rank": _of_target(
+        jrm.adjusted_reciprocal_rank,
+        oracle.adjusted_reciprocal_rank,
+        bounded=False,
+        needs_pool=True,
+        factor=lambda labels, k: 1 - _reciprocal_rank_by_chance(len(labels), k),
+    ),
     "tau": Case(jrm.tau, oracle.tau, bounded=False, defined=differ_twice),
     "rho": Case(jrm.rho, oracle.rho, bounded=False, defined=differ_twice),
 }
@@ -330,6 +385,8 @@ MORE = {
         "judged",
         "num_relevant_retrieved",
         "num_retrieved",
+        "adjusted_hit_rate",
+        "adjusted_reciprocal_rank",
     )
 }
 WHOLE = {

@@ -434,12 +434,81 @@ def rho(case, groups):
     return float(np.corrcoef(score_ranks, label_ranks)[0, 1])
 
 
+def of_places(metric):
+    """Marks a metric that reads tie groups, and an order as groups of one item."""
+    metric.of_places = True
+    return metric
+
+
+def _mean_rank(case, groups, threshold):
+    """The mean rank of the tie group of the first relevant item; inf where none ranks."""
+    above = 0
+    for group in groups:
+        if _relevant(case, group, threshold):
+            return above + (len(group) + 1) / 2
+        above += len(group)
+    return math.inf
+
+
+@of_places
+def realistic_hit_rate(case, groups, k, threshold=1.0):
+    """1 if the mean rank is at most k."""
+    rank = _mean_rank(case, groups, threshold)
+    return float(rank <= (k or math.inf) and rank < math.inf)
+
+
+@of_places
+def realistic_reciprocal_rank(case, groups, k, threshold=1.0):
+    """1 over the mean rank, 0 beyond k."""
+    rank = _mean_rank(case, groups, threshold)
+    return 1 / rank if rank <= (k or math.inf) else 0.0
+
+
+def _chance(case, position, k):
+    """The mean of a function of ranks, 0 beyond k, over all ranks."""
+    ranks = range(1, len(case.pool) + 1)
+    values = [position(rank) for rank in ranks if k is None or rank <= k]
+    return math.fsum(values) / max(len(ranks), 1)
+
+
+def _above_chance(case, value, position, k, threshold):
+    expected = _chance(case, position, k)
+    is_defined = _relevant(case, case.pool, threshold) and expected < 1 - 1e-9
+    return (value - expected) / (1 - expected) if is_defined else 0.0
+
+
+@of_places
+def adjusted_hit_rate(case, groups, k, threshold=1.0):
+    """The hit rate above that of a random order."""
+    value = realistic_hit_rate(case, groups, k, threshold)
+    return _above_chance(case, value, lambda rank: 1.0, k, threshold)
+
+
+@of_places
+def adjusted_reciprocal_rank(case, groups, k, threshold=1.0):
+    """The reciprocal rank above that of a random order."""
+    value = realistic_reciprocal_rank(case, groups, k, threshold)
+    return _above_chance(case, value, reciprocal, k, threshold)
+
+
+@of_places
+def adjusted_mean_rank_index(case, groups, k, threshold=1.0):
+    """The mean rank below that of a random order."""
+    rank, last = _mean_rank(case, groups, threshold), len(case.pool)
+    return 1 - (rank - 1) / ((last - 1) / 2) if last > 1 and rank < math.inf else 0.0
+
+
 def value(metric, labels, scores, mask, weights, ties, k, **options):
     """Returns a metric of one list under a policy; "expected" averages every order."""
     case = List(labels, mask, weights)
     groups = tie_groups(case.pool, scores)
     if hasattr(metric, "of_groups"):
         return metric(case, groups, **options)
+    if hasattr(metric, "of_places"):
+        if ties != "expected":
+            order = one_order(groups, case.labels, case.weights, ties)
+            groups = [[item] for item in order]
+        return metric(case, groups, k, **options)
     if ties == "expected":
         values = [metric(case, order, k, **options) for order in all_orders(groups)]
         return math.fsum(values) / len(values)

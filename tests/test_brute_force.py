@@ -5,7 +5,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
-from cases import CASES, CLOSED, CORE, KEYLESS_ORDERS, MORE, WHOLE, metrics
+from cases import CASES, CLOSED, CORE, KEYLESS_ORDERS, MORE, TOP, WHOLE, metrics
 
 import jax_rank_metrics as jrm
 
@@ -17,6 +17,7 @@ ALL_CASES = CORE | MORE | WHOLE | {n: c for n, c in CASES.items() if n not in CL
 def draw(rng, lists, items, *, weighted, masked=True):
     """Draws short lists with many ties, graded labels and padding of three kinds."""
     labels = rng.integers(-1 if masked else 0, 4, (lists, items)).astype(np.float32)
+    labels[rng.random(lists) < 0.8, rng.integers(items)] = TOP
     scores = rng.integers(0, 3, (lists, items)).astype(np.float32)
     mask = rng.random((lists, items)) > 0.2 if masked else None
     weights = None
@@ -97,7 +98,8 @@ def draw_edges(rng, weighted):
 def test_random_orders_converge_to_the_closed_form(rng):
     """The mean over 20,000 keys is the expected value, within five standard errors."""
     labels, scores, mask, weights = draw(rng, 6, 7, weighted=True)
-    table = metrics((1, 3, None), cases=CLOSED)
+    means = {name: case for name, case in CLOSED.items() if case.is_mean}
+    table = metrics((1, 3, None), cases=means)
 
     @jax.jit
     @jax.vmap
@@ -116,7 +118,7 @@ def test_random_orders_converge_to_the_closed_form(rng):
 
 def test_constant_scores_give_the_mean_over_all_orders():
     """A constant scorer has the value of a random one, wherever relevant items lie."""
-    base = np.array([3, 0, 1, 0, 0, 2], np.float32)
+    base = np.array([TOP, 0, 1, 0, 0, 2], np.float32)
     scores = np.zeros((6, 6), np.float32)
     labels = np.stack([np.roll(base, shift) for shift in range(6)])
     measured = jrm.measure(

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CASES, CORE, FEW, MORE, ORDERS, WHOLE, metrics
+from cases import CASES, CORE, FEW, MORE, ORDERS, TOP, WHOLE, metrics
 
 import jax_rank_metrics as jrm
 
@@ -60,10 +60,12 @@ def draw(rng, weigh_items):
     """Draws graded labels, few distinct scores, a mask, and lists that do not count."""
     shape = (LISTS, ITEMS)
     labels = rng.choice([0, 0, 0, 1, 2, 0.5, 1.75], shape).astype(np.float32)
+    labels[np.arange(LISTS), rng.integers(ITEMS, size=LISTS)] = TOP
     labels[0] = 0
     scores = np.round(rng.normal(size=shape) * 4).astype(np.float32) / 4
     mask = rng.random(shape) > 0.25
     mask[1] = False
+    mask[2, :2] = True
     mask[2, 3:] = False
     size = shape if weigh_items else LISTS
     weights = rng.gamma(2, size=size).astype(np.float32)
@@ -284,11 +286,16 @@ def test_policies_bound_each_other(rng):
             assert best.max() <= 1 + 1e-6 and worst.min() >= 0
 
 
-def factors(name, labels, exists):
-    """What the metric multiplies the weight of each list by, which is mostly 1."""
-    return np.array(
-        [CASES[name].factor(labels[row, items]) for row, items in enumerate(exists)]
+def factors(name, lists, labels, exists):
+    """What the metric multiplies weights by, which is mostly 1; for ratios, by cutoff."""
+    ks = KS if lists.cutoff_weights else (None,)
+    table = np.array(
+        [
+            [CASES[name].factor(labels[row, items], k) for k in ks]
+            for row, items in enumerate(exists)
+        ]
     )
+    return table if lists.cutoff_weights else table[:, 0]
 
 
 @law(UNCUT, *OTHERS)
@@ -310,11 +317,13 @@ def test_lists_that_do_not_count(ks, ties, data):
             for row, items in enumerate(exists)
         ]
         defined = counts & has_value
-        has_weight = counts & (factors(name, labels, exists) > 0)
+        factor = factors(name, lists, labels, exists)
+        has_weight = (counts.reshape(-1, *(1,) * (factor.ndim - 1))) & (factor > 0)
         np.testing.assert_array_equal(np.asarray(lists.weights) > 0, has_weight, name)
-        np.testing.assert_array_equal(np.asarray(lists.defined), defined, name)
-        values = np.asarray(lists.values).reshape(LISTS, -1)
-        assert (values[~defined] == 0).all()
+        defined = defined.reshape(counts.shape + (1,) * (factor.ndim - 1))
+        is_defined = defined & has_weight
+        np.testing.assert_array_equal(np.asarray(lists.defined), is_defined, name)
+        assert (np.asarray(lists.values)[~is_defined] == 0).all()
 
 
 @pytest.mark.long
@@ -333,10 +342,14 @@ def test_list_weights(ks, ties, data):
         exists = mask & (labels >= 0)
         if weights.ndim == 2:
             exists = exists & (weights > 0)
+        factor = factors(name, weighted[name], labels, exists)
         expected = np.where(exists.any(1), list_weights, 0)
-        expected = expected * factors(name, labels, exists).astype(np.float32)
-        np.testing.assert_array_equal(
-            np.asarray(weighted[name].weights), expected, name
+        expected = expected.reshape(-1, *(1,) * (factor.ndim - 1)) * factor
+        np.testing.assert_allclose(
+            np.asarray(weighted[name].weights),
+            expected.astype(np.float32),
+            rtol=2e-6 if lists.is_ratio else 0,
+            err_msg=name,
         )
 
 
@@ -351,8 +364,9 @@ def test_implied_list_weights(ks, ties, data):
         relevance = np.where(none, exists, relevance)
         total = relevance.sum(1)
         expected = (relevance * weights).sum(1) / np.where(total > 0, total, 1)
-        expected = expected * factors(name, labels, exists)
-        np.testing.assert_allclose(np.asarray(lists.weights), expected, rtol=1e-6)
+        factor = factors(name, lists, labels, exists)
+        expected = expected.reshape(-1, *(1,) * (factor.ndim - 1)) * factor
+        np.testing.assert_allclose(lists.weights, expected, rtol=2e-6, err_msg=name)
 
 
 def test_gradients_are_zero(data):

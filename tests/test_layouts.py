@@ -11,7 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import ALL_HELD, CASES, CORE, FEW, KEYLESS_ORDERS, MORE, WHOLE, metrics
+from cases import (
+    ALL_HELD,
+    CASES,
+    CORE,
+    FEW,
+    KEYLESS_ORDERS,
+    MORE,
+    TOP,
+    WHOLE,
+    metrics,
+)
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -55,6 +65,7 @@ def draw(rng, *, weigh_items=False, tied=True):
     relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
         np.float32
     )
+    relevant_labels[np.arange(LISTS), rng.integers(3, size=LISTS)] = TOP
     item_mask = rng.random(ITEMS) > 0.1
     labels = np.zeros((LISTS, ITEMS), np.float32)
     mask = np.broadcast_to(item_mask, labels.shape).copy()

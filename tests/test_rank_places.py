@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CLOSED, metrics
+from cases import CLOSED, TOP, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from test_brute_force import compare
@@ -74,6 +74,8 @@ def draw(rng, *, tied):
     retrieved[1] = False
     mask = (rng.random(shape) < 0.9) & (is_listed | retrieved)
     mask[0] = False
+    columns_of_top = is_listed.argmax(1)
+    labels[np.arange(LISTS), columns_of_top] = TOP
     labels[2] = 0
     scores = rng.permutation(LISTS * ITEMS).reshape(shape).astype(np.float32)
     if tied:
@@ -101,12 +103,15 @@ def check_same(actual, expected):
 
 def every_metric():
     """Returns all metrics, those with cutoffs at several."""
-    found = {metric.spec.name: metric for metric in NAMES.values()}
-    return {
-        name: functools.partial(metric, k=KS) if "k" in metric.spec.options else metric
-        for name, metric in found.items()
-        if not metric.__module__.startswith("test")
-    }
+    table = {}
+    for metric in NAMES.values():
+        if not metric.__module__.startswith("test"):
+            options = {"k": KS} if "k" in metric.spec.options else {}
+            if metric.spec.name.startswith("adjusted"):
+                options["relevance_threshold"] = TOP  # which one item has
+            bound = functools.partial(metric, **options) if options else metric
+            table[metric.spec.name] = bound
+    return table
 
 
 LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)
@@ -143,6 +148,7 @@ def test_the_mean_over_all_orders(rng):
     """Closed forms are means over all orders of tied items, listed or not."""
     labels = rng.integers(0, 4, (20, 7)).astype(np.float32)
     labels[rng.random(labels.shape) < 0.4] = 0
+    labels[:15, 2] = TOP
     scores = rng.integers(0, 3, labels.shape).astype(np.float32)
     above, tied, number = count(scores, np.ones(labels.shape, bool))
     is_listed = (labels > 0) | (rng.random(labels.shape) < 0.3)

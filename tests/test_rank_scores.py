@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
-from cases import ALL_HELD, CASES, CORE, KEYLESS_ORDERS, metrics
+from cases import ALL_HELD, CASES, CORE, KEYLESS_ORDERS, TOP, metrics
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
@@ -60,6 +60,7 @@ def problem(rng):
     relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
         np.float32
     )
+    relevant_labels[:, 1] = TOP
     item_mask = rng.random(ITEMS) > 0.1
     exclude = np.stack([rng.permutation(ITEMS)[:4] for _ in range(LISTS)])
     exclude[3] = -1

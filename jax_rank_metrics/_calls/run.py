@@ -18,6 +18,7 @@ from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.of_lists import means_of
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.weights import is_readable
 from jax_rank_metrics._types import Cutoffs, TieReading, Undefined
 
 R = TypeVar("R")
@@ -151,7 +152,19 @@ class Bound(NamedTuple):
             raise type(error)(f"{self.name}: {error}") from error
 
 
-def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
+class Reading(NamedTuple):
+    """The result of reading metrics from one ranking, inside a program.
+
+    Attributes:
+        values: Those of every metric.
+        refused: By reason, the lists `[*lists]` that a metric cannot read.
+    """
+
+    values: list[PerList]
+    refused: dict[str, jax.Array]
+
+
+def read(bounds: Sequence[Bound], ranking: Ranking) -> Reading:
     """Returns the values of every metric for one ranking, in the order of `bounds`.
 
     Runs inside `jax.jit`. The metrics share the work that they have in common.
@@ -165,7 +178,21 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> list[PerList]:
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
     values = {i: bounds[i].of(ranking) for i in order}
-    return [values[i] for i in range(len(bounds))]
+    return Reading([values[i] for i in range(len(bounds))], ranking._memo.refused)
+
+
+def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
+    """Raises ValueError where a list is known that a metric cannot read.
+
+    Args:
+        refused: Of a `Reading`; inside `jax.jit` it is not known.
+    """
+    for reason, lists in refused.items():
+        for index in np.argwhere(lists)[:1].tolist() if is_readable(lists) else ():
+            where = tuple(index) if index[1:] else index[0] if index else None
+            raise ValueError(
+                reason.format("" if where is None else f" in list {where}")
+            )
 
 
 def _depth(bounds: Sequence[Bound]) -> Depth:
@@ -203,18 +230,18 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
         )
     check_columns(bounds, ranking._column_names, allow_unread=True)
     if not _inputs.is_wide(ranking):
-        return _by_name(bounds, _measure_ranking(bounds, ranking))
+        return _values_by_name(bounds, _measure_ranking(bounds, ranking))
     # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
-        values = _by_name(bounds, _measure_ranking(bounds, ranking))
+        values = _values_by_name(bounds, _measure_ranking(bounds, ranking))
     return jax.tree.map(
         lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), values
     )
 
 
 @partial(jax.jit, static_argnums=0)
-def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerList]:
-    read_all: Callable[[Ranking], list[PerList]] = partial(read, bounds)
+def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> Reading:
+    read_all: Callable[[Ranking], Reading] = partial(read, bounds)
     pool = ranking._pool
     if pool is not None and isinstance(pool.layout, Packed):
         for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
@@ -227,11 +254,11 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> list[PerLis
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _by_name(bounds, _measure_lists(bounds, lists))
+    return _values_by_name(bounds, _measure_lists(bounds, lists))
 
 
 @partial(jax.jit, static_argnums=0)
-def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> list[PerList]:
+def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
     return read_lists(lists, _depth(bounds), partial(read, bounds))
 
 
@@ -240,15 +267,23 @@ def mean_lists(
 ) -> dict[str, Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _by_name(bounds, _mean_lists(bounds, lists, undefined))
+    means, refused = _mean_lists(bounds, lists, undefined)
+    raise_refused(refused)
+    return _by_name(bounds, means)
 
 
 @partial(jax.jit, static_argnums=(0, 2))
 def _mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
-) -> list[Mean]:
-    values = read_lists(lists, _depth(bounds), partial(read, bounds))
-    return means_of(tuple(values), undefined, tuple(bound.state for bound in bounds))
+) -> tuple[list[Mean], dict[str, jax.Array]]:
+    values, refused = read_lists(lists, _depth(bounds), partial(read, bounds))
+    kinds = tuple(bound.state for bound in bounds)
+    return means_of(tuple(values), undefined, kinds), refused
+
+
+def _values_by_name(bounds: Sequence[Bound], reading: Reading) -> dict[str, PerList]:
+    raise_refused(reading.refused)
+    return _by_name(bounds, reading.values)
 
 
 def _by_name(bounds: Sequence[Bound], results: Sequence[R]) -> dict[str, R]:

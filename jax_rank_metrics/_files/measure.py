@@ -7,7 +7,13 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.run import Bound, check_columns, read
+from jax_rank_metrics._calls.run import (
+    Bound,
+    Reading,
+    check_columns,
+    raise_refused,
+    read,
+)
 from jax_rank_metrics._files.packed import labels_of
 from jax_rank_metrics._files.places import Places
 from jax_rank_metrics._inputs.blocks import make_blocks
@@ -67,7 +73,7 @@ def measure_places(
         np.ones_like(places.retrieved), places.retrieved, places.relevance >= 0,
     )  # fmt: skip
     of_lists = places.num_retrieved, list_weights
-    parts: list[list[PerList]] = []
+    parts: list[Reading] = []
     indices: list[np.ndarray] = []
     for block in make_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
@@ -79,8 +85,9 @@ def measure_places(
             bounds = _readable(bounds, known, shapes)
             if not bounds:
                 return {}
-        lists = jax.device_get(_program()(documents, bounds=bounds, known=known))
-        parts.append([x[: len(block.indices)] for x in lists])
+        reading = jax.device_get(_program()(documents, bounds=bounds, known=known))
+        size = len(block.indices)
+        parts.append(jax.tree.map(lambda x, size=size: x[:size], reading))
         indices.append(block.indices)
     order = np.concatenate(indices)
 
@@ -90,15 +97,14 @@ def measure_places(
         in_lists[order] = in_blocks
         return in_lists
 
-    return {
-        bound.name: jax.tree.map(combine, *lists)
-        for bound, *lists in zip(bounds, *parts, strict=True)
-    }
+    values, refused = jax.tree.map(combine, *parts)
+    raise_refused(refused)
+    return {bound.name: lists for bound, lists in zip(bounds, values, strict=True)}
 
 
 def _measure_block(
     documents: Documents, *, bounds: tuple[Bound, ...], known: Known
-) -> list[PerList]:
+) -> Reading:
     labels, above, tied, exists, retrieved, judged, num_retrieved, weights = documents
     dtype = _inputs.float_dtype(labels, weights).name
     columns = {"judged": judged, "pooled": exists}

@@ -2,7 +2,8 @@
 
     cumulated_gain.py         gains, discounted and normalised: cg, dcg, ndcg
     hits.py                   relevant items among the first ranks: precision, recall, …
-    positions.py              where relevant items rank: average precision, first hit, …
+    positions.py              where relevant items rank: average precision, mean rank, …
+    first_hit.py              where the first of them ranks: hit rate, reciprocal rank
     user_models.py            a user who may stop anywhere: rbp, err
     order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
     multilabel.py             measures that define themselves what ties mean
@@ -11,6 +12,7 @@
     counts.py                 numbers of items, and the share of them that is judged
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
     intents.py                means over the intents of a query
+    adjusted_for_chance.py    ranks of one relevant item against those of a random order
     two_rankings.py           overlap of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
     rank_correlations.py      whether two rankings have the same order, without labels
@@ -34,8 +36,10 @@ A metric of labels is built in three steps from `building_blocks.py`:
 """
 
 # Whoever imports this package has registered the names of all metrics.
+from jax_rank_metrics._formulas import adjusted_for_chance as adjusted_for_chance
 from jax_rank_metrics._formulas import counts as counts
 from jax_rank_metrics._formulas import cumulated_gain as cumulated_gain
+from jax_rank_metrics._formulas import first_hit as first_hit
 from jax_rank_metrics._formulas import hits as hits
 from jax_rank_metrics._formulas import incomplete_judgements as incomplete_judgements
 from jax_rank_metrics._formulas import intents as intents

@@ -206,12 +206,21 @@ def _expected_by_steps(
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
-def definite(
+def at_mean_rank(
     first: FirstStop, position_fn: PositionFn, ks: Sequence[Cut], dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` for a first stop that has one rank, above + 1."""
+    """Returns `position_fn` at the mean rank of the tie group of the first stop.
+
+    For a stop that has one rank, as in a definite order, this is `expected`. In a group of
+    the ranks 3 and 4 the rank is 3.5, which a cutoff at 3 leaves out.
+
+    Returns:
+        The value, 0 where the rank is beyond k or nothing stops, and whether it is: 1 or
+        0. Both are `[*lists, len(ks)]`.
+    """
     sums, chances = [], []
-    rank = (first.above + 1).astype(dtype)
+    # The sum of integers is exact.
+    rank = (2 * first.above + first.tied + 1).astype(dtype) / 2
     has_stop = first.stops > 0
     for k in ks:
         values = at_ranks(position_fn, rank, k)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+import jax
 import jax.core
 import jax.extend.core
 
@@ -22,10 +23,14 @@ class Memo:
     """Results by key, for as long as metrics are traced together.
 
     Compilers merge equal computations, but only after each of them has been traced.
+
+    Attributes:
+        refused: By reason, the lists `[*lists]` that a metric cannot read.
     """
 
     def __init__(self) -> None:
         """Makes an empty memo."""
+        self.refused: dict[str, jax.Array] = {}
         self._results: dict[Hashable, tuple[object, Any]] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

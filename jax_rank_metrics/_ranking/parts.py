@@ -205,3 +205,16 @@ class Parts:
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Returns `make()`, or its earlier result for another metric."""
         return self._memo.once(key, make)
+
+    def _refuse(self, lists: jax.Array, reason: str) -> None:
+        """Makes the call of a metric raise ValueError where it cannot read a list.
+
+        Where values are known only inside `jax.jit`, nothing is raised, so that the
+        metric has to document what it returns.
+
+        Args:
+            lists: `[*lists]` bool, those that the metric refuses.
+            reason: The message, in which `{}` stands for the first of these lists.
+        """
+        refused = self._memo.refused
+        refused[reason] = refused.get(reason, False) | lists

@@ -238,6 +238,16 @@ class Ranking(Totals):
 
     # Read by the package alone
 
+    def _first_at_mean_rank(
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    ) -> tuple[jax.Array, jax.Array]:
+        """Reads `position_fn` at the mean rank of the first stop's tie group.
+
+        The arguments and errors are those of `expected_first` of bools, which this equals
+        where nothing ties. A rank that is not whole is beyond k if it is above k.
+        """
+        return stops.at_mean_rank(self, stop_fn, position_fn, _inputs.cuts(ks))
+
     def _rank_products(self, value_fn: ItemFn) -> concordance.Products:
         """Sums products of the mean ranks of items by score and by value.
 

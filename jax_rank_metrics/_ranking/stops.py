@@ -20,14 +20,31 @@ def expected(
     dtype = jax.eval_shape(lambda: stop_fn(ranking._sample_items())).dtype
     if dtype != jnp.bool_:
         return _cascade(ranking, stop_fn, position_fn, ks)
-    read = first_stop.expected if ranking._in_groups else first_stop.definite
-    return read(_first_stop(ranking, stop_fn, ks), position_fn, ks, ranking._dtype)
+    if not ranking._in_groups:
+        return at_mean_rank(ranking, stop_fn, position_fn, ks)
+    first = _first_stop(ranking, stop_fn, ks)
+    return first_stop.expected(first, position_fn, ks, ranking._dtype)
+
+
+def at_mean_rank(
+    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `Ranking._first_at_mean_rank`."""
+    first = _first_stop(ranking, stop_fn, ks)
+    return first_stop.at_mean_rank(first, position_fn, ks, ranking._dtype)
 
 
 def _first_stop(
     ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
+    key = ("first stop", stop_fn, tuple(ks), ranking._in_groups)
+    return ranking._once(key, lambda: _find_first_stop(ranking, stop_fn, ks))
+
+
+def _find_first_stop(
+    ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]
+) -> first_stop.FirstStop:
     scores = ranking._pool_scores
     if scores is not None and (ranking._held is None or not ranking._reaches(ks)):
         return scores.first_stop(ranking._judged_pool(), stop_fn, ranking._in_groups)
