@@ -2,12 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._inputs.pack import numbered
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._types import Gain, Labels, Mask, Weights
+from jax_rank_metrics._types import Gain, Labels, ListIds, Mask, Weights
 
 
 def keras_rs_list_weights(
@@ -71,3 +73,30 @@ def keras_rs_list_weights(
     )
     list_weights = jnp.where(has_relevant, mean_item_weights, default_weight)
     return jnp.where(jnp.any(items.exists, axis=-1), list_weights, 0)
+
+
+def accuracy_calculator_list_weights(query_labels: ListIds) -> jax.Array:
+    """Derives list weights that average first within classes, and then over classes.
+
+    So does the `AccuracyCalculator` of pytorch-metric-learning with `avg_of_avgs=True`:
+    the weight of a list is 1 / the number of queries of its class. Pass the weights as
+    `list_weights`, with `undefined="skip"`, since it leaves out queries that no item
+    matches. For the mean of each class, as with `return_per_class=True`, see `PerList.by`.
+
+    Args:
+        query_labels: `[lists]`, the class of each query, of all queries at once: integers,
+            strings or any keys of dicts, as for `pack`.
+
+    Returns:
+        `[lists]` float32.
+
+    Raises:
+        ValueError: if there is more than one axis, or a class is missing.
+        TypeError: if labels are traced, or cannot be the keys of a dict.
+
+    >>> accuracy_calculator_list_weights(["cat", "dog", "cat", "cow", "dog"]).tolist()
+    [0.5, 0.5, 0.5, 1.0, 0.5]
+    """
+    classes = numbered("query_labels", query_labels).segment_ids
+    query_counts = np.bincount(classes)[classes]
+    return jnp.asarray(1 / query_counts, jnp.float32)

@@ -243,7 +243,8 @@ def public_functions():
             for method, function in vars(value).items():
                 if not method.startswith("_") and callable(function):
                     yield f"{name}.{method}", function
-    yield "keras_rs_list_weights", jrm.compat.keras_rs_list_weights
+    for name in ("keras_rs_list_weights", "accuracy_calculator_list_weights"):
+        yield name, getattr(jrm.compat, name)
     for name, value in vars(jrm.plots).items():
         if inspect.isfunction(value):
             yield f"plots.{name}", value

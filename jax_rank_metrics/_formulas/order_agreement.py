@@ -117,7 +117,7 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     return _auc(ranking, relevance_threshold)
 
 
-@metric(names=("group_auc",))
+@metric(names=("group_auc", "wuauc"))
 def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Group AUC: `roc_auc` of each list, where lists weigh as often as they have items.
 
@@ -140,8 +140,8 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     References:
         Zhu et al., Optimized cost per click in Taobao display advertising, KDD 2017; Zhou
         et al., Deep interest network for click-through rate prediction, KDD 2018. Some
-        programs weigh lists by their relevant items instead: pass those numbers as
-        `list_weights` to `roc_auc`, with `undefined="skip"`.
+        programs weigh lists by their relevant items, or alike: pass `list_weights`, or
+        none, to `roc_auc`, with `undefined="skip"`.
     """
     lists = _auc(ranking, relevance_threshold)
     weights = lists.weights * ranking.depth((None,))[..., 0]

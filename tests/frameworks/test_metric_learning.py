@@ -1,0 +1,118 @@
+"""Against torchreid, and AccuracyCalculator of pytorch-metric-learning, on embeddings."""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
+
+import jax_rank_metrics as jrm
+
+
+@pytest.fixture(scope="module")
+def evaluate_rank():
+    """Loads one module of torchreid; the package itself imports torchvision and more."""
+    package = importlib.util.find_spec("torchreid").submodule_search_locations[0]
+    (path,) = Path(package).glob("**/metrics/rank.py")
+    spec = importlib.util.spec_from_file_location("torchreid_rank", path)
+    module = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was not compiled
+        spec.loader.exec_module(module)
+    return module.evaluate_rank
+
+
+def test_torchreid(evaluate_rank):
+    """The same camera leaves the gallery, and queries without a match are left out."""
+    rng = np.random.default_rng(0)
+    people, cameras = rng.integers(0, 14, 40), rng.integers(0, 3, 40)
+    gallery_people, gallery_cameras = rng.integers(0, 12, 300), rng.integers(0, 3, 300)
+    gallery_cameras[gallery_people == 11] = 2  # no other camera saw this one
+    distances = rng.permutation(40 * 300).reshape(40, 300).astype(np.float32)
+    curve, mean = evaluate_rank(
+        *(distances, people, gallery_people, cameras, gallery_cameras), max_rank=20
+    )
+    is_same = people[:, None] == gallery_people
+    leaves = is_same & (cameras[:, None] == gallery_cameras)
+    names = ("map", "cmc@" + ",".join(map(str, range(1, 21))))
+    states = jrm.evaluate(names, is_same, -distances, ~leaves, undefined="skip")
+    ours = list(jrm.compute(states).values())
+    np.testing.assert_allclose(ours[0], mean, rtol=1e-5)
+    np.testing.assert_allclose(ours[1], curve, rtol=1e-5)
+    assert 0 < states["map"].undefined < 20 < states["map"].lists < 40
+
+
+MAP_AT_R = "mean_average_precision_at_r"
+# Keys of AccuracyCalculator, and our names of the same numbers.
+NAMES = {
+    "precision_at_1": "p@1",
+    "r_precision": "rprec",
+    MAP_AT_R: "map_at_r",
+    "mean_average_precision": "map",
+    "mean_reciprocal_rank": "mrr",
+}
+
+
+@pytest.fixture(scope="module")
+def embeddings():
+    """Vectors of classes of 1 to 14 members; those of a class are near each other."""
+    rng = np.random.default_rng(1)
+    classes = rng.permuted(np.repeat(np.arange(9), [1, 2, 3, 5, 8, 11, 14, 4, 6]))
+    centres = rng.normal(size=(9, 6))
+    vectors = centres[classes] + rng.normal(size=(len(classes), 6))
+    return vectors.astype(np.float32), classes
+
+
+def rank(queries, query_classes, items, item_classes):
+    """Ranks all items for each query by distance; an item that is the query leaves."""
+    squares = ((queries[:, None].astype(np.float64) - items) ** 2).sum(-1)
+    labels = query_classes[:, None] == item_classes
+    return jrm.rank(labels, -squares.astype(np.float32), squares > 0)
+
+
+@pytest.mark.parametrize("k", [None, "max_bin_count", 3])
+@pytest.mark.parametrize("in_reference", [True, False])
+def test_accuracy_calculator(embeddings, in_reference, k):
+    """Alone in its class, a query is left out; classes may weigh the same."""
+    vectors, classes = embeddings
+    queries = slice(None) if in_reference else slice(0, 20)
+    items = slice(None) if in_reference else slice(20, None)
+    arrays = vectors[queries], classes[queries], vectors[items], classes[items]
+    ranking = rank(*arrays)
+    weights = np.asarray(jrm.compat.accuracy_calculator_list_weights(classes[queries]))
+
+    names = dict(NAMES)
+    if k is not None:
+        sizes = np.bincount(arrays[3])[arrays[1]]  # of the classes of queries
+        depth = sizes.max() - in_reference if k == "max_bin_count" else k
+        for name in ("mean_average_precision", "mean_reciprocal_rank"):
+            names[name] += f"@{depth}"
+    measured = jrm.measure(tuple(names.values()), ranking)
+    ours = {key: measured[name] for key, name in names.items()}
+    if k == 3:
+        # Of classes beyond k, which it warns of, it reads precision and AP at k.
+        short = jrm.measure(("p@3", "map@3"), ranking)
+        has_more = np.asarray(ranking.num_relevant(1.0)) > 3
+        for key, name in (("r_precision", "p@3"), (MAP_AT_R, "map@3")):
+            whole = ours[key]
+            values = np.where(has_more, short[name].values, whole.values)
+            ours[key] = jrm.PerList(values, whole.weights, whole.defined)
+
+    options = {"include": tuple(names), "k": k, "device": torch.device("cpu")}
+    for mode in (None, "avg_of_avgs", "return_per_class"):
+        chosen = {} if mode is None else {mode: True}
+        calculator = AccuracyCalculator(**options, **chosen)
+        theirs = calculator.get_accuracy(
+            *map(torch.as_tensor, arrays), ref_includes_query=in_reference
+        )
+        for key, lists in ours.items():
+            values, counts = np.asarray(lists.values), np.asarray(lists.defined)
+            if mode == "return_per_class":
+                states = lists.by(classes[queries], 9, "skip")
+                mean = np.asarray(states.compute())[states.lists > 0]
+            else:
+                mean = np.average(values, weights=counts * (weights if mode else 1))
+            np.testing.assert_allclose(mean, theirs[key], rtol=1e-5, err_msg=key)
