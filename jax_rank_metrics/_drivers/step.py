@@ -1,5 +1,6 @@
 """One batch of queries on the device: ranked once, and read by every metric."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,18 +9,24 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import Bound, measure_ranking
+from jax_rank_metrics._drivers.similarities import ScoreFn, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (
     intra_list_diversity,
     novelty,
     popularity,
 )
 from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._sources.blocks import products
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
 
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
+
+# From attributes of queries and of items, labels `[queries, items]`, or these and what
+# leaves the ranking, bool.
+LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
 
 
 class Plan(NamedTuple):
@@ -30,12 +37,16 @@ class Plan(NamedTuple):
         k: How many items are returned for each query.
         block_size: How many items `rank_catalog` scores at a time.
         ties: The tie policy.
+        score_fn: What scores items, if that is not the product of embeddings.
+        label_fn: What is relevant by attributes, if that is not known by ids.
     """
 
     bounds: tuple[Bound, ...]
     k: int
     block_size: int
     ties: str | None
+    score_fn: ScoreFn | None = None
+    label_fn: LabelFn | None = None
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
@@ -68,12 +79,16 @@ class Catalog(NamedTuple):
         item_mask: `[items]` bool, the items that may be found.
         counts: `[items]` int32, how many users have seen each item.
         features: `[items, features]`, in which diversity is measured.
+        attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
+        origin: `[dims]`, the point from which distances are measured; see `l2`.
     """
 
     items: jax.Array | None
     item_mask: jax.Array | None
     counts: jax.Array | None = None
     features: jax.Array | None = None
+    attributes: Any = None
+    origin: jax.Array | None = None
 
 
 class QueryBatch(NamedTuple):
@@ -81,19 +96,21 @@ class QueryBatch(NamedTuple):
 
     Attributes:
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
-        relevant_ids: `[queries, relevant]`, padded with −1.
+        relevant_ids: `[queries, relevant]`, padded with −1; None with `label_fn`.
         relevant_labels: The same shape.
         excluded_ids: `[queries, excluded]`, padded with −1; or None.
         weights: `[queries]`, 1, or 0 for queries that only fill up the batch.
         key: The key of this batch for random ties, or None.
+        attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
     """
 
     rows: Array
-    relevant_ids: Array
-    relevant_labels: Array
+    relevant_ids: Array | None
+    relevant_labels: Array | None
     excluded_ids: Array | None
     weights: Array
     key: jax.Array | None
+    attributes: Any = None
 
 
 def make_plan(
@@ -147,9 +164,15 @@ def measure_queries(
     if catalog.items is None:
         ranked = checked_scores(queries.rows, relevant_ids, **arguments)
     else:
-        arguments["block_size"] = plan.block_size
-        items = catalog.items
-        ranked = checked_embeddings(queries.rows, items, relevant_ids, **arguments)
+        arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
+        if plan.label_fn is not None:
+            arguments |= {
+                "label_fn": plan.label_fn,
+                "query_attributes": queries.attributes,
+                "item_attributes": catalog.attributes,
+            }
+        rows = _with_origin(catalog.origin, queries.rows)
+        ranked = checked_embeddings(rows, catalog.items, relevant_ids, **arguments)
     if plan.whole_list_metrics:
         top_k, places = rank_both(ranked, plan.ties_of_places)
         values = measure_ranking(plan.whole_list_metrics, places)
@@ -162,27 +185,61 @@ def measure_queries(
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
         lists.append(intra_list_diversity(ids, catalog.features))
-    return lists, ids, _has_nan(catalog, queries, ids)
+    return lists, ids, _has_nan(plan, catalog, queries, ids)
 
 
 program = one_off_jit(measure_queries, ("plan",), level=1)
 
 
-def _has_nan(catalog: Catalog, queries: QueryBatch, ids: jax.Array) -> jax.Array:
+def score_pairs(
+    plan: Plan, origin: jax.Array | None, rows: Array, items: jax.Array
+) -> jax.Array:
+    """Scores items that each query has of its own, as the plan says.
+
+    Args:
+        plan: The plan.
+        origin: See `Catalog`.
+        rows: `[queries, …]`.
+        items: `[queries, listed, …]`.
+
+    Returns:
+        `[queries, listed]`.
+    """
+    score_fn = products if plan.score_fn is None else plan.score_fn
+
+    def score(row: jax.Array, row_items: jax.Array) -> jax.Array:
+        return score_fn(row[None], row_items)[0]
+
+    return jax.vmap(score)(_with_origin(origin, rows), items)
+
+
+def _with_origin(origin: jax.Array | None, rows: Array) -> Array:
+    """Puts the point from which distances are measured beside each query, for `l2`."""
+    if origin is None:
+        return rows
+    rows = rows.astype(origin.dtype)
+    return jnp.stack([rows, jnp.broadcast_to(origin, rows.shape)], axis=-2)
+
+
+def _has_nan(
+    plan: Plan, catalog: Catalog, queries: QueryBatch, ids: jax.Array
+) -> jax.Array:
     """Whether the first item, or a relevant one, has the score NaN, `[queries]`.
 
     These few scores are enough. NaN ranks below every number, so a first item with the
     score NaN means that no score is a number; and other NaNs change a metric only if the
-    item is relevant. Where scores are products, item embeddings with NaN were refused
-    before, and only the first item is looked at.
+    item is relevant. Item embeddings with NaN were refused before. So products and other
+    similarities are read for the first item only.
 
     Args:
+        plan: The plan.
         catalog: The arrays over the items.
-        users: The batch.
+        queries: The batch.
         ids: `[queries, k]`, the first items; −1 where there are none.
     """
     top_ids = ids[:, :1]
     if catalog.items is None:
+        assert queries.relevant_ids is not None
         read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
         indices = jnp.maximum(read_ids, 0)  # [queries, ids]
         scores = jnp.take_along_axis(queries.rows, indices, axis=1)
@@ -190,8 +247,13 @@ def _has_nan(catalog: Catalog, queries: QueryBatch, ids: jax.Array) -> jax.Array
             read_ids = jnp.where(catalog.item_mask[indices], read_ids, -1)
     else:
         read_ids = top_ids
-        top_items = catalog.items[jnp.maximum(top_ids[:, 0], 0)]
-        products = queries.rows.astype(jnp.float32) * top_items.astype(jnp.float32)
-        scores = jnp.sum(products, axis=1, keepdims=True)
+        if is_custom(plan.score_fn) and queries.relevant_ids is not None:
+            read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
+
+        def score(ids: jax.Array) -> jax.Array:
+            items = catalog.items[jnp.maximum(ids, 0)]  # [queries, …]
+            return score_pairs(plan, catalog.origin, queries.rows, items[:, None])[:, 0]
+
+        scores = jax.lax.map(score, read_ids.T).T  # a rank at a time, to gather little
     is_nan = jnp.isnan(scores.astype(jnp.float32))
     return jnp.any((read_ids >= 0) & is_nan, axis=1)
