@@ -9,9 +9,13 @@ from jax_rank_metrics._calls.evaluate import measure as measure
 from jax_rank_metrics._calls.metric import Metric as Metric
 from jax_rank_metrics._calls.metric import metric as metric
 from jax_rank_metrics._check.check import check as check
+from jax_rank_metrics._drivers.evaluate_embeddings import (
+    evaluate_embeddings as evaluate_embeddings,
+)
 from jax_rank_metrics._drivers.evaluate_users import (
     evaluate_users as evaluate_users,
 )
+from jax_rank_metrics._drivers.evaluation import Evaluation as Evaluation
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation as UserEvaluation,
 )

@@ -12,6 +12,12 @@
     model.py            the scores of users: from embeddings, a matrix, or a function
     user_evaluation.py  its result, which also knows users and exposure
 
+    evaluate_embeddings.py  `jrm.evaluate_embeddings`: queries and items with embeddings
+    query_inputs.py     what is relevant, excluded or a candidate, by ids or attributes
+    query_batches.py    the batches over all items, or over candidates
+    candidates.py       one batch of queries that rank candidates of their own
+    similarities.py     scores by product, cosine, distance or differing bits
+
 Batches do not follow the order of queries: those with many ids share batches, so that the
 others need not be padded to their width. Of each batch only the value of each metric per
 query and the ids of the first items come back to the host.

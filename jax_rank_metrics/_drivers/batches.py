@@ -149,7 +149,7 @@ def query_batch(
     number: int,
     batch: Batch,
     rows: Array,
-    relevant_rows: SparseRows,
+    relevant_rows: SparseRows | None,
     excluded_rows: SparseRows | None,
     key: jax.Array | None,
 ) -> QueryBatch:
@@ -160,16 +160,22 @@ def query_batch(
         batch: The queries of the batch, and how wide their ids are padded.
         rows: `[size, …]`, what the model knows of these queries, and of any that only
             fill up the batch.
-        relevant_rows: `[queries, items]`, the labels of all queries.
+        relevant_rows: `[queries, items]`, the labels of all queries; or None.
         excluded_rows: `[queries, items]`, the items that leave the lists; or None.
         key: The key of all batches, or None.
     """
-    size, excluded_ids = len(rows), None
+    size = len(rows)
+    relevant_ids = relevant_labels = excluded_ids = None
+    if relevant_rows is not None:
+        relevant_ids, relevant_labels = pad_rows(
+            relevant_rows, batch.indices, size, batch.widths[1]
+        )
     if excluded_rows is not None:
         excluded_ids, _ = pad_rows(excluded_rows, batch.indices, size, batch.widths[0])
     return QueryBatch(
         rows,
-        *pad_rows(relevant_rows, batch.indices, size, batch.widths[1]),
+        relevant_ids,
+        relevant_labels,
         excluded_ids,
         # Queries that only fill up the last batch weigh nothing.
         weights=(np.arange(size) < batch.indices.size).astype(np.float32),

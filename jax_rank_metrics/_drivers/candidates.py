@@ -1,6 +1,6 @@
 """A batch of queries with candidates of their own, which alone have a rank."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,6 @@ from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.step import Array, Plan, score_pairs
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._sources.rank import rank
-
-# How many numbers a batch may gather from the embeddings of its candidates.
-MAX_GATHERED = 2**24
 
 
 class CandidateBatch(NamedTuple):
@@ -72,39 +69,31 @@ class Listed(NamedTuple):
         """
         import scipy.sparse
 
-        shape = candidates.shape
-        union = scipy.sparse.coo_array((candidates > 0) + (relevant > 0))
-        keys = _keys(union, shape)
-        keep = np.ones(keys.shape, bool)
+        # Codes of a sum say which of the matrices hold an entry.
+        codes = (candidates > 0) * 1 + (relevant > 0) * 2
         if excluded is not None:
-            keep &= ~np.isin(keys, _keys(scipy.sparse.coo_array(excluded), shape))
+            codes = codes + (excluded > 0) * 4
+        codes = scipy.sparse.csr_array(codes)
+        is_listed = codes.data < 4
         if item_mask is not None:
-            keep &= item_mask[union.col]
-        keys = np.sort(keys[keep])
-        rows, columns = keys // shape[1], keys % shape[1]
-
-        def values_of(matrix: SparseRows) -> SparseRows:
-            matrix = scipy.sparse.coo_array(matrix)
-            matrix_keys = _keys(matrix, shape)
-            order = np.argsort(matrix_keys)
-            values = np.zeros(keys.size, np.float32)
-            found = np.isin(keys, matrix_keys)
-            indices = np.searchsorted(matrix_keys[order], keys[found])
-            values[found] = matrix.data[order][indices]
-            ends = np.searchsorted(rows, np.arange(shape[0] + 1))
-            return scipy.sparse.csr_array((values, columns, ends), shape)
-
-        return cls(values_of(relevant), values_of(candidates))
+            is_listed &= item_mask[codes.indices]
+        codes.data *= is_listed
+        codes.eliminate_zeros()
+        codes.sort_indices()
+        labels = codes.astype(np.float64)
+        labels.data[:] = 1
+        # 1 more than the label, since a sum of sparse matrices does not store zeros.
+        labels = scipy.sparse.csr_array(labels + relevant.multiply(codes > 0))
+        labels.sort_indices()
+        labels.data -= 1
+        retrieved = codes.astype(np.float32)
+        retrieved.data = retrieved.data % 2
+        return cls(labels, retrieved)
 
     @property
     def width(self) -> int:
-        """How many items the longest list has, at least 1."""
+        """The number of items of the longest list, at least 1."""
         return max(1, int(np.diff(self.labels.indptr).max()))
-
-
-def _keys(matrix: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Numbers the entries of a sparse matrix through all rows, int64."""
-    return matrix.row.astype(np.int64) * shape[1] + matrix.col
 
 
 def candidate_batch(
@@ -148,7 +137,7 @@ def measure_candidates(
     Returns:
         As `measure_queries`.
     """
-    scores = score_pairs(plan, origin, queries.rows, queries.items)
+    scores = score_pairs(plan, origin, queries.rows, jnp.asarray(queries.items))
     exists = queries.ids >= 0
     ranking = rank(
         queries.labels,
@@ -172,4 +161,4 @@ def measure_candidates(
     )
 
 
-program = one_off_jit(measure_candidates, ("plan",), level=1)
+candidate_program = one_off_jit(measure_candidates, ("plan",), level=1)

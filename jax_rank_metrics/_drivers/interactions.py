@@ -1,4 +1,4 @@
-"""The items that users have seen or like, as checked sparse rows `[users, items]`."""
+"""The items of each user or query, as checked sparse rows `[users, items]`."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -13,34 +13,41 @@ from jax_rank_metrics import _inputs
 # Series from users to such lists, or a sparse matrix of scipy `[users, items]`.
 RawInteractions = Any
 
+# What a row is called in messages, as one and in the plural: "user", "users".
+Unit = tuple[str, str]
+USER, QUERY = ("user", "users"), ("query", "queries")
+
 # A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
 SparseRows = Any
 
-_CURE = (
-    "pass a list of item ids for each user, a dict of such lists, or a scipy sparse "
-    "matrix"
-)
+_CURE = "pass a list of item ids for each {}, a dict of lists, or a scipy sparse matrix"
 
 
 @dataclasses.dataclass(frozen=True)
 class Interactions:
-    """The items of all users, as the caller passed them.
+    """The items of all users, or queries, as the caller passed them.
 
     Attributes:
         name: The argument, for messages.
         raw: Its value.
+        unit: What a row is called in messages.
     """
 
     name: str
     raw: RawInteractions
+    unit: Unit = USER
 
     @classmethod
-    def of(cls, name: str, raw: RawInteractions) -> "Interactions":
+    def of(cls, name: str, raw: RawInteractions, unit: Unit = USER) -> "Interactions":
         """Wraps an argument; a pandas Series of lists becomes a dict.
 
         The index of such a Series holds users, as after `groupby`, not positions.
         """
-        return cls(name, raw.to_dict() if hasattr(raw, "to_dict") else raw)
+        return cls(name, raw.to_dict() if hasattr(raw, "to_dict") else raw, unit)
+
+    @property
+    def _cure(self) -> str:
+        return _CURE.format(self.unit[0])
 
     @property
     def is_sparse(self) -> bool:
@@ -58,7 +65,7 @@ class Interactions:
             return len(self.raw)
         except TypeError as error:
             raise TypeError(
-                f"{self.name}: got {_inputs.kind_of(self.raw)}; {_CURE}"
+                f"{self.name}: got {_inputs.kind_of(self.raw)}; {self._cure}"
             ) from error
 
     def all_users(self) -> np.ndarray:
@@ -68,8 +75,8 @@ class Interactions:
         for user in self.raw:
             if not _inputs.is_integer(user):
                 raise TypeError(
-                    f"{self.name} has the key {user!r}; pass integers, rows of the model, "
-                    "as jrm.pack makes them of ids of any kind"
+                    f"{self.name} has the key {user!r}; pass integers, the rows of "
+                    f"{self.unit[1]}, as jrm.pack makes them of ids of any kind"
                 )
         return np.fromiter(self.raw, np.int64, len(self.raw))
 
@@ -83,8 +90,8 @@ class Interactions:
 
         if not isinstance(self.raw, Mapping) and user_ids.max() >= self.num_rows:
             raise ValueError(
-                f"{self.name} has {self.num_rows} users, but users go up to "
-                f"{user_ids.max()}; pass rows for all of them"
+                f"{self.name} has {self.num_rows} {self.unit[1]}, but {self.unit[1]} go up "
+                f"to {user_ids.max()}; pass rows for all of them"
             )
         if self.is_sparse:
             rows = scipy.sparse.csr_array(self.raw)[user_ids]
@@ -130,9 +137,9 @@ class Interactions:
             self.num_rows < num_users and not is_selection
         ):
             raise ValueError(
-                f"{self.name} has {self.num_rows} rows, but model has {num_users} users; "
-                "pass one row for each user of the model, or a dict from users to lists "
-                "of ids"
+                f"{self.name} has {self.num_rows} rows, but there are {num_users} "
+                f"{self.unit[1]}; pass one row for each, or a dict from {self.unit[1]} to "
+                "lists of ids"
             )
 
     def check_items(
@@ -150,21 +157,21 @@ class Interactions:
             # An additional first column, such as an id 0 for padding, shifts all ids.
             if self.raw.shape[1] > num_items:
                 raise ValueError(
-                    f"{name} has {self.raw.shape[1]} columns, but the model has "
-                    f"{num_items} items; pass a column for each item of the model"
+                    f"{name} has {self.raw.shape[1]} columns, but there are {num_items} "
+                    "items; pass a column for each"
                 )
         elif self._looks_dense(rows, user_ids, num_items):
             raise TypeError(
-                f"{name} looks like a matrix [users, items] of labels, but dense rows "
-                f"are read as lists of ids; pass scipy.sparse.csr_array({name}) if it is "
-                "a matrix, or lists of distinct ids without padding"
+                f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
+                f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
+                "it is a matrix, or lists of distinct ids without padding"
             )
         if rows.nnz and rows.indices.max() >= num_items:
             index = int(np.argmax(rows.indices))
             user = user_ids[np.searchsorted(rows.indptr, index, side="right") - 1]
             raise ValueError(
-                f"{name} of user {user} holds the item {rows.indices[index]}, but the "
-                f"model has {num_items} items; pass ids from 0"
+                f"{name} of {self.unit[0]} {user} holds the item {rows.indices[index]}, "
+                f"but there are {num_items} items; pass ids from 0"
             )
 
     def count_items(
@@ -199,9 +206,9 @@ class Interactions:
         ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
         if not ids.size:
             return np.zeros(0, np.int64)
-        name = f"{self.name} of user {user}"
+        name = f"{self.name} of {self.unit[0]} {user}"
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise TypeError(f"{name}: got {_inputs.kind_of(ids)}; {_CURE}")
+            raise TypeError(f"{name}: got {_inputs.kind_of(ids)}; {self._cure}")
         if ids.max() >= _inputs.MAX_INT32:
             raise ValueError(
                 f"{name} holds the id {ids.max()}; pass ids that fit int32"

@@ -116,7 +116,7 @@ def read_catalog(
     """
     mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
     if item_embeddings is not None:
-        _refuse_nan(item_embeddings, mask)
+        refuse_nan("model[1]", item_embeddings, mask)
     if features is not None:
         features = _inputs.catalog_array("embeddings", features, ("features",))
         if len(features) != num_items:
@@ -127,20 +127,21 @@ def read_catalog(
     return Catalog(item_embeddings, mask, features=features)
 
 
-def _refuse_nan(item_embeddings: jax.Array, item_mask: jax.Array | None) -> None:
-    """Raises `ValueError` if an item that may be recommended has NaN in its embedding.
+def refuse_nan(name: str, items: jax.Array, item_mask: jax.Array | None) -> None:
+    """Raises `ValueError` if an item that may be found has NaN in its embedding.
 
     Args:
-        item_embeddings: `[items, dims]`; integers hold no NaN.
-        item_mask: `[items]`, the items that may be recommended; or None for all.
+        name: The argument, for messages.
+        items: `[items, …]`; integers hold no NaN.
+        item_mask: `[items]`, the items that may be found; or None for all.
     """
-    if not jnp.issubdtype(item_embeddings.dtype, jnp.floating):
+    if not jnp.issubdtype(items.dtype, jnp.floating):
         return
-    has_nan = jnp.any(jnp.isnan(item_embeddings), axis=1)
+    has_nan = jnp.any(jnp.isnan(items), axis=range(1, items.ndim))
     has_nan = np.asarray(has_nan if item_mask is None else has_nan & item_mask)
     if has_nan.any():
         raise ValueError(
-            f"model[1] holds nan for {np.count_nonzero(has_nan)} of {has_nan.size} items, "
+            f"{name} holds nan for {np.count_nonzero(has_nan)} of {has_nan.size} items, "
             f"such as item {np.argmax(has_nan)}; pass numbers, or leave such items out "
             "by item_mask"
         )

@@ -11,6 +11,9 @@ from jax import lax
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._sources.blocks import products
 
+# Arrays of a batch come from the host, and are traced inside the program.
+Array = jax.Array | np.ndarray
+
 # From queries `[queries, …]` and items `[items, …]`, the scores `[queries, items]`.
 ScoreFn = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -97,8 +100,8 @@ def is_custom(score_fn: ScoreFn | None) -> bool:
 def read_similarity(
     similarity: str,
     score_fn: ScoreFn | None,
-    queries: jax.Array | np.ndarray,
-    items: jax.Array | np.ndarray,
+    queries: Array,
+    items: Array,
 ) -> ScoreFn | None:
     """Returns the function of scores; None for the product of embeddings.
 

@@ -1,15 +1,14 @@
 """One batch of queries on the device: ranked once, and read by every metric."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import Bound, measure_ranking
-from jax_rank_metrics._drivers.similarities import ScoreFn, is_custom
+from jax_rank_metrics._drivers.similarities import Array, ScoreFn, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (
     intra_list_diversity,
     novelty,
@@ -20,9 +19,7 @@ from jax_rank_metrics._sources.blocks import products
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
-
-# Arrays of a batch come from the host, and are traced inside the program.
-Array = jax.Array | np.ndarray
+from jax_rank_metrics._types import Ties
 
 # From attributes of queries and of items, labels `[queries, items]`, or these and what
 # leaves the ranking, bool.
@@ -44,7 +41,7 @@ class Plan(NamedTuple):
     bounds: tuple[Bound, ...]
     k: int
     block_size: int
-    ties: str | None
+    ties: Ties | None
     score_fn: ScoreFn | None = None
     label_fn: LabelFn | None = None
 
@@ -59,7 +56,7 @@ class Plan(NamedTuple):
         return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
 
     @property
-    def ties_of_places(self) -> str | None:
+    def ties_of_places(self) -> Ties | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""
         reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
         return "expected" if self.ties is None and not reads_order else self.ties
@@ -120,7 +117,8 @@ def make_plan(
 
     Without `k`, as many items are returned as the deepest cutoff needs.
     """
-    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), ties)
+    policy = cast(Ties | None, ties)
+    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), policy)
     if k is not None:
         return plan._replace(k=_inputs.positive_integer("k", k))
     if not plan.top_k_metrics:
@@ -152,6 +150,7 @@ def measure_queries(
         `[queries]` bool.
     """
     arguments: dict[str, Any] = {
+        "relevant_ids": queries.relevant_ids,
         "k": plan.depth,
         "relevant_labels": queries.relevant_labels,
         "exclude_ids": queries.excluded_ids,
@@ -160,9 +159,8 @@ def measure_queries(
         "ties": plan.ties,
         "key": queries.key,
     }
-    relevant_ids = queries.relevant_ids
     if catalog.items is None:
-        ranked = checked_scores(queries.rows, relevant_ids, **arguments)
+        ranked = checked_scores(queries.rows, **arguments)
     else:
         arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
         if plan.label_fn is not None:
@@ -172,7 +170,7 @@ def measure_queries(
                 "item_attributes": catalog.attributes,
             }
         rows = _with_origin(catalog.origin, queries.rows)
-        ranked = checked_embeddings(rows, catalog.items, relevant_ids, **arguments)
+        ranked = checked_embeddings(rows, catalog.items, **arguments)
     if plan.whole_list_metrics:
         top_k, places = rank_both(ranked, plan.ties_of_places)
         values = measure_ranking(plan.whole_list_metrics, places)
@@ -207,7 +205,7 @@ def score_pairs(
     """
     score_fn = products if plan.score_fn is None else plan.score_fn
 
-    def score(row: jax.Array, row_items: jax.Array) -> jax.Array:
+    def score(row: Any, row_items: jax.Array) -> jax.Array:
         return score_fn(row[None], row_items)[0]
 
     return jax.vmap(score)(_with_origin(origin, rows), items)
@@ -237,8 +235,8 @@ def _has_nan(
         queries: The batch.
         ids: `[queries, k]`, the first items; −1 where there are none.
     """
-    top_ids = ids[:, :1]
-    if catalog.items is None:
+    top_ids, catalog_items = ids[:, :1], catalog.items
+    if catalog_items is None:
         assert queries.relevant_ids is not None
         read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
         indices = jnp.maximum(read_ids, 0)  # [queries, ids]
@@ -251,7 +249,7 @@ def _has_nan(
             read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
 
         def score(ids: jax.Array) -> jax.Array:
-            items = catalog.items[jnp.maximum(ids, 0)]  # [queries, …]
+            items = catalog_items[jnp.maximum(ids, 0)]  # [queries, …]
             return score_pairs(plan, catalog.origin, queries.rows, items[:, None])[:, 0]
 
         scores = jax.lax.map(score, read_ids.T).T  # a rank at a time, to gather little

@@ -16,7 +16,7 @@ from jax_rank_metrics._results.values import (
     ListValues,
     as_per_list,
     is_by_list,
-    is_by_user,
+    is_evaluation,
     is_frame,
     is_seeds,
 )
@@ -85,7 +85,7 @@ def _metrics_of(run: Any) -> Mapping[str, Any] | None:
     if is_seeds(run):
         metrics = {str(path[-1]): x for path, x in run.values_of_seeds.items() if path}
         return metrics or None
-    if is_by_user(run):
+    if is_evaluation(run):
         return run.states
     if is_frame(run):
         return {name: run[name] for name in run.columns}

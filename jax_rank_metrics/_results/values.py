@@ -86,10 +86,10 @@ def is_by_list(tree: Any) -> bool:
     )
 
 
-def is_by_user(tree: Any) -> bool:
-    """Whether `tree` is the result of `evaluate_users`, a `UserEvaluation`."""
+def is_evaluation(tree: Any) -> bool:
+    """Whether `tree` is the result of a driver, such as `evaluate_users`."""
     # Known by its fields, since `_drivers` comes later in the order of imports.
-    return all(hasattr(tree, field) for field in ("states", "lists", "users"))
+    return all(hasattr(tree, field) for field in ("states", "lists", "undefined"))
 
 
 def is_frame(tree: Any) -> bool:
@@ -144,13 +144,18 @@ def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf
     if is_seeds(tree):
         for metric, values in tree.values_of_seeds.items():
             yield (*path, *metric), _Leaf(values)
-    elif is_by_user(tree):
+    elif is_evaluation(tree):
         for metric, lists in tree.lists.items():
             # No metric that a caller may name is called so.
             was_asked_for = metric.partition("@")[0] not in ("popularity", "novelty")
             yield (
                 (*path, metric),
-                _Leaf(lists, tree.users, tree.undefined, was_asked_for),
+                _Leaf(
+                    lists,
+                    getattr(tree, "users", None),
+                    tree.undefined,
+                    was_asked_for,
+                ),
             )
     elif is_frame(tree):
         for metric in tree.columns:

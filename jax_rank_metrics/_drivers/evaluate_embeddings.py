@@ -1,0 +1,225 @@
+"""`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
+
+import warnings
+from typing import Any
+
+from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._calls import names
+from jax_rank_metrics._drivers import query_batches, step
+from jax_rank_metrics._drivers.batches import batch_size_for
+from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.evaluation import (
+    Evaluation,
+    by_name,
+    undefined_everywhere,
+)
+from jax_rank_metrics._drivers.interactions import RawInteractions
+from jax_rank_metrics._drivers.progress import Progress
+from jax_rank_metrics._drivers.query_inputs import read_judgements, read_vectors
+from jax_rank_metrics._drivers.similarities import (
+    ScoreFn,
+    SimilarityName,
+    read_similarity,
+)
+from jax_rank_metrics._ordering.policy import resolve
+
+
+def evaluate_embeddings(
+    metrics: names.Metrics,
+    queries: Any,
+    items: Any,
+    relevant: RawInteractions | None = None,
+    *,
+    label_fn: step.LabelFn | None = None,
+    query_attributes: Any = None,
+    item_attributes: Any = None,
+    similarity: SimilarityName = "dot",
+    score_fn: ScoreFn | None = None,
+    candidates: RawInteractions | None = None,
+    exclude_self: bool = False,
+    exclude: RawInteractions | None = None,
+    k: int | None = None,
+    batch_size: int = 1024,
+    item_mask: _types.ItemMask | None = None,
+    ties: _types.Ties | None = None,
+    key: _types.Key | None = None,
+    undefined: _types.Undefined = "zero",
+    block_size: int | None = None,
+    progress: bool | Progress = False,
+) -> Evaluation:
+    """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
+
+    Items are scored a block at a time as by `rank_catalog`, and the scores of all queries
+    and items never exist at once. Metrics with a cutoff read one top-k. Those without,
+    such as "map", find the places of relevant items in further passes over the scores.
+
+    What is relevant is known by ids, `relevant`, or by attributes, `label_fn`: in metric
+    learning, whatever shares the class of the query. By attributes, metrics without a
+    cutoff other than the hit rate and the reciprocal rank need all items in one block, and
+    batches get smaller so that up to a million items fit.
+
+    **Candidates** are items that a first stage found for each query. They alone have a
+    rank. Relevant items that the first stage missed count all the same: as relevant items
+    without a rank, in recall, in average precision and in the ideal order. So does
+    trec_eval, and with it MTEB and BEIR, where judgements list what was not retrieved.
+    The rerankers' evaluator of sentence-transformers adds the missed items to the
+    candidates, or leaves them out: pass the union as candidates, or only relevant items
+    among the candidates.
+
+    **Queries without a relevant item** count 0 in most metrics, as everywhere in this
+    package, and the states say how many there are; most evaluators of embeddings leave
+    them out, as `undefined="skip"` does here.
+
+    Call it outside of `jax.jit`. One device does the work: that of `items`, or the
+    default. Functions are static: pass the same object again, and not a fresh lambda, to
+    use its program again.
+
+    Args:
+        metrics: As for `evaluate`. Columns are not supported.
+        queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
+            read as float32 unless x64 is on. With a `score_fn`, any trailing axes.
+        items: `[items, dims]`, an embedding per item; its row is its id.
+        relevant: The items to be found: a list of ids for each query; a dict or a pandas
+            Series from rows of queries to such lists; or a scipy sparse matrix
+            `[queries, items]` of labels. Lists may repeat an id, and negative ids are
+            padding. A query that a dict lacks has no items.
+        label_fn: Instead of `relevant`: `label_fn(query_attributes, item_attributes)`
+            returns the labels `[queries, items]` of a block of each, or a pair of labels
+            and a bool `[queries, items]` of what leaves the ranking and the pool; see
+            `rank_catalog`.
+        query_attributes: A pytree of arrays `[queries, …]`, such as classes.
+        item_attributes: A pytree of arrays `[items, …]`.
+        similarity: How a query and an item are scored.
+
+            - "dot": by their product. Accelerators round products to fewer bits than
+              float32 has, unless `jax.default_matmul_precision("float32")` is set.
+            - "cosine": by the product of the vectors divided by their lengths, in
+              float32; 0 where one of them is 0.
+            - "l2": by −|q − x|², nearest first. It is a product too, and loses to
+              cancellation what is below 1e-7 of the squared distances between vectors
+              and their mean: neighbours that are nearer to each other than that may
+              change places. Equal vectors tie. Whole numbers, such as
+              bytes, stay exact, and so do their ties, up to squared distances of 2²³.
+            - "hamming": by minus the number of bits that differ, exactly. Both are
+              packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
+        score_fn: Instead of a similarity: `score_fn(queries, items)` returns the scores
+            `[queries, items]` of a batch and a block, higher is better.
+        candidates: The items that have a rank, for each query, in the forms of
+            `relevant`, such as an array `[queries, n]` padded with −1. Their order does
+            not matter: equal scores tie, and under "stable" the lower id comes first.
+            None ranks every item. Not with `label_fn`.
+        exclude_self: Whether item i leaves the list of query i, for a gallery that is
+            ranked against itself.
+        exclude: The items that leave the list of each query, in the forms of `relevant`.
+        k: How many items to return for each query. None is the deepest cutoff of the
+            metrics.
+        batch_size: How many queries are evaluated at a time; fewer where they would fill
+            less than four batches, or need too much memory.
+        item_mask: `[items]` bool, the items that exist.
+        ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
+            default counts every order of tied items.
+        key: See `rank`.
+        undefined: See `PerList.mean`.
+        block_size: How many items are scored at a time. None chooses.
+        progress: True shows a bar of rich. Or a function, which is called with the number
+            of queries done and the number of all queries.
+
+    Returns:
+        An `Evaluation`: states, the values of every query, and the ids of the first k
+        items. `compare`, `leaderboard`, `table` and `plots` take it as it is.
+
+    Raises:
+        ValueError: as `rank_catalog`; if there are both `relevant` and `label_fn`, or
+            neither; if an id is not of an item, or a query not of `queries`; if scores
+            are NaN or arrays are sharded; if no metric has a cutoff and k is None.
+        TypeError: if an argument has none of these forms; if lists of ids look like a
+            dense matrix of labels.
+        ModuleNotFoundError: if `progress` is True and rich is not installed.
+
+    References:
+        Musgrave et al., A metric learning reality check, ECCV 2020, on evaluating a gallery
+        against itself; He et al., Hashing as tie-aware learning to rank, CVPR 2018, on why
+        ties of Hamming distances must not be broken by the order of the gallery.
+
+    >>> queries = np.array([[1.0, 0], [0, 1]])
+    >>> items = np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
+    >>> found = evaluate_embeddings(
+    ...     ("recall@1,2", "mrr"), queries, items, [[2], [3]], similarity="cosine"
+    ... )
+    >>> found.items.tolist()  # items 0 and 2 tie
+    [[0, 2], [3, 1]]
+    >>> found.states["recall@1,2"].compute().tolist()
+    [0.75, 1.0]
+    >>> found.lists["mrr"].values.tolist()  # the mean of 1 and 1/2; and 1
+    [0.75, 1.0]
+    >>> classes = np.array([0, 0, 1, 1])
+    >>> def same_class(query_classes, item_classes):
+    ...     return query_classes[:, None] == item_classes[None]
+    >>> evaluate_embeddings(
+    ...     "precision@1",
+    ...     items,
+    ...     items,
+    ...     label_fn=same_class,
+    ...     query_attributes=classes,
+    ...     item_attributes=classes,
+    ...     exclude_self=True,
+    ... )
+    Evaluation(precision@1 0.250, 4 queries)
+    """
+    bounds = names.bind_all(metrics)
+    _inputs.option("undefined", undefined, _types.Undefined)
+    policy, key = resolve(ties, key)
+    queries, items = read_vectors("queries", queries), read_vectors("items", items)
+    num_queries, num_items = len(queries), len(items)
+    score_fn = read_similarity(similarity, score_fn, queries, items)
+    judgements = read_judgements(
+        relevant,
+        label_fn=label_fn,
+        query_attributes=query_attributes,
+        item_attributes=item_attributes,
+        candidates=candidates,
+        exclude=exclude,
+        exclude_self=exclude_self,
+        num_queries=num_queries,
+        num_items=num_items,
+    )
+    plan = step.make_plan(
+        bounds, k, 1 if block_size is None else block_size, policy.name
+    )
+    if block_size is None:
+        needs_one_block = label_fn is not None and bool(plan.whole_list_metrics)
+        block_size = query_batches.block_size_for(num_items, needs_one_block)
+    plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
+    max_size = _inputs.positive_integer("batch_size", batch_size)
+    inputs = query_batches.Inputs(
+        queries,
+        items,
+        _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
+        judgements,
+        batch_size_for(num_queries, max_size),
+        key,
+    )
+    if judgements.candidates is None:
+        batches = query_batches.over_all_items(plan, inputs)
+    else:
+        batches = query_batches.over_candidates(plan, inputs)
+    job = Job(
+        *batches,
+        num_queries=num_queries,
+        k=plan.k,
+        nan_message=lambda index: (
+            f"the scores of query {index} hold nan; pass embeddings without nan, and a "
+            "score_fn that returns numbers"
+        ),
+        unit="queries",
+    )
+    values, item_ids = run(job, progress)
+    metric_names = [bound.name for bound in bounds]
+    states, lists = by_name(metric_names, bounds, values, undefined)
+    if undefined_names := undefined_everywhere(metric_names, values):
+        warnings.warn(
+            f"metrics are undefined for every one of {num_queries} queries: "
+            f"{', '.join(undefined_names)}; no query has a relevant item in its list",
+            stacklevel=2,
+        )
+    return Evaluation(states, lists, item_ids, undefined)

@@ -1,0 +1,146 @@
+"""The batches of `evaluate_embeddings`: over all items, or over candidates."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers.batches import Batch, Work, make_batches, query_batch
+from jax_rank_metrics._drivers.candidates import (
+    Listed,
+    candidate_batch,
+    candidate_program,
+)
+from jax_rank_metrics._drivers.engine import Measured
+from jax_rank_metrics._drivers.model import refuse_nan
+from jax_rank_metrics._drivers.query_inputs import Judgements
+from jax_rank_metrics._drivers.similarities import Array, origin_of
+
+# How many scores a batch has at once where all items are in one block: 128 MiB. It also
+# bounds how many numbers a batch gathers from the embeddings of its candidates.
+MAX_AT_ONCE = 2**25
+
+# With batches of this size at least, whatever is at once.
+MIN_SIZE = 32
+
+# How many items are scored at a time where nothing needs all of them in one block.
+BLOCK_SIZE = 4096
+
+
+class Inputs(NamedTuple):
+    """The arguments of `evaluate_embeddings`, checked.
+
+    Attributes:
+        queries: `[queries, …]`, on the host or on a device.
+        items: `[items, …]`, on the host or on a device.
+        item_mask: `[items]` bool, the items that exist; or None.
+        judgements: What each query is judged on.
+        size: How many queries share a batch at most.
+        key: The key of all random ties, or None.
+    """
+
+    queries: Array
+    items: Array
+    item_mask: jax.Array | None
+    judgements: Judgements
+    size: int
+    key: jax.Array | None
+
+    def rows(self, batch: Batch, size: int) -> jax.Array:
+        """Returns the queries of a batch; the last of them fills it up to `size`."""
+        return _inputs.real("queries", self.queries[_filled_up(batch, size)])
+
+
+class Batches(NamedTuple):
+    """The division of the queries, and what makes values of a batch; see `Job`."""
+
+    batches: list[Batch]
+    arrays: Callable[[int, Batch], Any]
+    program: Callable[[Any], Measured]
+
+
+def block_size_for(num_items: int, needs_one_block: bool) -> int:
+    """Returns how many items are scored at a time, where the caller has not said it."""
+    fits = num_items * MIN_SIZE <= MAX_AT_ONCE
+    return num_items if needs_one_block and fits else BLOCK_SIZE
+
+
+def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
+    """Returns the batches in which each query ranks all items."""
+    items, judgements = _inputs.real("items", inputs.items), inputs.judgements
+    num_items = len(items)
+    refuse_nan("items", items, inputs.item_mask)
+    catalog = step.Catalog(
+        items,
+        inputs.item_mask,
+        attributes=judgements.item_attributes,
+        origin=origin_of(plan.score_fn, inputs.queries),
+    )
+    size = inputs.size
+    if plan.block_size > BLOCK_SIZE:
+        size = _bounded(size, min(plan.block_size, num_items))
+    lengths = np.zeros((len(inputs.queries), 2), np.int64)
+    for column, rows in enumerate((judgements.excluded, judgements.relevant)):
+        if rows is not None:
+            lengths[:, column] = np.diff(rows.indptr)
+    num_blocks = -(-num_items // plan.block_size)
+    work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
+    batches = list(make_batches(lengths, size, work))
+
+    def arrays(number: int, batch: Batch) -> step.QueryBatch:
+        arrays_by_id = query_batch(
+            number,
+            batch,
+            inputs.rows(batch, size),
+            judgements.relevant,
+            judgements.excluded,
+            inputs.key,
+        )
+        indices = _filled_up(batch, size)
+        attributes = jax.tree.map(lambda x: x[indices], judgements.query_attributes)
+        return arrays_by_id._replace(attributes=attributes)
+
+    return Batches(
+        batches, arrays, lambda queries: step.program()(plan, catalog, queries)
+    )
+
+
+def over_candidates(plan: step.Plan, inputs: Inputs) -> Batches:
+    """Returns the batches in which each query ranks its candidates."""
+    judgements, items = inputs.judgements, inputs.items
+    assert judgements.candidates is not None and judgements.relevant is not None
+    listed = Listed.of(
+        judgements.candidates,
+        judgements.relevant,
+        judgements.excluded,
+        None if inputs.item_mask is None else np.asarray(inputs.item_mask),
+    )
+    origin = origin_of(plan.score_fn, inputs.queries)
+    row_size = int(np.prod(items.shape[1:]))
+    size = _bounded(inputs.size, listed.width * row_size, min_size=1)
+    indices = np.arange(len(inputs.queries))
+    batches = [
+        Batch(indices[start : start + size], (0, listed.width))
+        for start in range(0, indices.size, size)
+    ]
+
+    def arrays(number: int, batch: Batch) -> Any:
+        rows = inputs.rows(batch, size)
+        return candidate_batch(number, batch, rows, items, listed, inputs.key)
+
+    return Batches(
+        batches, arrays, lambda queries: candidate_program()(plan, origin, queries)
+    )
+
+
+def _filled_up(batch: Batch, size: int) -> np.ndarray:
+    """Returns the indices of the queries of a batch; the last of them fills it up."""
+    return np.pad(batch.indices, (0, size - batch.indices.size), mode="edge")
+
+
+def _bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:
+    """Returns the size of a batch that holds no more numbers at once than it may."""
+    return max(min(size, MAX_AT_ONCE // max(numbers_per_query, 1)), min(size, min_size))
