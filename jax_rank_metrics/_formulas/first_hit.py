@@ -39,6 +39,7 @@ def hit_rate(
             `reciprocal_rank`.
 
     Example:
+        >>> import jax.numpy as jnp
         >>> labels, scores = jnp.array([0, 1]), jnp.array([0.9, 0.8])
         >>> [f"{value:.1f}" for value in hit_rate(labels, scores, k=(1, 2)).compute()]
         ['0.0', '1.0']
@@ -88,6 +89,7 @@ def reciprocal_rank(
         ValueError: if `rank` is "realistic" and a list has several relevant items.
 
     Example:
+        >>> import jax.numpy as jnp
         >>> labels, scores = jnp.array([0, 0, 1]), jnp.array([0.9, 0.8, 0.7])
         >>> f"{reciprocal_rank(labels, scores).compute():.5f}"  # 1/3
         '0.33333'
