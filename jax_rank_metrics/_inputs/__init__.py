@@ -3,6 +3,7 @@
     arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
     items.py    the items of lists: labels, masks, weights, ids and columns
+    attributes.py  attributes of queries and items, for functions of both
     list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
@@ -30,6 +31,7 @@ from jax_rank_metrics._inputs.arrays import real as real
 from jax_rank_metrics._inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._inputs.arrays import unsharded as unsharded
+from jax_rank_metrics._inputs.attributes import attributes as attributes
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._inputs.items import columns as columns
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays

@@ -1,5 +1,6 @@
 """The best items of all that were seen so far, block after block."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,9 +13,13 @@ from jax_rank_metrics._ordering import keys as _keys
 from jax_rank_metrics._ordering import top_k
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.order import gather_candidates
-from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
+
+
+# Counts items by their labels: from labels `[*lists, items]` and which items to count,
+# bool, to counts `[*lists, kinds]` int32.
+Tally = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 class FirstRanks(NamedTuple):
@@ -22,7 +27,10 @@ class FirstRanks(NamedTuple):
 
     keys: jax.Array  # [*lists, depth], of their scores
     ids: jax.Array  # [*lists, depth] int32, −1 where a list is shorter
-    dropped: jax.Array  # [*lists] int32, how many other items tie with the last of them
+    # [*lists] int32, how many other items tie with the last of them; with a tally, how
+    # many of each kind, [*lists, kinds].
+    dropped: jax.Array
+    labels: jax.Array  # [*lists, depth]; 0 where nothing reads labels
 
 
 class BestSoFar(NamedTuple):
@@ -33,40 +41,56 @@ class BestSoFar(NamedTuple):
             their ids in the order of these; otherwise they stand in any order. Seeds are
             left out: they never change, and in a scan's carry would have to vary over the
             same mesh axes as the rest.
-        dropped: `[*lists]` int32, how many other items so far tie with the last of them.
+        dropped: `[*lists]` int32, how many other items so far tie with the last of them;
+            `[*lists, kinds]` where a tally tells kinds of items apart.
     """
 
     best: Candidates
     dropped: jax.Array
 
     def extended(
-        self, block: RawCandidates, order: ItemOrder, length: jax.Array
+        self,
+        block: RawCandidates,
+        order: ItemOrder,
+        length: jax.Array,
+        tally: Tally | None = None,
     ) -> "BestSoFar":
         """Returns the best so far after a further block, all of whose ids are larger.
 
-        `length` is the number of items so far, those of the block included: `[*lists]`.
+        Args:
+            block: The items of the block.
+            order: How items compare.
+            length: `[*lists]`, the number of items so far, those of the block included.
+            tally: Counts `dropped` items by their labels, which are then kept; None
+                counts all of them together.
         """
         depth = self.best.keys.shape[-1]
         if top_k.is_faster(block.scores, depth) and _keys.has_digit(order.dtype):
             indices, may_drop = self._top_indices(block, order)
         else:
             indices, may_drop = self._sorted_indices(block, order), True
-        best = self._at(indices, block, length, order.policy)
+        keeps_labels = tally is not None or order.policy.reads_labels
+        best = self._at(indices, block, length, keeps_labels)
         last_key = _last_key(best)
-        is_still_last = (last_key == _last_key(self.best))[..., 0]
-        still_dropped = jnp.where(is_still_last, self.dropped, 0)
+        still_dropped = self._dropped_if_last(last_key)
 
         # Only where a tie was cut off, its size is counted over the whole block.
         def count_dropped() -> jax.Array:
-            tied = _count(self.best, last_key) + _count(block.read(), last_key)
-            return tied - _count(best, last_key)
+            before, new, now = (
+                _count(x, last_key, tally) for x in (self.best, block.read(), best)
+            )
+            return before + new - now
 
         zeros = still_dropped - still_dropped  # varying over the same mesh axes
         dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
         return BestSoFar(best, still_dropped + dropped)
 
     def in_order(
-        self, order: ItemOrder, seeds: jax.Array | None, items_axis: AxisNames | None
+        self,
+        order: ItemOrder,
+        seeds: jax.Array | None,
+        items_axis: AxisNames | None,
+        tally: Tally | None = None,
     ) -> FirstRanks:
         """Returns the best of what all devices saw, in rank order."""
         depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
@@ -75,15 +99,21 @@ class BestSoFar(NamedTuple):
         candidates = candidates._replace(seeds=seeds)
         ids = jnp.where(candidates.items.exists, candidates.ids, -1)
         sort_keys = candidates.sort_keys(order)
-        keys, _, ids = sort_by(sort_keys, [ids], order.policy.is_hashed)
+        keys, slots, ids = sort_by(sort_keys, [ids], order.policy.is_hashed)
         keys, ids = keys[..., :depth], ids[..., :depth]
+        labels = _arithmetic.take(candidates.items.labels, slots[..., :depth])
         if items_axis is not None:
             last_key = keys[..., -1:]
-            is_still_last = (last_key == _last_key(self.best))[..., 0]
-            dropped = lax.psum(jnp.where(is_still_last, dropped, 0), items_axis)
-            held = _arithmetic.count((keys == last_key) & (ids >= 0))
-            dropped = dropped + _count(candidates, last_key) - held
-        return FirstRanks(keys, ids, dropped)
+            dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
+            held = Candidates(keys, ids, ItemArrays(labels, ids >= 0))
+            dropped = dropped + _count(candidates, last_key, tally)
+            dropped = dropped - _count(held, last_key, tally)
+        return FirstRanks(keys, ids, dropped, labels)
+
+    def _dropped_if_last(self, key: jax.Array) -> jax.Array:
+        """Returns `dropped` of the lists whose last item has a key `[*lists, 1]`, else 0."""
+        is_last = (key == _last_key(self.best))[..., 0]
+        return jnp.where(_arithmetic.widen(is_last, self.dropped), self.dropped, 0)
 
     def _top_indices(
         self, block: RawCandidates, order: ItemOrder
@@ -153,7 +183,7 @@ class BestSoFar(NamedTuple):
         indices: jax.Array,
         block: RawCandidates,
         length: jax.Array,
-        policy: Policy,
+        keeps_labels: bool,
     ) -> Candidates:
         """Gathers items of the best so far and, after them, of the block."""
         depth = indices.shape[-1]
@@ -168,7 +198,7 @@ class BestSoFar(NamedTuple):
         keys = merged(self.best.keys, _keys.score_key(scores, exists))
         ids = merged(self.best.ids, block.first_id + in_block)
         labels = self.best.items.labels
-        if policy.reads_labels:
+        if keeps_labels:
             new_labels = block.items.retrieved_items().labels
             labels = merged(labels, _arithmetic.take(new_labels, in_block))
         return Candidates(keys, ids, ItemArrays(labels, exists))
@@ -179,6 +209,11 @@ def _last_key(candidates: Candidates) -> jax.Array:
     return jnp.min(candidates.keys, axis=-1, keepdims=True)
 
 
-def _count(candidates: Candidates, key: jax.Array) -> jax.Array:
+def _count(
+    candidates: Candidates, key: jax.Array, tally: Tally | None = None
+) -> jax.Array:
     """Counts the items of each list that have a key `[*lists, 1]`."""
-    return _arithmetic.count((candidates.keys == key) & candidates.items.exists)
+    has_key = (candidates.keys == key) & candidates.items.exists
+    if tally is None:
+        return _arithmetic.count(has_key)
+    return tally(candidates.items.labels, has_key)

@@ -1,0 +1,157 @@
+"""The census of a catalogue: which labels its items have, and how many have each."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._types import AxisNames
+
+# How many different labels a list may have; bools have two.
+MAX_LABELS = 64
+
+
+class Census(NamedTuple):
+    """The different labels of the items so far, and how many items have each.
+
+    Items without columns are exchangeable where their labels are equal. So these few
+    numbers are all that totals over a pool, and its best order, depend on.
+
+    Shapes:
+        labels: `[*lists, slots]` floats in any order, those that no item has as well.
+        counts: `[*lists, slots]` int32.
+        overflows: `[*lists]` bool, whether items were left out, because the list has more
+            different labels than there are slots.
+    """
+
+    labels: jax.Array
+    counts: jax.Array
+    overflows: jax.Array
+
+    @classmethod
+    def empty(
+        cls, lists: tuple[int, ...], kind: DTypeLike, dtype: DTypeLike
+    ) -> "Census":
+        """Returns the census of no items.
+
+        Args:
+            lists: The shape of the axes of lists.
+            kind: The dtype of labels as they are passed to `extended`.
+            dtype: The float dtype of values.
+        """
+        slots = 2 if kind == jnp.bool_ else MAX_LABELS
+        labels = jnp.zeros((*lists, slots), dtype)
+        if kind == jnp.bool_:
+            labels = labels.at[..., 1].set(1)
+        counts = jnp.zeros(labels.shape, jnp.int32)
+        return cls(labels, counts, jnp.zeros(lists, bool))
+
+    @property
+    def items(self) -> ItemArrays:
+        """One item for each label, `[*lists, slots]`."""
+        exists = self.counts > 0
+        return ItemArrays(jnp.where(exists, self.labels, 0), exists)
+
+    def extended(self, labels: jax.Array, exists: jax.Array) -> "Census":
+        """Returns the census after further items, `[*lists, items]`.
+
+        Args:
+            labels: Of the dtype that `empty` was told; not negative where items exist.
+            exists: Bool.
+        """
+        if labels.dtype != jnp.bool_:
+            labels = jnp.where(exists, labels.astype(self.labels.dtype), -1)
+            return self._with_amounts(labels, None)
+        hits, number = _arithmetic.count(labels & exists), _arithmetic.count(exists)
+        added = jnp.stack([number - hits, hits], axis=-1)
+        return self._replace(counts=self.counts + added)
+
+    def over_devices(self, items_axis: AxisNames) -> "Census":
+        """Returns the census of the items of all devices, whose slots may differ."""
+        labels, counts = (
+            _mesh.concatenate_over(x, items_axis, x.ndim - 1) for x in self[:2]
+        )
+        overflows = lax.pmax(self.overflows.astype(jnp.int32), items_axis) > 0
+        shape = self.labels.shape
+        empty = Census(
+            jnp.zeros(shape, labels.dtype), jnp.zeros(shape, jnp.int32), overflows
+        )
+        return empty._with_amounts(jnp.where(counts > 0, labels, -1), counts)
+
+    def tally(self, labels: jax.Array, amounts: jax.Array) -> jax.Array:
+        """Adds up amounts by label, `[*lists, slots]` int32.
+
+        With labels 0 and 1 in the census, the amounts 5 2 1 of items with the labels
+        1 0 1 give 2 and 6.
+
+        Args:
+            labels: `[*lists, items]` floats.
+            amounts: `[*lists, items]`, bools to be counted or int32.
+        """
+        is_used = self.counts > 0
+
+        def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            slot, totals = state
+            label = lax.dynamic_slice_in_dim(self.labels, slot, 1, -1)
+            total = _total(amounts, labels == label)[..., None]
+            return slot + 1, lax.dynamic_update_slice_in_dim(totals, total, slot, -1)
+
+        past_used = jnp.where(is_used, _arithmetic.iota(is_used) + 1, 0)
+        num_slots = jnp.max(past_used, initial=0)
+        state = (jnp.zeros_like(num_slots), jnp.zeros_like(self.counts))
+        state = _mesh.match_varying(state, (self, labels, amounts))
+        totals = lax.while_loop(lambda state: state[0] < num_slots, add, state)[1]
+        return jnp.where(is_used, totals, 0)
+
+    def _with_amounts(self, labels: jax.Array, amounts: jax.Array | None) -> "Census":
+        """Adds items `[*lists, items]`, one label after the next larger one.
+
+        Args:
+            labels: Floats of the dtype of `labels`; below 0 where no item exists.
+            amounts: How many items each stands for; None is 1.
+        """
+        largest = jnp.max(labels, axis=-1, initial=-1)
+
+        def is_left(census: Census, bound: jax.Array) -> jax.Array:
+            return _mesh.unvmap_any((largest > bound) & ~census.overflows)
+
+        def add_label(
+            state: tuple[Census, jax.Array, jax.Array],
+        ) -> tuple[Census, jax.Array, jax.Array]:
+            census, bound, _ = state
+            is_larger = labels > bound[..., None]
+            label = jnp.min(jnp.where(is_larger, labels, jnp.inf), axis=-1)
+            number = _total(amounts, is_larger & (labels == label[..., None]))
+            census = census._with_label(label, number)
+            return census, label, is_left(census, label)
+
+        bound = jnp.full(largest.shape, -1, largest.dtype)
+        census, bound = _mesh.match_varying((self, bound), (self, labels, amounts))
+        state = (census, bound, is_left(census, bound))
+        return lax.while_loop(lambda state: state[2], add_label, state)[0]
+
+    def _with_label(self, label: jax.Array, number: jax.Array) -> "Census":
+        """Adds a number of items of one label per list, both `[*lists]`."""
+        is_used = self.counts > 0
+        is_equal = is_used & (self.labels == label[..., None])
+        first_free = _arithmetic.count(is_used)[..., None]
+        is_free = _arithmetic.iota(self.counts) == first_free
+        is_known = jnp.any(is_equal, axis=-1, keepdims=True)
+        target = jnp.where(is_known, is_equal, is_free) & (number > 0)[..., None]
+        has_no_slot = (number > 0) & ~jnp.any(target, axis=-1)
+        return Census(
+            jnp.where(target, label[..., None], self.labels),
+            self.counts + jnp.where(target, number[..., None], 0),
+            self.overflows | has_no_slot,
+        )
+
+
+def _total(amounts: jax.Array | None, chosen: jax.Array) -> jax.Array:
+    """Adds up the amounts of chosen items, bools or integers; None is 1 for each."""
+    if amounts is None or amounts.dtype == jnp.bool_:
+        return _arithmetic.count(chosen if amounts is None else chosen & amounts)
+    return jnp.sum(jnp.where(chosen, amounts, 0), axis=-1, dtype=jnp.int32)

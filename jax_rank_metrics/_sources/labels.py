@@ -1,0 +1,131 @@
+"""Labels that a function derives from attributes of queries and of items."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.lists import check_unsharded
+
+# From attributes of queries and of items, labels `[queries, items]`, or these and which
+# pairs leave the ranking, bool.
+LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
+
+
+@pytree("label_fn")
+class Labeller:
+    """The labels of all pairs of queries and items, computed a block of items at a time.
+
+    Attributes:
+        query_attributes: A pytree of arrays `[*lists, …]`.
+        item_attributes: A pytree of arrays `[items, …]`, of the items of this device.
+        label_fn: What computes labels from both.
+    """
+
+    query_attributes: Any
+    item_attributes: Any
+    label_fn: LabelFn
+
+    def labels(
+        self, lists: tuple[int, ...], start: jax.Array | int, length: int
+    ) -> tuple[jax.Array, jax.Array]:
+        """Labels the items from `start` on.
+
+        Args:
+            lists: The shape of the axes of lists.
+            start: The index of the first item.
+            length: The number of items.
+
+        Returns:
+            The labels as `label_fn` returns them, and whether each item has a rank, bool;
+            both `[*lists, length]`.
+        """
+
+        def block(x: jax.Array) -> jax.Array:
+            if length == x.shape[0]:
+                return x
+            return lax.dynamic_slice_in_dim(x, start, length)
+
+        def one_axis(x: jax.Array) -> jax.Array:
+            return x.reshape((math.prod(lists), *x.shape[len(lists) :]))
+
+        result = self.label_fn(
+            jax.tree.map(one_axis, self.query_attributes),
+            jax.tree.map(block, self.item_attributes),
+        )
+        labels, excluded = result if isinstance(result, tuple) else (result, None)
+        labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
+        # Labels below 0, and those that are NaN, are padding as they are everywhere.
+        exists = labels >= 0
+        if excluded is not None:
+            exists = exists & ~jnp.asarray(excluded).reshape(exists.shape)
+        return labels, exists
+
+
+def checked_labeller(
+    label_fn: object,
+    query_attributes: object,
+    item_attributes: object,
+    *,
+    lists: tuple[int, ...],
+    num_items: int,
+    block_length: int,
+    cure: str,
+) -> Labeller:
+    """Checks a function of labels, and that it returns an array for a block of items.
+
+    Args:
+        label_fn: As `rank_catalog` takes it.
+        query_attributes: As `rank_catalog` takes them.
+        item_attributes: As `rank_catalog` takes them.
+        lists: The shape of the axes of lists.
+        num_items: The number of items.
+        block_length: The number of items in a block.
+        cure: What to do with arrays that are sharded; see `check_unsharded`.
+    """
+    if not callable(label_fn):
+        raise TypeError(
+            f"label_fn is {_inputs.kind_of(label_fn)}; pass a function of the attributes "
+            "of queries and of items"
+        )
+    trees = (
+        _inputs.attributes("query_attributes", query_attributes, lists, "queries"),
+        _inputs.attributes("item_attributes", item_attributes, (num_items,), "items"),
+    )
+    for name, tree in zip(("query_attributes", "item_attributes"), trees, strict=True):
+        leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+        names = {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+        check_unsharded(cure, **names)
+    shapes = tuple(
+        jax.tree.map(lambda x: jax.ShapeDtypeStruct((n, *x.shape[axes:]), x.dtype), tree)
+        for tree, n, axes in zip(
+            trees, (math.prod(lists), block_length), (len(lists), 1), strict=True
+        )
+    )
+    result = jax.eval_shape(label_fn, *shapes)
+    expected = (math.prod(lists), block_length)
+    parts = result if isinstance(result, tuple) else (result,)
+    is_right = len(parts) in (1, 2) and all(
+        getattr(part, "shape", None) == expected for part in parts
+    )
+    if not is_right or not (
+        jnp.issubdtype(parts[0].dtype, jnp.floating)
+        or jnp.issubdtype(parts[0].dtype, jnp.integer)
+        or parts[0].dtype == jnp.bool_
+    ):
+        raise ValueError(
+            f"label_fn gives {result} for {expected[0]} queries and {expected[1]} items; "
+            f"return labels of shape {expected}, or these and a bool array of the same "
+            "shape that says what leaves the ranking. Attributes begin with one axis of "
+            "queries, or of items: compare query[:, None] with item[None]"
+        )
+    if len(parts) == 2 and parts[1].dtype != jnp.bool_:
+        raise TypeError(
+            f"label_fn gives {parts[1].dtype} for what leaves the ranking; return bools"
+        )
+    return Labeller(*trees, label_fn)
