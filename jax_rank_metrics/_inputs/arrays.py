@@ -203,7 +203,10 @@ def same_shape(
 
 
 def same_lists(
-    name: str, value: jax.Array, reference_name: str, reference: jax.Array
+    name: str,
+    value: jax.Array,
+    reference_name: str,
+    reference: jax.Array | jax.ShapeDtypeStruct,
 ) -> None:
     """Raises unless both arrays have the same shape, apart from the last axis."""
     if value.shape[:-1] != reference.shape[:-1]:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import jax
+import numpy as np
 
-from jax_rank_metrics._inputs.arrays import kind_of, real
+from jax_rank_metrics._inputs.arrays import real
 
 
 def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any:
@@ -12,7 +13,8 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
 
     Args:
         name: The argument, which messages complete with the path of a leaf.
-        tree: A pytree of arrays, such as a dict, with at least one leaf.
+        tree: A pytree of arrays, such as a dict, with at least one leaf. Lists of
+            numbers are arrays.
         axes: The axes with which every leaf begins.
         axes_of: What these are the axes of, for messages, such as "items".
     """
@@ -25,10 +27,10 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
 
     def converted(path: tuple[Any, ...], leaf: object) -> jax.Array:
         leaf_name = name + jax.tree_util.keystr(path)
-        if isinstance(leaf, str):
+        if _holds_strings(leaf):
             raise TypeError(
-                f"{leaf_name} is {kind_of(leaf)}; pass numbers, as jrm.hash_ids or "
-                "numpy.unique(…, return_inverse=True) make them of strings"
+                f"{leaf_name} holds strings; pass numbers, such as jrm.hash_ids makes of "
+                "them, or numpy.unique(…, return_inverse=True)"
             )
         array = real(leaf_name, leaf)
         if array.shape[: len(axes)] != axes:
@@ -38,4 +40,19 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
             )
         return array
 
-    return jax.tree_util.tree_map_with_path(converted, tree)
+    return jax.tree_util.tree_map_with_path(converted, tree, is_leaf=_is_array_like)
+
+
+def _is_array_like(value: object) -> bool:
+    """Whether this is a list of numbers or strings, however deep, and no pytree."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (bool, int, float, str, bytes, np.generic))
+
+
+def _holds_strings(value: object) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "SUT"
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (str, bytes))

@@ -147,3 +147,21 @@ class Weighted(Counted):
         is_counted = copy_number < self.counts[..., -1:]
         exists = jnp.concatenate([exists[..., :-1], is_counted & exists[..., -1:]], -1)
         return Rows().largest(x, exists, depth)
+
+
+def with_unlisted(
+    is_listed: jax.Array, number: jax.Array, ranks: int | None = None
+) -> tuple[jax.Array, Weighted]:
+    """Adds a slot that stands for all unlisted items of a set.
+
+    Args:
+        is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
+        number: `[*lists]` int32, how many items the set has in all.
+        ranks: See `Weighted`.
+
+    Returns:
+        Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
+    """
+    unlisted = (number - Rows().sum(is_listed))[..., None]
+    counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
+    return counts > 0, Weighted(counts, ranks)

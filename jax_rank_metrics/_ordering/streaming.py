@@ -16,7 +16,6 @@ from jax_rank_metrics._ordering.order import gather_candidates
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
-
 # Counts items by their labels: from labels `[*lists, items]` and which items to count,
 # bool, to counts `[*lists, kinds]` int32.
 Tally = Callable[[jax.Array, jax.Array], jax.Array]
@@ -76,10 +75,9 @@ class BestSoFar(NamedTuple):
 
         # Only where a tie was cut off, its size is counted over the whole block.
         def count_dropped() -> jax.Array:
-            before, new, now = (
-                _count(x, last_key, tally) for x in (self.best, block.read(), best)
-            )
-            return before + new - now
+            parts = (self.best, block.read(), best)
+            so_far, added, kept = (_count(x, last_key, tally) for x in parts)
+            return so_far + added - kept
 
         zeros = still_dropped - still_dropped  # varying over the same mesh axes
         dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
@@ -111,7 +109,7 @@ class BestSoFar(NamedTuple):
         return FirstRanks(keys, ids, dropped, labels)
 
     def _dropped_if_last(self, key: jax.Array) -> jax.Array:
-        """Returns `dropped` of the lists whose last item has a key `[*lists, 1]`, else 0."""
+        """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
         is_last = (key == _last_key(self.best))[..., 0]
         return jnp.where(_arithmetic.widen(is_last, self.dropped), self.dropped, 0)
 

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking.held import Held
+from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, Items
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.pool import Pool, PoolScores, StopFinder
 from jax_rank_metrics._ranking.soft_places import SoftPlaces
 from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
 from jax_rank_metrics._types import Cut
@@ -29,7 +29,7 @@ class Parts:
 
     _held: Held | None
     _pool: Pool | None
-    _pool_scores: PoolScores | None
+    _pool_scores: StopFinder | None
     _length: jax.Array
     _list_exists: jax.Array
     _cut: int | None
@@ -150,10 +150,8 @@ class Parts:
                     f"k={k} or deeper"
                 )
         if self._held is None:
-            raise ValueError(
-                "this metric reads ranks, but it was made with order_free=True, so that "
-                "nothing was ordered; leave order_free out"
-            )
+            assert self._pool_scores is not None
+            raise UnknownPlaceError(self._pool_scores.order_error)
         return self._held if self._in_groups else self._held.in_one_order()
 
     def _straddling_group(
@@ -172,7 +170,9 @@ class Parts:
 
         def look(straddle: Straddle, last_key: jax.Array) -> StraddlingGroup:
             find = partial(straddle.group, last_key, self._judged_pool())
-            find = partial(find, self._pool_scores, distinct, self._dtype)
+            scores = self._pool_scores
+            scores = scores if isinstance(scores, PoolScores) else None
+            find = partial(find, scores, distinct, self._dtype)
             return self._memo.once(("straddling", distinct), find)
 
         group = held.straddling_group(look)

@@ -1,5 +1,7 @@
 """The pool of judged items, and its scores."""
 
+from typing import Protocol, runtime_checkable
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -22,6 +24,28 @@ class Pool:
     layout: PoolLayout
 
 
+@runtime_checkable
+class StopFinder(Protocol):
+    """Finds the first item that stops a user, at any rank, where no ranks are held."""
+
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that reads ranks, of which none is held."""
+        ...
+
+    def first_stop(
+        self, pool: Pool, stop_fn: ItemFn, in_groups: bool
+    ) -> first_stop.FirstStop:
+        """Finds the first item that stops, by counting the items above it.
+
+        Args:
+            pool: All judged items.
+            stop_fn: From `Items`, which items stop, bool.
+            in_groups: Whether tied items form groups rather than a definite order.
+        """
+        ...
+
+
 @pytree("ties", "items_axis")
 class PoolScores:
     """The scores of a pool, by which places can be counted without an order.
@@ -38,6 +62,14 @@ class PoolScores:
     ties: str | None
     items_axis: AxisNames | None
 
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that reads ranks, where nothing was ordered."""
+        return (
+            "this metric reads ranks, but it was made with order_free=True, so that "
+            "nothing was ordered; leave order_free out"
+        )
+
     def candidates(self, pool: Pool) -> Candidates:
         """Returns the items of the pool that have a rank, with keys that compare them."""
         start = 0
@@ -48,13 +80,7 @@ class PoolScores:
     def first_stop(
         self, pool: Pool, stop_fn: ItemFn, in_groups: bool
     ) -> first_stop.FirstStop:
-        """Finds the first item that stops, by counting the items above it.
-
-        Args:
-            pool: The items that have these scores.
-            stop_fn: From `Items`, which items stop, bool.
-            in_groups: Whether tied items form groups rather than a definite order.
-        """
+        """Finds the first item that stops; see `StopFinder`."""
         items, layout = self.candidates(pool), pool.layout
         exists = items.items.exists
         stop = item_predicate(stop_fn, items.items)

@@ -13,7 +13,7 @@ from jax_rank_metrics._ranking import concordance, stops, sums
 from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.pool import Pool, StopFinder
 from jax_rank_metrics._ranking.soft_places import NO_ORDER
 from jax_rank_metrics._ranking.totals import Totals
 from jax_rank_metrics._states.per_list import PerList
@@ -31,7 +31,8 @@ class Ranking(Totals):
     Attributes:
         _held: The items that have places; None where nothing was ordered.
         _pool: All judged items; None where only the number of relevant ones is known.
-        _pool_scores: The scores of the pool; None where they are unknown or of no use.
+        _pool_scores: The scores of the pool, or what reads them again; None where they
+            are unknown or of no use.
         _length: `[*lists]` int32, how many items have a rank.
         _known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None where they are counted in the pool.
@@ -44,7 +45,7 @@ class Ranking(Totals):
 
     _held: Held | None
     _pool: Pool | None
-    _pool_scores: PoolScores | None
+    _pool_scores: StopFinder | None
     _length: jax.Array
     _known_relevant: jax.Array | None
     _list_exists: jax.Array
@@ -63,7 +64,7 @@ class Ranking(Totals):
         list_exists: jax.Array,
         list_weights: jax.Array | None,
         ties: str | None,
-        pool_scores: PoolScores | None = None,
+        pool_scores: StopFinder | None = None,
         known_relevant: jax.Array | None = None,
         cut: int | None = None,
     ) -> "Ranking":

@@ -47,7 +47,11 @@ def _find_first_stop(
 ) -> first_stop.FirstStop:
     scores = ranking._pool_scores
     if scores is not None and (ranking._held is None or not ranking._reaches(ks)):
-        return scores.first_stop(ranking._judged_pool(), stop_fn, ranking._in_groups)
+        pool, in_groups = ranking._judged_pool(), ranking._in_groups
+        return ranking._once(
+            ("first stop", stop_fn, in_groups),
+            lambda: scores.first_stop(pool, stop_fn, in_groups),
+        )
     held = ranking._held_through(ks)
     straddling = ranking._straddling_group(held, (stop_fn,))
     return held.first_stop(item_predicate(stop_fn, held.items), straddling)

@@ -9,6 +9,9 @@ retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order alrea
 places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
 checked_catalog.py  their checked arguments
+labels.py     labels that a function derives from attributes of queries and items
+labelled.py   catalogues with such labels: as rows, or streamed in blocks
+census.py     which labels the items of a catalogue have, and how many items each
 blocks.py     a catalogue, and its scores in blocks
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

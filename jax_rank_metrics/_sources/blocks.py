@@ -11,6 +11,7 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.labels import Labeller
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import AxisNames
 
@@ -24,6 +25,9 @@ class Block(NamedTuple):
     length: jax.Array  # [*lists], or () for all lists: how many items exist
     first_id: jax.Array
     first_new_id: jax.Array  # the items before it were in an earlier block
+    labels: (
+        jax.Array | None
+    )  # [*lists, block], of a labeller; None where ids are listed
 
     def offsets(self, ids: jax.Array) -> jax.Array:
         """Returns the offsets of ids in the block, its size where they are not in it.
@@ -72,6 +76,7 @@ class Catalog:
     policy: Policy
     items_axis: AxisNames | None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
+    labeller: Labeller | None = None  # labels all items, so that no ids are listed
 
     @property
     def local_items(self) -> int:
@@ -123,9 +128,16 @@ class Catalog:
             exists = jnp.broadcast_to(exists, scores.shape)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
-        is_masked = self.item_mask is not None or self.exclude_ids is not None
+        labels = None
+        if self.labeller is not None:
+            lists, size = scores.shape[:-1], self.block_length
+            labels, has_rank = self.labeller.labels(lists, start, size)
+            exists = jnp.broadcast_to(exists, scores.shape) & has_rank
+            length = _arithmetic.count(exists)
+        masks = (self.item_mask, self.exclude_ids, labels)
+        is_masked = any(x is not None for x in masks)
         first_new_id = first_new + id_of_first
-        return Block(scores, exists, is_masked, length, first_id, first_new_id)
+        return Block(scores, exists, is_masked, length, first_id, first_new_id, labels)
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:

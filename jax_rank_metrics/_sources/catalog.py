@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 from jax.typing import ArrayLike
@@ -11,13 +12,15 @@ from jax_rank_metrics import _types
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
+from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice
+from jax_rank_metrics._sources.labels import LabelFn
 from jax_rank_metrics._sources.streams import Stream
 
 
 def rank_catalog(
     queries: Shaped[ArrayLike, "..."],
     items: Shaped[ArrayLike, "items ..."],
-    relevant_ids: _types.RelevantIds,
+    relevant_ids: _types.RelevantIds | None = None,
     *,
     k: _types.Cutoffs,
     relevant_labels: _types.RelevantIds | None = None,
@@ -30,6 +33,9 @@ def rank_catalog(
     key: _types.Key | None = None,
     ties: _types.Ties | None = None,
     columns: _types.Columns | None = None,
+    label_fn: LabelFn | None = None,
+    query_attributes: Any = None,
+    item_attributes: Any = None,
 ) -> Ranking:
     """Ranks a whole catalogue for every query, by the product of their embeddings.
 
@@ -39,6 +45,10 @@ def rank_catalog(
     The pool of a list is every item that is neither masked nor excluded. Items that are
     not among the relevant ids have the label 0.
 
+    Relevance is known by ids, or by attributes: labels may be a function of what is known
+    of a query and of an item, such as the person on a picture. These labels are computed
+    for a block of items as well, so that no matrix of queries and items exists.
+
     A query that is padding needs `list_weights` 0. Otherwise its list counts as one for
     which nothing relevant was found.
 
@@ -47,10 +57,13 @@ def rank_catalog(
         items: `[items, dims]`, an embedding per item; its row is its id.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list. Ids that are
             not in the catalogue, masked or excluded are not in the pool; ids below 0 are
-            padding.
+            padding. Or pass `label_fn`.
         k: As for `rank`. None ranks every relevant item exactly, in two passes that
             count the items scoring above it: for any cutoff, and for metrics without
-            one. The gain of the label 0 must then be 0.
+            one. The gain of the label 0 must then be 0. With `label_fn` and items in
+            several blocks, only metrics of the first relevant item work at every cutoff
+            and without one, such as `hit_rate` and `reciprocal_rank`: they count, in
+            two further passes, and other metrics raise beyond k.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
             those a user has already seen; ids below 0 are padding.
@@ -67,14 +80,27 @@ def rank_catalog(
         key: As for `rank`.
         ties: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
+            `[queries, block]` of a block of items, bools, integers or floats; or a pair
+            of these and a bool array of the same shape, true for items that leave the
+            list: they have no rank and are not in the pool. So do items whose label is
+            negative or NaN. Attributes reach it with one axis of queries, whatever axes
+            lists have, or of items: compare `query[:, None] == item[None]`. Static under
+            `jax.jit`, as `score_fn` is.
+            Items in several blocks may have 64 different labels for each list; a list
+            with more of them raises, and inside `jax.jit` does not count.
+        query_attributes: A pytree of arrays `[*lists, …]`, such as a dict.
+        item_attributes: A pytree of arrays `[items, …]`.
 
     Returns:
         A `Ranking`. Its `items` are the ids found, in rank order; with k=None places
-        were counted, and it has no order.
+        were counted, and it has no order (but has one if `label_fn` is passed and the
+        items are in one block).
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, or if
-            an array is sharded by its type outside `jax.shard_map`.
+        ValueError: if shapes differ, if an option does not have the value passed, if
+            both or neither of `relevant_ids` and `label_fn` are passed, or if an array
+            is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -85,6 +111,25 @@ def rank_catalog(
     [[2, 0], [3, 1]]
     >>> recall.of(ranking, k=(1, 2)).values.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
+
+    Pictures of the same person are relevant; those of the same camera as well leave the
+    list:
+
+    >>> def same_person(query, item):
+    ...     same = {x: query[x][:, None] == item[x][None] for x in query}
+    ...     return same["person"], same["person"] & same["camera"]
+    >>> ranking = rank_catalog(
+    ...     queries,
+    ...     items,
+    ...     k=2,
+    ...     label_fn=same_person,
+    ...     query_attributes={"person": [7, 8], "camera": [1, 1]},
+    ...     item_attributes={"person": [7, 8, 7, 8], "camera": [2, 2, 1, 1]},
+    ... )
+    >>> ranking.items[:, 0].tolist()
+    [0, 1]
+    >>> recall.of(ranking, k=1).values.tolist()
+    [1.0, 1.0]
     """
     catalog = checked_embeddings(
         queries,
@@ -101,13 +146,16 @@ def rank_catalog(
         key=key,
         ties=ties,
         columns=columns,
+        label_fn=label_fn,
+        query_attributes=query_attributes,
+        item_attributes=item_attributes,
     )
     return rank_blocks(catalog)
 
 
 def rank_scores(
     scores: _types.Scores,
-    relevant_ids: _types.RelevantIds,
+    relevant_ids: _types.RelevantIds | None = None,
     relevant_labels: _types.RelevantIds | None = None,
     *,
     item_mask: _types.ListsItemMask | None = None,
@@ -118,6 +166,9 @@ def rank_scores(
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
     columns: _types.Columns | None = None,
+    label_fn: LabelFn | None = None,
+    query_attributes: Any = None,
+    item_attributes: Any = None,
 ) -> Ranking:
     """Ranks few relevant items of each list among all scores, without ordering all.
 
@@ -143,13 +194,18 @@ def rank_scores(
         ties: As for `rank`.
         key: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        label_fn: As for `rank_catalog`, in place of `relevant_ids`: labels are computed
+            for all items at once and ranked as by `rank`.
+        query_attributes: A pytree of arrays `[*lists, …]`, such as a dict.
+        item_attributes: A pytree of arrays `[items, …]`.
 
     Returns:
-        A `Ranking`. With k=None it has no order, and so no `items`.
+        A `Ranking`. With k=None and `relevant_ids` it has no order, and so no `items`.
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, or if
-            an array is sharded by its type outside `jax.shard_map`.
+        ValueError: if shapes differ, if an option does not have the value passed, if
+            both or neither of `relevant_ids` and `label_fn` are passed, or if an array
+            is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -158,6 +214,15 @@ def rank_scores(
     >>> ranking = rank_scores(scores, jnp.arange(2)[:, None])
     >>> [f"{value:.2f}" for value in reciprocal_rank.of(ranking).values]
     ['1.00', '0.33']
+
+    Or by attributes, here the class of each query and item:
+
+    >>> def same_class(query, item):
+    ...     return query[:, None] == item[None]
+    >>> options = {"query_attributes": [5, 6], "item_attributes": [6, 5, 5]}
+    >>> ranking = rank_scores(scores, label_fn=same_class, **options)
+    >>> reciprocal_rank.of(ranking).values.tolist()
+    [0.5, 1.0]
     """
     catalog = checked_scores(
         scores,
@@ -171,13 +236,20 @@ def rank_scores(
         ties=ties,
         key=key,
         columns=columns,
+        label_fn=label_fn,
+        query_attributes=query_attributes,
+        item_attributes=item_attributes,
     )
     return rank_blocks(catalog)
 
 
-@jax.jit
 def rank_blocks(catalog: Catalog) -> Ranking:
     """Ranks by a top-k, or by counted places where the catalogue has no depth."""
+    return (_rank_blocks if catalog.labeller is None else rank_labelled)(catalog)
+
+
+@jax.jit
+def _rank_blocks(catalog: Catalog) -> Ranking:
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))
     if outcome.first is not None:
@@ -186,10 +258,7 @@ def rank_blocks(catalog: Catalog) -> Ranking:
     return stream.places(counts, outcome.seen, total)
 
 
-@functools.partial(jax.jit, static_argnames="ties_of_places")
-def rank_both(
-    catalog: Catalog, ties_of_places: _types.Ties | None
-) -> tuple[Ranking, Ranking]:
+def rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:
     """Ranks by a top-k and by counted places, in two passes over the items.
 
     The pass that finds the first ranks also finds the scores of the relevant items, of
@@ -202,6 +271,12 @@ def rank_both(
     Returns:
         What `rank_catalog` returns with the depth of the catalogue, and with k=None.
     """
+    rank = _rank_both if catalog.labeller is None else rank_labelled_twice
+    return rank(catalog, ties_of_places)
+
+
+@functools.partial(jax.jit, static_argnames="ties_of_places")
+def _rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))
     counting = stream.under(ties_of_places)

@@ -9,6 +9,8 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.pools import Counted
+from jax_rank_metrics._ranking import Pool, Straddle
 from jax_rank_metrics._types import AxisNames
 
 # How many different labels a list may have; bools have two.
@@ -50,11 +52,25 @@ class Census(NamedTuple):
         counts = jnp.zeros(labels.shape, jnp.int32)
         return cls(labels, counts, jnp.zeros(lists, bool))
 
-    @property
-    def items(self) -> ItemArrays:
-        """One item for each label, `[*lists, slots]`."""
+    def pool(self, ranks: int) -> Pool:
+        """Returns the pool of all items, of which `ranks` can have a rank."""
         exists = self.counts > 0
-        return ItemArrays(jnp.where(exists, self.labels, 0), exists)
+        items = ItemArrays(jnp.where(exists, self.labels, 0), exists)
+        return Pool(items, Counted(self.counts, ranks))
+
+    def straddle(
+        self, labels: jax.Array, is_last: jax.Array, dropped: jax.Array
+    ) -> Straddle:
+        """Returns the tie group of the last rank held.
+
+        Args:
+            labels: `[*lists, held]`, of the items held.
+            is_last: `[*lists, held]` bool, which of them tie with the last one.
+            dropped: `[*lists, slots]` int32, how many other items do so.
+        """
+        tied = self.tally(labels, is_last) + dropped
+        reaches = jnp.any(dropped > 0, axis=-1)
+        return Straddle(reaches, tied > 0, Counted(tied, None))
 
     def extended(self, labels: jax.Array, exists: jax.Array) -> "Census":
         """Returns the census after further items, `[*lists, items]`.

@@ -1,6 +1,8 @@
 """The checks of the arguments of `rank_catalog` and `rank_scores`."""
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,11 @@ from jaxtyping import Shaped
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._sources.blocks import Catalog, products
+from jax_rank_metrics._sources.labels import LabelFn, checked_labeller
 from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
+
+# An array that says which lists there are, and the name of the argument.
+Reference = tuple[str, jax.Array | jax.ShapeDtypeStruct]
 
 # What to do with arrays that are sharded; see `check_unsharded`.
 CURE = "with items_axis if items are cut"
@@ -19,7 +25,7 @@ CURE = "with items_axis if items are cut"
 def checked_embeddings(
     queries: Shaped[ArrayLike, "..."],
     items: Shaped[ArrayLike, "items ..."],
-    relevant_ids: _types.RelevantIds,
+    relevant_ids: _types.RelevantIds | None = None,
     *,
     k: _types.Cutoffs,
     relevant_labels: _types.RelevantIds | None = None,
@@ -32,6 +38,9 @@ def checked_embeddings(
     key: _types.Key | None = None,
     ties: _types.Ties | None = None,
     columns: _types.Columns | None = None,
+    label_fn: LabelFn | None = None,
+    query_attributes: Any = None,
+    item_attributes: Any = None,
 ) -> Catalog:
     """Checks the arguments of `rank_catalog`."""
     queries = _inputs.real("queries", queries)
@@ -46,16 +55,27 @@ def checked_embeddings(
     if items.ndim == 0 or items.shape[0] == 0:
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
     check_unsharded(CURE, queries=queries, items=items)
-    same_lists_as = queries if score_fn is None else None
-    relevant = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, "queries", same_lists_as
-    )
-    catalog = _checked_catalog(
+    block_size = _inputs.positive_integer("block_size", block_size)
+    lists_of: Reference = "queries", queries
+    if score_fn is not None:
+        lists = None
+        if relevant_ids is not None:
+            relevant_ids = _inputs.ids("relevant_ids", relevant_ids)
+            lists = relevant_ids.shape[:-1]
+        length = min(block_size, items.shape[0])
+        lists_of = "scores", _scored_block(score_fn, queries, items, length, lists)
+    return _checked_catalog(
         queries,
         items,
-        Relevant(*relevant),
+        lists_of,
+        relevant_ids=relevant_ids,
+        relevant_labels=relevant_labels,
+        columns=columns,
+        label_fn=label_fn,
+        query_attributes=query_attributes,
+        item_attributes=item_attributes,
         score_fn=products if score_fn is None else score_fn,
-        block_size=_inputs.positive_integer("block_size", block_size),
+        block_size=block_size,
         item_mask=_inputs.boolean("item_mask", item_mask, "items", items.shape[:1]),
         exclude_ids=exclude_ids,
         k=k,
@@ -64,14 +84,11 @@ def checked_embeddings(
         ties=ties,
         key=key,
     )
-    if score_fn is not None:
-        _check_score_fn(catalog)
-    return catalog
 
 
 def checked_scores(
     scores: _types.Scores,
-    relevant_ids: _types.RelevantIds,
+    relevant_ids: _types.RelevantIds | None = None,
     relevant_labels: _types.RelevantIds | None = None,
     *,
     item_mask: _types.ListsItemMask | None = None,
@@ -82,15 +99,15 @@ def checked_scores(
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
     columns: _types.Columns | None = None,
+    label_fn: LabelFn | None = None,
+    query_attributes: Any = None,
+    item_attributes: Any = None,
 ) -> Catalog:
     """Checks the arguments of `rank_scores`; its catalogue is one block of items."""
     scores = _inputs.real("scores", scores)
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
     check_unsharded(CURE, scores=scores)
-    relevant = _inputs.relevant_items(
-        relevant_ids, relevant_labels, columns, "scores", scores
-    )
     item_mask = _inputs.boolean("item_mask", item_mask)
     per_item = scores.shape[-1:]
     if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
@@ -103,7 +120,13 @@ def checked_scores(
     return _checked_catalog(
         scores,
         jnp.zeros((size, 0)),
-        Relevant(*relevant),
+        ("scores", scores),
+        relevant_ids=relevant_ids,
+        relevant_labels=relevant_labels,
+        columns=columns,
+        label_fn=label_fn,
+        query_attributes=query_attributes,
+        item_attributes=item_attributes,
         score_fn=_known_scores,
         block_size=size,
         item_mask=item_mask,
@@ -119,8 +142,14 @@ def checked_scores(
 def _checked_catalog(
     queries: jax.Array,
     items: jax.Array,
-    relevant: Relevant,
+    lists_of: Reference,
     *,
+    relevant_ids: _types.RelevantIds | None,
+    relevant_labels: _types.RelevantIds | None,
+    columns: _types.Columns | None,
+    label_fn: LabelFn | None,
+    query_attributes: Any,
+    item_attributes: Any,
     score_fn: Callable[[jax.Array, jax.Array], jax.Array],
     block_size: int,
     item_mask: jax.Array | None,
@@ -131,13 +160,40 @@ def _checked_catalog(
     ties: _types.Ties | None,
     key: _types.Key | None,
 ) -> Catalog:
-    """Checks the arguments that `rank_catalog` and `rank_scores` share."""
-    lists = relevant.ids.shape[:-1]
+    """Checks the arguments that `rank_catalog` and `rank_scores` share.
+
+    `lists_of` is an array that says which lists there are, `[*lists, …]` with one further
+    axis, and its name.
+    """
+    lists = lists_of[1].shape[:-1]
+    attributes = {
+        "query_attributes": query_attributes,
+        "item_attributes": item_attributes,
+    }
+    if label_fn is None:
+        _check_absent("without label_fn", "pass both", **attributes)
+        if relevant_ids is None:
+            raise ValueError(
+                "relevant_ids and label_fn are both None; pass the ids of relevant items, "
+                "or a function that labels items by attributes of theirs and of queries"
+            )
+        relevant = Relevant(
+            *_inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of)
+        )
+    else:
+        _check_absent(
+            "beside label_fn",
+            "pass one of both",
+            relevant_ids=relevant_ids,
+            relevant_labels=relevant_labels,
+            columns=columns,
+        )
+        relevant = Relevant(jnp.zeros((*lists, 0), jnp.int32), None, {})
     depth = _inputs.deepest(_inputs.cutoffs(k))
     excluded = None
     if exclude_ids is not None:
         excluded = _inputs.ids("exclude_ids", exclude_ids)
-        _inputs.same_lists("exclude_ids", excluded, "relevant_ids", relevant.ids)
+        _inputs.same_lists("exclude_ids", excluded, *lists_of)
     policy, key = resolve(ties, key)
     weights = _inputs.per_list("list_weights", list_weights, lists)
     check_unsharded(
@@ -149,7 +205,7 @@ def _checked_catalog(
         list_weights=weights,
         **columns_by_name(relevant.columns),
     )
-    return Catalog(
+    catalog = Catalog(
         queries=queries,
         items=items,
         relevant=relevant,
@@ -163,6 +219,23 @@ def _checked_catalog(
         policy=policy,
         items_axis=_inputs.axis_names("items_axis", items_axis),
     )
+    if label_fn is None:
+        return catalog
+    labeller = checked_labeller(
+        label_fn,
+        **attributes,
+        shape=(*lists, items.shape[0]),
+        block_length=catalog.block_length,
+        cure=CURE,
+    )
+    return dataclasses.replace(catalog, labeller=labeller)
+
+
+def _check_absent(where: str, cure: str, **arguments: object) -> None:
+    """Raises if an argument was passed where it has no meaning."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(f"{name} is given {where}; {cure}")
 
 
 def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
@@ -170,17 +243,29 @@ def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     return scores
 
 
-def _check_score_fn(catalog: Catalog) -> None:
-    if not callable(catalog.score_fn):
+def _scored_block(
+    score_fn: object,
+    queries: jax.Array,
+    items: jax.Array,
+    block_length: int,
+    lists: tuple[int, ...] | None,
+) -> jax.ShapeDtypeStruct:
+    """Returns the type of the scores of a block, `[*lists, block]`.
+
+    Any lists will do where `lists` is None.
+    """
+    if not callable(score_fn):
         raise TypeError(
-            f"score_fn is {catalog.score_fn!r}; pass a function of queries and items"
+            f"score_fn is {score_fn!r}; pass a function of queries and items"
         )
-    shape = (catalog.block_length, *catalog.items.shape[1:])
-    block = jax.ShapeDtypeStruct(shape, catalog.items.dtype)
-    scores = jax.eval_shape(catalog.score_fn, catalog.queries, block)
-    expected = (*catalog.relevant.ids.shape[:-1], catalog.block_length)
-    if getattr(scores, "shape", None) != expected:
+    block = jax.ShapeDtypeStruct((block_length, *items.shape[1:]), items.dtype)
+    scores = jax.eval_shape(score_fn, queries, block)
+    shape = getattr(scores, "shape", None) or ()
+    expected = (*(shape[:-1] if lists is None else lists), block_length)
+    if shape != expected:
+        expected = expected if lists is not None else f"[*lists, {block_length}]"
         raise ValueError(
-            f"score_fn gives {scores} for {catalog.block_length} items; return scores of "
-            f"shape {expected}"
+            f"score_fn gives {scores} for {block_length} items; return scores of shape "
+            f"{expected}"
         )
+    return scores

@@ -61,19 +61,19 @@ class Labeller:
         labels, excluded = result if isinstance(result, tuple) else (result, None)
         labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
         # Labels below 0, and those that are NaN, are padding as they are everywhere.
-        exists = labels >= 0
+        is_bool = labels.dtype == jnp.bool_
+        exists = jnp.ones(labels.shape, bool) if is_bool else labels >= 0
         if excluded is not None:
             exists = exists & ~jnp.asarray(excluded).reshape(exists.shape)
         return labels, exists
 
 
 def checked_labeller(
-    label_fn: object,
+    label_fn: LabelFn,
     query_attributes: object,
     item_attributes: object,
     *,
-    lists: tuple[int, ...],
-    num_items: int,
+    shape: tuple[int, ...],
     block_length: int,
     cure: str,
 ) -> Labeller:
@@ -83,8 +83,7 @@ def checked_labeller(
         label_fn: As `rank_catalog` takes it.
         query_attributes: As `rank_catalog` takes them.
         item_attributes: As `rank_catalog` takes them.
-        lists: The shape of the axes of lists.
-        num_items: The number of items.
+        shape: `[*lists, items]`, of all labels.
         block_length: The number of items in a block.
         cure: What to do with arrays that are sharded; see `check_unsharded`.
     """
@@ -93,6 +92,8 @@ def checked_labeller(
             f"label_fn is {_inputs.kind_of(label_fn)}; pass a function of the attributes "
             "of queries and of items"
         )
+    *axes_of_lists, num_items = shape
+    lists = tuple(axes_of_lists)
     trees = (
         _inputs.attributes("query_attributes", query_attributes, lists, "queries"),
         _inputs.attributes("item_attributes", item_attributes, (num_items,), "items"),
@@ -101,31 +102,35 @@ def checked_labeller(
         leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
         names = {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
         check_unsharded(cure, **names)
-    shapes = tuple(
-        jax.tree.map(lambda x: jax.ShapeDtypeStruct((n, *x.shape[axes:]), x.dtype), tree)
-        for tree, n, axes in zip(
-            trees, (math.prod(lists), block_length), (len(lists), 1), strict=True
-        )
-    )
-    result = jax.eval_shape(label_fn, *shapes)
     expected = (math.prod(lists), block_length)
-    parts = result if isinstance(result, tuple) else (result,)
-    is_right = len(parts) in (1, 2) and all(
-        getattr(part, "shape", None) == expected for part in parts
+    result = jax.eval_shape(
+        label_fn,
+        _with_first_axis(trees[0], expected[0], len(lists)),
+        _with_first_axis(trees[1], expected[1], 1),
     )
-    if not is_right or not (
-        jnp.issubdtype(parts[0].dtype, jnp.floating)
-        or jnp.issubdtype(parts[0].dtype, jnp.integer)
-        or parts[0].dtype == jnp.bool_
-    ):
+    parts = [result]
+    if isinstance(result, tuple) and len(result) == 2:
+        parts = list(result)
+    if any(getattr(part, "shape", None) != expected for part in parts):
         raise ValueError(
             f"label_fn gives {result} for {expected[0]} queries and {expected[1]} items; "
             f"return labels of shape {expected}, or these and a bool array of the same "
             "shape that says what leaves the ranking. Attributes begin with one axis of "
             "queries, or of items: compare query[:, None] with item[None]"
         )
+    if jnp.issubdtype(parts[0].dtype, jnp.complexfloating):
+        raise TypeError(f"label_fn gives {parts[0].dtype} labels; return real numbers")
     if len(parts) == 2 and parts[1].dtype != jnp.bool_:
         raise TypeError(
             f"label_fn gives {parts[1].dtype} for what leaves the ranking; return bools"
         )
     return Labeller(*trees, label_fn)
+
+
+def _with_first_axis(tree: Any, size: int, num_axes: int) -> Any:
+    """Returns the types of arrays with one axis in place of the first `num_axes`."""
+
+    def retyped(x: jax.Array) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((size, *x.shape[num_axes:]), x.dtype)
+
+    return jax.tree.map(retyped, tree)

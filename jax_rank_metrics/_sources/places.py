@@ -10,11 +10,11 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
+from jax_rank_metrics._layouts.pools import with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking
 from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
-from jax_rank_metrics._sources.streams import with_unlisted
 
 # Programs depend on the largest rank there can be. It is one of these.
 MAX_RANKS = (2**12, 2**16, 2**20, _inputs.MAX_INT32)

@@ -11,7 +11,7 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.soft import sigmoid_ranks
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import PoolScores, Ranking
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
@@ -83,7 +83,7 @@ def _rank_without_inputs(
 
     def without_inputs(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
         pool, pool_scores = ranking._pool, ranking._pool_scores
-        if pool is None or pool_scores is None:
+        if pool is None or not isinstance(pool_scores, PoolScores):
             return ranking, None
         empty = jax.tree.map(
             lambda _: None, {"_pool": pool, "_pool_scores": pool_scores}
@@ -229,7 +229,7 @@ def rank(
     )
     ranking, seeds = _rank_without_inputs(lists, depth)
     pool, pool_scores = ranking._pool, ranking._pool_scores
-    if pool is None or pool_scores is None:
+    if pool is None or not isinstance(pool_scores, PoolScores):
         return ranking
     raw_items = _shards.reshard_like(lists.raw_items, lists.scores)
     return dataclasses.replace(

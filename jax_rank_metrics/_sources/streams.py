@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _mesh, _types
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._layouts.pools import Weighted
+from jax_rank_metrics._layouts.pools import with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
@@ -19,6 +19,7 @@ from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks
 from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking, Straddle, TieRuns
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
+from jax_rank_metrics._sources.census import Census
 from jax_rank_metrics._sources.lists import clean_weights
 
 State = TypeVar("State")
@@ -37,6 +38,7 @@ class FirstPass(NamedTuple):
 
     best: BestSoFar | None  # None where places are counted, and nothing else
     seen: Seen
+    census: Census | None  # where a function labels the items
 
 
 class Outcome(NamedTuple):
@@ -44,6 +46,7 @@ class Outcome(NamedTuple):
 
     first: FirstRanks | None
     seen: Seen
+    census: Census | None
 
 
 class Stream(NamedTuple):
@@ -70,7 +73,7 @@ class Stream(NamedTuple):
         seeds = policy.seeds(catalog.key, catalog.relevant.ids.shape[:-1])
         return cls(catalog, judged, seeds, ItemOrder(policy, scores.dtype))
 
-    def under(self, ties: _types.Ties | None) -> "Stream":
+    def under(self, ties: str | None) -> "Stream":
         """Returns the same stream under another tie policy, with the same seeds."""
         return self._replace(order=self.order._replace(policy=Policy(ties)))
 
@@ -87,11 +90,16 @@ class Stream(NamedTuple):
         shape, depth = self.relevant_ids.shape, self.catalog.depth
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
-        empty, best = self._no_candidates(shape), None
-        length = jnp.zeros(shape[:-1], jnp.int32)
+        empty, best, census = self.no_candidates(shape), None, None
+        dropped = length = jnp.zeros(shape[:-1], jnp.int32)
+        if self.catalog.labeller is not None:
+            labels = jax.eval_shape(lambda: self.catalog.block(jnp.int32(0)).labels)
+            assert labels is not None
+            census = Census.empty(shape[:-1], labels.dtype, self.judged.labels.dtype)
+            dropped = jnp.zeros_like(census.counts)
         if depth is not None:
-            best = BestSoFar(self._no_candidates((*shape[:-1], depth)), length)
-        return FirstPass(best, Seen(empty.keys, empty.items.exists, length))
+            best = BestSoFar(self.no_candidates((*shape[:-1], depth)), dropped)
+        return FirstPass(best, Seen(empty.keys, empty.items.exists, length), census)
 
     def extended(self, first_pass: FirstPass) -> FirstPass:
         """Returns the state of the first pass after the items of this catalogue."""
@@ -99,26 +107,43 @@ class Stream(NamedTuple):
         def step(
             state: FirstPass, block: Block, candidates: RawCandidates
         ) -> FirstPass:
-            seen, best = self._look_up(state.seen, block), state.best
+            seen = self._look_up(state.seen, block)
+            best, census, tally = state.best, state.census, None
+            if census is not None:
+                assert block.labels is not None
+                census = census.extended(block.labels, candidates.read().items.exists)
+                tally = census.tally
             if best is not None:
-                best = best.extended(candidates, self.order, seen.length)
-            return FirstPass(best, seen)
+                best = best.extended(candidates, self.order, seen.length, tally)
+            return FirstPass(best, seen, census)
 
-        return self._fold(step, first_pass)
+        return self.fold(step, first_pass)
 
     def over_devices(self, first_pass: FirstPass) -> Outcome:
         """Puts the first ranks in order, and merges what devices with parts found."""
-        (best, seen), axis = first_pass, self.catalog.items_axis
-        first = None if best is None else best.in_order(self.order, self.seeds, axis)
+        (best, seen, census), axis = first_pass, self.catalog.items_axis
         if axis is not None:
             exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
             keys, length = lax.pmax(seen.keys, axis), lax.psum(seen.length, axis)
             seen = Seen(keys, exists, length)
-        return Outcome(first, seen)
+            if census is not None:
+                of_device, census = census, census.over_devices(axis)
+                if best is not None:  # its slots are those of the device
+                    dropped = census.tally(of_device.labels, best.dropped)
+                    best = best._replace(dropped=dropped)
+        first, tally = None, None if census is None else census.tally
+        if best is not None:
+            first = best.in_order(self.order, self.seeds, axis, tally)
+        return Outcome(first, seen, census)
 
-    def no_counts(self) -> Outranking:
-        """Returns the state of the second pass before the first block."""
-        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
+    def no_counts(self, num_targets: int | None = None) -> Outranking:
+        """Returns the state of the second pass before the first block.
+
+        The targets are the relevant items, unless their number is passed.
+        """
+        *lists, num_relevant = self.relevant_ids.shape
+        size = num_relevant if num_targets is None else num_targets
+        zeros = jnp.zeros((*lists, size), jnp.int32)
         return Outranking(zeros, zeros, zeros)
 
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:
@@ -126,15 +151,19 @@ class Stream(NamedTuple):
         items = ItemArrays(self.judged.labels, seen.exists)
         ids = self.relevant_ids.astype(jnp.int32)
         relevant = Candidates(seen.keys, ids, items, self.seeds)
+        return self.outranked(counts, relevant)
+
+    def outranked(self, counts: Outranking, targets: Candidates) -> Outranking:
+        """Adds the items of this catalogue that rank above each target."""
 
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
-            is_member = block.introduces(self.relevant_ids)
-            in_block = outranking(relevant, candidates.read(), is_member, self.order)
+            is_member = block.introduces(targets.ids)
+            in_block = outranking(targets, candidates.read(), is_member, self.order)
             return jax.tree.map(jnp.add, counts, in_block)
 
-        return self._fold(add, counts)
+        return self.fold(add, counts)
 
     def first_ranks(self, outcome: Outcome, total_items: int) -> Ranking:
         """Makes the ranking of the first ranks.
@@ -143,20 +172,34 @@ class Stream(NamedTuple):
             outcome: What the first pass found.
             total_items: How many items all devices hold.
         """
-        first, seen = outcome
+        first, seen, census = outcome
         assert first is not None
         depth, straddle = first.ids.shape[-1], None
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
-        judged = self.judged.only(seen.exists)
-        items, _ = self.catalog.relevant.find(first.ids, judged)
-        items = items._replace(exists=exists)
+        if census is None:
+            judged = self.judged.only(seen.exists)
+            items, _ = self.catalog.relevant.find(first.ids, judged)
+            items = items._replace(exists=exists)
+        else:
+            items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
         if depth < total_items:
-            num_tied = _arithmetic.count(exists & (first.keys == last_key))
-            relevant_tied = (seen.keys == last_key) & seen.exists
-            tied, layout = with_unlisted(relevant_tied, num_tied + first.dropped)
-            straddle = Straddle(first.dropped > 0, tied, layout)
+            is_last = exists & (first.keys == last_key)
+            if census is None:
+                num_tied = _arithmetic.count(is_last) + first.dropped
+                relevant_tied = (seen.keys == last_key) & seen.exists
+                tied, layout = with_unlisted(relevant_tied, num_tied)
+                straddle = Straddle(first.dropped > 0, tied, layout)
+            else:
+                straddle = census.straddle(items.labels, is_last, first.dropped)
         held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
-        return self._ranking(held, seen, total_items, depth)
+        return self._ranking(held, outcome, total_items, depth)
+
+    def unranked(self, outcome: Outcome, total_items: int) -> Ranking:
+        """Makes the ranking of items that a function labels, none of which has a place.
+
+        Any number of them may be relevant: their places are not counted.
+        """
+        return self._ranking(None, outcome, total_items, None)
 
     def places(self, counts: Outranking, seen: Seen, total_items: int) -> Ranking:
         """Makes the ranking of the relevant items from the counts on each device."""
@@ -171,37 +214,44 @@ class Stream(NamedTuple):
         )
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
-        return self._ranking(held, seen, total_items, None)
+        outcome = Outcome(None, seen, None)
+        return self._ranking(held, outcome, total_items, None)
 
     def _ranking(
-        self, held: Held, seen: Seen, total_items: int, depth: int | None
+        self, held: Held | None, outcome: Outcome, total_items: int, depth: int | None
     ) -> Ranking:
         """Adds to the items that have places the pool, lengths and weights of lists."""
-        is_listed, lists = self.judged.exists & seen.exists, seen.length.shape
-        exists, layout = with_unlisted(
-            is_listed, seen.length, None if depth is None else total_items
-        )
-        pool_items = self.judged.only(seen.exists).padded(1)._replace(exists=exists)
+        _, seen, census = outcome
+        lists, list_exists = seen.length.shape, seen.length > 0
+        if census is not None:
+            pool = census.pool(total_items)
+            list_exists = list_exists & ~census.overflows
+        else:
+            is_listed = self.judged.exists & seen.exists
+            ranks = None if depth is None else total_items
+            exists, layout = with_unlisted(is_listed, seen.length, ranks)
+            listed = self.judged.only(seen.exists).padded(1)
+            pool = Pool(listed._replace(exists=exists), layout)
         weights = self.catalog.list_weights
         return Ranking._of(
             held=held,
-            pool=Pool(pool_items, layout),
+            pool=pool,
             length=seen.length,
-            list_exists=seen.length > 0,
+            list_exists=list_exists,
             list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
         )
 
-    def _fold(
+    def fold(
         self, step: Callable[[State, Block, RawCandidates], State], start: State
     ) -> State:
         """Passes a state through all blocks of this device, and returns the last one.
 
         Args:
             step: `step(state, block, candidates)` returns the state after a block. The
-                candidates are the items of the block; all have the label 0 unless the
-                tie policy reads labels.
+                candidates are the items of the block; all have the label 0 unless a
+                function labels them, or the tie policy reads labels.
             start: The state before the first block; `step` keeps its shapes.
         """
 
@@ -209,7 +259,9 @@ class Stream(NamedTuple):
             block = self.catalog.block(number)
             shape, dtype = block.scores.shape, self.judged.labels.dtype
             labels = jnp.zeros((), dtype)
-            if self.order.policy.reads_labels:
+            if block.labels is not None:
+                labels = block.labels.astype(dtype)
+            elif self.order.policy.reads_labels:
                 offsets = block.offsets(self.relevant_ids)
                 labels = put(jnp.zeros(shape, dtype), offsets, self.judged.labels)
             items = SharedItems(labels, block.exists, shape)
@@ -222,7 +274,7 @@ class Stream(NamedTuple):
         start = _mesh.match_varying(start, (self.catalog, self.seeds))
         return lax.scan(body, start, numbers)[0]
 
-    def _no_candidates(self, shape: tuple[int, ...]) -> Candidates:
+    def no_candidates(self, shape: tuple[int, ...]) -> Candidates:
         """Returns candidates `shape`, `[*lists, slots]`, none of which exists."""
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
@@ -234,21 +286,3 @@ class Stream(NamedTuple):
         exists = exists & self.judged.exists
         keys = jnp.where(exists, keys, seen.keys)
         return Seen(keys, seen.exists | exists, seen.length + block.length)
-
-
-def with_unlisted(
-    is_listed: jax.Array, number: jax.Array, ranks: int | None = None
-) -> tuple[jax.Array, Weighted]:
-    """Adds a slot that stands for all unlisted items of a set.
-
-    Args:
-        is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
-        number: `[*lists]` int32, how many items the set has in all.
-        ranks: See `Weighted`.
-
-    Returns:
-        Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
-    """
-    unlisted = (number - Rows().sum(is_listed))[..., None]
-    counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
-    return counts > 0, Weighted(counts, ranks)

@@ -1,0 +1,172 @@
+"""Catalogues whose items a function labels: as rows, or streamed block by block."""
+
+import dataclasses
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.core import Tracer
+
+from jax_rank_metrics import _arithmetic, _types
+from jax_rank_metrics._items import ItemArrays, SharedItems
+from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ordering.streaming import BestSoFar
+from jax_rank_metrics._places import first_stop
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ranking import Pool, Ranking
+from jax_rank_metrics._ranking.items import ItemFn, item_predicate
+from jax_rank_metrics._sources.blocks import Block, Catalog
+from jax_rank_metrics._sources.census import MAX_LABELS
+from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._sources.streams import Stream
+
+
+def rank_labelled(catalog: Catalog) -> Ranking:
+    """Ranks a catalogue that has a labeller.
+
+    Items that fit in one block are ranked as rows, whose order is known to the end. More
+    items are streamed: the first ranks are held if the catalogue has a depth, and first
+    stops are found by reading the catalogue again.
+    """
+    if not _is_streamed(catalog):
+        labels, scores, mask = _rows(catalog)
+        return rank(
+            *(labels, scores, mask),
+            k=catalog.depth,
+            ties=cast(_types.Ties | None, catalog.policy.name),
+            key=catalog.key,
+            list_weights=catalog.list_weights,
+            items_axis=catalog.items_axis,
+        )
+    ranking, overflows = _first_ranks(catalog)
+    _check_census(overflows)
+    # Arrays as they were passed; as results of a compiled program they would be copied.
+    return dataclasses.replace(ranking, _pool_scores=StreamedStops(catalog))
+
+
+def rank_labelled_twice(
+    catalog: Catalog, ties_of_stops: str | None
+) -> tuple[Ranking, Ranking]:
+    """Returns `rank_labelled` with the depth of the catalogue, and for all cutoffs.
+
+    The second ranking has another tie policy. Where items are streamed, nothing is
+    streamed for it before a metric reads it.
+    """
+    first_ranks = rank_labelled(catalog)
+    policy = Policy(ties_of_stops)
+    uncut = dataclasses.replace(catalog, depth=None, policy=policy)
+    if not _is_streamed(catalog):
+        return first_ranks, rank_labelled(uncut)
+    assert first_ranks._pool is not None
+    stops = Ranking._of(
+        held=None,
+        pool=first_ranks._pool,
+        pool_scores=StreamedStops(uncut),
+        length=first_ranks._length,
+        list_exists=first_ranks._list_exists,
+        list_weights=first_ranks._list_weights,
+        ties=ties_of_stops,
+    )
+    return first_ranks, stops
+
+
+@pytree()
+class StreamedStops:
+    """Finds first stops in a catalogue, by streaming it twice.
+
+    The first time finds the best item that stops, and how many others tie with it. The
+    second one counts the items that rank above it.
+    """
+
+    catalog: Catalog
+
+    @property
+    def order_error(self) -> str:
+        """The message for a metric that reads ranks, of which none is held."""
+        return (
+            "this metric reads ranks, of which this ranking holds none: with label_fn and "
+            "k=None, only the items above the first relevant one are counted, unless all "
+            f"items are in one block; pass k, or block_size={self.catalog.total_items}"
+        )
+
+    def first_stop(
+        self, pool: Pool, stop_fn: ItemFn, in_groups: bool
+    ) -> first_stop.FirstStop:
+        """Finds the first item that stops; see `PoolScores.first_stop`."""
+        del pool
+        stream, axis = Stream.of(self.catalog), self.catalog.items_axis
+        if in_groups:
+            stream = stream.under("expected")  # without tie-breaks
+
+        def add(
+            state: tuple[BestSoFar, jax.Array], block: Block, candidates: RawCandidates
+        ) -> tuple[BestSoFar, jax.Array]:
+            del block
+            best, length = state
+            items = candidates.read().items
+            stop = item_predicate(stop_fn, items)
+            stops = SharedItems(items.labels, stop, stop.shape)
+            length = length + _arithmetic.count(stop)
+            candidates = candidates._replace(items=stops)
+            return best.extended(candidates, stream.order, length), length
+
+        lists = stream.relevant_ids.shape[:-1]
+        zeros = jnp.zeros(lists, jnp.int32)
+        start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
+        best, _ = stream.fold(add, start)
+        first = best.in_order(stream.order, stream.seeds, axis)
+        exists = first.ids >= 0
+        items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
+        target = Candidates(first.keys, first.ids, items, stream.seeds)
+        counts = stream.outranked(stream.no_counts(1), target)
+        if axis is not None:
+            counts = lax.psum(counts, axis)
+        above, tied, before = (x[..., 0] for x in counts)
+        exists = exists[..., 0]
+        if not in_groups:
+            return first_stop.at_known_rank(before, exists)
+        stops = jnp.where(exists, first.dropped + 1, 0)
+        return first_stop.FirstStop(above, tied, stops)
+
+
+def _is_streamed(catalog: Catalog) -> bool:
+    """Whether the items are in several blocks, or whole lists are on no device."""
+    is_cut = catalog.items_axis is not None and catalog.depth is None
+    return catalog.num_blocks > 1 or is_cut
+
+
+@jax.jit
+def _rows(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns labels, scores and the mask of all items, `[*lists, items]`."""
+    block = catalog.block(jnp.zeros((), jnp.int32))
+    assert block.labels is not None
+    labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
+    # As the function returns them: what was passed as scores is then not copied.
+    scores = catalog.score_fn(catalog.queries, catalog.items)
+    return labels, scores, block.exists
+
+
+@jax.jit
+def _first_ranks(catalog: Catalog) -> tuple[Ranking, jax.Array]:
+    """Returns the ranking but for its scores, and the lists with too many labels."""
+    stream, total = Stream.of(catalog), catalog.total_items
+    outcome = stream.over_devices(stream.extended(stream.start(total)))
+    assert outcome.census is not None
+    ranking = (stream.unranked if outcome.first is None else stream.first_ranks)(
+        outcome, total
+    )
+    return ranking, outcome.census.overflows
+
+
+def _check_census(overflows: jax.Array) -> None:
+    """Raises if a list has too many labels, unless traced or partly on other hosts."""
+    if isinstance(overflows, Tracer) or not overflows.is_fully_addressable:
+        return
+    if overflows.any():
+        raise ValueError(
+            f"label_fn gives a list more than {MAX_LABELS} different labels, which is the "
+            "most where items are ranked in several blocks; round the labels, or pass a "
+            "block_size of at least the number of items"
+        )
