@@ -248,6 +248,13 @@ MUTANTS = [
         "tests/test_rank_scores.py::test_many_relevant_items",
     ),
     Mutant(
+        "counting that leaves out the last part",
+        "_ordering/outranking_cpu.py",
+        "    if size % part:\n",
+        "    if False:\n",
+        "tests/test_rank_scores.py::test_parts_of_many_lists",
+    ),
+    Mutant(
         "a line off",
         "_files/text.py",
         "row_index_offset=1",

@@ -16,6 +16,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ordering import outranking_cpu
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 
 LISTS, ITEMS, RELEVANT = 6, 40, 7
@@ -181,6 +182,26 @@ def test_many_relevant_items(rng, ties, dtype):
         arrays = (held.rank_above, held.above, held.tied)
         counted = np.stack([x[row][held.items.exists[row]] for x in arrays], -1)
         assert counted.tolist() == [list(map(int, place)) for place in sorted(places)]
+
+
+def test_parts_of_many_lists(rng, monkeypatch):
+    """Many lists are counted in parts of their items, the last of them shorter."""
+    lists, items = 40, 23
+    monkeypatch.setattr(outranking_cpu, "_PART", 8 * lists)
+    scores = rng.integers(0, 6, (lists, items)).astype(np.float32)
+    relevant = np.argsort(rng.random(scores.shape), axis=-1)[:, :4]
+    relevant[::2, 3], relevant[5] = -1, -1
+    held = jrm.rank_scores(scores, relevant, ties="stable")._held
+    for row, ids in enumerate(relevant):
+        above, tied, rank = (
+            np.array(x[row])[held.items.exists[row]].tolist()
+            for x in (held.above, held.tied, held.rank_above)
+        )
+        order = np.argsort(-scores[row], kind="stable").tolist()
+        ids = sorted(ids[ids >= 0].tolist(), key=order.index)
+        assert rank == [order.index(i) for i in ids]
+        assert above == [(scores[row] > scores[row, i]).sum() for i in ids]
+        assert tied == [(scores[row] == scores[row, i]).sum() for i in ids]
 
 
 @pytest.mark.long

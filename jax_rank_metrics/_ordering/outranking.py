@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,9 +41,10 @@ def outranking(
     """Counts the items above, level with, and before each target.
 
     Items are counted for one target after the other: the scores are read once for each.
-    On CPU, many targets are looked up in a sort of all scores. Accelerators always count:
-    they read thousands of scores in the time of each of the dozen gathers that looking a
-    target up takes.
+    A CPU counts a part of the items at a time, for the targets that exist in some list;
+    many targets it looks up in a sort of all scores. Accelerators always count: they read
+    thousands of scores in the time of each of the dozen gathers that looking a target up
+    takes.
 
     Args:
         targets: `[*lists, targets]`, from anywhere in the lists.
@@ -51,22 +52,33 @@ def outranking(
         is_member: `[*lists, targets]` bool, which targets are among `items`.
         order: How items compare.
     """
-    count = partial(_outranking, order, False)
-    if targets.keys.shape[-1] <= MAX_COUNTED:
-        return count(targets, items, is_member)
-    look_up = partial(_outranking, order, True)
-    return lax.platform_dependent(targets, items, is_member, cpu=look_up, default=count)
+    by_each, on_cpu = partial(_outranking, order, "each"), None
+    if targets.keys.shape[-1] > MAX_COUNTED:
+        on_cpu = partial(_outranking, order, "sorted")
+    elif outranking_cpu.has_parts(items.keys):
+        on_cpu = partial(_outranking, order, "parts")
+    if on_cpu is None:
+        return by_each(targets, items, is_member)
+    return lax.platform_dependent(
+        targets, items, is_member, cpu=on_cpu, default=by_each
+    )
 
 
 def _outranking(
     order: ItemOrder,
-    is_sorting: bool,
+    method: Literal["each", "parts", "sorted"],
     targets: Candidates,
     items: Candidates,
     is_member: jax.Array,
 ) -> Outranking:
-    """Counts the items or looks them up in a sort, by tie-breaks only where any tie."""
-    count = outranking_cpu.count_sorted if is_sorting else _count_each
+    """Counts items by a method, and by tie-breaks only where any tie."""
+    is_sorting, count = method == "sorted", _count_each
+    if is_sorting:
+        count = outranking_cpu.count_sorted
+    elif method == "parts":
+        index = _arithmetic.iota(targets.items.exists)
+        num_targets = jnp.max(jnp.where(targets.items.exists, index + 1, 0), initial=0)
+        count = partial(outranking_cpu.count_in_parts, num_targets)
     keys = outranking_cpu.descending(items.keys) if is_sorting else items.keys
     above, through = count([targets.keys], [keys], _precedes, _precedes_or_equals)
     equal = through - above

@@ -1,5 +1,6 @@
-"""Looks up targets in a sort, on CPU, where gathers are as quick as arithmetic."""
+"""Counting on CPU: in parts that a cache holds, or by looking targets up in a sort."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -8,6 +9,75 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.sort_cpu import sort_in_chunks
+
+# Numbers of items that the cache of a core holds, of all lists and of each list. Counts of
+# at most 2,048 items are exact where a float32 holds two of them.
+_PART, _LIST_PART = 2**19, 2048
+
+# With fewer lists, a part would take less time than a step of a loop.
+_LEAST_LISTS = 32
+
+
+def has_parts(keys: jax.Array) -> bool:
+    """Whether counting in parts takes less time than reading whole lists at once."""
+    if not all(isinstance(size, int) for size in keys.shape):
+        return False  # symbolic, as in an export
+    num_lists = math.prod(keys.shape[:-1])
+    return num_lists >= _LEAST_LISTS and _mesh.is_device_local(keys)
+
+
+def count_in_parts(
+    num_targets: jax.Array,
+    target_levels: Sequence[jax.Array],
+    levels: Sequence[jax.Array],
+    *comparisons: Callable[[Sequence[jax.Array], Sequence[jax.Array]], jax.Array],
+) -> list[jax.Array]:
+    """Counts the items for which comparisons with each target hold, a part at a time.
+
+    A part is read once for each target, from the cache. All its comparisons with a target
+    are counted in one sum, whose digits are the counts.
+
+    Args:
+        num_targets: How many targets to count for; for the others the counts are 0.
+        target_levels: `[*lists, targets]` each.
+        levels: `[*lists, items]` each.
+        comparisons: Each compares levels of items with levels of targets, and holds
+            wherever the one before it does.
+    """
+    shape, size = target_levels[0].shape, levels[0].shape[-1]
+    part = min(size, _LIST_PART, max(_PART // math.prod(shape[:-1]), 1))
+    digit, num_parts = part.bit_length(), size // part
+
+    def add(
+        counts: list[jax.Array], start: jax.Array | int, length: int
+    ) -> list[jax.Array]:
+        # A barrier, since a slice inside the loop over targets would be cut for each.
+        in_part = [lax.dynamic_slice_in_dim(x, start, length, -1) for x in levels]
+        in_part = lax.optimization_barrier(in_part)
+
+        def add_target(index: jax.Array, sums: jax.Array) -> jax.Array:
+            item = [lax.dynamic_slice_in_dim(x, index, 1, -1) for x in target_levels]
+            amounts, amount = jnp.zeros((), jnp.float32), 0
+            for number, compare in reversed(list(enumerate(comparisons))):
+                amount += 1 << digit * number
+                amounts = jnp.where(compare(in_part, item), float(amount), amounts)
+            column = jnp.sum(amounts, axis=-1, keepdims=True).astype(jnp.int32)
+            return lax.dynamic_update_slice_in_dim(sums, column, index, -1)
+
+        sums = lax.fori_loop(0, num_targets, add_target, zeros)
+        digits = [sums >> digit * number for number in range(len(counts))]
+        mask = (1 << digit) - 1
+        return [x + (y & mask) for x, y in zip(counts, digits, strict=True)]
+
+    zeros = jnp.zeros(shape, jnp.int32)
+    zeros = _mesh.match_varying(zeros, (num_targets, target_levels, levels))
+    counts = [zeros for _ in comparisons]
+    counts = lax.fori_loop(
+        0, num_parts, lambda number, counts: add(counts, number * part, part), counts
+    )
+    if size % part:
+        counts = add(counts, num_parts * part, size % part)
+    return counts
 
 
 def descending(keys: jax.Array) -> jax.Array:
