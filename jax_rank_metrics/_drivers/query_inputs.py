@@ -16,7 +16,7 @@ from jax_rank_metrics._drivers.similarities import Array
 
 
 class Judgements(NamedTuple):
-    """What each query is judged on.
+    """The items that each query is judged on, by ids or by attributes.
 
     Attributes:
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.

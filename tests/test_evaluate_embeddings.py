@@ -1,0 +1,318 @@
+"""`evaluate_embeddings` gives the values of loops in float64, however scores are made."""
+
+import itertools
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._drivers import similarities
+
+QUERIES, ITEMS, DIMS = 9, 26, 4
+METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
+
+
+def vectors(rng):
+    """Vectors of whole numbers, of which some are equal and one is 0."""
+    queries, items = (
+        rng.integers(-9, 10, (n, DIMS)).astype(np.float32) for n in (QUERIES, ITEMS)
+    )
+    items[[7, 20, 25]] = items[[3, 4, 4]]
+    items[11] = 0
+    return queries, items
+
+
+def exact_scores(similarity, queries, items):
+    """Scores in float64, a pair at a time."""
+    scores = np.zeros((len(queries), len(items)))
+    for i, j in itertools.product(range(len(queries)), range(len(items))):
+        query, item = queries[i].astype(np.float64), items[j].astype(np.float64)
+        lengths = np.linalg.norm(query) * np.linalg.norm(item)
+        scores[i, j] = {
+            "dot": query @ item,
+            "cosine": query @ item / lengths if lengths else 0,
+            "l2": -((query - item) ** 2).sum(),
+        }[similarity]
+    return scores
+
+
+def exact_values(labels, scores, pool, ranked):
+    """The values of METRICS for a query, averaged over all orders of tied items.
+
+    Args:
+        labels: `[items]`.
+        scores: `[items]`.
+        pool: `[items]` bool, the items that count.
+        ranked: `[items]` bool, which of them have a rank.
+    """
+    case = oracle.List(labels, pool)
+    indices = [i for i in case.pool if ranked[i]]
+    metrics = (
+        partial(oracle.ndcg, k=4),
+        partial(oracle.recall, k=1),
+        partial(oracle.recall, k=5),
+        partial(oracle.reciprocal_rank, k=None),
+        partial(oracle.average_precision, k=None),
+    )
+    values = [
+        [metric(case, order) for metric in metrics]
+        for order in oracle.all_orders(oracle.tie_groups(indices, scores))
+    ]
+    return np.mean(values, axis=0)
+
+
+def assert_exact(found, labels, scores, pool=None, ranked=None):
+    """Asserts that every query has the values of `exact_values`, and ids of their order."""
+    whole = np.ones(labels.shape, bool)
+    pool, ranked = (whole if x is None else x for x in (pool, ranked))
+    values = np.concatenate(
+        [found.lists[name].values.reshape(len(labels), -1) for name in METRICS], axis=1
+    )
+    for query, actual in enumerate(values):
+        row = (labels[query], scores[query], pool[query], ranked[query])
+        np.testing.assert_allclose(actual, exact_values(*row), atol=1e-6)
+        ids = found.items[query][found.items[query] >= 0]
+        has_rank = np.flatnonzero(pool[query] & ranked[query])
+        assert set(ids) <= set(has_rank) and ids.size == min(has_rank.size, 5)
+        best = -np.sort(-scores[query][has_rank])[: ids.size]
+        np.testing.assert_array_equal(scores[query][ids], best)
+
+
+@pytest.mark.parametrize(
+    "similarity",
+    ["l2", *(pytest.param(name, marks=pytest.mark.long) for name in ("dot", "cosine"))],
+)
+def test_values_are_those_of_loops(rng, similarity):
+    """By relevant ids, in batches, with excluded and masked items, and ties."""
+    queries, items = vectors(rng)
+    labels = rng.choice([0, 0, 0, 1, 2], (QUERIES, ITEMS))
+    labels[2] = 0
+    excluded = rng.random((QUERIES, ITEMS)) < 0.2
+    mask = np.arange(ITEMS) != 6
+    done = []
+    found = jrm.evaluate_embeddings(
+        METRICS,
+        queries,
+        items,
+        scipy.sparse.csr_array(labels),
+        similarity=similarity,
+        exclude=[np.flatnonzero(row) for row in excluded],
+        item_mask=mask,
+        batch_size=4,
+        block_size=7,
+        progress=lambda *x: done.append(x),
+    )
+    scores = exact_scores(similarity, queries, items)
+    assert_exact(found, labels, scores, ~excluded & mask)
+    assert done == [(4, 9), (8, 9), (9, 9)]
+    assert found.states["map"].undefined == 1
+    assert str(found).endswith("9 queries)") and found.gather() is found
+
+
+def test_candidates(rng):
+    """Only candidates have a rank; relevant items that are none count in denominators."""
+    bits = rng.integers(0, 2, (ITEMS, 37))
+    bits[[7, 20]] = bits[[3, 4]]
+    packed = np.packbits(bits, axis=-1)
+    labels = rng.choice([0, 0, 0, 1, 2], (QUERIES, ITEMS))
+    candidates = np.stack([rng.permutation(ITEMS)[:9] for _ in range(QUERIES)])
+    candidates[0, 4:] = -1
+    candidates[1] = -1
+    candidates[2, 1] = candidates[2, 0]
+    is_candidate = np.zeros(labels.shape, bool)
+    for row, ids in zip(is_candidate, candidates, strict=True):
+        row[ids[ids >= 0]] = True
+    mask = np.arange(ITEMS) != 6
+    pool = ~np.eye(QUERIES, ITEMS, dtype=bool) & mask
+    found = jrm.evaluate_embeddings(
+        METRICS,
+        packed[:QUERIES],
+        packed,
+        scipy.sparse.csr_array(labels),
+        similarity="hamming",
+        candidates=candidates,
+        exclude=np.arange(QUERIES)[:, None],
+        item_mask=mask,
+        batch_size=4,
+    )
+    distances = (bits[:QUERIES, None] != bits).sum(-1)
+    ranked = np.where(is_candidate, -distances, np.nan)
+    assert_exact(found, labels, ranked, pool, is_candidate)
+    assert (found.items[1] == -1).all()
+
+
+def same_group(query, item):
+    """Relevant is the same identity; the same one by the same camera leaves."""
+    is_same = query["identity"][:, None] == item["identity"][None]
+    return is_same, is_same & (query["camera"][:, None] == item["camera"][None])
+
+
+def test_relevance_by_attributes(rng):
+    """A gallery against itself, where metrics without a cutoff need all of its items."""
+    _, items = vectors(rng)
+    attributes = {
+        "identity": rng.integers(0, 5, ITEMS),
+        "camera": rng.integers(0, 3, ITEMS),
+    }
+    found = jrm.evaluate_embeddings(
+        METRICS,
+        items,
+        items,
+        label_fn=same_group,
+        query_attributes=attributes,
+        item_attributes=attributes,
+        similarity="l2",
+        exclude_self=True,
+        batch_size=10,
+    )
+    is_same, leaves = jax.device_get(
+        same_group(*[jax.tree.map(jnp.asarray, attributes)] * 2)
+    )
+    scores = exact_scores("l2", items, items)
+    assert_exact(
+        found, is_same.astype(int), scores, ~leaves & ~np.eye(ITEMS, dtype=bool)
+    )
+
+
+def test_scores_of_similarities(rng):
+    """They equal float64, equal vectors tie, and an offset of all vectors costs no bits."""
+    queries, items = (rng.normal(size=(n, 40)).astype(np.float32) for n in (33, 130))
+    items[[64, 129]] = items[[0, 1]]
+    queries[5] = items[8] = 0
+
+    def scores(score_fn, queries, items):
+        origin = similarities.origin_of(score_fn, queries)
+        if origin is not None:
+            tiled = np.broadcast_to(origin, queries.shape)
+            queries = np.stack([queries, tiled], axis=1)
+        return np.asarray(jax.jit(score_fn)(jnp.asarray(queries), jnp.asarray(items)))
+
+    cosines = scores(similarities.cosine, queries, items)
+    expected = exact_cosines(queries.astype(np.float64), items.astype(np.float64))
+    np.testing.assert_allclose(cosines, expected, atol=1e-6)
+    assert not cosines[5].any() and not cosines[:, 8].any()
+    np.testing.assert_array_equal(cosines[:, [64, 129]], cosines[:, [0, 1]])
+    for offset in (0, 100):
+        moved = [(x + np.float32(offset)).astype(np.float32) for x in (queries, items)]
+        exact = [x.astype(np.float64) for x in moved]
+        distances = np.square(exact[0][:, None] - exact[1]).sum(-1)
+        orders = scores(similarities.l2, *moved)
+        gaps = distances - distances[:, :1]
+        np.testing.assert_allclose(2 * (orders[:, :1] - orders), gaps, atol=1e-4)
+        np.testing.assert_array_equal(orders[:, [64, 129]], orders[:, [0, 1]])
+    whole = [rng.integers(0, 256, (n, 64)).astype(np.uint8) for n in (20, 90)]
+    distances = np.square(whole[0][:, None].astype(int) - whole[1]).sum(-1)
+    orders = scores(similarities.l2, *whole)
+    gaps = distances[:, :1] - distances
+    np.testing.assert_array_equal(2 * (orders - orders[:, :1]), gaps)
+    packed = [rng.integers(0, 256, (n, 9)).astype(np.uint8) for n in (20, 90)]
+    bits = [np.unpackbits(x, axis=-1) for x in packed]
+    distances = (bits[0][:, None] != bits[1]).sum(-1)
+    np.testing.assert_array_equal(scores(similarities.hamming, *packed), -distances)
+
+
+def exact_cosines(queries, items):
+    """Cosines of all pairs, 0 for zero vectors."""
+    lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(items, axis=1))
+    return np.divide(queries @ items.T, lengths, where=lengths > 0, out=0 * lengths)
+
+
+def test_results_go_on_as_they_are(rng):
+    """A comparison, a table and groups take the result of a call."""
+    queries, items = vectors(rng)
+    relevant = {query: [query, query + 3] for query in range(QUERIES - 1)}
+    runs = {
+        name: jrm.evaluate_embeddings("recall@3", x, items, relevant, undefined="skip")
+        for name, x in {"one": queries, "other": -queries}.items()
+    }
+    comparison = jrm.compare(runs["one"], runs["other"])["recall@3"]
+    means = [float(run.states["recall@3"].compute()) for run in runs.values()]
+    np.testing.assert_allclose(comparison.difference, means[1] - means[0], atol=1e-6)
+    assert comparison.lists == QUERIES - 1
+    assert "other" in jrm.table(runs)
+    groups = runs["one"].by(["short"] * 4 + ["long"] * 5)
+    assert [int(states["recall@3"].lists) for states in groups.values()] == [4, 4]
+
+
+def nan_for_one_item(queries, items):
+    """Products, of which those of an item that begins with 7 are nan."""
+    scores = queries @ items.T
+    return jnp.where(items[:, :1].T == 7, jnp.nan, scores)
+
+
+QUERY = np.eye(2, DIMS, dtype=np.float32)
+ITEM = np.arange(12, dtype=np.float32).reshape(3, DIMS)
+BITS = np.zeros((3, 2), np.uint8)
+
+
+@pytest.mark.parametrize(
+    "error, match, change",
+    [
+        (ValueError, "relevant and label_fn: neither is", {"relevant": None}),
+        (ValueError, "relevant and label_fn: both are", {"label_fn": same_group}),
+        (ValueError, "query_attributes is given", {"query_attributes": [1, 2]}),
+        (ValueError, "exclude_self is True, but there are 2", {"exclude_self": True}),
+        (ValueError, "relevant has 1 rows, but there are 2 q", {"relevant": [[0]]}),
+        (ValueError, "relevant of query 1 holds the item 3", {"relevant": [[0], [3]]}),
+        (
+            ValueError,
+            "relevant has queries from 0 to 2",
+            {"relevant": {0: [1], 2: [0]}},
+        ),
+        (ValueError, "candidates has 3 rows", {"candidates": [[0]] * 3}),
+        (ValueError, "exclude of query 0 holds the item 9", {"exclude": [[9], []]}),
+        (ValueError, "similarity is 'cos'.*a score_fn", {"similarity": "cos"}),
+        (
+            ValueError,
+            "similarity is 'l2', and score_fn",
+            {"similarity": "l2", "score_fn": nan_for_one_item},
+        ),
+        (TypeError, "score_fn is 3", {"score_fn": 3}),
+        (
+            TypeError,
+            "queries: dtype is float32; pass packed",
+            {"similarity": "hamming"},
+        ),
+        (ValueError, r"items has shape \(3, 2\)", {"items": BITS}),
+        (ValueError, r"items has shape \(0, 4\)", {"items": ITEM[:0]}),
+        (ValueError, "items holds nan for 1 of 3", {"items": np.diag([1, np.nan, 1])}),
+        (ValueError, "item_mask has shape", {"item_mask": np.ones(2, bool)}),
+        (ValueError, "no metric has a cutoff", {"metrics": "mrr"}),
+        (ValueError, "block_size is 0", {"block_size": 0}),
+        (ValueError, "undefined is 'two'", {"undefined": "two"}),
+    ],
+)
+def test_errors(error, match, change):
+    """Each message names the argument, before anything is compiled."""
+    arguments = {
+        "metrics": "recall@2",
+        "queries": QUERY,
+        "items": ITEM,
+        "relevant": [[0], [1]],
+        **change,
+    }
+    if match.startswith("items holds nan"):
+        arguments["queries"] = np.eye(2, 3)
+    with pytest.raises(error, match=match):
+        jrm.evaluate_embeddings(**arguments)
+
+
+def test_nan(rng):
+    """It raises where a query, or an item that is read, has no score that is a number."""
+    queries = np.full((2, DIMS), np.nan, np.float32)
+    with pytest.raises(ValueError, match="scores of query 0 hold nan"):
+        jrm.evaluate_embeddings("recall@2", queries, ITEM, [[0], [1]])
+    items = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)
+    call = partial(
+        jrm.evaluate_embeddings, "recall@2", QUERY, items, score_fn=nan_for_one_item
+    )
+    with pytest.raises(ValueError, match="scores of query 1 hold nan"):
+        call([[1], [0]])
+    assert call([[1], [2]]).states["recall@2"].compute() == 1
+    with pytest.raises(ValueError, match="scores of query 0 hold nan"):
+        call([[1], [2]], candidates=[[0, 1], [1, 2]])
