@@ -12,6 +12,8 @@ from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._drivers.evaluate_embeddings import (
     evaluate_embeddings as evaluate_embeddings,
 )
+from jax_rank_metrics._drivers.evaluate_links import LinkEvaluation as LinkEvaluation
+from jax_rank_metrics._drivers.evaluate_links import evaluate_links as evaluate_links
 from jax_rank_metrics._drivers.evaluate_users import (
     evaluate_users as evaluate_users,
 )

@@ -1,4 +1,4 @@
-"""Whole evaluations, in batches: the users of a recommender, or queries with embeddings.
+"""Whole evaluations, in batches: users of a recommender, queries with embeddings, links.
 
     engine.py           the loop that all drivers share: batches started ahead of those
                         waited for, and their values collected on the host
@@ -17,6 +17,9 @@
     query_batches.py    the batches over all items, or over candidates
     candidates.py       one batch of queries that rank candidates of their own
     similarities.py     scores by product, cosine, distance or differing bits
+
+    evaluate_links.py   `jrm.evaluate_links`: link prediction in a knowledge graph
+    triples.py          the questions that triples pose, and their known answers
 
 Batches do not follow the order of queries: those with many ids share batches, so that the
 others need not be padded to their width. Of each batch only the value of each metric per

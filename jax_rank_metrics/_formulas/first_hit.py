@@ -14,7 +14,14 @@ from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, PositionFn, RankReading
 
-_HIT_RATE_NAMES = ("hr", "hit", "success", "cmc", "cumulative_match_characteristic")
+_HIT_RATE_NAMES = (
+    "hr",
+    "hit",
+    "hits",
+    "success",
+    "cmc",
+    "cumulative_match_characteristic",
+)
 
 
 @metric(names=_HIT_RATE_NAMES, order_free=True)

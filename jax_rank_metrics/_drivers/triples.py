@@ -1,0 +1,135 @@
+"""Triples of a knowledge graph, and what is known of each question that they pose."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+
+# The part of a triple that is predicted from the two others.
+Side = Literal["head", "tail"]
+
+HEAD, RELATION, TAIL = range(3)
+
+
+class Questions(NamedTuple):
+    """The questions that triples pose on one side, such as (?, relation, tail).
+
+    Attributes:
+        side: The part that is asked for.
+        entities: `[triples]` int32, the entity that is known: the tail, if heads are
+            asked for.
+        relations: `[triples]` int32.
+        answers: `[triples]` int32, the entity that is asked for.
+        known: `[answers of all questions]` int32, the answers of distinct questions, one
+            question after another.
+        starts: `[triples]`, where the known answers of each begin in `known`.
+        counts: `[triples]`, and how many there are, the one asked for included.
+    """
+
+    side: Side
+    entities: np.ndarray
+    relations: np.ndarray
+    answers: np.ndarray
+    known: np.ndarray
+    starts: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, side: Side, triples: np.ndarray, known: np.ndarray, num_entities: int
+    ) -> "Questions":
+        """Makes the questions of triples, and looks up all answers that are known.
+
+        Args:
+            side: The part that is asked for.
+            triples: `[triples, 3]`, those to evaluate.
+            known: `[known triples, 3]`, with those to evaluate among them.
+            num_entities: How many entities there are.
+        """
+        asked, given = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
+        num_relations = 1 + known[:, RELATION].max()
+        pairs, of_known = (
+            x[:, given].astype(np.int64) * num_relations + x[:, RELATION]
+            for x in (triples, known)
+        )
+        distinct, question = np.unique(pairs, return_inverse=True)
+        # Most known triples answer none of these questions.
+        slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
+        is_answer = distinct[slots] == of_known
+        answers = slots[is_answer] * num_entities + known[is_answer, asked]
+        answers = np.unique(answers)
+        bounds = np.searchsorted(
+            answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
+        )
+        return cls(
+            side,
+            triples[:, given],
+            triples[:, RELATION],
+            triples[:, asked],
+            (answers % num_entities).astype(np.int32),
+            bounds[:-1][question],
+            np.diff(bounds)[question],
+        )
+
+    def other_answers(self, indices: np.ndarray, size: int, width: int) -> np.ndarray:
+        """Returns the known answers of questions but those asked for, `[size, width]`.
+
+        Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Rows
+        beyond those of `indices`, and slots beyond the answers, hold −1.
+        """
+        ids = np.full((size, width), -1, np.int32)
+        slots = np.arange(width)
+        is_known = slots < self.counts[indices, None]
+        last = len(self.known) - 1
+        rows = self.known[np.minimum(self.starts[indices, None] + slots, last)]
+        is_other = is_known & (rows != self.answers[indices, None])
+        ids[: indices.size] = np.where(is_other, rows, -1)
+        return ids
+
+
+def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
+    """Checks triples of an argument, and returns them as int32 `[triples, 3]`.
+
+    Raises:
+        TypeError: if they are not integers.
+        ValueError: if they have another shape, or if a number is below 0, or one of an
+            entity is not below `num_entities`.
+    """
+    triples = np.asarray(_inputs.numpy_array(name, value))
+    if triples.size == 0:
+        triples = triples.reshape(-1, 3).astype(np.int32)
+    if triples.ndim != 2 or triples.shape[1] != 3:
+        raise ValueError(
+            f"{name} has shape {triples.shape}; pass [triples, 3]: head, relation and tail"
+        )
+    if not np.issubdtype(triples.dtype, np.integer):
+        raise TypeError(f"{name}: got {triples.dtype} values; pass integers")
+    limits = np.array([num_entities, _inputs.MAX_INT32, num_entities])
+    for index, part in np.argwhere((triples < 0) | (triples >= limits))[:1].tolist():
+        raise ValueError(
+            f"{name} holds {triples[index].tolist()} at {index}, whose "
+            f"{('head', 'relation', 'tail')[part]} is not a number from 0 to "
+            f"{limits[part] - 1}; pass num_entities, and triples of head, relation and tail"
+        )
+    return triples.astype(np.int32)
+
+
+def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray:
+    """Returns all known triples, `[known, 3]`, and those to evaluate after them.
+
+    Args:
+        known: Triples `[known, 3]`, or a sequence of such arrays.
+        triples: `[triples, 3]`, those to evaluate.
+        num_entities: How many entities there are.
+    """
+    parts: Sequence[Any] = [known]
+    if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
+        parts = known
+    names = [f"known[{i}]" if parts is known else "known" for i in range(len(parts))]
+    checked = [
+        read_triples(name, part, num_entities)
+        for name, part in zip(names, parts, strict=True)
+    ]
+    return np.concatenate([*checked, triples])
