@@ -1,5 +1,6 @@
 """Ranks of one relevant item against those of a random order, as in link prediction."""
 
+import dataclasses
 from collections.abc import Callable
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import digamma
 
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
 from jax_rank_metrics._formulas.first_hit import first_relevant
@@ -197,6 +199,10 @@ def _ratio(
 ) -> PerList:
     hit = is_relevant(threshold)
     possible = jnp.maximum(possible, 0)
-    return ranking.per_list(gained, defined, k, hit).over(
+    ratio = ranking.per_list(gained, defined, k, hit).over(
         ranking.per_list(possible, True, k, hit)
+    )
+    # A ratio counts 0 where its numerator is undefined; a metric says that it is.
+    return dataclasses.replace(
+        ratio, defined=ratio.defined & widen(defined, ratio.defined)
     )

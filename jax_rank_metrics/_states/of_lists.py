@@ -117,19 +117,15 @@ def ratios(a: ListArrays, b: ListArrays) -> tuple[jax.Array, jax.Array, jax.Arra
         jnp.where(widen(x.defined, x.values), x.values, 0).astype(dtype) for x in (a, b)
     )
     weights, is_counted = a.weights.astype(dtype), b.defined & (b.weights > 0)
-    defined = a.defined
     if a.has_cutoffs or b.has_cutoffs:
         numerator = with_cutoffs(numerator)
         if b.has_cutoffs or a.cutoff_weights:
-            denominator, weights, is_counted, defined = map(
-                with_cutoffs, (denominator, weights, is_counted, defined)
+            denominator, weights, is_counted = map(
+                with_cutoffs, (denominator, weights, is_counted)
             )
     values = ratio(numerator, widen(denominator, numerator))
-    is_counted = is_counted & (denominator > 0)
-    weights, defined = (
-        jnp.where(is_counted, weights * denominator, 0),
-        is_counted & defined,
-    )
+    defined = is_counted & (denominator > 0)
+    weights = jnp.where(defined, weights * denominator, 0)
     if weights.ndim > num_axes:
         weights, defined = (
             jnp.broadcast_to(x, values.shape) for x in (weights, defined)

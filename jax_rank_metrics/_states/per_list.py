@@ -182,9 +182,8 @@ class PerList(ListArrays):
 
         Returns:
             The values a/b with the weights weight·b. It is undefined, of weight 0, where b
-            is 0 or undefined. Where a alone is undefined, so is the ratio, and `undefined`
-            says what it counts for: 0 unless asked otherwise. Where b has cutoffs, so do
-            weights and `defined`.
+            is 0 or undefined; where a is undefined, it counts as 0. Where b has cutoffs,
+            so do weights and `defined`.
 
         Raises:
             ValueError: if lists, cutoffs or weights differ; if a value of the denominator
