@@ -230,6 +230,27 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
     return run((queries, relevant_ids, options), (items, problem.item_mask), key)
 
 
+def from_table(query, item):
+    """Labels items by tables in place of attributes."""
+    return item["labels"][:, query].T, ~item["mask"][:, query].T
+
+
+def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
+    """Ranks a catalogue whose items a function labels."""
+    return then(
+        jrm.rank_catalog(
+            np.eye(LISTS, dtype=np.float32),
+            problem.scores.T,
+            label_fn=from_table,
+            query_attributes=np.arange(LISTS),
+            item_attributes={"labels": problem.labels.T, "mask": problem.mask.T},
+            list_weights=problem.list_weights,
+            block_size=block_size,
+            **how,
+        )
+    )
+
+
 def places(problem, then=lambda ranking: ranking, k=None, ties=None):
     """Counts the places of listed items, and passes nothing else."""
     del k
@@ -268,7 +289,7 @@ CATALOGS = {
     "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
 }
 COUNTED = CATALOGS | {"places": places}
-SOURCES = WEIGHABLE | COUNTED
+SOURCES = WEIGHABLE | COUNTED | {"labelled": labelled}
 POLICIES = (None, *KEYLESS_ORDERS)
 
 

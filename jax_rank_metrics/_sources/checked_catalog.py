@@ -188,7 +188,8 @@ def _checked_catalog(
             relevant_labels=relevant_labels,
             columns=columns,
         )
-        relevant = Relevant(jnp.zeros((*lists, 0), jnp.int32), None, {})
+        # No ids, in one slot: arrays of size 0 have no type that varies over a mesh.
+        relevant = Relevant(jnp.full((*lists, 1), -1, jnp.int32), None, {})
     depth = _inputs.deepest(_inputs.cutoffs(k))
     excluded = None
     if exclude_ids is not None:

@@ -11,6 +11,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _arithmetic, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
+from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
@@ -120,7 +121,7 @@ class StreamedStops:
         exists = first.ids >= 0
         items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
         target = Candidates(first.keys, first.ids, items, stream.seeds)
-        counts = stream.outranked(stream.no_counts(1), target)
+        counts = stream.outranked(Outranking(*[zeros[..., None]] * 3), target)
         if axis is not None:
             counts = lax.psum(counts, axis)
         above, tied, before = (x[..., 0] for x in counts)

@@ -136,14 +136,9 @@ class Stream(NamedTuple):
             first = best.in_order(self.order, self.seeds, axis, tally)
         return Outcome(first, seen, census)
 
-    def no_counts(self, num_targets: int | None = None) -> Outranking:
-        """Returns the state of the second pass before the first block.
-
-        The targets are the relevant items, unless their number is passed.
-        """
-        *lists, num_relevant = self.relevant_ids.shape
-        size = num_relevant if num_targets is None else num_targets
-        zeros = jnp.zeros((*lists, size), jnp.int32)
+    def no_counts(self) -> Outranking:
+        """Returns the state of the second pass before the first block."""
+        zeros = jnp.zeros(self.relevant_ids.shape, jnp.int32)
         return Outranking(zeros, zeros, zeros)
 
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:

@@ -1,0 +1,303 @@
+"""Relevance by attributes: a function labels items in place of listed ids.
+
+The same lists are given as dense labels to `rank`.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import KEYLESS_ORDERS
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._sources.census import MAX_LABELS
+
+LISTS, ITEMS, DEPTH = 8, 48, 10
+ON_DEVICES = [("people", None), ("graded", "best"), ("graded", "stable")]
+FIRSTS = ("mrr", "hit_rate@1,3,30", "mrr(rel=2)@20")
+SOME = ("ndcg@1,5,10", "map@10", "recall@5,10", "mrr@5")
+
+
+def person_and_camera(query, item):
+    """Labels pictures of the same person, but for those of the same camera."""
+    same_person = query["person"][:, None] == item["person"][None]
+    same_camera = query["camera"][:, None] == item["camera"][None]
+    return same_person, same_person & same_camera
+
+
+def graded(query, item):
+    """Gives labels from a table; some are negative, NaN or left out."""
+    return item["labels"][:, query].T, item["excluded"][:, query].T
+
+
+class Problem:
+    """The same lists, with attributes and with a label for every item."""
+
+    def __init__(self, rng, kind):
+        """Draws ties, masked and excluded items, a list without any, and one all tied."""
+        scores = rng.integers(0, 7, (LISTS, ITEMS)).astype(np.float32)
+        scores[5] = 1
+        self.scores, item_mask = scores, rng.random(ITEMS) > 0.1
+        exclude = np.stack([rng.permutation(ITEMS)[:4] for _ in range(LISTS)])
+        exclude[3] = -1
+        if kind == "people":
+            self.label_fn = person_and_camera
+            self.query = {
+                "person": rng.integers(0, 4, LISTS),
+                "camera": rng.integers(0, 3, LISTS),
+            }
+            self.item = {
+                "person": rng.integers(0, 4, ITEMS),
+                "camera": rng.integers(0, 3, ITEMS),
+            }
+            same = {
+                x: self.query[x][:, None] == self.item[x] for x in ("person", "camera")
+            }
+            labels, excluded = same["person"], same["person"] & same["camera"]
+        else:
+            self.label_fn, self.query = graded, np.arange(LISTS)
+            values = [0, 0, 0.5, 1, 2.25, 3]
+            labels = rng.choice(values, scores.shape).astype(np.float32)
+            labels[0] = 0
+            labels[1, ::3], labels[2, 1::3] = np.nan, -1
+            excluded = rng.random(labels.shape) < 0.2
+            excluded[4] = True
+            self.item = {"labels": labels.T, "excluded": excluded.T}
+        self.options = {
+            "item_mask": item_mask,
+            "exclude_ids": exclude.astype(np.int32),
+            "list_weights": rng.gamma(2, size=LISTS).astype(np.float32),
+        }
+        self.labels, self.mask = labels, ~excluded & item_mask
+        for row, ids in enumerate(exclude):
+            self.mask[row, ids[ids >= 0]] = False
+
+    @property
+    def attributes(self):
+        """The arguments about relevance."""
+        return {
+            "label_fn": self.label_fn,
+            "query_attributes": self.query,
+            "item_attributes": self.item,
+        }
+
+    def dense(self, **how):
+        """Ranks the lists by `rank`."""
+        weights = self.options["list_weights"]
+        arrays = (self.labels, self.scores, self.mask)
+        return jrm.rank(*arrays, list_weights=weights, **how)
+
+    def by_attributes(self, block_size=7, **how):
+        """Ranks the lists by `rank_catalog`; products with a unit vector are the scores."""
+        options = self.options | self.attributes | how
+        queries = np.eye(LISTS, dtype=np.float32)
+        return jrm.rank_catalog(
+            queries, self.scores.T, block_size=block_size, **options
+        )
+
+    def over_devices(self, then, block_size=7, **how):
+        """Ranks inside shard_map, with lists and items cut, and reads the ranking."""
+        kinds, devices = (AxisType.Auto,) * 2, jax.devices()
+        mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=kinds, devices=devices)
+        of_lists = {x: self.options[x] for x in ("exclude_ids", "list_weights")}
+
+        @jax.jit
+        @jax.shard_map(mesh=mesh, in_specs=(P("q"), P("i")), out_specs=P("q"))
+        def run(lists, items):
+            queries, attributes, of_lists = lists
+            items, of_items, item_mask = items
+            ranking = jrm.rank_catalog(
+                *(queries, items),
+                label_fn=self.label_fn,
+                query_attributes=attributes,
+                item_attributes=of_items,
+                item_mask=item_mask,
+                items_axis="i",
+                block_size=block_size,
+                **of_lists,
+                **how,
+            )
+            return then(ranking)
+
+        queries = np.eye(LISTS, dtype=np.float32)
+        of_items = (self.scores.T, self.item, self.options["item_mask"])
+        return run((queries, self.query, of_lists), of_items)
+
+
+def check_same(actual, expected):
+    """Checks that values, weights and defined lists are the same."""
+    assert actual.keys() == expected.keys()
+    for name, lists in expected.items():
+        for field in ("values", "weights"):
+            pair = (getattr(x, field) for x in (actual[name], lists))
+            np.testing.assert_allclose(*pair, rtol=1e-6, atol=1e-6, err_msg=name)
+        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
+
+
+@pytest.mark.parametrize(
+    "kind, ties",
+    [
+        ("graded", None),
+        ("people", "worst"),
+        *(
+            pytest.param("graded", ties, marks=pytest.mark.long)
+            for ties in ("random", *KEYLESS_ORDERS)
+        ),
+    ],
+)
+def test_streamed_labels_are_dense_labels(kind, ties, rng):
+    """The first ranks and their metrics are those of `rank`; first stops at any cutoff."""
+    problem, read = Problem(rng, kind), functools.partial(jrm.measure, SOME + FIRSTS)
+    how = {"k": DEPTH, "ties": ties}
+    how |= {"key": jax.random.key(1)} if ties == "random" else {}
+    expected, actual = problem.dense(**how), problem.by_attributes(**how)
+    np.testing.assert_array_equal(actual.items, expected.items)
+    check_same(read(actual), read(expected))
+
+
+def test_items_in_one_block_are_rows(rng):
+    """They are ranked to the end: the program of dense labels is called with the same."""
+    problem = Problem(rng, "graded")
+    expected = problem.dense()
+    rankings = [
+        problem.by_attributes(k=None, block_size=ITEMS),
+        jrm.rank_scores(problem.scores, **problem.options, **problem.attributes),
+    ]
+    for ranking in rankings:
+        np.testing.assert_array_equal(ranking.items, expected.items)
+        check_same(*(jrm.measure(("map", "tau"), x) for x in (ranking, expected)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind, ties", ON_DEVICES)
+def test_without_a_depth_first_stops_count(kind, ties, rng):
+    """Hit rate and reciprocal rank stream the items twice, on one device or on eight."""
+    problem, read = Problem(rng, kind), functools.partial(jrm.measure, FIRSTS)
+    expected = read(problem.dense(ties=ties))
+    check_same(read(problem.by_attributes(k=None, ties=ties)), expected)
+    for block_size in (4, ITEMS):
+        actual = problem.over_devices(read, block_size, k=None, ties=ties)
+        check_same(actual, expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind, ties", ON_DEVICES)
+def test_labels_over_devices(kind, ties, rng):
+    """Devices with parts of the items agree on which labels there are."""
+    problem = Problem(rng, kind)
+    read = functools.partial(jrm.measure, SOME + FIRSTS)
+    expected = read(problem.dense(k=DEPTH, ties=ties))
+    for block_size in (4, ITEMS):
+        actual = problem.over_devices(read, block_size, k=DEPTH, ties=ties)
+        check_same(actual, expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block_size", [7, ITEMS])
+def test_other_axes_of_lists(block_size, rng):
+    """Lists may have several axes, or none, and be mapped over; a model may score."""
+    problem = Problem(rng, "people")
+    expected = jrm.measure(SOME, problem.dense(k=DEPTH))
+    of_lists = {x: problem.options[x] for x in ("exclude_ids", "list_weights")}
+    queries = np.eye(LISTS, dtype=np.float32)
+
+    def run(queries, query, of_lists):
+        ranking = jrm.rank_catalog(
+            *(queries, problem.scores.T),
+            k=DEPTH,
+            score_fn=lambda queries, items: queries @ items.T,
+            label_fn=person_and_camera,
+            query_attributes=query,
+            item_attributes=problem.item,
+            item_mask=problem.options["item_mask"],
+            block_size=block_size,
+            **of_lists,
+        )
+        return jrm.measure(SOME, ranking)
+
+    arguments = (queries, problem.query, of_lists)
+    check_same(jax.vmap(run)(*arguments), expected)
+    shaped = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), arguments)
+    actual = run(*shaped)
+    check_same(jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), actual), expected)
+
+
+def test_too_many_labels():
+    """A list of more labels than the census holds raises; inside jit it does not count."""
+    items = MAX_LABELS + 5
+    labels = np.tile(np.arange(items, dtype=np.float32), (2, 1))
+    labels[1] %= 3
+    options = {
+        "k": 2,
+        "label_fn": lambda query, item: item[:, query].T,
+        "query_attributes": np.arange(2),
+        "block_size": 16,
+    }
+
+    def rank(labels):
+        queries, scores = np.eye(2, dtype=np.float32), np.tile(np.arange(items), (2, 1))
+        ranking = jrm.rank_catalog(
+            *(queries, scores.T.astype(np.float32)),
+            item_attributes=labels.T,
+            **options,
+        )
+        return jrm.cg.of(ranking, k=2)
+
+    with pytest.raises(ValueError, match="more than 64 different labels"):
+        rank(labels)
+    lists = jax.jit(rank)(labels)
+    np.testing.assert_array_equal(lists.weights, [0, 1])
+    last = labels[1, -2:].sum()
+    np.testing.assert_array_equal(lists.values, [0, last])
+
+
+def test_what_needs_places_raises(rng):
+    """Without a depth, metrics that read ranks say what to pass."""
+    ranking = Problem(rng, "people").by_attributes(k=None)
+    for name in ("map", "ndcg@5"):
+        with pytest.raises(ValueError, match=f"{name}: .*pass k, or block_size=48"):
+            jrm.measure((name,), ranking)
+
+
+def test_wrong_attributes_raise(rng):
+    """Messages name the argument, the leaf, and what to pass instead."""
+    scores, person = rng.random((2, 3)), np.zeros(3, int)
+    good = {
+        "label_fn": lambda query, item: query[:, None] == item[None],
+        "query_attributes": person[:2],
+        "item_attributes": person,
+    }
+    of_dict = {"person": person, "camera": person[:2]}
+    wrong = [
+        ({}, "relevant_ids and label_fn are both None"),
+        (good | {"relevant_ids": [[0], [1]]}, "relevant_ids is given beside label_fn"),
+        (good | {"columns": {"judged": [[1]]}}, "columns is given beside label_fn"),
+        ({"relevant_ids": [[0], [1]], "item_attributes": person}, "without label_fn"),
+        (good | {"query_attributes": None}, "query_attributes is None"),
+        (good | {"item_attributes": {}}, "item_attributes is empty"),
+        (good | {"query_attributes": person}, r"shape \(3,\); .*queries, \(2,\)"),
+        (good | {"item_attributes": of_dict}, r"item_attributes\['camera'\] has shape"),
+        (good | {"item_attributes": [0, 0]}, r"item_attributes has shape \(2,\)"),
+        (
+            good | {"label_fn": lambda query, item: item},
+            r"label_fn gives .*return labels of shape \(2, 3\)",
+        ),
+    ]
+    for options, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            jrm.rank_scores(scores, **options)
+    wrong = [
+        (good | {"label_fn": "person"}, "label_fn is 'person'"),
+        (good | {"item_attributes": ["a", "b", "c"]}, "item_attributes holds strings"),
+        (
+            good | {"label_fn": lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))},
+            "label_fn gives float32 for what leaves",
+        ),
+    ]
+    for options, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            jrm.rank_scores(scores, **options)
