@@ -1,5 +1,7 @@
 """Weights that reproduce numbers of other libraries, where lists depend on each other."""
 
+from collections.abc import Hashable, Iterable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._inputs.pack import numbered
 from jax_rank_metrics._items import RawItems
-from jax_rank_metrics._types import Gain, Labels, ListIds, Mask, Weights
+from jax_rank_metrics._types import Gain, Labels, Mask, Weights
 
 
 def keras_rs_list_weights(
@@ -75,7 +77,7 @@ def keras_rs_list_weights(
     return jnp.where(jnp.any(items.exists, axis=-1), list_weights, 0)
 
 
-def accuracy_calculator_list_weights(query_labels: ListIds) -> jax.Array:
+def accuracy_calculator_list_weights(query_labels: Iterable[Hashable]) -> jax.Array:
     """Derives list weights that average first within classes, and then over classes.
 
     So does the `AccuracyCalculator` of pytorch-metric-learning with `avg_of_avgs=True`:

@@ -119,14 +119,16 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
 
 @metric(names=("group_auc", "wuauc"))
 def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """Group AUC: `roc_auc` of each list, where lists weigh as often as they have items.
+    """Group AUC: the mean `roc_auc` of lists of both classes, weighted by their items.
 
-    The lists are usually the impressions of a user, and items those that have a rank.
-    `list_weights` and weights of items, if there are any, multiply the number of items.
+    .. math:: GAUC = Σ_u n_u · AUC_u / Σ_u n_u
 
-    Undefined (nothing relevant, or nothing else, has a rank): the list weighs 0, so that
-    it is left out whatever `undefined` says. Reads whole lists. Also accepts the arguments
-    of `rank`.
+    The lists u are usually the impressions of users; n_u items have a rank. Lists of one
+    class weigh 0, so that they are left out whatever `undefined` says. `list_weights` and
+    weights of items, if there are any, multiply n_u.
+
+    Undefined (nothing relevant, or nothing else, has a rank): 0, of weight 0. Reads whole
+    lists. Also accepts the arguments of `rank`.
 
     Args:
         relevance_threshold: Least label of a relevant item.
