@@ -12,6 +12,7 @@ import pytest
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
@@ -28,15 +29,6 @@ KINDS = {
 KS = {"one": (), "cutoffs": (2,)}
 each_kind = pytest.mark.parametrize("kind", list(KINDS))
 shapes = pytest.mark.parametrize("k", list(KS))
-
-
-def lists_of(values, weights=None, defined=None):
-    """Makes a `PerList` from plain arrays."""
-    values = jnp.asarray(values, jnp.float32)
-    size = values.shape[:1]
-    weights = jnp.ones(size) if weights is None else jnp.asarray(weights)
-    defined = jnp.ones(size, bool) if defined is None else jnp.asarray(defined)
-    return jrm.PerList(values, weights.astype(jnp.float32), defined)
 
 
 def drawn(rng, shape=()):

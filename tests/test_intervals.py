@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states import intervals
@@ -12,10 +13,7 @@ from jax_rank_metrics._states.on_host import HostSums
 
 def state_of(values, weights=None):
     """A state of plain arrays, all defined."""
-    values = jnp.asarray(values, jnp.float32)
-    weights = jnp.ones(len(values)) if weights is None else jnp.asarray(weights)
-    defined = jnp.ones(len(values), bool)
-    return jrm.PerList(values, weights.astype(jnp.float32), defined).mean()
+    return lists_of(values, weights).mean()
 
 
 def quantiles(level, freedom):

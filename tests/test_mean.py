@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
@@ -22,13 +23,7 @@ FLOAT = jax.dtypes.canonicalize_dtype(float)
 
 def state_of(values, weights=None, defined=None, undefined="zero"):
     """Makes a state from plain arrays."""
-    values = jnp.asarray(values, jnp.float32)
-    weights = jnp.ones(values.shape[:1]) if weights is None else jnp.asarray(weights)
-    defined = (
-        jnp.ones(values.shape[:1], bool) if defined is None else jnp.asarray(defined)
-    )
-    lists = jrm.PerList(values, weights.astype(jnp.float32), defined)
-    return lists.mean(undefined)
+    return lists_of(values, weights, defined).mean(undefined)
 
 
 def exact(values, weights):

@@ -98,36 +98,54 @@ SHORT = {("float32", "top_k"), ("bfloat16", "sort"), ("uint32", "sort")}
 )
 def test_order_of_every_dtype(rng, lowering, lowered, dtype):
     """Items come in the order of their rungs, then padding."""
+    lists = [ladder(dtype, rng), ladder(dtype, rng, padding=4)]
+    kinds = [
+        (number, ties, depth)
+        for number, ties in enumerate(("stable", "best"))
+        for depth in (len(lists[number][0]) // 2, len(lists[number][0]))
+    ]
+
+    @jax.jit
+    def held(lists):
+        """The labels that each ranking holds in order, and which of them exist."""
+        rankings = [
+            jrm.rank(labels, scores, mask, ties=ties, k=depth)
+            for number, ties, depth in kinds
+            for scores, labels, mask in lists[number : number + 1]
+        ]
+        return [(x._held.items.labels, x._held.items.exists) for x in rankings]
+
     with lowering(lowered):
-        for padding, ties in ((0, "stable"), (4, "best")):
-            scores, rungs, mask = ladder(dtype, rng, padding)
-            # The label of an item is its rung, so that labels at ranks show the order.
-            labels = rungs.astype(np.float32)
-            for depth in (len(scores) // 2, len(scores)):
-                ranking = jrm.rank(labels, scores, mask, ties=ties, k=depth)
-                actual = np.asarray(ranking._held.items.labels)[:depth]
-                expected = np.sort(rungs[mask])[:depth]
-                exists = np.asarray(ranking._held.items.exists)[:depth]
-                assert exists.sum() == len(expected)
-                np.testing.assert_array_equal(actual[exists], expected)
+        # The label of an item is its rung, so that labels at ranks show the order.
+        rankings = held([(x, y.astype(np.float32), z) for x, y, z in lists])
+    for (number, _, depth), columns in zip(kinds, rankings, strict=True):
+        _, rungs, mask = lists[number]
+        labels, exists = (np.asarray(x)[:depth] for x in columns)
+        expected = np.sort(rungs[mask])[:depth]
+        assert exists.sum() == len(expected)
+        np.testing.assert_array_equal(labels[exists], expected)
 
 
 @pytest.mark.parametrize(
-    "dtype, lowered",
-    [("float32", "sort"), ("float16", "top_k"), ("uint8", "top_k"), ("int32", "top_k")],
+    "lowered, dtypes",
+    [("sort", ["float32"]), ("top_k", ["float16", "uint8", "int32"])],
+    ids=["float32-sort", "top_k"],
 )
-def test_ties_of_every_dtype(rng, lowering, lowered, dtype):
+def test_ties_of_every_dtype(rng, lowering, lowered, dtypes):
     """Scores of equal rungs tie, others do not: values are means over their orders."""
+    items = max(len(ladder(dtype, rng)[0]) for dtype in dtypes) + 3
     with lowering(lowered):
-        scores, rungs, mask = ladder(dtype, rng, padding=3)
-        labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
-        # The same order by small integers, which have no special values.
-        plain = -rungs.astype(np.float64 if dtype == "float64" else np.float32)
-        actual, expected = (
-            jrm.recall.per_list(labels, x, mask, k=(1, 4)).values
-            for x in (scores, plain)
-        )
-        np.testing.assert_array_equal(actual, expected)
+        for dtype in dtypes:
+            padding = items - len(ladder(dtype, rng)[0])
+            scores, rungs, mask = ladder(dtype, rng, padding)
+            labels = (rng.random(len(scores)) < 0.5).astype(np.float32)
+            # The same order by small integers, which have no special values.
+            plain = -rungs.astype(np.float32)
+            actual, expected = (
+                jrm.recall.per_list(labels, x, mask, k=(1, 4)).values
+                for x in (scores, plain)
+            )
+            np.testing.assert_array_equal(actual, expected)
 
 
 def test_negative_zero_under_jit():
@@ -142,30 +160,32 @@ def test_negative_zero_under_jit():
     assert value(jnp.array([0.0, 1.0])) == 0.5
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint8", "int32", "float16", "bfloat16"]
-)
-def test_labels_of_every_dtype(dtype):
+def test_labels_of_every_dtype():
     """Labels have the same meaning in every dtype; unsigned ones do not wrap."""
     labels = np.array([[0, 1, 1, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]], np.float32)
-    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
-    names = ("ndcg@3", "recall@1,3")
-    actual = jrm.measure(names, jrm.rank(labels.astype(kind), scores))
-    expected = jrm.measure(names, jrm.rank(labels.astype(np.float32), scores))
-    for name in names:
-        np.testing.assert_array_equal(
-            np.asarray(actual[name].values), np.asarray(expected[name].values), name
-        )
+    kinds = ("float32", "bool", "int8", "uint8", "int32", "float16", ml_dtypes.bfloat16)
+
+    @jax.jit
+    def values(*columns):
+        rankings = [jrm.rank(x, scores) for x in columns]
+        measured = [jrm.measure(("ndcg@3", "recall@1,3"), x) for x in rankings]
+        return [[lists.values for lists in x.values()] for x in measured]
+
+    expected, *others = values(*(labels.astype(kind) for kind in kinds))
+    for kind, actual in zip(kinds[1:], others, strict=True):
+        for first, second in zip(actual, expected, strict=True):
+            np.testing.assert_array_equal(first, second, str(kind))
 
 
 def test_low_precision_is_summed_in_float32():
     """A thousand ones in bfloat16 add up to a thousand, not to 256."""
-    labels = jnp.ones((3, 1001), jnp.bfloat16)
-    scores = jnp.zeros((3, 1001), jnp.bfloat16)
-    assert jrm.cg(labels, scores).compute() == 1001
-    assert jrm.recall(labels, scores).compute() == 1
-    assert jrm.cg.per_list(labels, scores).values.dtype == jnp.float32
+    labels = np.ones((3, 1001), jnp.bfloat16)
+    scores = np.zeros((3, 1001), jnp.bfloat16)
+    lists = jrm.measure(("cg", "recall"), jrm.rank(labels, scores))
+    assert lists["cg"].values.tolist() == [1001] * 3
+    assert lists["recall"].values.tolist() == [1] * 3
+    assert lists["cg"].values.dtype == jnp.float32
 
 
 def test_high_labels_stay_finite():
@@ -208,24 +228,25 @@ def test_edges_of_lists(lowering, lowered):
             k = 7 if name.endswith("-k") else 1
             gain = {"cg": 2, "cg-exponential": 3, "dcg": 3, "dcg-linear-reciprocal": 2}
             np.testing.assert_allclose(at_7, gain.get(name, 1) / k, rtol=1e-6)
-        none = jnp.zeros((4, 0))
+        none = np.zeros((4, 0), np.float32)
         empty = jrm.measure(metrics((1, 7, None)), jrm.rank(none, none))
-        for lists in empty.values():
-            assert not np.asarray(lists.values).any() and not lists.weights.any()
-        states = jrm.evaluate(metrics((1, 7, None)), none, none)
-        for name, state in states.items():
+        for lists in jax.device_get(empty).values():
+            assert not lists.values.any() and not lists.weights.any()
+        for name, state in jax.device_get(jrm.mean(empty)).items():
             assert state.lists == 0 and not np.asarray(state.compute()).any(), name
-    all_relevant = jrm.measure(
-        metrics((1, 3, None)), jrm.rank(jnp.full((1, 6), 3.0), jnp.arange(6.0)[None])
-    )
-    for name in ("ndcg", "precision-k", "hit_rate", "r_precision"):
-        np.testing.assert_allclose(np.asarray(all_relevant[name].values), 1, rtol=1e-6)
+    names = ("ndcg", "precision-k", "hit_rate", "r_precision")
+    cases = {name: CASES[name] for name in names}
+    labels, scores = np.full((1, 6), 3, np.float32), np.arange(6, dtype=np.float32)
+    ranking = jrm.rank(labels, scores[None])
+    for lists in jrm.measure(metrics((1, 3, None), cases=cases), ranking).values():
+        np.testing.assert_allclose(np.asarray(lists.values), 1, rtol=1e-6)
 
 
 def test_no_lists_at_all():
     """A batch without lists gives an empty state."""
-    states = jrm.evaluate(metrics((1, None)), jnp.zeros((0, 5)), jnp.zeros((0, 5)))
-    for state in states.values():
+    none = np.zeros((0, 5), np.float32)
+    states = jrm.evaluate(metrics((1, None)), none, none)
+    for state in jax.device_get(states).values():
         assert state.lists == 0 and not np.asarray(state.compute()).any()
         assert np.isinf(np.asarray(state.std_error())).all()
 

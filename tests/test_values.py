@@ -1,5 +1,6 @@
 """Worked examples, with the arithmetic beside them."""
 
+import functools
 import math
 
 import jax
@@ -10,8 +11,8 @@ import pytest
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.straddle import Straddle
 
-IN_ORDER = -jnp.arange(6.0)
-LABELS = jnp.array([3, 2, 3, 0, 1, 2])
+IN_ORDER = -np.arange(6, dtype=np.float32)
+LABELS = np.array([3, 2, 3, 0, 1, 2], np.int32)
 
 
 def log2(x):
@@ -30,12 +31,12 @@ def test_gains_of_six_documents():
     exponential = 7 + 3 / log2(3) + 7 / 2 + 1 / log2(6) + 3 / log2(7)
     ideal = 3 + 3 / log2(3) + 2 / 2 + 2 / log2(5) + 1 / log2(6)
     assert round(linear, 3) == 6.861 and round(exponential, 3) == 13.848
-    close(jrm.cg(LABELS, IN_ORDER).compute(), 3 + 2 + 3 + 0 + 1 + 2)
-    close(jrm.dcg(LABELS, IN_ORDER, gain_fn=jrm.linear_gain).compute(), linear)
-    close(jrm.dcg(LABELS, IN_ORDER).compute(), exponential)
-    ndcg = jrm.ndcg(LABELS, IN_ORDER, gain_fn=jrm.linear_gain).compute()
-    close(ndcg, linear / ideal)
-    assert f"{ndcg:.3f}" == "0.961"
+    names = ("cg", "dcg(gain_fn=linear_gain)", "dcg", "ndcg(gain_fn=linear_gain)")
+    states = jrm.evaluate(names, LABELS, IN_ORDER)
+    expected = (3 + 2 + 3 + 0 + 1 + 2, linear, exponential, linear / ideal)
+    for name, value in zip(names, expected, strict=True):
+        close(states[name].compute(), value)
+    assert f"{states[names[-1]]:.3f}" == "0.961"
 
 
 def test_the_ideal_is_of_the_pool():
@@ -97,54 +98,63 @@ def test_fewer_relevant_documents_than_were_retrieved():
 
 def test_three_documents():
     """Labels 3, 2 and 0 have the exponential gains 7, 3 and 0."""
-    down = -jnp.arange(3.0)
-    best = 7 + 3 / log2(3)
-    close(jrm.dcg(jnp.array([3, 2, 0]), down).compute(), best)
-    close(jrm.ndcg(jnp.array([3, 2, 0]), down).compute(), 1)
-    close(jrm.ndcg(jnp.array([2, 3, 0]), down).compute(), (3 + 7 / log2(3)) / best)
+    labels = np.array([[3, 2, 0], [2, 3, 0]], np.int32)
+    best, second = 7 + 3 / log2(3), 3 + 7 / log2(3)
     assert round(best, 3) == 8.893
+    ranking = jrm.rank(labels, np.stack([IN_ORDER[:3]] * 2))
+    lists = jrm.measure(("dcg", "ndcg"), ranking)
+    close(lists["dcg"].values, [best, second])
+    close(lists["ndcg"].values, [1, second / best])
 
 
 def test_two_tied_documents():
     """The relevant one of two tied documents ranks first half of the time."""
-    labels, scores = jnp.array([0, 1]), jnp.array([1.0, 1.0])
-    close(jrm.reciprocal_rank(labels, scores).compute(), (1 + 1 / 2) / 2)
-    close(jrm.precision(labels, scores, k=1).compute(), 1 / 2)
-    close(jrm.ndcg(labels, scores).compute(), (1 + 1 / log2(3)) / 2)
+    labels, scores = np.array([0, 1], np.int32), np.ones(2, np.float32)
+    states = jrm.evaluate(("mrr", "p@1", "ndcg"), labels, scores)
+    close(states["mrr"].compute(), (1 + 1 / 2) / 2)
+    close(states["p@1"].compute(), 1 / 2)
+    close(states["ndcg"].compute(), (1 + 1 / log2(3)) / 2)
     policies = {"best": 1, "worst": 1 / 2, "stable": 1 / 2}
-    for ties, value in policies.items():
-        close(jrm.reciprocal_rank(labels, scores, ties=ties).compute(), value)
-    drawn = jrm.reciprocal_rank(labels, scores, key=jax.random.key(0)).compute()
+
+    @jax.jit
+    def of_policies(key):
+        orders = [{"ties": ties} for ties in policies] + [{"key": key}]
+        return [
+            jrm.reciprocal_rank.per_list(labels, scores, **order).values
+            for order in orders
+        ]
+
+    *values, drawn = of_policies(jax.random.key(0))
+    close(values, list(policies.values()))
     assert float(drawn) in (1.0, 0.5)
 
 
 def test_item_weights():
     """Gains are weighted relative to the mean weight of the relevant items."""
-    labels, weights = jnp.array([1, 0, 1]), jnp.array([1.0, 5.0, 3.0])
-    scores = jnp.array([3.0, 2.0, 1.0])
+    labels, scores = np.float32([[1, 0, 1]] * 2), np.float32([[3, 2, 1]] * 2)
+    # The first item of the second list has no weight, as if it were masked.
+    weights = np.float32([[1, 5, 3], [0, 5, 3]])
     mean_weight = (1 + 3) / 2
-    lists = jrm.average_precision.per_list(labels, scores, None, weights)
-    close(lists.values, (1 / mean_weight * 1 + 3 / mean_weight * 2 / 3) / 2)
-    close(lists.weights, mean_weight)
-    lists = jrm.ndcg.per_list(labels, scores, None, weights)
-    close(lists.values, (1 + 3 / 2) / (3 + 1 / log2(3)))
-    close(jrm.precision.per_list(labels, scores, None, weights, k=2).values, 1 / 2)
-    ignored = jnp.array([0.0, 5.0, 3.0])  # no weight: as if masked
-    close(jrm.reciprocal_rank.per_list(labels, scores, None, ignored).values, 1 / 2)
+    ranking = jrm.rank(labels, scores, None, weights)
+    lists = jrm.measure(("map", "ndcg", "p@2", "mrr"), ranking)
+    average_precision = (1 / mean_weight * 1 + 3 / mean_weight * 2 / 3) / 2
+    close(lists["map"].values[0], average_precision)
+    close(lists["map"].weights, [mean_weight, 3])
+    close(lists["ndcg"].values[0], (1 + 3 / 2) / (3 + 1 / log2(3)))
+    close(lists["p@2"].values[0], 1 / 2)
+    close(lists["mrr"].values, [1, 1 / 2])
 
 
 def test_retrieved_padding_moves_up():
     """Masked items leave the ranking, and later items move up."""
-    labels = jnp.array([[0, 9, 1, 1], [1, 0, -1, 1]])
-    mask = jnp.array([[True, False, True, True], [True, True, True, True]])
+    labels = np.array([[0, 9, 1, 1], [1, 0, -1, 1]], np.int32)
+    mask = np.array([[True, False, True, True], [True, True, True, True]])
     retrieved = jrm.rank_retrieved(labels, mask)
-    close(jrm.reciprocal_rank.of(retrieved).values, [1 / 2, 1])
-    close(
-        jrm.average_precision.of(retrieved).values,
-        [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3) / 2],
-    )
-    values = jrm.ndcg.of(retrieved, k=2).values
-    close(values, [(1 / log2(3)) / (1 + 1 / log2(3)), 1 / (1 + 1 / log2(3))])
+    lists = jrm.measure(("mrr", "map", "ndcg@2"), retrieved)
+    close(lists["mrr"].values, [1 / 2, 1])
+    close(lists["map"].values, [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3) / 2])
+    second = 1 / log2(3)
+    close(lists["ndcg@2"].values, [second / (1 + second), 1 / (1 + second)])
 
 
 @pytest.mark.long
@@ -195,11 +205,9 @@ def test_gains(name):
     gain = getattr(jrm, name)
     labels = np.array([0, 1, 2, 24, 100, 127, 1e-6, 0.5, 3.7], np.float32)
     exact = 2.0 ** labels.astype(np.float64) - 1 if name[0] == "e" else labels
-    close(gain(jnp.asarray(labels)), exact, rtol=3e-7)
-    integer_labels = labels[:4]
-    np.testing.assert_array_equal(
-        np.asarray(gain(jnp.asarray(integer_labels))), exact[:4]
-    )
+    gains = jax.jit(gain)(labels)
+    close(gains, exact, rtol=3e-7)
+    np.testing.assert_array_equal(gains[:4], exact[:4])
 
 
 def test_discounts():
@@ -220,14 +228,14 @@ def test_a_discount_may_be_one_number():
 
 
 @pytest.mark.parametrize(
-    "size", [2, 7, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 100))]
+    "size", [7, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 100))]
 )
 def test_a_perfect_order_correlates_exactly(size):
     """Correlations are exactly 1, or -1 in the reverse order, without rounding."""
-    labels = jnp.arange(float(size))
-    for metric in (jrm.tau, jrm.rho):
-        assert metric(labels, labels).compute() == 1
-        assert metric(labels, -labels).compute() == -1
+    labels = np.arange(size, dtype=np.float32)
+    ranking = jrm.rank(np.stack([labels, labels]), np.stack([labels, -labels]))
+    for lists in jrm.measure(("tau", "rho"), ranking).values():
+        assert lists.values.tolist() == [1, -1]
 
 
 @pytest.mark.parametrize(
@@ -239,36 +247,42 @@ def test_long_lists_of_patient_users(p):
     ranks = np.arange(1, size + 1)
     labels, scores = np.ones(size, np.float32), -ranks.astype(np.float32)
     columns = {"subtopics": np.ones((size, 1), np.float32)}
-    values = jrm.rank_biased_precision(labels, scores, p=p).compute()
-    close(values, 1 - p**size, rtol=3e-7)
-    values = jrm.nrbp(labels, scores, columns=columns, p=p, alpha=0.0).compute()
-    close(values, 1 - p**size, rtol=3e-7)
-    values = jrm.alpha_dcg(labels, scores, columns=columns, alpha=1 - p).compute()
-    close(values, np.sum(p ** (ranks - 1) / np.log2(1 + ranks)), rtol=3e-7)
+    metrics = {
+        "rbp": functools.partial(jrm.rank_biased_precision, p=p),
+        "nrbp": functools.partial(jrm.nrbp, p=p, alpha=0.0),
+        "alpha_dcg": functools.partial(jrm.alpha_dcg, alpha=1 - p),
+    }
+    lists = jrm.measure(metrics, jrm.rank(labels, scores, columns=columns))
+    close(lists["rbp"].values, 1 - p**size, rtol=3e-7)
+    close(lists["nrbp"].values, 1 - p**size, rtol=3e-7)
+    gains = p ** (ranks - 1) / np.log2(1 + ranks)
+    close(lists["alpha_dcg"].values, np.sum(gains), rtol=3e-7)
 
 
-@pytest.mark.parametrize("max_label", [1, 4, 126, 127])
-def test_a_sure_stop_at_the_first_rank(max_label):
+def test_a_sure_stop_at_the_first_rank():
     """The first item stops the user; 2^-127 is below the smallest normal float32."""
-    labels = jnp.array([[max_label, 0], [0, 0]])
-    scores = jnp.array([[2, 1], [2, 1]])
-    lists = jrm.expected_reciprocal_rank.per_list(labels, scores, max_label=max_label)
-    close(lists.values, [1 - 2.0**-max_label, 0])
-    assert lists.defined.tolist() == [True, False]
+    max_labels = (1, 4, 126, 127)
+    labels = np.array([[label, 0] for label in (*max_labels, 0)], np.int32)
+    scores = np.array([[2, 1]] * len(labels), np.int32)
+    metrics = {
+        str(label): functools.partial(jrm.expected_reciprocal_rank, max_label=label)
+        for label in max_labels
+    }
+    measured = jrm.measure(metrics, jrm.rank(labels, scores))
+    for row, label in enumerate(max_labels):
+        lists = jax.device_get(measured[str(label)])
+        close(lists.values[[row, -1]], [1 - 2.0**-label, 0])
+        assert lists.defined[[row, -1]].tolist() == [True, False]
 
 
 def test_tiny_labels():
     """A scale of the labels changes neither a ratio of gains nor where it is defined."""
-    labels = np.array([1, 0, 3], np.float32)
-    for scale in (1e-20, 1, 1e20):
-        options = {"gain_fn": jrm.linear_gain}
-        lists = jrm.ndcg.per_list(labels * np.float32(scale), IN_ORDER[:3], **options)
-        close(lists.values, (1 + 3 / 2) / (3 + 1 / log2(3)))
-        lists = jrm.average_relevance_position.per_list(
-            labels * np.float32(scale), IN_ORDER[:3]
-        )
-        close(lists.values, (1 * 1 + 3 * 3) / 4)
-        assert lists.defined
+    labels = np.float32([[1e-20], [1], [1e20]]) * np.float32([1, 0, 3])
+    ranking = jrm.rank(labels, np.stack([IN_ORDER[:3]] * 3))
+    ratio, position = jrm.measure(("ndcg(gain_fn=linear_gain)", "arp"), ranking).values()
+    close(ratio.values, [(1 + 3 / 2) / (3 + 1 / log2(3))] * 3)
+    close(position.values, [(1 * 1 + 3 * 3) / 4] * 3)
+    assert position.defined.all()
 
 
 def test_coverage_of_items_without_a_rank():
@@ -319,10 +333,14 @@ def test_a_perfect_ranking_is_worth_exactly_one(rng):
 def test_levels_of_recall_are_decimal_numbers(level):
     """A float32 of 0.7 needs 4 of 5 relevant items, as 0.7 does; lists are tuples."""
     labels = np.array([1, 1, 1, 0, 1, 1], np.float32)
-    values = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=level)
-    close(values.compute(), 5 / 6)
-    values = jrm.interpolated_precision(labels, IN_ORDER, recall_levels=[level, 0.2])
-    close(values.compute(), [5 / 6, 1])
+    precision = jrm.interpolated_precision
+    metrics = {
+        "number": functools.partial(precision, recall_levels=level),
+        "list": functools.partial(precision, recall_levels=[level, 0.2]),
+    }
+    states = jrm.evaluate(metrics, labels, IN_ORDER)
+    close(states["number"].compute(), 5 / 6)
+    close(states["list"].compute(), [5 / 6, 1])
 
 
 @pytest.mark.parametrize(
