@@ -279,7 +279,9 @@ def test_tiny_labels():
     """A scale of the labels changes neither a ratio of gains nor where it is defined."""
     labels = np.float32([[1e-20], [1], [1e20]]) * np.float32([1, 0, 3])
     ranking = jrm.rank(labels, np.stack([IN_ORDER[:3]] * 3))
-    ratio, position = jrm.measure(("ndcg(gain_fn=linear_gain)", "arp"), ranking).values()
+    ratio, position = jrm.measure(
+        ("ndcg(gain_fn=linear_gain)", "arp"), ranking
+    ).values()
     close(ratio.values, [(1 + 3 / 2) / (3 + 1 / log2(3))] * 3)
     close(position.values, [(1 * 1 + 3 * 3) / 4] * 3)
     assert position.defined.all()

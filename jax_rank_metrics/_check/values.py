@@ -21,6 +21,7 @@ from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._types import Gain, Number
 
 _NUMBERS = "pass numbers, or mask the item"
+_gains_of = jax.jit(gains_of, static_argnums=0)  # in one program, as in metrics
 
 
 def check_labels(
@@ -97,9 +98,9 @@ def _checked_scores(scores: jax.Array, exists: np.ndarray) -> np.ndarray:
 
 def _check_gains(gain_fn: Gain, labels: np.ndarray, exists: np.ndarray) -> None:
     """Raises where the gain of an existing item is infinite, NaN or negative."""
-    readable = jnp.asarray(np.where(exists, labels, np.zeros_like(labels)))
-    dtype = _inputs.float_dtype(readable)
-    gains = np.asarray(gains_of(gain_fn, readable.astype(dtype)))
+    readable = np.where(exists, labels, np.zeros_like(labels))
+    dtype = _inputs.float_dtype(jnp.asarray(readable))
+    gains = np.asarray(_gains_of(gain_fn, readable.astype(dtype)))
     name, cure = "the gain of labels", "scale the labels down, or pass another gain_fn"
     _raise_where(exists & ~np.isfinite(gains), name, gains, cure)
     _raise_where(
