@@ -4,7 +4,6 @@ import functools
 import re
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
@@ -229,8 +228,8 @@ def test_nothing_is_sorted(rng):
     names = ("mrr", "hit_rate@5")
 
     def orders(run, *args):
-        text = jax.jit(run).lower(*args).compile().as_text()
-        return re.findall(r" (?:sort|topk)\(|TopK|top_k", text)
+        text = jax.jit(run).lower(*args).as_text()
+        return re.findall(r"stablehlo\.sort|TopK|top_k", text)
 
     def count(rows, flat, key):
         segments = {"segment_ids": ids, "num_segments": LISTS}
@@ -247,8 +246,9 @@ def test_nothing_is_sorted(rng):
 
 def test_counting_needs_the_scores():
     """Retrieved lists have no scores to count by; a catalogue's cut limits cutoffs."""
-    ranking = jrm.rank_retrieved(jnp.array([[0, 0, 1]]))
-    assert jrm.hit_rate.of(ranking, k=2).values == 0
-    cut = jrm.rank_catalog(jnp.eye(2), jnp.ones((3, 2)), jnp.array([[0], [1]]), k=1)
+    ranking = jrm.rank_retrieved(np.array([[0, 0, 1]]))
+    assert jrm.hit_rate.of(ranking, k=2).values.tolist() == [0]
+    arrays = np.eye(2), np.ones((3, 2)), np.array([[0], [1]])
+    cut = jax.eval_shape(lambda: jrm.rank_catalog(*arrays, k=1))
     with pytest.raises(ValueError, match="k is 2"):
         jrm.reciprocal_rank.of(cut, k=2)
