@@ -88,13 +88,15 @@ PADDED = (  # labels, scores, mask, weights; what is masked is NaN
 )
 CALLS = {
     "rows": lambda y, s, m, w: jrm.ndcg(y, s, m, w, k=2),
-    "lists": lambda y, s, m, w: jrm.ndcg(y.tolist(), s.tolist(), m.tolist(), k=2),
-    "packed": lambda y, s, m, w: jrm.ndcg(
-        y[0], s[0], m[0], w[0], segment_ids=np.zeros(3, int), num_segments=1
+    "lists": lambda y, s, m, w: jrm.precision(y.tolist(), s.tolist(), m.tolist(), k=2),
+    "packed": lambda y, s, m, w: jrm.precision(
+        y[0], s[0], m[0], w[0], segment_ids=np.zeros(3, int), num_segments=1, k=2
     ),
-    "retrieved": lambda y, s, m, w: jrm.ndcg.of(jrm.rank_retrieved(y, m, w), k=2),
-    "scores": lambda y, s, m, w: jrm.ndcg.of(jrm.rank_scores(s, [[1]], item_mask=m)),
-    "columns": lambda y, s, m, w: jrm.alpha_ndcg(
+    "retrieved": lambda y, s, m, w: jrm.precision.of(jrm.rank_retrieved(y, m, w), k=2),
+    "scores": lambda y, s, m, w: jrm.recall.of(
+        jrm.rank_scores(s, [[1]], item_mask=m, k=2), k=2
+    ),
+    "columns": lambda y, s, m, w: jrm.subtopic_recall(
         y, s, m, k=2, columns={"subtopics": np.stack([y, y], axis=-1)}
     ),
 }
@@ -222,12 +224,20 @@ def test_what_was_made_with_x64_on():
 
 def test_thresholds_are_compared_in_the_dtype_of_values():
     """Labels are widened first; the bfloat16 nearest to 0.7 is below the threshold 0.7."""
-    for dtype, relevant in (("float32", 1), ("float16", 1), ("bfloat16", 0)):
-        labels = jnp.array([0.7, 0.0], dtype)
-        state = jrm.recall(labels, jnp.array(S[:2]), relevance_threshold=0.7)
-        assert state.compute() == relevant, dtype
-        same = jrm.recall(labels, S[:2], relevance_threshold=float(labels[0]))
-        assert same.compute() == 1
+    all_labels = [np.array([0.7, 0], kind) for kind in ("f4", "f2", jnp.bfloat16)]
+
+    @jax.jit
+    def recalls(*all_labels_of_lists):
+        return [
+            jrm.recall.per_list(
+                labels, S[:2], relevance_threshold=threshold, k=2
+            ).values
+            for labels, values in zip(all_labels_of_lists, all_labels, strict=True)
+            for threshold in (0.7, float(values[0]))
+        ]
+
+    # The label as it was rounded is a threshold that it reaches.
+    assert np.stack(recalls(*all_labels)).tolist() == [1, 1, 1, 1, 0, 1]
     if X64:
         labels, scores = jnp.array([0.7, 0], jnp.float32), jnp.array([0.7, 0])
         assert jrm.recall(labels, scores, relevance_threshold=0.7).compute() == 0
@@ -249,11 +259,14 @@ def test_gains_may_be_constant():
     jrm.check(Y, S, gain_fn=constant)
 
 
-@pytest.mark.parametrize(
-    "beta, limit",
-    [(1e-200, jrm.precision), (1e20, jrm.recall), (1e200, jrm.recall)],
-)
-def test_limits_of_f_score(beta, limit):
+def test_limits_of_f_score():
     """F tends to precision for small beta, and to recall for large beta."""
-    actual = jrm.f_score(Y, S, k=1, beta=beta).compute()
-    np.testing.assert_allclose(actual, limit(Y, S, k=1).compute(), rtol=1e-6)
+    limits = {1e-200: "p@1", 1e20: "r@1", 1e200: "r@1"}
+    scores = {
+        f"{beta}": functools.partial(jrm.f_score, k=1, beta=beta) for beta in limits
+    }
+    table = scores | {"p@1": jrm.precision, "r@1": jrm.recall}
+    table |= {name: functools.partial(table[name], k=1) for name in ("p@1", "r@1")}
+    values = jrm.compute(jrm.evaluate(table, Y, S), host=True)
+    for beta, limit in limits.items():
+        np.testing.assert_allclose(values[f"{beta}"], values[limit], rtol=1e-6)

@@ -169,9 +169,11 @@ def test_many_relevant_items(rng, ties, dtype):
     options = {"ties": ties, "key": jax.random.key(1) if ties == "random" else None}
     few = jrm.rank_scores(scores, relevant, grades, item_mask=mask, **options)
     dense = jrm.rank(labels, scores, mask, **options)
-    names = ("map", "map@5,50", "mrr", "ndcg", "bpref", "rprec")
+    names = ("map@5,50", "mrr", "ndcg")
+    if ties is None:
+        names = (*names, "map", "bpref", "rprec")
     check_same(*(jrm.measure(names, ranking) for ranking in (few, dense)))
-    ranked_items, held = np.asarray(dense.items).tolist(), few._held
+    ranked_items, held = np.asarray(dense.items).tolist(), jax.device_get(few._held)
     for row, ids in enumerate(relevant):
         places = []
         for item in ids[(ids >= 0) & mask[row, ids]]:

@@ -429,35 +429,45 @@ def test_unknown_subtopics_are_none():
     assert state.compute() == 1
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.0001, 0.5, 1.0])
-def test_err_ia_at_cutoffs_beyond_the_list(alpha):
+@pytest.fixture(scope="module")
+def three_items():
+    """Ranks two items of one topic before one of another."""
+    columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
+    return jrm.rank(np.ones(3, np.float32), np.float32([3, 2, 1]), columns=columns)
+
+
+def test_err_ia_at_cutoffs_beyond_the_list(three_items):
     """Against loops over all ranks up to k; the largest cutoffs take no more time."""
     ks, most = (3, 100, 4_096, 4_097, 100_000), 2**31 - 1
-    columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
-    data = np.ones(3, np.float32), np.float32([3, 2, 1])
-    values = jrm.err_ia(*data, columns=columns, k=(*ks, most), alpha=alpha).compute()
-    gained = (1 + (1 - alpha) / 2 + 1 / 3) / 2
-    for k, value in zip(ks, values, strict=False):
-        ranks = np.arange(1, k + 1)
-        full = np.sum((1 - alpha) ** (ranks - 1.0) / ranks)
-        np.testing.assert_allclose(value, gained / full, rtol=3e-7)
-    # Of a sum over 2^31 - 1 ranks: the harmonic number, or the series of the logarithm.
-    ends = {0: np.log(most) + np.euler_gamma, 1: 1}
-    limit = ends[alpha] if alpha in ends else -np.log(alpha) / (1 - alpha)
-    np.testing.assert_allclose(values[-1], gained / limit, rtol=3e-7)
+    table = {
+        str(alpha): functools.partial(jrm.err_ia, k=(*ks, most), alpha=alpha)
+        for alpha in (0.0, 0.0001, 0.5, 1.0)
+    }
+    for name, lists in jax.device_get(jrm.measure(table, three_items)).items():
+        alpha = float(name)
+        gained = (1 + (1 - alpha) / 2 + 1 / 3) / 2
+        for k, value in zip(ks, lists.values, strict=False):
+            ranks = np.arange(1, k + 1)
+            full = np.sum((1 - alpha) ** (ranks - 1.0) / ranks)
+            np.testing.assert_allclose(value, gained / full, rtol=3e-7)
+        # Of a sum over 2^31 - 1 ranks: the harmonic number, or a series of the logarithm.
+        ends = {0: np.log(most) + np.euler_gamma, 1: 1}
+        limit = ends[alpha] if alpha in ends else -np.log(alpha) / (1 - alpha)
+        np.testing.assert_allclose(lists.values[-1], gained / limit, rtol=3e-7)
 
 
-@pytest.mark.parametrize(
-    "alpha, expected", [(0, 1 + 1 / math.log2(3)), (1, 1 + 1 / math.log2(4))]
-)
-def test_the_ends_of_alpha(alpha, expected):
+def test_the_ends_of_alpha(three_items):
     """With alpha 0 nothing is used up; with 1 the second item of a topic is worth 0."""
-    columns = {"subtopics": np.float32([[1, 0], [1, 0], [0, 1]])}
-    data = np.ones(3, np.float32), np.float32([3, 2, 1])
-    state = jrm.alpha_dcg(*data, columns=columns, alpha=alpha, k=3)
-    if alpha == 0:
-        expected += 1 / math.log2(4)
-    np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
-    ideal = {0: expected, 1: 1 + 1 / math.log2(3)}[alpha]
-    state = jrm.alpha_ndcg(*data, columns=columns, alpha=alpha, k=3)
-    np.testing.assert_allclose(state.compute(), expected / ideal, rtol=1e-6)
+    second, third = 1 / math.log2(3), 1 / math.log2(4)
+    gains = {0: 1 + second + third, 1: 1 + third}
+    ideals = {0: 1 + second + third, 1: 1 + second}
+    table = {
+        f"{metric.__name__} {alpha}": functools.partial(metric, alpha=alpha, k=3)
+        for metric in (jrm.alpha_dcg, jrm.alpha_ndcg)
+        for alpha in gains
+    }
+    values = {n: x.values for n, x in jrm.measure(table, three_items).items()}
+    for alpha, gain in gains.items():
+        np.testing.assert_allclose(values[f"alpha_dcg {alpha}"], gain, rtol=1e-6)
+        ratio = gain / ideals[alpha]
+        np.testing.assert_allclose(values[f"alpha_ndcg {alpha}"], ratio, rtol=1e-6)
