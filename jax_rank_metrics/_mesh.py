@@ -56,6 +56,34 @@ def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
     return jnp.where(upper > 0x7FFF, jnp.iinfo(jnp.int32).max, total)
 
 
+def ids_in_part(ids: jax.Array, size: int, axis_name: AxisNames | None) -> jax.Array:
+    """Returns ids as indices into the part of this device; −1 for those of other parts.
+
+    On the second of two devices that hold 4 rows each, the ids [1, 5, −1] become
+    [−1, 1, −1].
+
+    Args:
+        ids: Integers, which count through all parts.
+        size: How many rows each device holds.
+        axis_name: The mesh axis or axes over which rows are cut, or None if they are not.
+    """
+    if axis_name is None:
+        return ids
+    indices = ids - lax.axis_index(axis_name).astype(ids.dtype) * size
+    return jnp.where((indices >= 0) & (indices < size), indices, -1)
+
+
+def rows_over(table: jax.Array, ids: jax.Array, axis_name: AxisNames) -> jax.Array:
+    """Returns the rows of a table that is cut over devices, `[*ids.shape, …]`.
+
+    The device with a row sends it to the others; the rows of negative ids are zeros.
+    """
+    indices = ids_in_part(ids, len(table), axis_name)
+    rows = table[jnp.maximum(indices, 0)]
+    has_row = (indices >= 0).reshape(ids.shape + (1,) * (rows.ndim - ids.ndim))
+    return lax.psum(jnp.where(has_row, rows, jnp.zeros_like(rows)), axis_name)
+
+
 # The mesh axes over which values vary
 
 

@@ -421,33 +421,6 @@ def test_a_series_of_lists():
     assert evaluation.lists["recall@1"].values.tolist() == [1, 1]
 
 
-def test_sharded_arrays(data):
-    """They are refused by their type, with advice that works."""
-    queries, items, labels, _ = data
-    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
-
-    def cut(x):
-        return jax.device_put(
-            x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
-        )
-
-    queries, relevant = (
-        np.resize(queries, (16, DIMS)),
-        sparse(np.resize(labels, (16, ITEMS))),
-    )
-    plain = jrm.evaluate_users("mrr@5", (queries, items), relevant).states["mrr@5"]
-    for model in ((cut(queries), items), (queries, cut(items)), cut(queries @ items.T)):
-        with pytest.raises(ValueError, match="is sharded over devices.*jax.device_get"):
-            jrm.evaluate_users("mrr@5", model, relevant)
-        moved = jax.device_get(model)
-        evaluation = jrm.evaluate_users("mrr@5", moved, relevant).states["mrr@5"]
-        np.testing.assert_allclose(evaluation.compute(), plain.compute(), 1e-6)
-    with pytest.raises(ValueError, match="that model returned is sharded"):
-        jrm.evaluate_users(
-            "mrr@5", lambda users: cut((queries @ items.T)[users]), relevant
-        )
-
-
 LISTS = [[0], [1]]
 MATRIX = np.zeros((2, 3), np.float32)
 

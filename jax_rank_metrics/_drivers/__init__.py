@@ -1,7 +1,13 @@
 """Whole evaluations, in batches: users of a recommender, queries with embeddings, links.
 
     engine.py           the loop that all drivers share: batches started ahead of those
-                        waited for, and their values collected on the host
+                        waited for, and the values of all queries
+    one_device.py       where a job runs: on one device, with values on the host
+    over_devices.py     or on the devices of a mesh, with values where they were computed
+    devices.py          the mesh: which axes cut queries and items, and arrays cut so
+    device_programs.py  the programs of a mesh
+    parts.py            which part of a mesh has which query
+    checkpoints.py      what is done after a batch, to be saved and taken up again
     step.py             one batch on the device: ranked once, read by every metric
     batches.py          which queries share a batch, and their ids padded to few widths
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
@@ -23,5 +29,6 @@
 
 Batches do not follow the order of queries: those with many ids share batches, so that the
 others need not be padded to their width. Of each batch only the value of each metric per
-query and the ids of the first items come back to the host.
+query and the ids of the first items come back to the host, or stay on the devices of a
+mesh.
 """

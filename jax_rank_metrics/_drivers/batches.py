@@ -1,12 +1,13 @@
 """Which queries share a batch, and their ids as padded arrays of few shapes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from jax_rank_metrics._drivers.interactions import SparseRows
+from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.step import Array, QueryBatch
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
@@ -27,7 +28,8 @@ class Batch(NamedTuple):
     """Users whose items are ranked together.
 
     Attributes:
-        indices: `[users]`, indices into the array of users to evaluate.
+        indices: `[users]`, indices into the array of users to evaluate. Of several parts,
+            those of the first, of the second, and so on, with −1 for padding.
         widths: The padded number of seen ids and of relevant ids.
     """
 
@@ -74,7 +76,9 @@ def batch_size_for(num_users: int, max_size: int) -> int:
     return min(smallest if num_users <= 4 * smallest else small, max_size)
 
 
-def make_batches(lengths: np.ndarray, size: int, work: Work) -> Iterator[Batch]:
+def make_batches(
+    lengths: np.ndarray, size: int, work: Work, parts: Parts | None = None
+) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
     If users stayed in order, one with ten thousand ids would make the whole batch that
@@ -86,12 +90,17 @@ def make_batches(lengths: np.ndarray, size: int, work: Work) -> Iterator[Batch]:
     With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
     of the indices [0, 1] and [2], both of the widths (256, 16).
 
+    Each part orders its own users so, and adds equally many to a batch.
+
     Args:
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
         size: The number of users in each batch but the last.
         work: What takes how long.
+        parts: Which part has which user; None is one part.
     """
+    if parts is None:
+        parts = Parts.equal(len(lengths), 1)
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
@@ -110,11 +119,32 @@ def make_batches(lengths: np.ndarray, size: int, work: Work) -> Iterator[Batch]:
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
-    order = np.concatenate([np.flatnonzero(levels == x) for x in sorted(widths_of)])
-    for start in range(0, order.size, size):
-        indices = order[start : start + size]
-        # The last user of a batch belongs to its highest level.
-        yield Batch(indices, widths_of[int(levels[indices[-1]])])
+    return cut_parts(
+        parts.in_order_of(levels),
+        size,
+        lambda users: widths_of[int(levels[users].max())],
+    )
+
+
+def cut_parts(
+    order: np.ndarray, size: int, widths: Callable[[np.ndarray], tuple[int, int]]
+) -> Iterator[Batch]:
+    """Divides users into batches to which each part adds equally many.
+
+    Args:
+        order: `[parts, slots]`, the users of each part, in order; −1 for padding.
+        size: The number of users in a batch. A last batch has fewer if there is one part,
+            and padding if there are several.
+        widths: Returns the widths of a batch of these users.
+    """
+    in_part = size // len(order)
+    for start in range(0, order.shape[1], in_part):
+        indices = order[:, start : start + in_part]
+        if len(order) > 1:
+            padded = np.full((len(order), in_part), -1)
+            padded[:, : indices.shape[1]] = indices
+            indices = padded
+        yield Batch(indices.ravel(), widths(indices[indices >= 0]))
 
 
 def _width(min_width: int) -> int:
@@ -134,15 +164,24 @@ def pad_rows(
     """Returns rows of a matrix as padded ids and values, both `[size, width]`.
 
     A row with the values 2 and 1 in the columns 5 and 7 becomes the ids [5, 7, −1, …]
-    and the values [2, 1, 0, …]. Rows beyond those of `indices` are padding.
+    and the values [2, 1, 0, …]. Rows beyond those of `indices` are padding, and so are
+    those of the index −1.
     """
-    part = matrix[indices]
+    rows = np.flatnonzero(indices >= 0)
+    part = matrix[indices[rows]]
     is_id = np.zeros((size, width), bool)
-    is_id[: indices.size] = np.arange(width) < np.diff(part.indptr)[:, None]
+    is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]
     ids = np.full(is_id.shape, -1, np.int32)
     values = np.zeros(is_id.shape, np.float32)
     ids[is_id], values[is_id] = part.indices, part.data
     return ids, values
+
+
+def weights_of(batch: Batch, size: int) -> np.ndarray:
+    """Returns the weights of queries, `[size]`: 0 for those that only fill up the batch."""
+    weights = np.zeros(size, np.float32)
+    weights[: batch.indices.size] = batch.indices >= 0
+    return weights
 
 
 def query_batch(
@@ -177,7 +216,6 @@ def query_batch(
         relevant_ids,
         relevant_labels,
         excluded_ids,
-        # Queries that only fill up the last batch weigh nothing.
-        weights=(np.arange(size) < batch.indices.size).astype(np.float32),
+        weights=weights_of(batch, size),
         key=key if key is None else jax.random.fold_in(key, number),
     )

@@ -7,11 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._calls.run import measure_ranking
-from jax_rank_metrics._drivers.batches import Batch, pad_rows
-from jax_rank_metrics._drivers.engine import Measured
+from jax_rank_metrics._drivers.batches import Batch, pad_rows, weights_of
 from jax_rank_metrics._drivers.interactions import SparseRows
-from jax_rank_metrics._drivers.step import Array, Plan, score_pairs
-from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._drivers.step import Array, Catalog, Measured, Plan, score_pairs
 from jax_rank_metrics._sources.rank import rank
 
 
@@ -124,20 +122,20 @@ def candidate_batch(
         ids,
         labels,
         retrieved > 0,
-        weights=(np.arange(size) < batch.indices.size).astype(np.float32),
+        weights=weights_of(batch, size),
         key=key if key is None else jax.random.fold_in(key, number),
     )
 
 
 def measure_candidates(
-    plan: Plan, origin: jax.Array | None, queries: CandidateBatch
+    plan: Plan, catalog: Catalog, queries: CandidateBatch
 ) -> Measured:
     """Ranks the candidates of each query of a batch, and measures these rankings.
 
     Returns:
         As `measure_queries`.
     """
-    scores = score_pairs(plan, origin, queries.rows, jnp.asarray(queries.items))
+    scores = score_pairs(plan, catalog.origin, queries.rows, jnp.asarray(queries.items))
     exists = queries.ids >= 0
     ranking = rank(
         queries.labels,
@@ -159,6 +157,3 @@ def measure_candidates(
         ids,
         jnp.any(is_nan, axis=-1),
     )
-
-
-candidate_program = one_off_jit(measure_candidates, ("plan",), level=1)

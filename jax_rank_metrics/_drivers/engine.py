@@ -1,114 +1,176 @@
-"""The loop that all drivers share: batches, their programs, and values on the host."""
+"""The loop that all drivers share: batches, their programs, and values of all queries."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
+from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
+from jax_rank_metrics._drivers.checkpoints import (
+    Call,
+    Checkpoint,
+    checksum,
+    read_checkpoint,
+)
+from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
+from jax_rank_metrics._drivers.over_devices import OverDevices
+from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.progress import Progress, reporting, started_ahead
+from jax_rank_metrics._states.exposure import Exposure
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Undefined
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
-
-# What a program returns for a batch: the values of each metric; the ids of the first items,
-# `[queries, k]`; and whether the scores of a query hold NaN, `[queries]` bool.
-Measured = tuple[list[PerList], jax.Array, jax.Array]
 
 
 class Job(NamedTuple):
     """An evaluation as the loop sees it.
 
     Attributes:
+        place: Where batches are measured.
+        parts: Which part of it has which query.
         batches: Which queries share a batch. Each query is in one of them.
-        arrays: Makes the arrays of a batch, a pytree with leading axes `[size]`, from its
-            number and the batch. It is called in order, and skips no batch that is run.
+        arrays: Makes the arrays of a batch from its number and the batch. It is called in
+            order, and skips no batch that is run.
         program: Maps these arrays to what is measured: a device program that has been
-            started, whose results are waited for later. Rows beyond the queries of a
-            batch are padding, and not read.
-        num_queries: How many queries there are.
+            started, whose results are waited for later.
+        metric_names: The names of what is measured.
+        bounds: The first of these metrics; those after them are means.
+        undefined: What undefined values count for.
         k: How many items are returned for each query.
+        num_items: How many items there are, or None if nobody asks for the exposure.
+        inputs: What else a call must have in common with one that it resumes: options
+            and ids, as text and NumPy arrays.
         nan_message: Says of a query, by its index, that its scores hold NaN.
         unit: What a query is called in a bar of progress, in the plural.
     """
 
+    place: OneDevice | OverDevices
+    parts: Parts
     batches: Sequence[Batch]
-    arrays: Callable[[int, Batch], Any]
-    program: Callable[[Any], Measured]
-    num_queries: int
+    arrays: Callable[[int, Batch], step.QueryBatch]
+    program: Measure
+    metric_names: Sequence[str]
+    bounds: Sequence[Bound]
+    undefined: Undefined
     k: int
+    num_items: int | None
+    inputs: Sequence[Any]
     nan_message: Callable[[int], str]
     unit: str
 
 
-def run(job: Job, progress: bool | Progress) -> tuple[list[PerList], np.ndarray]:
+class Outcome(NamedTuple):
+    """The outcome of a job.
+
+    Attributes:
+        states: The state of each metric by its name.
+        lists: The values of all queries; see `Evaluation`.
+        items: `[queries, k]`, the ids of the first items.
+        exposure: How often each item was found; None if nobody asked.
+        undefined_names: The metrics that are undefined for every query.
+        parts: Which slot has which query, where values stay on devices; else None.
+    """
+
+    states: dict[str, Mean]
+    lists: dict[str, PerList]
+    items: Any
+    exposure: Exposure | None
+    undefined_names: list[str]
+    parts: Parts | None
+
+
+def run(
+    job: Job,
+    progress: bool | Progress,
+    on_batch: Callable[[Checkpoint], object] | None = None,
+    resume_from: Checkpoint | None = None,
+) -> Outcome:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
         job: The job.
         progress: See `reporting`.
-
-    Returns:
-        The values of each metric for all queries, as NumPy arrays, and the ids of the
-        first items, `[queries, k]`; −1 where there are no more.
+        on_batch: Is called with a checkpoint after each batch, or None.
+        resume_from: The checkpoint from which to go on, or None. Batches that it has done
+            are not run again, but for the last of all, which says what values there are.
 
     Raises:
-        ValueError: if the scores of a query hold NaN.
+        TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
+        ValueError: if the scores of a query hold NaN; if the checkpoint is not of this job.
     """
-    started = (
-        (batch.indices, job.program(job.arrays(number, batch)))
-        for number, batch in enumerate(job.batches)
+    collected = _collect(job, progress, on_batch, resume_from)
+    # The values keep `undefined`, so that `compare` counts such queries as the means do.
+    lists = [dataclasses.replace(x, undefined=job.undefined) for x in collected.lists]
+    kinds = [bound.state for bound in job.bounds]
+    kinds += [Mean] * (len(lists) - len(kinds))
+    collected = Collected(lists, collected.items)
+    summary = job.place.summary(job.parts, collected, kinds, job.num_items)
+    undefined_names = [
+        bound.name
+        for bound, is_defined in zip(job.bounds, summary.is_defined, strict=False)
+        if not is_defined
+    ]
+    return Outcome(
+        dict(zip(job.metric_names, summary.states, strict=True)),
+        dict(zip(job.metric_names, lists, strict=True)),
+        collected.items,
+        summary.exposure,
+        undefined_names,
+        None if isinstance(job.place, OneDevice) else job.parts,
     )
-    collector = Collector(job.num_queries, job.k)
+
+
+def _collect(
+    job: Job,
+    progress: bool | Progress,
+    on_batch: Callable[[Checkpoint], object] | None,
+    resume_from: Checkpoint | None,
+) -> Collected:
+    """Runs all batches, and returns the values of all queries."""
+    if on_batch is not None and not callable(on_batch):
+        raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
+    collector, first, call = job.place.collector(job.parts, job.k), 0, None
+    if on_batch is not None or resume_from is not None:
+        call = _call(job)
+    if call is not None and resume_from is not None:
+        saved = read_checkpoint(resume_from, call, job.metric_names)
+        collector.restore(saved)
+        first = min(saved.num_batches, len(job.batches) - 1)
+    started = (
+        (number, collector.start(batch.indices, job.program(job.arrays(number, batch))))
+        for number, batch in enumerate(job.batches)
+        if number >= first
+    )
+    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
     with reporting(progress, job.unit) as report:
-        for indices, measured in started_ahead(started, BATCHES_AHEAD):
-            has_nan = collector.add(indices, measured)
-            if has_nan.any():
-                raise ValueError(job.nan_message(int(indices[np.argmax(has_nan)])))
-            report(collector.num_done, job.num_queries)
-    return collector.lists, collector.items
+        for number, pending in started_ahead(started, BATCHES_AHEAD):
+            nan_index = collector.wait(pending)
+            if nan_index is not None:
+                raise ValueError(job.nan_message(nan_index))
+            report(int(num_done[number]), job.parts.num_queries)
+            if on_batch is not None and call is not None:
+                snapshot = collector.snapshot()
+                on_batch(call.checkpoint(number + 1, job.metric_names, *snapshot))
+    return collector.collected
 
 
-class Collector:
-    """Collects the results of batches on the host, in the order of queries.
-
-    Attributes:
-        num_done: How many queries are done.
-        lists: The values of each metric, for all queries; zeros where they are not done.
-        items: `[queries, k]`, the ids of the first items.
-    """
-
-    def __init__(self, num_queries: int, k: int) -> None:
-        self.num_done = 0
-        self.lists: list[PerList] = []
-        self.items = np.full((num_queries, k), -1, np.int32)
-
-    def add(self, indices: np.ndarray, measured: Measured) -> np.ndarray:
-        """Waits for a batch, and stores the values of its queries.
-
-        The queries [4, 2] of a batch of three write its first two values to the indices 4
-        and 2 of each array of `lists` and of `items`; the third only fills up the batch.
-
-        Args:
-            indices: `[queries]`, the indices of these queries among all.
-            measured: What was measured for these queries, and for any that fill up the
-                batch after them.
-
-        Returns:
-            Whether the scores of each of these queries hold NaN, `[queries]` bool.
-        """
-        lists, ids, has_nan = jax.device_get(measured)
-        size = indices.size
-        if not self.num_done:
-            num_queries = len(self.items)
-            self.lists = jax.tree.map(
-                lambda x: np.zeros((num_queries, *x.shape[1:]), x.dtype), lists
-            )
-        arrays = jax.tree.leaves(self.lists)
-        for array, values in zip(arrays, jax.tree.leaves(lists), strict=True):
-            array[indices] = values[:size]
-        self.items[indices, : ids.shape[-1]] = ids[:size]
-        self.num_done += size
-        return has_nan[:size]
+def _call(job: Job) -> Call:
+    """Returns what a call must have in common with one that resumes it."""
+    options = [
+        f"{name}={getattr(value, '__qualname__', value)}"
+        for bound in job.bounds
+        for name, value in (("", bound.name), *bound.options)
+    ]
+    return Call(
+        queries=job.parts.num_queries,
+        k=job.k,
+        batches=len(job.batches),
+        parts=len(job.parts.indices),
+        checksum=checksum([*options, *job.inputs]),
+    )

@@ -1,19 +1,21 @@
 """`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
+
+from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import query_batches, step
 from jax_rank_metrics._drivers.batches import batch_size_for
+from jax_rank_metrics._drivers.checkpoints import Checkpoint
+from jax_rank_metrics._drivers.devices import Argument
 from jax_rank_metrics._drivers.engine import Job, run
-from jax_rank_metrics._drivers.evaluation import (
-    Evaluation,
-    by_name,
-    undefined_everywhere,
-)
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import RawInteractions
+from jax_rank_metrics._drivers.over_devices import read_place
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_inputs import read_judgements, read_vectors
 from jax_rank_metrics._drivers.similarities import (
@@ -45,7 +47,12 @@ def evaluate_embeddings(
     key: _types.Key | None = None,
     undefined: _types.Undefined = "zero",
     block_size: int | None = None,
+    mesh: Mesh | None = None,
+    queries_axis: _types.AxisNames | None = None,
+    items_axis: _types.AxisNames | None = None,
     progress: bool | Progress = False,
+    on_batch: Callable[[Checkpoint], object] | None = None,
+    resume_from: Checkpoint | None = None,
 ) -> Evaluation:
     """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
 
@@ -169,6 +176,11 @@ def evaluate_embeddings(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
+    arguments = [
+        Argument("queries", queries, ("queries",)),
+        Argument("items", items, ("items",)),
+    ]
+    place = read_place(mesh, queries_axis, items_axis, arguments)
     queries, items = read_vectors("queries", queries), read_vectors("items", items)
     num_queries, num_items = len(queries), len(items)
     score_fn = read_similarity(similarity, score_fn, queries, items)
@@ -192,34 +204,47 @@ def evaluate_embeddings(
     plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
     max_size = _inputs.positive_integer("batch_size", batch_size)
     inputs = query_batches.Inputs(
-        queries,
+        place.table(queries),
         items,
         _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
         judgements,
         batch_size_for(num_queries, max_size),
         key,
+        place,
     )
     if judgements.candidates is None:
         batches = query_batches.over_all_items(plan, inputs)
     else:
         batches = query_batches.over_candidates(plan, inputs)
     job = Job(
+        place,
         *batches,
-        num_queries=num_queries,
+        metric_names=[bound.name for bound in bounds],
+        bounds=bounds,
+        undefined=undefined,
         k=plan.k,
+        num_items=None,
+        inputs=[
+            f"{policy.name} {similarity} {exclude_self}",
+            key,
+            judgements.relevant,
+            judgements.excluded,
+            judgements.candidates,
+        ],
         nan_message=lambda index: (
             f"the scores of query {index} hold nan; pass embeddings without nan, and a "
             "score_fn that returns numbers"
         ),
         unit="queries",
     )
-    values, item_ids = run(job, progress)
-    metric_names = [bound.name for bound in bounds]
-    states, lists = by_name(metric_names, bounds, values, undefined)
-    if undefined_names := undefined_everywhere(metric_names, values):
+    outcome = run(job, progress, on_batch, resume_from)
+    if outcome.undefined_names:
         warnings.warn(
             f"metrics are undefined for every one of {num_queries} queries: "
-            f"{', '.join(undefined_names)}; no query has a relevant item in its list",
+            f"{', '.join(outcome.undefined_names)}; no query has a relevant item in its "
+            "list",
             stacklevel=2,
         )
-    return Evaluation(states, lists, item_ids, undefined)
+    return Evaluation(
+        outcome.states, outcome.lists, outcome.items, undefined, _parts=outcome.parts
+    )

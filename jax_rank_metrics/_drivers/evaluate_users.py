@@ -1,11 +1,13 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
@@ -17,8 +19,9 @@ from jax_rank_metrics._drivers.batches import (
     make_batches,
     query_batch,
 )
+from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.engine import Job, run
-from jax_rank_metrics._drivers.evaluation import by_name, distinct
+from jax_rank_metrics._drivers.evaluation import distinct
 from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
@@ -26,11 +29,17 @@ from jax_rank_metrics._drivers.interactions import (
     read_users,
     remark_on_seen,
 )
-from jax_rank_metrics._drivers.model import Recommender, read_catalog, read_model
+from jax_rank_metrics._drivers.model import (
+    Recommender,
+    global_arguments,
+    read_catalog,
+    read_model,
+    refuse_nan,
+)
+from jax_rank_metrics._drivers.over_devices import read_place
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
-    count_exposure,
     remark_on_undefined,
 )
 from jax_rank_metrics._ordering.policy import resolve
@@ -51,7 +60,12 @@ def evaluate_users(
     key: _types.Key | None = None,
     undefined: _types.Undefined = "zero",
     block_size: int = 4096,
+    mesh: Mesh | None = None,
+    queries_axis: _types.AxisNames | None = None,
+    items_axis: _types.AxisNames | None = None,
     progress: bool | Progress = False,
+    on_batch: Callable[[Checkpoint], object] | None = None,
+    resume_from: Checkpoint | None = None,
 ) -> UserEvaluation:
     """Evaluates a recommender for all its users, in batches, over the whole catalogue.
 
@@ -155,26 +169,28 @@ def evaluate_users(
         if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
             warnings.warn(text, stacklevel=2)
 
-    recommender = read_model(model, user_ids)
+    place = read_place(mesh, queries_axis, items_axis, global_arguments(model))
+    recommender = read_model(model, user_ids, place)
     item_embeddings, num_users = recommender.item_embeddings, recommender.num_users
     if num_users is not None:
         for interactions in (relevant, seen) if seen is not None else (relevant,):
             interactions.check_users(num_users, is_selection=users is not None)
     max_size = _inputs.positive_integer("batch_size", batch_size)
-    size = batch_size_for(user_ids.size, max_size)
-    work = _work(plan, item_embeddings, relevant_rows)
-    batches = list(make_batches(lengths, size, work))
+    size = place.batch_size(batch_size_for(user_ids.size, max_size))
+    work = _work(plan, recommender.item_embeddings, relevant_rows)
+    parts = place.parts(user_ids, recommender.table)
+    batches = list(make_batches(lengths, size, work, parts))
 
     # The scores of the first batch say how many items a function knows.
     rows_of = _ModelRows(recommender, user_ids, size)
-    num_items = rows_of(0, batches[0]).shape[-1]
-    if item_embeddings is not None:
-        num_items = len(item_embeddings)
+    num_items = recommender.num_items or rows_of(0, batches[0]).shape[-1]
     relevant.check_items(relevant_rows, user_ids, num_items)
     catalog = read_catalog(num_items, item_embeddings, item_mask, embeddings)
     if seen is not None:
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
+    catalog = place.catalog(catalog, num_items)
+    refuse_nan("model[1]", catalog, place)
     metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
@@ -182,23 +198,36 @@ def evaluate_users(
         return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
 
     job = Job(
+        place,
+        parts,
         batches,
         arrays,
-        program=lambda queries: step.program()(plan, catalog, queries),
-        num_queries=user_ids.size,
+        program=place.program(plan, catalog),
+        metric_names=metric_names,
+        bounds=bounds,
+        undefined=undefined,
         k=plan.k,
+        num_items=num_items,
+        inputs=[policy.name, key, user_ids, relevant_rows, seen_rows],
         nan_message=lambda index: (
             f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
             "-inf for items that are not to be recommended"
         ),
         unit="users",
     )
-    values, items = run(job, progress)
-    states, lists = by_name(metric_names, bounds, values, undefined)
-    if text := remark_on_undefined(metric_names[: len(bounds)], values, relevant_rows):
+    outcome = run(job, progress, on_batch, resume_from)
+    if text := remark_on_undefined(outcome.undefined_names, relevant_rows):
         warnings.warn(text, stacklevel=2)
-    exposure = count_exposure(items, num_items)
-    return UserEvaluation(states, lists, items, undefined, exposure, user_ids)
+    assert outcome.exposure is not None  # the job asks for it
+    return UserEvaluation(
+        outcome.states,
+        outcome.lists,
+        outcome.items,
+        undefined,
+        outcome.exposure,
+        user_ids,
+        _parts=outcome.parts,
+    )
 
 
 def _work(
@@ -226,9 +255,9 @@ class _ModelRows:
         self._recommender = recommender
         self._user_ids = user_ids
         self._size = size
-        self._first: jax.Array | None = None
+        self._first: step.Array | None = None
 
-    def __call__(self, number: int, batch: Batch) -> jax.Array:
+    def __call__(self, number: int, batch: Batch) -> step.Array:
         if number == 0 and self._first is not None:
             rows, self._first = self._first, None
             return rows

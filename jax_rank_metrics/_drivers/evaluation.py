@@ -1,17 +1,21 @@
 """The result of a driver: means, the values of every query, and the items found."""
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Hashable, Iterable
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from jax_rank_metrics import _types
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._drivers.over_devices import gathered
+from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import in_order
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
+
+E = TypeVar("E", bound="Evaluation")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -19,6 +23,11 @@ class Evaluation:
     """The result of a whole evaluation: means, values of every query, and items found.
 
     `compare` and `leaderboard` take its `lists`, `table` its `states`, and `plots` both.
+
+    With a mesh, `states` are the same on every process, while `lists` and `items` are
+    global arrays, each part of which lies where it was computed: for queries that no mesh
+    has cut evenly, with padding of weight 0 (and of ids −1), and by the devices that have
+    their embeddings. `gather` makes NumPy arrays of them, in the order of queries.
 
     Attributes:
         states: The state of each metric by its name, as from `evaluate`.
@@ -36,6 +45,7 @@ class Evaluation:
     lists: dict[str, PerList]
     items: np.ndarray
     undefined: _types.Undefined
+    _parts: Parts | None = dataclasses.field(default=None, kw_only=True)
 
     def by(self, groups: Iterable[Hashable]) -> dict[Hashable, dict[str, Mean]]:
         """Returns the states of each group of queries, such as short and long ones.
@@ -49,8 +59,14 @@ class Evaluation:
             `states`; `table` takes it if groups are names.
 
         Raises:
-            ValueError: if there are more or fewer groups than queries, or one is missing.
+            ValueError: if there are more or fewer groups than queries, or one is missing;
+                if the values are on many devices, before `gather`.
         """
+        if self._parts is not None:
+            raise ValueError(
+                "the values are on the devices that computed them; call by on the result "
+                "of gather(), which every process must call"
+            )
         try:
             packed = pack(groups)
         except (TypeError, ValueError) as error:
@@ -69,16 +85,22 @@ class Evaluation:
             }
         return states_of
 
-    def gather(self) -> "Evaluation":
-        """Returns the same evaluation with the values of all queries on this process.
+    def gather(self: E) -> E:
+        """Returns the same evaluation with the values of all queries on every process.
 
-        That is this object, unless a mesh of several processes has shared the work.
+        Without a mesh, that is this object. With one, every process must call it: arrays
+        that lie on all devices become NumPy arrays, in the order of queries.
         """
-        return self
+        if self._parts is None:
+            return self
+        lists, items = gathered(self._parts, (self.lists, self.items))
+        lists = in_order(self.lists, lists)
+        return dataclasses.replace(self, lists=lists, items=items, _parts=None)
 
     def __repr__(self) -> str:
         """Shows the mean of each metric, and the number of queries."""
-        parts = [*self._means(), f"{len(self.items)} {self._unit}"]
+        number = len(self.items) if self._parts is None else self._parts.num_queries
+        parts = [*self._means(), f"{number} {self._unit}"]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _means(self) -> list[str]:
@@ -97,42 +119,3 @@ def distinct(metric_names: list[str]) -> list[str]:
                 "yours another name"
             )
     return metric_names
-
-
-def by_name(
-    metric_names: Sequence[str],
-    bounds: Sequence[Bound],
-    lists: Sequence[PerList],
-    undefined: _types.Undefined,
-) -> tuple[dict[str, Mean], dict[str, PerList]]:
-    """Returns the states and the values of all queries, by the names of metrics.
-
-    Args:
-        metric_names: The name of each metric.
-        bounds: The first of these metrics; those after them are means.
-        lists: The values of each metric.
-        undefined: What undefined values count for. The values keep it, so that `compare`
-            counts such queries as the means do.
-    """
-    kinds = [bound.state for bound in bounds]
-    kinds += [Mean] * (len(metric_names) - len(kinds))
-    lists = [dataclasses.replace(values, undefined=undefined) for values in lists]
-    states = (
-        HostSums.of_lists(values, kind).state()
-        for values, kind in zip(lists, kinds, strict=True)
-    )
-    return (
-        dict(zip(metric_names, states, strict=True)),
-        dict(zip(metric_names, lists, strict=True)),
-    )
-
-
-def undefined_everywhere(
-    metric_names: Sequence[str], lists: Sequence[PerList]
-) -> list[str]:
-    """Returns the names of the metrics that are undefined for every query."""
-    return [
-        name
-        for name, values in zip(metric_names, lists, strict=False)
-        if not values.defined.any()
-    ]

@@ -8,7 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._drivers.step import Catalog
+from jax_rank_metrics._drivers.devices import Argument, is_global
+from jax_rank_metrics._drivers.one_device import OneDevice
+from jax_rank_metrics._drivers.over_devices import OverDevices
+from jax_rank_metrics._drivers.step import Array, Catalog
 
 
 class Recommender(NamedTuple):
@@ -20,17 +23,24 @@ class Recommender(NamedTuple):
         item_embeddings: `[items, dims]`, where `rows` returns embeddings; None where it
             returns scores.
         num_users: How many users there are; None if the model is a function.
+        num_items: How many items there are; None if the model is a function.
+        table: `[users, …]`, the embeddings or scores of all users, as the place of the
+            evaluation holds them; None if the model is a function.
     """
 
-    rows: Callable[[np.ndarray], jax.Array]
+    rows: Callable[[np.ndarray], Array]
     item_embeddings: jax.Array | None
-    num_users: int | None
+    num_users: int | None = None
+    num_items: int | None = None
+    table: Array | None = None
 
 
-def read_model(model: Any, user_ids: np.ndarray) -> Recommender:
+def read_model(
+    model: Any, user_ids: np.ndarray, place: OneDevice | OverDevices
+) -> Recommender:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
-        return Recommender(lambda users: _scores(model(users), users.size), None, None)
+        return Recommender(lambda users: _scores(model(users), users.size, place), None)
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if isinstance(model, tuple):
@@ -42,24 +52,42 @@ def read_model(model: Any, user_ids: np.ndarray) -> Recommender:
                 f"model has queries of shape {table.shape} and items of shape "
                 f"{items.shape}; pass [users, dims] and [items, dims]"
             )
-        items = _inputs.real("model[1]", items)
     else:
         table, items = _matrix("model", model), None
+    num_users = len(table)
+    num_items = table.shape[1] if items is None else len(items)
     if user_ids.max() >= len(table):
         raise ValueError(
             f"users go up to {user_ids.max()}, but model has {len(table)} users; pass "
             "rows of the model"
         )
+    of_scores = items is None
+    table = place.table(table, of_scores=of_scores)
     return Recommender(
-        lambda users: _inputs.real("model", table[users]), items, len(table)
+        lambda users: place.rows("model", table, users, of_scores=of_scores),
+        None if items is None else place.items("model[1]", items),
+        num_users,
+        num_items,
+        table,
     )
+
+
+def global_arguments(model: Any) -> list[Argument]:
+    """Returns the arrays of a model that may be global, under the names of messages."""
+    if isinstance(model, (tuple, list)) and len(model) == 2:
+        queries, items = model
+        return [
+            Argument("model[0]", queries, ("queries",)),
+            Argument("model[1]", items, ("items",)),
+        ]
+    return [Argument("model", model, ("queries", "items"))]
 
 
 def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
     """Returns a JAX array as it is, and anything else as a NumPy array on the host.
 
     Raises:
-        ValueError: if it is not a matrix with at least one row, or is sharded.
+        ValueError: if it is not a matrix with at least one row.
     """
     is_jax = isinstance(value, jax.Array)
     matrix = value if is_jax else _inputs.numpy_array(name, value)
@@ -68,11 +96,10 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
             "[items, dims]), or scores [users, items], or a function that returns them"
         )
-    _refuse_sharded(name, matrix)
     return matrix
 
 
-def _scores(values: Any, num_users: int) -> jax.Array:
+def _scores(values: Any, num_users: int, place: OneDevice | OverDevices) -> jax.Array:
     """Checks the scores that a function returned for a batch, `[num_users, items]`."""
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
@@ -80,23 +107,12 @@ def _scores(values: Any, num_users: int) -> jax.Array:
             f"model returned scores of shape {scores.shape} for {num_users} users; return "
             "one row for each, and one column for each item"
         )
-    _refuse_sharded("the array that model returned", scores)
-    return scores
-
-
-def _refuse_sharded(name: str, values: np.ndarray | jax.Array) -> None:
-    """Raises if the type of a JAX array divides one of its axes among devices.
-
-    Only axes that are explicit in the mesh show in the type.
-    """
-    if not isinstance(values, jax.Array):
-        return
-    spec = jax.typeof(values).sharding.spec
-    if any(entry is not None for entry in spec):
+    if is_global(scores) and isinstance(place, OneDevice):
         raise ValueError(
-            f"{name} is sharded over devices, as {spec}, and evaluate_users runs on one; "
-            "pass jax.device_get of it"
+            f"model returned scores that lie on {len(scores.sharding.device_set)} "
+            "devices; pass mesh, and queries_axis, items_axis or both"
         )
+    return scores
 
 
 def read_catalog(
@@ -115,8 +131,6 @@ def read_catalog(
             call it `embeddings`, the argument of the caller.
     """
     mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
-    if item_embeddings is not None:
-        refuse_nan("model[1]", item_embeddings, mask)
     if features is not None:
         features = _inputs.catalog_array("embeddings", features, ("features",))
         if len(features) != num_items:
@@ -127,21 +141,20 @@ def read_catalog(
     return Catalog(item_embeddings, mask, features=features)
 
 
-def refuse_nan(name: str, items: jax.Array, item_mask: jax.Array | None) -> None:
+def refuse_nan(name: str, catalog: Catalog, place: OneDevice | OverDevices) -> None:
     """Raises `ValueError` if an item that may be found has NaN in its embedding.
 
     Args:
         name: The argument, for messages.
-        items: `[items, …]`; integers hold no NaN.
-        item_mask: `[items]`, the items that may be found; or None for all.
+        catalog: The items, as they are at the place.
+        place: Where they are.
     """
-    if not jnp.issubdtype(items.dtype, jnp.floating):
-        return
-    has_nan = jnp.any(jnp.isnan(items), axis=range(1, items.ndim))
-    has_nan = np.asarray(has_nan if item_mask is None else has_nan & item_mask)
-    if has_nan.any():
+    items = catalog.items
+    if items is None or not jnp.issubdtype(items.dtype, jnp.floating):
+        return  # integers hold no NaN
+    number, first = place.find_nan(catalog)
+    if number:
         raise ValueError(
-            f"{name} holds nan for {np.count_nonzero(has_nan)} of {has_nan.size} items, "
-            f"such as item {np.argmax(has_nan)}; pass numbers, or leave such items out "
-            "by item_mask"
+            f"{name} holds nan for {number} items, such as item {first}; pass numbers, "
+            "or leave such items out by item_mask"
         )

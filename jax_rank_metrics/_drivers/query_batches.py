@@ -6,16 +6,23 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import Batch, Work, make_batches, query_batch
+from jax_rank_metrics._drivers.batches import (
+    Batch,
+    Work,
+    cut_parts,
+    make_batches,
+    query_batch,
+)
 from jax_rank_metrics._drivers.candidates import (
     Listed,
     candidate_batch,
-    candidate_program,
+    measure_candidates,
 )
-from jax_rank_metrics._drivers.engine import Measured
 from jax_rank_metrics._drivers.model import refuse_nan
+from jax_rank_metrics._drivers.one_device import Measure, OneDevice
+from jax_rank_metrics._drivers.over_devices import OverDevices
+from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.query_inputs import Judgements
 from jax_rank_metrics._drivers.similarities import Array, origin_of
 
@@ -40,6 +47,7 @@ class Inputs(NamedTuple):
         judgements: What each query is judged on.
         size: How many queries share a batch at most.
         key: The key of all random ties, or None.
+        place: Where batches are measured.
     """
 
     queries: Array
@@ -48,18 +56,25 @@ class Inputs(NamedTuple):
     judgements: Judgements
     size: int
     key: jax.Array | None
+    place: OneDevice | OverDevices
 
-    def rows(self, batch: Batch, size: int) -> jax.Array:
+    @property
+    def parts(self) -> Parts:
+        """Returns which part of the place has which query."""
+        return self.place.parts(np.arange(len(self.queries)), self.queries)
+
+    def rows(self, batch: Batch, size: int) -> Array:
         """Returns the queries of a batch; the last of them fills it up to `size`."""
-        return _inputs.real("queries", self.queries[_filled_up(batch, size)])
+        return self.place.rows("queries", self.queries, _filled_up(batch, size))
 
 
 class Batches(NamedTuple):
     """The division of the queries, and what makes values of a batch; see `Job`."""
 
+    parts: Parts
     batches: list[Batch]
     arrays: Callable[[int, Batch], Any]
-    program: Callable[[Any], Measured]
+    program: Measure
 
 
 def block_size_for(num_items: int, needs_one_block: bool) -> int:
@@ -70,25 +85,27 @@ def block_size_for(num_items: int, needs_one_block: bool) -> int:
 
 def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
     """Returns the batches in which each query ranks all items."""
-    items, judgements = _inputs.real("items", inputs.items), inputs.judgements
-    num_items = len(items)
-    refuse_nan("items", items, inputs.item_mask)
+    place, judgements = inputs.place, inputs.judgements
+    num_queries, num_items = len(inputs.queries), len(inputs.items)
     catalog = step.Catalog(
-        items,
+        place.items("items", inputs.items),
         inputs.item_mask,
         attributes=judgements.item_attributes,
         origin=origin_of(plan.score_fn, inputs.queries),
     )
+    catalog = place.catalog(catalog, num_items)
+    refuse_nan("items", catalog, place)
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
-    lengths = np.zeros((len(inputs.queries), 2), np.int64)
+    size, parts = place.batch_size(size), inputs.parts
+    lengths = np.zeros((num_queries, 2), np.int64)
     for column, rows in enumerate((judgements.excluded, judgements.relevant)):
         if rows is not None:
             lengths[:, column] = np.diff(rows.indptr)
     num_blocks = -(-num_items // plan.block_size)
     work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
-    batches = list(make_batches(lengths, size, work))
+    batches = list(make_batches(lengths, size, work, parts))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
         arrays_by_id = query_batch(
@@ -100,12 +117,13 @@ def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
             inputs.key,
         )
         indices = _filled_up(batch, size)
-        attributes = jax.tree.map(lambda x: x[indices], judgements.query_attributes)
+        attributes = jax.tree.map(
+            lambda x: place.rows("query_attributes", x, indices),
+            judgements.query_attributes,
+        )
         return arrays_by_id._replace(attributes=attributes)
 
-    return Batches(
-        batches, arrays, lambda queries: step.program()(plan, catalog, queries)
-    )
+    return Batches(parts, batches, arrays, place.program(plan, catalog))
 
 
 def over_candidates(plan: step.Plan, inputs: Inputs) -> Batches:
@@ -118,22 +136,20 @@ def over_candidates(plan: step.Plan, inputs: Inputs) -> Batches:
         judgements.excluded,
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
-    origin = origin_of(plan.score_fn, inputs.queries)
+    place, parts = inputs.place, inputs.parts
+    catalog = step.Catalog(None, None, origin=origin_of(plan.score_fn, inputs.queries))
+    catalog = place.catalog(catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
     size = _bounded(inputs.size, listed.width * row_size, min_size=1)
-    indices = np.arange(len(inputs.queries))
-    batches = [
-        Batch(indices[start : start + size], (0, listed.width))
-        for start in range(0, indices.size, size)
-    ]
+    size = place.batch_size(size)
+    batches = list(cut_parts(parts.indices, size, lambda _: (0, listed.width)))
 
     def arrays(number: int, batch: Batch) -> Any:
         rows = inputs.rows(batch, size)
         return candidate_batch(number, batch, rows, items, listed, inputs.key)
 
-    return Batches(
-        batches, arrays, lambda queries: candidate_program()(plan, origin, queries)
-    )
+    program = place.program(plan, catalog, measure_candidates)
+    return Batches(parts, batches, arrays, program)
 
 
 def _filled_up(batch: Batch, size: int) -> np.ndarray:

@@ -40,22 +40,7 @@ def read_vectors(name: str, value: Any) -> Array:
     )
     if not vectors.ndim or not vectors.shape[0]:
         raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
-    if isinstance(vectors, jax.Array):
-        refuse_sharded(name, vectors)
     return vectors
-
-
-def refuse_sharded(name: str, values: jax.Array) -> None:
-    """Raises if the type of an array divides one of its axes among devices.
-
-    Only axes that are explicit in the mesh show in the type.
-    """
-    spec = jax.typeof(values).sharding.spec
-    if any(entry is not None for entry in spec):
-        raise ValueError(
-            f"{name} is sharded over devices, as {spec}, and evaluate_embeddings runs on "
-            f"one; pass jax.device_get({name})"
-        )
 
 
 def read_judgements(

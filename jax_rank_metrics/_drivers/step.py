@@ -5,8 +5,9 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._calls.run import Bound, measure_ranking
 from jax_rank_metrics._drivers.similarities import Array, ScoreFn, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (
@@ -19,7 +20,7 @@ from jax_rank_metrics._sources.blocks import products
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Ties
+from jax_rank_metrics._types import AxisNames, Ties
 
 # From attributes of queries and of items, labels `[queries, items]`, or these and what
 # leaves the ranking, bool.
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
         ties: The tie policy.
         score_fn: What scores items, if that is not the product of embeddings.
         label_fn: What is relevant by attributes, if that is not known by ids.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
     """
 
     bounds: tuple[Bound, ...]
@@ -44,6 +46,7 @@ class Plan(NamedTuple):
     ties: Ties | None
     score_fn: ScoreFn | None = None
     label_fn: LabelFn | None = None
+    items_axis: AxisNames | None = None
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
@@ -139,9 +142,12 @@ def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
 
 
-def measure_queries(
-    plan: Plan, catalog: Catalog, queries: QueryBatch
-) -> tuple[list[PerList], jax.Array, jax.Array]:
+# The values of each metric; the ids of the first items, `[queries, k]`; and whether the
+# scores of a query hold NaN, `[queries]` bool.
+Measured = tuple[list[PerList], jax.Array, jax.Array]
+
+
+def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measured:
     """Ranks the items for each query of a batch, and measures these rankings.
 
     Returns:
@@ -158,6 +164,7 @@ def measure_queries(
         "list_weights": queries.weights,
         "ties": plan.ties,
         "key": queries.key,
+        "items_axis": plan.items_axis,
     }
     if catalog.items is None:
         ranked = checked_scores(queries.rows, **arguments)
@@ -182,11 +189,21 @@ def measure_queries(
     if catalog.counts is not None:
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
-        lists.append(intra_list_diversity(ids, catalog.features))
+        lists.append(_diversity(ids, catalog.features, plan.items_axis))
     return lists, ids, _has_nan(plan, catalog, queries, ids)
 
 
-program = one_off_jit(measure_queries, ("plan",), level=1)
+# Measures a batch of queries, or of queries with candidates; see `measure_queries`.
+MeasureFn = Callable[[Plan, Catalog, Any], Measured]
+
+
+def _measure(
+    measure_fn: MeasureFn, plan: Plan, catalog: Catalog, queries: Any
+) -> Measured:
+    return measure_fn(plan, catalog, queries)
+
+
+program = one_off_jit(_measure, ("measure_fn", "plan"), level=1)
 
 
 def score_pairs(
@@ -219,6 +236,17 @@ def _with_origin(origin: jax.Array | None, rows: Array) -> Array:
     return jnp.stack([rows, jnp.broadcast_to(origin, rows.shape)], axis=-2)
 
 
+def _diversity(
+    ids: jax.Array, features: jax.Array, items_axis: AxisNames | None
+) -> PerList:
+    """Measures the diversity of items; of features that are cut, only theirs travel."""
+    if items_axis is not None:
+        features = _mesh.rows_over(features, ids, items_axis)
+        features = features.reshape(ids.size, -1)
+        ids = jnp.where(ids >= 0, jnp.arange(ids.size).reshape(ids.shape), -1)
+    return intra_list_diversity(ids, features)
+
+
 def _has_nan(
     plan: Plan, catalog: Catalog, queries: QueryBatch, ids: jax.Array
 ) -> jax.Array:
@@ -235,23 +263,26 @@ def _has_nan(
         queries: The batch.
         ids: `[queries, k]`, the first items; −1 where there are none.
     """
-    top_ids, catalog_items = ids[:, :1], catalog.items
-    if catalog_items is None:
-        assert queries.relevant_ids is not None
-        read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
+    axis, items = plan.items_axis, catalog.items
+    read_ids = ids[:, :1]
+    if items is None or is_custom(plan.score_fn):
+        if queries.relevant_ids is not None:
+            read_ids = jnp.concatenate([read_ids, queries.relevant_ids], axis=1)
+    # Each device looks at the items of its own part.
+    size = queries.rows.shape[-1] if items is None else len(items)
+    read_ids = _mesh.ids_in_part(read_ids, size, axis)
+    if items is None:
         indices = jnp.maximum(read_ids, 0)  # [queries, ids]
         scores = jnp.take_along_axis(queries.rows, indices, axis=1)
         if catalog.item_mask is not None:
             read_ids = jnp.where(catalog.item_mask[indices], read_ids, -1)
     else:
-        read_ids = top_ids
-        if is_custom(plan.score_fn) and queries.relevant_ids is not None:
-            read_ids = jnp.concatenate([top_ids, queries.relevant_ids], axis=1)
 
         def score(ids: jax.Array) -> jax.Array:
-            items = catalog_items[jnp.maximum(ids, 0)]  # [queries, …]
-            return score_pairs(plan, catalog.origin, queries.rows, items[:, None])[:, 0]
+            scored_items = items[jnp.maximum(ids, 0)][:, None]  # [queries, 1, …]
+            return score_pairs(plan, catalog.origin, queries.rows, scored_items)[:, 0]
 
-        scores = jax.lax.map(score, read_ids.T).T  # a rank at a time, to gather little
+        scores = lax.map(score, read_ids.T).T  # a rank at a time, to gather little
     is_nan = jnp.isnan(scores.astype(jnp.float32))
-    return jnp.any((read_ids >= 0) & is_nan, axis=1)
+    has_nan = jnp.any((read_ids >= 0) & is_nan, axis=1)
+    return has_nan if axis is None else lax.pmax(has_nan.astype(jnp.int32), axis) > 0

@@ -4,13 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._drivers.evaluation import Evaluation, undefined_everywhere
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._states.exposure import Exposure
-from jax_rank_metrics._states.per_list import PerList
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -39,24 +37,10 @@ class UserEvaluation(Evaluation):
         return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
 
 
-def count_exposure(items: np.ndarray, num_items: int) -> Exposure:
-    """Counts how often each item was recommended, as `jrm.exposure` does.
-
-    Args:
-        items: `[users, k]`, the items recommended; −1 where there are no more.
-        num_items: How many items there are.
-    """
-    counts = np.bincount(items[items >= 0], minlength=num_items)
-    num_empty = np.count_nonzero((items < 0).all(axis=1))
-    tally = jnp.asarray([len(items), num_empty], jnp.int32)
-    return Exposure(items.shape[1], jnp.asarray(counts, jnp.int32), tally)
-
-
 def remark_on_undefined(
-    metric_names: Sequence[str], lists: Sequence[PerList], relevant_rows: SparseRows
+    undefined_names: Sequence[str], relevant_rows: SparseRows
 ) -> str | None:
     """Returns a warning about metrics that are undefined for every user, or None."""
-    undefined_names = undefined_everywhere(metric_names, lists)
     if not undefined_names:
         return None
     max_label = relevant_rows.data.max(initial=0)
