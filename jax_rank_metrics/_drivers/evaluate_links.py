@@ -17,10 +17,12 @@ from jax_rank_metrics._drivers.batches import (
     batch_size_for,
     make_batches,
 )
-from jax_rank_metrics._drivers.engine import Job, Measured, run
-from jax_rank_metrics._drivers.evaluation import Evaluation, by_name
+from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
+from jax_rank_metrics._drivers.one_device import OneDevice
+from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.step import QueryBatch
+from jax_rank_metrics._drivers.step import Measured, QueryBatch
 from jax_rank_metrics._drivers.triples import (
     Questions,
     Side,
@@ -225,33 +227,40 @@ def evaluate_links(
         )
 
     job = Job(
+        OneDevice(),
+        Parts.equal(2 * number, 1),
         batches,
         arrays,
         program=lambda batch: _program()(bounds, k, places_ties, batch),
-        num_queries=2 * number,
+        metric_names=[bound.name for bound in bounds],
+        bounds=bounds,
+        undefined=undefined,
         k=k,
+        num_items=None,
+        inputs=[policy.name, key, evaluated],
         nan_message=lambda index: (
             f"the scores of score_fn for triple {evaluated[index % number].tolist()} hold "
             f"nan where the {sides[index // number]} is predicted; return numbers"
         ),
         unit="lists",
     )
-    values, items = run(job, progress)
+    outcome = run(job, progress)
     parts = {
         "head": slice(number),
         "tail": slice(number, None),
         "both": slice(None),
     }
-    in_lists, metric_names = np.tile(evaluated, (2, 1)), [x.name for x in bounds]
-    return {
-        name: LinkEvaluation(
-            *by_name(metric_names, bounds, [x[part] for x in values], undefined),
-            items[part],
+    in_lists, evaluations = np.tile(evaluated, (2, 1)), {}
+    for side, part in parts.items():
+        lists = {name: values[part] for name, values in outcome.lists.items()}
+        evaluations[side] = LinkEvaluation(
+            states_of(lists, outcome.states),
+            lists,
+            outcome.items[part],
             undefined,
             in_lists[part],
         )
-        for name, part in parts.items()
-    }
+    return evaluations
 
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:

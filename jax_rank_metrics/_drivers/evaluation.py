@@ -76,14 +76,12 @@ class Evaluation:
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{len(self.items)} {self._unit}"
             )
-        states_of = {}
+        states_by_group = {}
         for index, group in enumerate(packed.ids.tolist()):
             in_group = packed.segment_ids == index
-            states_of[group] = {
-                name: HostSums.of_lists(self.lists[name][in_group], type(state)).state()
-                for name, state in self.states.items()
-            }
-        return states_of
+            lists = {name: values[in_group] for name, values in self.lists.items()}
+            states_by_group[group] = states_of(lists, self.states)
+        return states_by_group
 
     def gather(self: E) -> E:
         """Returns the same evaluation with the values of all queries on every process.
@@ -119,3 +117,11 @@ def distinct(metric_names: list[str]) -> list[str]:
                 "yours another name"
             )
     return metric_names
+
+
+def states_of(lists: dict[str, PerList], like: dict[str, Mean]) -> dict[str, Mean]:
+    """Returns the states of lists by name, of the kinds of other states."""
+    return {
+        name: HostSums.of_lists(lists[name], type(state)).state()
+        for name, state in like.items()
+    }
