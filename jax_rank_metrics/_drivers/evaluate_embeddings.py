@@ -148,13 +148,14 @@ def evaluate_embeddings(
         against itself; He et al., Hashing as tie-aware learning to rank, CVPR 2018, on why
         ties of Hamming distances must not be broken by the order of the gallery.
 
+    >>> import numpy as np
     >>> queries = np.array([[1.0, 0], [0, 1]])
     >>> items = np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
     >>> found = evaluate_embeddings(
     ...     ("recall@1,2", "mrr"), queries, items, [[2], [3]], similarity="cosine"
     ... )
     >>> found.items.tolist()  # items 0 and 2 tie
-    [[0, 2], [3, 1]]
+    [[2, 0], [3, 1]]
     >>> found.states["recall@1,2"].compute().tolist()
     [0.75, 1.0]
     >>> found.lists["mrr"].values.tolist()  # the mean of 1 and 1/2; and 1
