@@ -190,7 +190,7 @@ def evaluate_users(
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
     catalog = place.catalog(catalog, num_items)
-    refuse_nan("model[1]", catalog, place)
+    refuse_nan("model[1]", catalog, num_items, place)
     metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:

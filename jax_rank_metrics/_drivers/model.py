@@ -141,12 +141,15 @@ def read_catalog(
     return Catalog(item_embeddings, mask, features=features)
 
 
-def refuse_nan(name: str, catalog: Catalog, place: OneDevice | OverDevices) -> None:
+def refuse_nan(
+    name: str, catalog: Catalog, num_items: int, place: OneDevice | OverDevices
+) -> None:
     """Raises `ValueError` if an item that may be found has NaN in its embedding.
 
     Args:
         name: The argument, for messages.
         catalog: The items, as they are at the place.
+        num_items: How many there are.
         place: Where they are.
     """
     items = catalog.items
@@ -155,6 +158,6 @@ def refuse_nan(name: str, catalog: Catalog, place: OneDevice | OverDevices) -> N
     number, first = place.find_nan(catalog)
     if number:
         raise ValueError(
-            f"{name} holds nan for {number} items, such as item {first}; pass numbers, "
-            "or leave such items out by item_mask"
+            f"{name} holds nan for {number} of {num_items} items, such as item {first}; "
+            "pass numbers, or leave such items out by item_mask"
         )

@@ -94,7 +94,7 @@ def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
         origin=origin_of(plan.score_fn, inputs.queries),
     )
     catalog = place.catalog(catalog, num_items)
-    refuse_nan("items", catalog, place)
+    refuse_nan("items", catalog, num_items, place)
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
