@@ -33,7 +33,12 @@ SAME = {
     "hit-rate@1": functools.partial(jrm.hit_rate, k=1),
     "hr@1": functools.partial(jrm.hit_rate, k=1),
     "success@1": functools.partial(jrm.hit_rate, k=1),
+    "cmc@1": functools.partial(jrm.hit_rate, k=1),
+    "cumulative_match_characteristic@2": functools.partial(jrm.hit_rate, k=2),
     "rprec": jrm.r_precision,
+    "mean_average_precision_at_r": jrm.map_at_r,
+    "mINP": jrm.inverse_negative_penalty,
+    "wuAUC": jrm.gauc,
     "R_Precision(rel=2)": functools.partial(jrm.r_precision, relevance_threshold=2),
     "cg@2": functools.partial(jrm.cg, k=2),
     "dcg(discount_fn=reciprocal_discount)@2": functools.partial(

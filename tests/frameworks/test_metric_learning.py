@@ -1,9 +1,10 @@
-"""Against torchreid, and AccuracyCalculator of pytorch-metric-learning, on embeddings."""
+"""Against torchreid, pytorch-metric-learning and Keras, on embeddings and scores."""
 
 import importlib.util
 import warnings
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import torch
@@ -116,3 +117,17 @@ def test_accuracy_calculator(embeddings, in_reference, k):
             else:
                 mean = np.average(values, weights=counts * (weights if mode else 1))
             np.testing.assert_allclose(mean, theirs[key], rtol=1e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_keras(k):
+    """Whatever ties with the k-th item is among the first k, as in the best order."""
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 4, (30, 9)).astype(np.float32)
+    classes = rng.integers(0, 9, 30)
+    metric = keras.metrics.SparseTopKCategoricalAccuracy(k)
+    metric.update_state(classes, scores)
+    labels = classes[:, None] == np.arange(9)
+    ours = jrm.hit_rate(labels, scores, ties="best", k=k)
+    np.testing.assert_allclose(ours.compute(), metric.result(), rtol=1e-6)
+    assert ours.compute() > jrm.hit_rate(labels, scores, k=k).compute() + 0.1
