@@ -303,6 +303,20 @@ MUTANTS = [
         "np.abs(differences.sum(0)) + ROUNDING * sizes",
         "tests/test_leaderboard.py::test_p_is_that_of_comparisons",
     ),
+    Mutant(
+        "tied items beyond the cut without those held",
+        "_sources/census.py",
+        "tied = self.tally(labels, is_last) + dropped",
+        "tied = dropped",
+        "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
+    ),
+    Mutant(
+        "first stops without the stops that tie",
+        "_sources/labelled.py",
+        "first.dropped + 1",
+        "first.dropped",
+        "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
+    ),
 ]
 
 

@@ -67,10 +67,12 @@ class Problem:
             excluded = rng.random(labels.shape) < 0.2
             excluded[4] = True
             self.item = {"labels": labels.T, "excluded": excluded.T}
+        list_weights = rng.gamma(2, size=LISTS).astype(np.float32)
+        list_weights[6] = 0  # a query that is padding
         self.options = {
             "item_mask": item_mask,
             "exclude_ids": exclude.astype(np.int32),
-            "list_weights": rng.gamma(2, size=LISTS).astype(np.float32),
+            "list_weights": list_weights,
         }
         self.labels, self.mask = labels, ~excluded & item_mask
         for row, ids in enumerate(exclude):

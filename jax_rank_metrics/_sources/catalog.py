@@ -75,8 +75,8 @@ def rank_catalog(
             Static under `jax.jit`: pass a named function rather than a fresh lambda.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
-            cut into equal parts: `items` and `item_mask` are the part of the device, and
-            ids count through all parts.
+            cut into equal parts: `items`, `item_mask` and `item_attributes` are the part
+            of the device, and ids count through all parts.
         key: As for `rank`.
         ties: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
