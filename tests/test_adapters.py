@@ -16,7 +16,10 @@ from jax_rank_metrics.adapters import tensorboard
     [
         *[
             (name, name, "frameworks")
-            for name in ("clu", "ir_measures", "keras", "sklearn", "transformers")
+            for name in (
+                *("clu", "ir_measures", "keras", "sentence_transformers", "sklearn"),
+                "transformers",
+            )
         ],
         ("nnx", "flax", "frameworks"),
         ("pytrec_eval", "polars", "trec"),

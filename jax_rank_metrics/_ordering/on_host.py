@@ -43,3 +43,13 @@ def in_rank_order(lists: np.ndarray, above: np.ndarray) -> np.ndarray:
         above: `[items]` integers from 0 to 2³¹ − 1, how many items rank above it.
     """
     return np.argsort((lists.astype(np.int64) << 31) | above)
+
+
+def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Returns the indices that sort each row by falling score, ties by rising id.
+
+    Args:
+        scores: `[lists, items]`.
+        ids: `[lists, items]` integers.
+    """
+    return np.lexsort((ids, -scores), axis=-1)

@@ -8,6 +8,8 @@
     tensorboard.py   states as scalars of a `SummaryWriter`
     pytrec_eval.py   the interface of pytrec_eval, for MTEB, BEIR and their like
     ir_measures.py   a provider of the measures of ir_measures
+    sentence_transformers.py  an evaluator of retrieval, with intervals
+    _retrieval.py    what that evaluator keeps of the scores of chunks
     _flax.py         registers states with `flax.serialization`, for nnx and clu
     _shared.py       imports a framework, and reads the batches of its loops
 

@@ -1,0 +1,174 @@
+"""What an evaluation of retrieval keeps of the scores that PyTorch computes by chunks.
+
+That is the best documents of each query, how many documents tie with the last of them, and
+the scores of its relevant documents: enough for the places of these within any cutoff.
+"""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._files.places import Places
+from jax_rank_metrics._inputs import MAX_INT32
+from jax_rank_metrics._ordering.on_host import best_first, count_places, in_rank_order
+from jax_rank_metrics.adapters._shared import framework
+
+_torch = framework("torch", __name__)
+
+
+class Relevant(NamedTuple):
+    """The relevant documents of all queries, query after query."""
+
+    starts: np.ndarray  # [queries + 1], where the documents of each query begin and end
+    queries: np.ndarray  # [documents], the query of each
+    documents: np.ndarray  # [documents], the index of each in the corpus; −1 for none
+
+    @classmethod
+    def of(
+        cls,
+        query_ids: Sequence[Hashable],
+        corpus_ids: Sequence[Hashable],
+        relevant_docs: Mapping[Any, Collection[Hashable]],
+    ) -> "Relevant":
+        """Looks up the relevant documents of each query, each once."""
+        index_of = {id: index for index, id in enumerate(corpus_ids)}
+        indices = [
+            [index_of.get(id, -1) for id in dict.fromkeys(relevant_docs[query])]
+            for query in query_ids
+        ]
+        counts = np.array([len(x) for x in indices], np.int64)
+        return cls(
+            np.append(0, np.cumsum(counts)),
+            np.repeat(np.arange(len(counts)), counts),
+            np.array([x for row in indices for x in row], np.int64),
+        )
+
+
+class _Best(NamedTuple):
+    """The documents of each query with the best scores, in any order; tensors."""
+
+    scores: Any  # [queries, documents]
+    documents: Any  # [queries, documents] int64, indices in the corpus
+    num_last: Any  # [queries], how many of all documents have the least of these scores
+
+
+class Retrieval:
+    """What is kept of the scores of one score function."""
+
+    def __init__(self, relevant: Relevant, depth: int) -> None:
+        """Keeps nothing yet.
+
+        Args:
+            relevant: The relevant documents.
+            depth: How many documents to keep for each query, the largest cutoff.
+        """
+        self._relevant, self._depth = relevant, depth
+        self._scores = np.full(len(relevant.documents), np.nan)
+        self._best: _Best | None = None
+        self._num_documents = 0
+
+    def add(self, scores: Any) -> None:
+        """Reads the scores of the next documents, a tensor `[queries, documents]`.
+
+        Raises:
+            ValueError: if one that may be among the best is NaN.
+        """
+        scores, start = scores.detach(), self._num_documents
+        stop = self._num_documents = start + scores.shape[1]
+        _, queries, documents = self._relevant
+        is_here = (documents >= start) & (documents < stop)
+        rows, columns = queries[is_here], documents[is_here] - start
+        self._scores[is_here] = _on_host(scores[rows, columns])
+        indices = _torch.arange(start, stop, device=scores.device).expand(scores.shape)
+        best = _best_of(scores, indices, self._depth)
+        self._best = best if self._best is None else self._merged(self._best, best)
+        if _torch.isnan(best.scores).any():
+            raise ValueError("the scores hold nan; the model gave it to a document")
+
+    def places(self) -> Places:
+        """Returns the places of the relevant documents.
+
+        Those with a score below the best have no rank, since no cutoff reaches them.
+        """
+        assert self._best is not None
+        held, relevant = _on_host(self._best.scores), self._relevant
+        above, tied = count_places([*held], self._scores, relevant.starts)
+        is_last = self._scores == held.min(axis=1)[relevant.queries]
+        num_last = self._best.num_last.cpu().numpy().astype(np.int32)
+        tied = np.where(is_last, num_last[relevant.queries], tied)
+        is_ranked = tied > 0
+        order = in_rank_order(relevant.queries, np.where(is_ranked, above, MAX_INT32))
+        return Places(
+            starts=relevant.starts,
+            relevance=np.ones(len(order), np.int32),
+            retrieved=is_ranked[order],
+            above=above[order],
+            tied=tied[order],
+            num_retrieved=np.full(len(held), self._num_documents, np.int32),
+        )
+
+    def best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the indices of the best documents, best first, and their scores.
+
+        Both are `[queries, documents]`. Documents that tie are in the order of the corpus.
+        """
+        assert self._best is not None
+        scores = _on_host(self._best.scores)
+        documents = self._best.documents.cpu().numpy()
+        order = best_first(scores, documents)
+        documents, scores = (
+            np.take_along_axis(x, order, axis=1) for x in (documents, scores)
+        )
+        return documents.astype(np.int32), scores
+
+    def _merged(self, left: _Best, right: _Best) -> _Best:
+        """Returns the best of both; the documents of the left come before the others."""
+        scores, documents = (
+            _torch.cat([ours, theirs], dim=1)
+            for ours, theirs in zip(left[:2], right[:2], strict=True)
+        )
+        best = _best_of(scores, documents, self._depth)
+        last = best.scores.amin(dim=1, keepdim=True)
+        num_last = [
+            # What one side has not kept is no better than the least that it has.
+            _torch.where(
+                side.scores.amin(dim=1) == last[:, 0],
+                side.num_last,
+                (side.scores == last).sum(dim=1),
+            )
+            for side in (left, right)
+        ]
+        return best._replace(num_last=num_last[0] + num_last[1])
+
+
+def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
+    """Returns the best scores, of equal ones those of the first documents.
+
+    Args:
+        scores: `[queries, documents]`, a tensor.
+        documents: `[queries, documents]`, their indices in the corpus.
+        depth: How many to return, or fewer if there are fewer.
+    """
+    size = scores.shape[1]
+    kept = min(depth, size)
+    # One more than is kept says whether the last that is kept ties with one that is not.
+    best, slots = scores.topk(min(depth + 1, size), dim=1)
+    last = best[:, kept - 1 : kept]
+    rows = (best[:, kept:] == last).any(dim=1).nonzero()[:, 0]
+    best, slots = best[:, :kept].clone(), slots[:, :kept].clone()
+    num_last = (best == last).sum(dim=1)
+    if len(rows):
+        tied, last = scores[rows] == last[rows], last[rows]
+        num_last[rows] = tied.sum(dim=1)
+        # Those above come first, then the first documents of those that tie.
+        keys = _torch.where(tied, documents[rows], documents.max() + 1)
+        keys = _torch.where(scores[rows] > last, -1, keys)
+        slots[rows] = keys.topk(kept, dim=1, largest=False).indices
+        best[rows] = scores[rows].gather(1, slots[rows])
+    return _Best(best, documents.gather(1, slots), num_last)
+
+
+def _on_host(tensor: Any) -> np.ndarray:
+    """Returns a tensor as float64, in which scores of every dtype compare as they did."""
+    return tensor.double().cpu().numpy()

@@ -1,0 +1,209 @@
+"""An evaluator of retrieval for sentence-transformers, with intervals and exact ties."""
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jax_rank_metrics._calls.names import bind_all
+from jax_rank_metrics._drivers.evaluation import Evaluation, by_name
+from jax_rank_metrics._files.measure import measure_places
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import Estimate, HostSums
+from jax_rank_metrics.adapters._shared import framework
+
+framework("sentence_transformers", __name__)
+
+from jax_rank_metrics.adapters._retrieval import Relevant, Retrieval  # noqa: E402
+
+_tqdm = framework("tqdm", __name__)
+
+# Version 6 has moved the evaluators, and warns where the old place is imported.
+_FOLDER = "sentence_transformers.sentence_transformer"
+_HAS_FOLDER = importlib.util.find_spec(_FOLDER) is not None
+_theirs = framework(
+    f"{_FOLDER if _HAS_FOLDER else 'sentence_transformers'}.evaluation", __name__
+)
+
+# The metric for each of their measures, and the attribute that has its cutoffs.
+_METRICS = {
+    "accuracy@k": ("hit_rate", "accuracy_at_k"),
+    "precision@k": ("precision(denominator=k)", "precision_recall_at_k"),
+    "recall@k": ("recall", "precision_recall_at_k"),
+    "ndcg@k": ("ndcg", "ndcg_at_k"),
+    "mrr@k": ("mrr", "mrr_at_k"),
+    "map@k": ("map(denominator=attainable)", "map_at_k"),
+}
+
+
+class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
+    """The class of this name of sentence-transformers, with errors and values per query.
+
+    It is a subclass of theirs: arguments, keys of the result, the primary metric, the CSV
+    file and the file of predictions are those of the library. So are all numbers where no
+    scores tie. Where some do, as those of equal or quantized documents, theirs ranks the
+    lowest id first, and these are means over all orders of the documents that tie. The
+    model and the score functions compute the scores, chunk by chunk; only the best of
+    each query, and those of its relevant documents, are kept.
+
+    Attributes:
+        evaluations: The last result by the name of the score function, such as "cosine":
+            an `Evaluation`. `compare` takes its `lists`, and `table` its `states`, which
+            have intervals. Its queries are those of `queries_ids`, and its `items` are
+            indices into `corpus_ids`.
+
+    >>> evaluator = InformationRetrievalEvaluator(
+    ...     {"q": "a query"}, {"a": "a text", "b": "a query"}, {"q": {"b"}}, name="dev"
+    ... )
+    >>> evaluator.evaluations  # before `results = evaluator(model)`
+    {}
+    """
+
+    evaluations: dict[str, Evaluation]
+
+    def __init__(self, *args: Any, std_errors: bool = False, **kwargs: Any) -> None:
+        """Holds queries, a corpus and relevant documents.
+
+        Args:
+            *args: See the class of sentence-transformers.
+            std_errors: Whether results have the standard error of every number too, under
+                its key with "_std_error" after it.
+            **kwargs: See there.
+        """
+        super().__init__(*args, **kwargs)
+        self.std_errors = std_errors
+        self.evaluations = {}
+
+    def __call__(self, model: Any, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Evaluates a model; see the class of sentence-transformers.
+
+        Raises:
+            ValueError: if a score is NaN.
+        """
+        results = super().__call__(model, *args, **kwargs)
+        if not self.std_errors:
+            return results
+        errors = {
+            f"{name}_{measure.removesuffix('k')}{k}_std_error": estimate.std_error
+            for name in self.evaluations
+            for measure, estimates in self._estimates(name).items()
+            for k, estimate in estimates.items()
+        }
+        return results | self.prefix_name_to_metrics(errors, self.name)
+
+    def compute_all_metrics(
+        self,
+        model: Any,
+        corpus_model: Any = None,
+        corpus_embeddings: Any = None,
+        output_path: str | None = None,
+    ) -> dict[str, dict[str, dict[int, float]]]:
+        """Returns `{score function: {"ndcg@k": {10: value}}}`, for `__call__`.
+
+        Args:
+            model: The model of the queries.
+            corpus_model: The model of the documents; None is that of the queries.
+            corpus_embeddings: Embeddings of the documents, instead of a model.
+            output_path: The folder for predictions, or None.
+
+        Raises:
+            ValueError: if a score is NaN.
+        """
+        queries = self.embed_inputs(
+            model,
+            self.queries,
+            encode_fn_name="query",
+            prompt_name=self.query_prompt_name,
+            prompt=self.query_prompt,
+        )
+        relevant = Relevant.of(self.queries_ids, self.corpus_ids, self.relevant_docs)
+        depth = max(max(getattr(self, ks)) for _, ks in _METRICS.values())
+        retrievals = {name: Retrieval(relevant, depth) for name in self.score_functions}
+        for start in _tqdm.trange(
+            0,
+            len(self.corpus),
+            self.corpus_chunk_size,
+            desc="Corpus Chunks",
+            disable=not self.show_progress_bar,
+        ):
+            chunk = slice(start, start + self.corpus_chunk_size)
+            documents = self._embedded(chunk, corpus_model or model, corpus_embeddings)
+            for name, score_function in self.score_functions.items():
+                retrievals[name].add(score_function(queries, documents))
+        self.evaluations, means = {}, {}
+        for name, retrieval in retrievals.items():
+            documents, scores = retrieval.best()
+            if self.write_predictions and output_path is not None:
+                self._write_predictions(Path(output_path), name, documents, scores)
+            self.evaluations[name] = self._evaluation(retrieval, documents)
+            means[name] = {
+                measure: {k: float(estimate.mean) for k, estimate in estimates.items()}
+                for measure, estimates in self._estimates(name).items()
+            }
+        for name in self.score_function_names:
+            self.output_scores(means[name])
+        return means
+
+    compute_metrices = compute_all_metrics  # the name before version 6
+
+    def _embedded(self, chunk: slice, model: Any, embeddings: Any) -> Any:
+        """Returns embeddings of some documents, computed unless they are there."""
+        if embeddings is None:
+            return self.embed_inputs(
+                model,
+                self.corpus[chunk],
+                encode_fn_name="document",
+                prompt_name=self.corpus_prompt_name,
+                prompt=self.corpus_prompt,
+            )
+        if getattr(embeddings, "is_sparse", False):
+            rows = np.arange(len(self.corpus))[chunk]
+            return embeddings.index_select(0, embeddings.new_tensor(rows).long())
+        return embeddings[chunk]
+
+    def _evaluation(self, retrieval: Retrieval, documents: np.ndarray) -> Evaluation:
+        names = [
+            f"{metric}@{','.join(map(str, dict.fromkeys(getattr(self, ks))))}"
+            for metric, ks in _METRICS.values()
+        ]
+        bounds, weights = bind_all(names), np.ones(len(documents), np.float32)
+        values = measure_places(bounds, retrieval.places(), weights)
+        lists = [values[name] for name in names]
+        return Evaluation(*by_name(names, bounds, lists, "zero"), documents, "zero")
+
+    def _estimates(self, name: str) -> dict[str, dict[int, Estimate]]:
+        """Returns means and errors by measure and cutoff, for one score function."""
+        lists = self.evaluations[name].lists.values()
+        return {
+            measure: dict(
+                zip(
+                    dict.fromkeys(getattr(self, ks)),
+                    HostSums.of_lists(values, Mean).estimates(0.95, "auto"),
+                    strict=True,
+                )
+            )
+            for (measure, (_, ks)), values in zip(_METRICS.items(), lists, strict=True)
+        }
+
+    def _write_predictions(
+        self, folder: Path, name: str, documents: np.ndarray, scores: np.ndarray
+    ) -> None:
+        """Writes the best documents of each query, a line of JSON for each."""
+        folder.mkdir(parents=True, exist_ok=True)
+        file_name = self.predictions_file.replace(".jsonl", f"_{name}.jsonl")
+        with (folder / file_name).open("w", encoding="utf-8") as file:
+            for query_id, query, indices, row in zip(
+                self.queries_ids,
+                self.queries,
+                documents.tolist(),
+                scores.tolist(),
+                strict=True,
+            ):
+                results = [
+                    {"corpus_id": self.corpus_ids[index], "score": score}
+                    for index, score in zip(indices, row, strict=True)
+                ]
+                line = {"query_id": query_id, "query": query, "results": results}
+                file.write(json.dumps(line) + "\n")

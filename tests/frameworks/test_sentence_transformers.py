@@ -1,0 +1,257 @@
+"""The evaluator for sentence-transformers beside theirs, alone and in a Trainer, on CPU."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from datasets import Dataset
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.sentence_transformer.evaluation import (
+        InformationRetrievalEvaluator as Theirs,
+    )
+    from sentence_transformers.sentence_transformer.losses import (
+        MultipleNegativesRankingLoss,
+    )
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics.adapters.sentence_transformers import (
+    InformationRetrievalEvaluator as Ours,
+)
+
+WORDS = [f"w{i}" for i in range(40)]
+KS = {
+    "mrr_at_k": [3, 10],
+    "ndcg_at_k": [10, 5],
+    "accuracy_at_k": [1, 4],
+    "precision_recall_at_k": [1, 3, 20],
+    "map_at_k": [15],
+}
+METRICS = {
+    "mrr": "mrr",
+    "ndcg": "ndcg",
+    "accuracy": "hit_rate",
+    "precision": "precision(denominator=k)",
+    "recall": "recall",
+    "map": "map(denominator=attainable)",
+}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Returns queries, documents, and those that are relevant, some not in the corpus."""
+    rng = np.random.default_rng(2)
+
+    def draw(prefix, number, length):
+        words = rng.choice(WORDS, (number, length))
+        return {f"{prefix}{i}": " ".join(row) for i, row in enumerate(words)}
+
+    queries, corpus = draw("q", 12, 3), draw("d", 50, 5)
+    relevant = {
+        query: {f"d{i}" for i in rng.integers(0, 53, rng.integers(1, 9))}
+        for query in queries
+    }
+    relevant["q3"], relevant["q7"] = {"d52"}, set()  # q7 is left out
+    return queries, corpus, relevant
+
+
+@pytest.fixture
+def model():
+    """Returns a model that adds random embeddings of words."""
+    vocabulary = {word: index for index, word in enumerate(["[UNK]", *WORDS])}
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    torch.manual_seed(0)
+    weights = torch.randn(len(vocabulary), 8).numpy()
+    modules = [StaticEmbedding(tokenizer, embedding_weights=weights)]
+    return SentenceTransformer(modules=modules, device="cpu")
+
+
+def dot(queries, documents):
+    return queries @ documents.T
+
+
+@pytest.mark.parametrize("chunk", [50_000, 7])
+@pytest.mark.parametrize(
+    "functions", [None, {"dot": dot, "twice": lambda q, d: 2 * dot(q, d)}]
+)
+def test_equal_to_theirs(model, texts, tmp_path, chunk, functions):
+    """Results, primary metric, CSV file and predictions, where no scores tie."""
+    results, primary, files = [], [], []
+    for index, kind in enumerate((Theirs, Ours)):
+        evaluator = kind(
+            *texts,
+            **KS,
+            corpus_chunk_size=chunk,
+            name="dev",
+            score_functions=functions,
+            write_predictions=True,
+        )
+        folder = tmp_path / str(index)
+        for steps in (1, 2):
+            results.append(evaluator(model, str(folder), epoch=0, steps=steps))
+        primary.append(evaluator.primary_metric)
+        files.append(sorted(folder.iterdir()))
+    theirs, _, ours, again = results
+    assert [*ours] == [*theirs] and again == ours
+    assert all(type(value) is float for value in ours.values())
+    np.testing.assert_allclose([*ours.values()], [*theirs.values()], atol=1e-7)
+    assert primary[0] == primary[1] and primary[0] in ours
+    assert [x.name for x in files[0]] == [x.name for x in files[1]]
+    for pair in zip(*files, strict=True):
+        theirs, ours = (path.read_text().splitlines() for path in pair)
+        if pair[0].suffix == ".csv":
+            assert ours[0] == theirs[0] and len(ours) == len(theirs) == 3
+            ours, theirs = (np.array(x[1].split(","), float) for x in (ours, theirs))
+            np.testing.assert_allclose(ours, theirs, atol=1e-7)
+        else:
+            assert [*map(json.loads, ours)] == [*map(json.loads, theirs)]
+
+
+@pytest.mark.parametrize("chunk", [1, 9, 50])
+@pytest.mark.parametrize("digits", [0, 9])
+def test_ties(model, texts, chunk, digits):
+    """Rounded scores tie by the dozen, also around cutoffs and between chunks."""
+    queries, corpus, relevant = texts
+
+    def rounded(queries, documents):
+        return torch.round(dot(queries, documents) / 4, decimals=digits)
+
+    evaluator = Ours(
+        *texts, **KS, corpus_chunk_size=chunk, score_functions={"x": rounded}
+    )
+    results = evaluator(model)
+    with torch.no_grad():
+        embeddings = [
+            model.encode([side[id] for id in ids], convert_to_tensor=True)
+            for side, ids in ((queries, evaluator.queries_ids), (corpus, corpus))
+        ]
+        scores = rounded(*embeddings).numpy()
+    tied = sum(len({*row}) < len(row) for row in scores.tolist())
+    assert tied == (11 if digits == 0 else 0)
+    # Relevant documents that the corpus lacks are items without a rank.
+    ids = [*corpus, "d50", "d51", "d52"]
+    labels = np.array(
+        [
+            [float(id in relevant[query]) for id in ids]
+            for query in evaluator.queries_ids
+        ]
+    )
+    missing = np.zeros((len(scores), 3))
+    retrieved = np.arange(len(ids)) < 50
+    names = [
+        f"{name}@{k}"
+        for name in METRICS.values()
+        for k in sorted({*sum(KS.values(), [])})
+    ]
+    expected = jrm.evaluate(
+        names,
+        labels.astype(np.float32),
+        np.concatenate([scores, missing], axis=1).astype(np.float32),
+        retrieved=np.broadcast_to(retrieved, labels.shape),
+    )
+    for key, value in results.items():
+        measure, k = key.removeprefix("x_").split("@")
+        state = expected[f"{METRICS[measure]}@{k}"]
+        assert abs(value - float(state)) < 1e-6, key
+    evaluation = evaluator.evaluations["x"]
+    assert (
+        evaluation.items.shape == (11, 20) and len(evaluation.lists["mrr@3,10"]) == 11
+    )
+    held = np.take_along_axis(scores, evaluation.items, axis=1)
+    assert (held == -np.sort(-scores, axis=1)[:, :20]).all()
+    is_tied = held[:, 1:] == held[:, :-1]
+    assert (np.diff(evaluation.items)[is_tied] > 0).all()
+    # The last that is held is the first in the corpus of those that tie with it.
+    for row, items, values in zip(scores, evaluation.items, held, strict=True):
+        at_last = np.flatnonzero(row == values[-1])[: (values == values[-1]).sum()]
+        assert {*at_last} <= {*items.tolist()}
+
+
+def test_embeddings_of_the_corpus(model, texts):
+    """They can be passed, dense or sparse, and documents may have a model of their own."""
+    evaluator = Ours(*texts, **KS, corpus_chunk_size=20, score_functions={"x": dot})
+    results = evaluator(model)
+    embeddings = model.encode([*texts[1].values()], convert_to_tensor=True)
+    for arguments in (
+        {"corpus_embeddings": embeddings},
+        {"corpus_embeddings": embeddings.to_sparse()},
+        {"corpus_model": model},
+    ):
+        assert evaluator(model, **arguments) == results
+
+
+def test_standard_errors(model, texts):
+    """They have a key of their own, and are those of the states."""
+    plain = Ours(*texts, **KS, name="dev")(model)
+    evaluator = Ours(*texts, **KS, name="dev", std_errors=True)
+    results = evaluator(model)
+    assert [*results] == [*plain, *(f"{key}_std_error" for key in plain)]
+    state = evaluator.evaluations["cosine"].states["ndcg@10,5"]
+    np.testing.assert_allclose(
+        [results[f"dev_cosine_ndcg@{k}_std_error"] for k in (10, 5)], state.std_error()
+    )
+
+
+def test_scores_that_are_refused(model, texts):
+    evaluator = Ours(*texts, score_functions={"x": lambda q, d: dot(q, d) * np.nan})
+    with pytest.raises(ValueError, match="nan"):
+        evaluator(model)
+
+
+def test_trainer(model, texts, tmp_path):
+    """A Trainer evaluates, chooses the best step by it, and two steps are compared."""
+    queries, corpus, relevant = texts
+    evaluator = Ours(*texts, **KS, name="dev", std_errors=True)
+    start = evaluator(model)["dev_cosine_ndcg@10"]
+    before = evaluator.evaluations["cosine"]
+    pairs = [
+        {"anchor": queries[query], "positive": corpus[doc]}
+        for query, docs in relevant.items()
+        for doc in sorted(docs & {*corpus})
+    ]
+    trainer = SentenceTransformerTrainer(
+        model=model,
+        args=SentenceTransformerTrainingArguments(
+            str(tmp_path),
+            use_cpu=True,
+            max_steps=20,
+            learning_rate=0.05,
+            per_device_train_batch_size=16,
+            eval_strategy="steps",
+            eval_steps=10,
+            save_steps=10,
+            load_best_model_at_end=True,
+            metric_for_best_model="eval_dev_cosine_ndcg@10",
+            report_to=[],
+            disable_tqdm=True,
+        ),
+        train_dataset=Dataset.from_list(pairs),
+        loss=MultipleNegativesRankingLoss(model),
+        evaluator=evaluator,
+    )
+    trainer.train()
+    logs = [x for x in trainer.state.log_history if "eval_dev_cosine_ndcg@10" in x]
+    assert len(logs) == 2
+    best = max(x["eval_dev_cosine_ndcg@10"] for x in logs)
+    assert trainer.state.best_metric == best
+    assert "eval_dev_cosine_mrr@3_std_error" in logs[0]
+    results = evaluator(model)
+    assert results["dev_cosine_ndcg@10"] == pytest.approx(best)
+    after = evaluator.evaluations["cosine"]
+    comparison = jrm.compare(before.lists, after.lists)["ndcg@10,5"][0]
+    assert comparison.difference == pytest.approx(best - start, abs=1e-6)
+    assert abs(best - start) > 1e-3
+    assert "0." in jrm.table({"before": before.states, "after": after.states})
