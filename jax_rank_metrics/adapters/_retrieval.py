@@ -1,6 +1,6 @@
-"""What an evaluation of retrieval keeps of the scores that PyTorch computes by chunks.
+"""Keeps what an evaluation of retrieval needs of the scores of PyTorch, chunk by chunk.
 
-That is the best documents of each query, how many documents tie with the last of them, and
+These are the best documents of each query, how many documents tie with the last of them, and
 the scores of its relevant documents: enough for the places of these within any cutoff.
 """
 
@@ -54,7 +54,7 @@ class _Best(NamedTuple):
 
 
 class Retrieval:
-    """What is kept of the scores of one score function."""
+    """The best documents and the relevant ones, by the scores of one score function."""
 
     def __init__(self, relevant: Relevant, depth: int) -> None:
         """Keeps nothing yet.
@@ -125,8 +125,7 @@ class Retrieval:
     def _merged(self, left: _Best, right: _Best) -> _Best:
         """Returns the best of both; the documents of the left come before the others."""
         scores, documents = (
-            _torch.cat([ours, theirs], dim=1)
-            for ours, theirs in zip(left[:2], right[:2], strict=True)
+            _torch.cat(sides, dim=1) for sides in zip(left[:2], right[:2], strict=True)
         )
         best = _best_of(scores, documents, self._depth)
         last = best.scores.amin(dim=1, keepdim=True)
