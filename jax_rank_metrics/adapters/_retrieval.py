@@ -1,6 +1,6 @@
 """Keeps what an evaluation of retrieval needs of the scores of PyTorch, chunk by chunk.
 
-These are the best documents of each query, how many documents tie with the last of them, and
+These are the best documents of each query, how many tie with the last of them, and
 the scores of its relevant documents: enough for the places of these within any cutoff.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._calls.names import bind_all
-from jax_rank_metrics._drivers.evaluation import Evaluation, by_name
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
@@ -168,10 +168,11 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
             f"{metric}@{','.join(map(str, dict.fromkeys(getattr(self, ks))))}"
             for metric, ks in _METRICS.values()
         ]
-        bounds, weights = bind_all(names), np.ones(len(documents), np.float32)
-        values = measure_places(bounds, retrieval.places(), weights)
-        lists = [values[name] for name in names]
-        return Evaluation(*by_name(names, bounds, lists, "zero"), documents, "zero")
+        weights = np.ones(len(documents), np.float32)
+        values = measure_places(bind_all(names), retrieval.places(), weights)
+        lists = {name: values[name] for name in names}
+        states = {name: HostSums.of_lists(x, Mean).state() for name, x in lists.items()}
+        return Evaluation(states, lists, documents, "zero")
 
     def _estimates(self, name: str) -> dict[str, dict[int, Estimate]]:
         """Returns means and errors by measure and cutoff, for one score function."""
