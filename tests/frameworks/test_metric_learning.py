@@ -26,24 +26,44 @@ def evaluate_rank():
     return module.evaluate_rank
 
 
+def other_cameras(queries, items):
+    """Labels images of the same person; those of the same camera leave the gallery."""
+    (people, cameras), (gallery_people, gallery_cameras) = queries, items
+    is_same = people[:, None] == gallery_people
+    return is_same, is_same & (cameras[:, None] == gallery_cameras)
+
+
 def test_torchreid(evaluate_rank):
     """The same camera leaves the gallery, and queries without a match are left out."""
     rng = np.random.default_rng(0)
     people, cameras = rng.integers(0, 14, 40), rng.integers(0, 3, 40)
     gallery_people, gallery_cameras = rng.integers(0, 12, 300), rng.integers(0, 3, 300)
     gallery_cameras[gallery_people == 11] = 2  # no other camera saw this one
-    distances = rng.permutation(40 * 300).reshape(40, 300).astype(np.float32)
+    vectors, gallery = (rng.normal(size=(size, 8)) for size in (40, 300))
+    distances = ((vectors[:, None] - gallery) ** 2).sum(-1)
     curve, mean = evaluate_rank(
         *(distances, people, gallery_people, cameras, gallery_cameras), max_rank=20
     )
-    is_same = people[:, None] == gallery_people
-    leaves = is_same & (cameras[:, None] == gallery_cameras)
+
     names = ("map", "cmc@" + ",".join(map(str, range(1, 21))))
-    states = jrm.evaluate(names, is_same, -distances, ~leaves, undefined="skip")
-    ours = list(jrm.compute(states).values())
-    np.testing.assert_allclose(ours[0], mean, rtol=1e-5)
-    np.testing.assert_allclose(ours[1], curve, rtol=1e-5)
-    assert 0 < states["map"].undefined < 20 < states["map"].lists < 40
+    queries, items = (people, cameras), (gallery_people, gallery_cameras)
+    labels, leaves = other_cameras(queries, items)
+    scores = -distances.astype(np.float32)
+    matrix = jrm.evaluate(names, labels, scores, ~leaves, undefined="skip")
+    found = jrm.evaluate_embeddings(
+        names,
+        *(vectors.astype(np.float32), gallery.astype(np.float32)),
+        label_fn=other_cameras,
+        query_attributes=queries,
+        item_attributes=items,
+        similarity="l2",
+        undefined="skip",
+    )
+    for states in (matrix, found.states):
+        ours = list(jrm.compute(states).values())
+        np.testing.assert_allclose(ours[0], mean, rtol=1e-5)
+        np.testing.assert_allclose(ours[1], curve, rtol=1e-5)
+        assert 0 < states["map"].undefined < 20 < states["map"].lists < 40
 
 
 MAP_AT_R = "mean_average_precision_at_r"
@@ -74,6 +94,11 @@ def rank(queries, query_classes, items, item_classes):
     return jrm.rank(labels, -squares.astype(np.float32), squares > 0)
 
 
+def same_class(query_classes, item_classes):
+    """Labels the items of the class of each query."""
+    return query_classes[:, None] == item_classes
+
+
 @pytest.mark.parametrize("k", [None, "max_bin_count", 3])
 @pytest.mark.parametrize("in_reference", [True, False])
 def test_accuracy_calculator(embeddings, in_reference, k):
@@ -101,6 +126,24 @@ def test_accuracy_calculator(embeddings, in_reference, k):
             whole = ours[key]
             values = np.where(has_more, short[name].values, whole.values)
             ours[key] = jrm.PerList(values, whole.weights, whole.defined)
+
+    if in_reference and k is None:
+        found = jrm.evaluate_embeddings(
+            tuple(names.values()),
+            *(vectors, vectors),
+            label_fn=same_class,
+            query_attributes=classes,
+            item_attributes=classes,
+            similarity="l2",
+            exclude_self=True,
+        )
+        for key, name in names.items():
+            for part in ("values", "defined"):
+                from_vectors, from_matrix = (
+                    np.asarray(getattr(lists, part))
+                    for lists in (found.lists[name], ours[key])
+                )
+                np.testing.assert_allclose(from_vectors, from_matrix, atol=1e-6)
 
     options = {"include": tuple(names), "k": k, "device": torch.device("cpu")}
     for mode in (None, "avg_of_avgs", "return_per_class"):
