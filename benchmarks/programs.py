@@ -107,9 +107,10 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
 
     from jax_rank_metrics._calls.names import bind_all
     from jax_rank_metrics._drivers import step
+    from jax_rank_metrics._drivers.plan import Plan
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
     weights = jnp.ones(len(users), jnp.float32)
     batch = step.QueryBatch(users, relevant_ids, labels, seen_ids, weights, None)
-    plan = step.Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
+    plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
     return step.measure_queries(plan, step.Catalog(items, None), batch)

@@ -9,6 +9,7 @@
     parts.py            which part of a mesh has which query
     checkpoints.py      what is done after a batch, to be saved and taken up again
     step.py             one batch on the device: ranked once, read by every metric
+    plan.py             the options that all batches share
     batches.py          which queries share a batch, and their ids padded to few widths
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
     evaluation.py       the result: states, values of every query, and the items found
@@ -21,6 +22,7 @@
     evaluate_embeddings.py  `jrm.evaluate_embeddings`: queries and items with embeddings
     query_inputs.py     what is relevant, excluded or a candidate, by ids or attributes
     query_batches.py    the batches over all items, or over candidates
+    host_items.py       the batches over items that the host reads in parts
     candidates.py       one batch of queries that rank candidates of their own
     similarities.py     scores by product, cosine, distance or differing bits
 

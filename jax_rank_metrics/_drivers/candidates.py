@@ -9,7 +9,8 @@ import numpy as np
 from jax_rank_metrics._calls.run import measure_ranking
 from jax_rank_metrics._drivers.batches import Batch, pad_rows, weights_of
 from jax_rank_metrics._drivers.interactions import SparseRows
-from jax_rank_metrics._drivers.step import Array, Catalog, Measured, Plan, score_pairs
+from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.step import Array, Catalog, Measured, score_pairs
 from jax_rank_metrics._sources.rank import rank
 
 

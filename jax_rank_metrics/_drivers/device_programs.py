@@ -14,6 +14,7 @@ from jax.sharding import PartitionSpec
 
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._formulas.beyond_accuracy import exposure
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._states.exposure import Exposure
@@ -69,7 +70,7 @@ def specs_of_batch(devices: Devices, queries: Any, of_scores: bool) -> Any:
 
 def measure(
     measure_fn: step.MeasureFn,
-    plan: step.Plan,
+    plan: Plan,
     devices: Devices,
     of_scores: bool,
     catalog: step.Catalog,

@@ -4,18 +4,26 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._drivers import query_batches, step
+from jax_rank_metrics._drivers import query_batches
 from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import Argument
 from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
+from jax_rank_metrics._drivers.host_items import (
+    MAX_ITEMS,
+    over_host_blocks,
+    read_blocks,
+)
 from jax_rank_metrics._drivers.interactions import RawInteractions
+from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.over_devices import read_place
+from jax_rank_metrics._drivers.plan import make_plan
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_inputs import read_judgements, read_vectors
 from jax_rank_metrics._drivers.similarities import (
@@ -24,6 +32,8 @@ from jax_rank_metrics._drivers.similarities import (
     read_similarity,
 )
 from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._sources.host_blocks import is_in_blocks
+from jax_rank_metrics._sources.labels import LabelFn
 
 
 def evaluate_embeddings(
@@ -32,7 +42,7 @@ def evaluate_embeddings(
     items: Any,
     relevant: RawInteractions | None = None,
     *,
-    label_fn: step.LabelFn | None = None,
+    label_fn: LabelFn | None = None,
     query_attributes: Any = None,
     item_attributes: Any = None,
     similarity: SimilarityName = "dot",
@@ -85,7 +95,12 @@ def evaluate_embeddings(
         metrics: As for `evaluate`. Columns are not supported.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. With a `score_fn`, any trailing axes.
-        items: `[items, dims]`, an embedding per item; its row is its id.
+        items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
+            them, for items that do not fit in memory: a memory-mapped array of NumPy, a
+            list or an iterator of arrays `[block, dims]`, or a function that returns
+            such an iterator. All queries advance through a block before the next one is
+            read, so that the items are read once. Metrics without a cutoff read them a
+            second time, which an iterator does not allow.
         relevant: The items to be found: a list of ids for each query; a dict or a pandas
             Series from rows of queries to such lists; or a scipy sparse matrix
             `[queries, items]` of labels. Lists may repeat an id, and negative ids are
@@ -177,13 +192,24 @@ def evaluate_embeddings(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
+    in_blocks = is_in_blocks(items)
     arguments = [
         Argument("queries", queries, ("queries",)),
-        Argument("items", items, ("items",)),
+        Argument("items", None if in_blocks else items, ("items",)),
     ]
     place = read_place(mesh, queries_axis, items_axis, arguments)
-    queries, items = read_vectors("queries", queries), read_vectors("items", items)
-    num_queries, num_items = len(queries), len(items)
+    if isinstance(items, np.memmap):
+        # Devices cut a mapped array, and candidates are gathered from it, as from others.
+        in_blocks = isinstance(place, OneDevice) and candidates is None
+    queries = read_vectors("queries", queries)
+    num_queries, blocks = len(queries), None
+    if in_blocks:
+        expected = num_queries if exclude_self else None
+        blocks = read_blocks(items, item_mask, item_attributes, expected)
+        items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
+    else:
+        items = read_vectors("items", items)
+        num_items = len(items)
     score_fn = read_similarity(similarity, score_fn, queries, items)
     judgements = read_judgements(
         relevant,
@@ -196,11 +222,10 @@ def evaluate_embeddings(
         num_queries=num_queries,
         num_items=num_items,
     )
-    plan = step.make_plan(
-        bounds, k, 1 if block_size is None else block_size, policy.name
-    )
+    plan = make_plan(bounds, k, 1 if block_size is None else block_size, policy.name)
     if block_size is None:
         needs_one_block = label_fn is not None and bool(plan.whole_list_metrics)
+        needs_one_block = needs_one_block and blocks is None
         block_size = query_batches.block_size_for(num_items, needs_one_block)
     plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
     max_size = _inputs.positive_integer("batch_size", batch_size)
@@ -213,7 +238,9 @@ def evaluate_embeddings(
         key,
         place,
     )
-    if judgements.candidates is None:
+    if blocks is not None:
+        batches = over_host_blocks(plan, inputs, blocks)
+    elif judgements.candidates is None:
         batches = query_batches.over_all_items(plan, inputs)
     else:
         batches = query_batches.over_candidates(plan, inputs)

@@ -37,6 +37,7 @@ from jax_rank_metrics._drivers.model import (
     refuse_nan,
 )
 from jax_rank_metrics._drivers.over_devices import read_place
+from jax_rank_metrics._drivers.plan import Plan, make_plan
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
@@ -155,7 +156,7 @@ def evaluate_users(
     bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
-    plan = step.make_plan(bounds, k, block_size, policy.name)
+    plan = make_plan(bounds, k, block_size, policy.name)
 
     relevant = Interactions.of("relevant", relevant)
     user_ids = read_users(users, relevant)
@@ -231,7 +232,7 @@ def evaluate_users(
 
 
 def _work(
-    plan: step.Plan, item_embeddings: jax.Array | None, relevant_rows: SparseRows
+    plan: Plan, item_embeddings: jax.Array | None, relevant_rows: SparseRows
 ) -> Work:
     """Returns what is done for each user."""
     counts_places = bool(plan.whole_list_metrics)

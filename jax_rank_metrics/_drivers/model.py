@@ -142,7 +142,11 @@ def read_catalog(
 
 
 def refuse_nan(
-    name: str, catalog: Catalog, num_items: int, place: OneDevice | OverDevices
+    name: str,
+    catalog: Catalog,
+    num_items: int,
+    place: OneDevice | OverDevices,
+    first_id: int = 0,
 ) -> None:
     """Raises `ValueError` if an item that may be found has NaN in its embedding.
 
@@ -151,6 +155,7 @@ def refuse_nan(
         catalog: The items, as they are at the place.
         num_items: How many there are.
         place: Where they are.
+        first_id: The id of the first of them.
     """
     items = catalog.items
     if items is None or not jnp.issubdtype(items.dtype, jnp.floating):
@@ -158,6 +163,6 @@ def refuse_nan(
     number, first = place.find_nan(catalog)
     if number:
         raise ValueError(
-            f"{name} holds nan for {number} of {num_items} items, such as item {first}; "
-            "pass numbers, or leave such items out by item_mask"
+            f"{name} holds nan for {number} of {num_items} items, such as item "
+            f"{first_id + first}; pass numbers, or leave such items out by item_mask"
         )

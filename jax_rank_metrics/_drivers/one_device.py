@@ -11,6 +11,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import Saved
 from jax_rank_metrics._drivers.parts import Parts
+from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
@@ -83,7 +84,7 @@ class OneDevice:
 
     def program(
         self,
-        plan: step.Plan,
+        plan: Plan,
         catalog: step.Catalog,
         measure_fn: step.MeasureFn = step.measure_queries,
     ) -> Measure:

@@ -21,6 +21,7 @@ from jax_rank_metrics._drivers.checkpoints import Saved
 from jax_rank_metrics._drivers.devices import Argument, Devices, is_global, read_devices
 from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice, Summary
 from jax_rank_metrics._drivers.parts import Parts
+from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import AxisNames
@@ -108,7 +109,7 @@ class OverDevices:
 
     def program(
         self,
-        plan: step.Plan,
+        plan: Plan,
         catalog: step.Catalog,
         measure_fn: step.MeasureFn = step.measure_queries,
     ) -> Measure:

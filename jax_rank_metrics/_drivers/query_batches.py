@@ -23,6 +23,7 @@ from jax_rank_metrics._drivers.model import refuse_nan
 from jax_rank_metrics._drivers.one_device import Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
+from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_inputs import Judgements
 from jax_rank_metrics._drivers.similarities import Array, origin_of
 
@@ -83,10 +84,10 @@ def block_size_for(num_items: int, needs_one_block: bool) -> int:
     return num_items if needs_one_block and fits else BLOCK_SIZE
 
 
-def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
+def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
     """Returns the batches in which each query ranks all items."""
     place, judgements = inputs.place, inputs.judgements
-    num_queries, num_items = len(inputs.queries), len(inputs.items)
+    num_items = len(inputs.items)
     catalog = step.Catalog(
         place.items("items", inputs.items),
         inputs.item_mask,
@@ -95,6 +96,16 @@ def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
     )
     catalog = place.catalog(catalog, num_items)
     refuse_nan("items", catalog, num_items, place)
+    parts, batches, arrays = divided(plan, inputs, num_items)
+    return Batches(parts, batches, arrays, place.program(plan, catalog))
+
+
+def divided(
+    plan: Plan, inputs: Inputs, num_items: int
+) -> tuple[Parts, list[Batch], Callable[[int, Batch], step.QueryBatch]]:
+    """Divides the queries into batches; see `Batches`."""
+    place, judgements = inputs.place, inputs.judgements
+    num_queries = len(inputs.queries)
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
@@ -123,10 +134,10 @@ def over_all_items(plan: step.Plan, inputs: Inputs) -> Batches:
         )
         return arrays_by_id._replace(attributes=attributes)
 
-    return Batches(parts, batches, arrays, place.program(plan, catalog))
+    return parts, batches, arrays
 
 
-def over_candidates(plan: step.Plan, inputs: Inputs) -> Batches:
+def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
     """Returns the batches in which each query ranks its candidates."""
     judgements, items = inputs.judgements, inputs.items
     assert judgements.candidates is not None and judgements.relevant is not None

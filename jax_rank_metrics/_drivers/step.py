@@ -1,74 +1,29 @@
 """One batch of queries on the device: ranked once, and read by every metric."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._calls.run import Bound, measure_ranking
-from jax_rank_metrics._drivers.similarities import Array, ScoreFn, is_custom
+from jax_rank_metrics import _mesh
+from jax_rank_metrics._calls.run import measure_ranking
+from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.similarities import Array, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (
     intra_list_diversity,
     novelty,
     popularity,
 )
 from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._sources.blocks import Catalog as SourceCatalog
 from jax_rank_metrics._sources.blocks import products
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import AxisNames, Ties
-
-# From attributes of queries and of items, labels `[queries, items]`, or these and what
-# leaves the ranking, bool.
-LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
-
-
-class Plan(NamedTuple):
-    """The options that all batches share, static.
-
-    Attributes:
-        bounds: The metrics, with their options.
-        k: How many items are returned for each query.
-        block_size: How many items `rank_catalog` scores at a time.
-        ties: The tie policy.
-        score_fn: What scores items, if that is not the product of embeddings.
-        label_fn: What is relevant by attributes, if that is not known by ids.
-        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
-    """
-
-    bounds: tuple[Bound, ...]
-    k: int
-    block_size: int
-    ties: Ties | None
-    score_fn: ScoreFn | None = None
-    label_fn: LabelFn | None = None
-    items_axis: AxisNames | None = None
-
-    @property
-    def top_k_metrics(self) -> tuple[Bound, ...]:
-        """The metrics with a cutoff, which read the top-k."""
-        return tuple(x for x in self.bounds if None not in _inputs.cutoffs(x.k))
-
-    @property
-    def whole_list_metrics(self) -> tuple[Bound, ...]:
-        """The metrics without a cutoff, for which places are counted."""
-        return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
-
-    @property
-    def ties_of_places(self) -> Ties | None:
-        """The tie policy for counted places, which orders no ties that nobody reads."""
-        reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
-        return "expected" if self.ties is None and not reads_order else self.ties
-
-    @property
-    def depth(self) -> int:
-        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
-        ks = [k for bound in self.top_k_metrics for k in _inputs.cutoffs(bound.k)]
-        return max([self.k, *(k for k in ks if k is not None)])
+from jax_rank_metrics._types import AxisNames
 
 
 class Catalog(NamedTuple):
@@ -113,22 +68,6 @@ class QueryBatch(NamedTuple):
     attributes: Any = None
 
 
-def make_plan(
-    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
-) -> Plan:
-    """Checks the options that all batches share, and returns them.
-
-    Without `k`, as many items are returned as the deepest cutoff needs.
-    """
-    policy = cast(Ties | None, ties)
-    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), policy)
-    if k is not None:
-        return plan._replace(k=_inputs.positive_integer("k", k))
-    if not plan.top_k_metrics:
-        raise ValueError("no metric has a cutoff; pass k, how many items to return")
-    return plan._replace(k=plan.depth)
-
-
 def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     """Returns the names of the values that `measure_queries` returns, in their order.
 
@@ -140,6 +79,59 @@ def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     beyond_accuracy += ["intra_list_diversity"] * (catalog.features is not None)
     names = [bound.name for bound in plan.bounds]
     return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
+
+
+def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatalog:
+    """Returns the items and what a batch looks for in them, checked."""
+    arguments: dict[str, Any] = {
+        "relevant_ids": queries.relevant_ids,
+        "k": plan.depth,
+        "relevant_labels": queries.relevant_labels,
+        "exclude_ids": queries.excluded_ids,
+        "item_mask": catalog.item_mask,
+        "list_weights": queries.weights,
+        "ties": plan.ties,
+        "key": queries.key,
+        "items_axis": plan.items_axis,
+    }
+    if catalog.items is None:
+        return checked_scores(queries.rows, **arguments)
+    arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
+    if plan.label_fn is not None:
+        arguments |= {
+            "label_fn": plan.label_fn,
+            "query_attributes": queries.attributes,
+            "item_attributes": catalog.attributes,
+        }
+    rows = _with_origin(catalog.origin, queries.rows)
+    return checked_embeddings(rows, catalog.items, **arguments)
+
+
+def measure_rankings(
+    plan: Plan, catalog: Catalog, top_k: Ranking, places: Ranking | None
+) -> tuple[list[PerList], jax.Array]:
+    """Measures the rankings of a batch.
+
+    Args:
+        plan: The plan.
+        catalog: The arrays over the items.
+        top_k: The first ranks.
+        places: The places of relevant items, if a metric reads whole lists.
+
+    Returns:
+        See `measure_queries`.
+    """
+    values = {}
+    if places is not None:
+        values = measure_ranking(plan.whole_list_metrics, places)
+    values |= measure_ranking(plan.top_k_metrics, top_k)
+    lists = [values[bound.name] for bound in plan.bounds]
+    ids = top_k.items[..., : plan.k]
+    if catalog.counts is not None:
+        lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
+    if catalog.features is not None:
+        lists.append(_diversity(ids, catalog.features, plan.items_axis))
+    return lists, ids
 
 
 # The values of each metric; the ids of the first items, `[queries, k]`; and whether the
@@ -155,41 +147,13 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
         first items, `[queries, k]`; and whether the scores of a query hold NaN,
         `[queries]` bool.
     """
-    arguments: dict[str, Any] = {
-        "relevant_ids": queries.relevant_ids,
-        "k": plan.depth,
-        "relevant_labels": queries.relevant_labels,
-        "exclude_ids": queries.excluded_ids,
-        "item_mask": catalog.item_mask,
-        "list_weights": queries.weights,
-        "ties": plan.ties,
-        "key": queries.key,
-        "items_axis": plan.items_axis,
-    }
-    if catalog.items is None:
-        ranked = checked_scores(queries.rows, **arguments)
-    else:
-        arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
-        if plan.label_fn is not None:
-            arguments |= {
-                "label_fn": plan.label_fn,
-                "query_attributes": queries.attributes,
-                "item_attributes": catalog.attributes,
-            }
-        rows = _with_origin(catalog.origin, queries.rows)
-        ranked = checked_embeddings(rows, catalog.items, **arguments)
+    source = catalog_of(plan, catalog, queries)
+    places = None
     if plan.whole_list_metrics:
-        top_k, places = rank_both(ranked, plan.ties_of_places)
-        values = measure_ranking(plan.whole_list_metrics, places)
+        top_k, places = rank_both(source, plan.ties_of_places)
     else:
-        top_k, values = rank_blocks(ranked), {}
-    values |= measure_ranking(plan.top_k_metrics, top_k)
-    lists = [values[bound.name] for bound in plan.bounds]
-    ids = top_k.items[..., : plan.k]
-    if catalog.counts is not None:
-        lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
-    if catalog.features is not None:
-        lists.append(_diversity(ids, catalog.features, plan.items_axis))
+        top_k = rank_blocks(source)
+    lists, ids = measure_rankings(plan, catalog, top_k, places)
     return lists, ids, _has_nan(plan, catalog, queries, ids)
 
 

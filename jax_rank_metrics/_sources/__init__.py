@@ -13,5 +13,6 @@ labels.py     labels that a function derives from attributes of queries and item
 labelled.py   catalogues with such labels: as rows, or streamed in blocks
 census.py     which labels the items of a catalogue have, and how many items each
 blocks.py     a catalogue, and its scores in blocks
+host_blocks.py  items that the host reads one part after the other
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

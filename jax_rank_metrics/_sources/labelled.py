@@ -42,7 +42,7 @@ def rank_labelled(catalog: Catalog) -> Ranking:
             items_axis=catalog.items_axis,
         )
     ranking, overflows = _first_ranks(catalog)
-    _check_census(overflows)
+    check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.
     return dataclasses.replace(ranking, _pool_scores=StreamedStops(catalog))
 
@@ -161,7 +161,7 @@ def _first_ranks(catalog: Catalog) -> tuple[Ranking, jax.Array]:
     return ranking, outcome.census.overflows
 
 
-def _check_census(overflows: jax.Array) -> None:
+def check_census(overflows: jax.Array) -> None:
     """Raises if a list has too many labels, unless traced or partly on other hosts."""
     if isinstance(overflows, Tracer) or not overflows.is_fully_addressable:
         return

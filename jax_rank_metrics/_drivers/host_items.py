@@ -1,0 +1,224 @@
+"""The batches of `evaluate_embeddings` over items that the host reads in parts."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers.batches import Batch
+from jax_rank_metrics._drivers.model import refuse_nan
+from jax_rank_metrics._drivers.one_device import OneDevice
+from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.query_batches import Batches, Inputs, divided
+from jax_rank_metrics._drivers.similarities import is_custom, origin_of
+from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ordering.keys import is_nan
+from jax_rank_metrics._ordering.outranking import Outranking
+from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
+from jax_rank_metrics._sources.labelled import check_census
+from jax_rank_metrics._sources.streams import FirstPass, Seen, Stream
+
+# More items than there can be, while their number is not known.
+MAX_ITEMS = 2**31 - 1
+
+
+def read_blocks(
+    items: Any, item_mask: Any, item_attributes: Any, num_items: int | None
+) -> HostBlocks:
+    """Returns items that come in blocks, and checks how many there are while they are read.
+
+    Args:
+        items: What `HostBlocks` takes.
+        item_mask: `[items]`, or None.
+        item_attributes: A pytree of arrays `[items, …]`, or None.
+        num_items: How many there have to be, if that is known otherwise.
+    """
+    for per_item in (item_mask, *jax.tree.leaves(item_attributes)):
+        if num_items is None and per_item is not None:
+            num_items = len(per_item)
+    return HostBlocks(items, num_items)
+
+
+def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
+    """Returns the batches in which each query ranks items that the host reads in parts.
+
+    All batches advance through a part before the next one is read. So the items are read
+    once; twice where a metric reads whole lists. `inputs.items` is an example of them.
+    """
+    if not isinstance(inputs.place, OneDevice):
+        raise ValueError(
+            "mesh is given, and items come in blocks; pass a memory-mapped array, of which "
+            "each process reads what its own devices need"
+        )
+    if inputs.judgements.candidates is not None:
+        raise ValueError(
+            "candidates is given, and items come in blocks; pass items as one array in "
+            "memory, of which candidates are gathered"
+        )
+    if plan.whole_list_metrics:
+        if plan.label_fn is not None:
+            raise ValueError(
+                "label_fn is given, items come in blocks, and a metric has no cutoff; pass "
+                "one, such as map@100, or items as one array in memory"
+            )
+        if not blocks.is_repeatable:
+            raise ValueError(
+                "items is an iterator, which can be read once, but metrics without a "
+                "cutoff count places in a second round; pass a sequence of blocks, a "
+                "memory-mapped array, or a function that returns a fresh iterator"
+            )
+    judgements, mask = inputs.judgements, inputs.item_mask
+    origin = origin_of(plan.score_fn, inputs.queries)
+    num_items = blocks.num_items or MAX_ITEMS
+    parts, batches, arrays = divided(plan, inputs, num_items)
+
+    def catalog_of(part: Part) -> step.Catalog:
+        items = _inputs.real("items", part.items)
+        exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
+        attributes = jax.tree.map(part.cut, judgements.item_attributes)
+        catalog = step.Catalog(items, exists, attributes=attributes, origin=origin)
+        refuse_nan("items", catalog, len(items), inputs.place, part.first_id)
+        return catalog
+
+    def advance(program: Any, states: list[Any]) -> tuple[list[Any], step.Catalog]:
+        """Passes the states of all batches through all parts."""
+        previous, catalog = states, None
+        for part in blocks.parts(plan.block_size):
+            catalog = catalog_of(part)
+            advanced = [
+                program(plan, catalog, part.first_id, queries, state)
+                for queries, state in zip(all_queries, states, strict=True)
+            ]
+            # The device works on a part while the host reads the next one, and no more.
+            jax.block_until_ready(previous)
+            previous = states = advanced
+        assert catalog is not None
+        return states, catalog
+
+    all_queries = [arrays(number, batch) for number, batch in enumerate(batches)]
+    example = step.Catalog(
+        _inputs.real("items", blocks.example),
+        jnp.ones(1, bool),
+        attributes=jax.tree.map(lambda x: x[:1], judgements.item_attributes),
+        origin=origin,
+    )
+    first_passes = [
+        _start()(plan, example, queries, blocks.num_items) for queries in all_queries
+    ]
+    first_passes, catalog = advance(_extend(), first_passes)
+    _check_ids(inputs, blocks)
+    for state in first_passes:
+        if state.census is not None:
+            check_census(state.census.overflows)
+    counts = None
+    if plan.whole_list_metrics:
+        states = [_start_counts()(state.seen) for state in first_passes]
+        states, catalog = advance(_count(), states)
+        counts = [state[1] for state in states]
+
+    def arrays_of(number: int, batch: Batch) -> Any:
+        del batch
+        return (
+            all_queries[number],
+            first_passes[number],
+            counts and counts[number],
+        )
+
+    def program(state: Any) -> step.Measured:
+        return _finish()(plan, catalog, *state, blocks.num_items)
+
+    return Batches(parts, batches, arrays_of, program)
+
+
+def _check_ids(inputs: Inputs, blocks: HostBlocks) -> None:
+    """Raises if an id is of no item, which is known once all items have been read."""
+    assert blocks.num_items is not None
+    for name in ("relevant", "excluded"):
+        rows = getattr(inputs.judgements, name)
+        if rows is not None and rows.indices.max(initial=-1) >= blocks.num_items:
+            raise ValueError(
+                f"{name} has the item {rows.indices.max()}, but there are "
+                f"{blocks.num_items} items; pass rows of items"
+            )
+
+
+def _stream(
+    plan: Plan,
+    catalog: step.Catalog,
+    queries: step.QueryBatch,
+    first_id: Any = 0,
+) -> Stream:
+    source = step.catalog_of(plan, catalog, queries)
+    return Stream.of(dataclasses.replace(source, first_id=first_id))
+
+
+def _first_state(
+    plan: Plan,
+    catalog: step.Catalog,
+    queries: step.QueryBatch,
+    num_items: int | None,
+) -> FirstPass:
+    return _stream(plan, catalog, queries).start(num_items)
+
+
+def _extended(
+    plan: Plan,
+    catalog: step.Catalog,
+    first_id: jax.Array,
+    queries: step.QueryBatch,
+    state: FirstPass,
+) -> FirstPass:
+    return _stream(plan, catalog, queries, first_id).extended(state)
+
+
+def _no_counts(seen: Seen) -> tuple[Seen, Outranking]:
+    zeros = jnp.zeros(seen.keys.shape, jnp.int32)
+    return seen, Outranking(zeros, zeros, zeros)
+
+
+def _counted(
+    plan: Plan,
+    catalog: step.Catalog,
+    first_id: jax.Array,
+    queries: step.QueryBatch,
+    state: tuple[Seen, Outranking],
+) -> tuple[Seen, Outranking]:
+    seen, counts = state
+    stream = _stream(plan, catalog, queries, first_id).under(plan.ties_of_places)
+    return seen, stream.counted(counts, seen)
+
+
+def _measured(
+    plan: Plan,
+    catalog: step.Catalog,
+    queries: step.QueryBatch,
+    first_pass: FirstPass,
+    counts: Outranking | None,
+    num_items: int,
+) -> step.Measured:
+    stream = _stream(plan, catalog, queries)
+    outcome, places = stream.over_devices(first_pass), None
+    if counts is not None:
+        counting = stream.under(plan.ties_of_places)
+        places = counting.places(counts, outcome.seen, num_items)
+    top_k = stream.first_ranks(outcome, num_items)
+    lists, ids = step.measure_rankings(plan, catalog, top_k, places)
+    first, seen, _ = outcome
+    assert first is not None
+    has_nan = is_nan(first.keys[..., :1], stream.order.dtype) & (
+        first.ids[..., :1] >= 0
+    )
+    if is_custom(plan.score_fn):
+        relevant_has_nan = is_nan(seen.keys, stream.order.dtype) & seen.exists
+        has_nan = jnp.concatenate([has_nan, relevant_has_nan], axis=-1)
+    return lists, ids, jnp.any(has_nan, axis=-1)
+
+
+_start = one_off_jit(_first_state, ("plan", "num_items"))
+_extend = one_off_jit(_extended, ("plan",), level=1)
+_start_counts = one_off_jit(_no_counts, ())
+_count = one_off_jit(_counted, ("plan",), level=1)
+_finish = one_off_jit(_measured, ("plan", "num_items"))

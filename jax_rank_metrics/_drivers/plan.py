@@ -1,0 +1,69 @@
+"""The options that all batches of an evaluation share."""
+
+from typing import NamedTuple, cast
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._drivers.similarities import ScoreFn
+from jax_rank_metrics._sources.labels import LabelFn
+from jax_rank_metrics._types import AxisNames, Ties
+
+
+class Plan(NamedTuple):
+    """The options that all batches share, static.
+
+    Attributes:
+        bounds: The metrics, with their options.
+        k: How many items are returned for each query.
+        block_size: How many items `rank_catalog` scores at a time.
+        ties: The tie policy.
+        score_fn: What scores items, if that is not the product of embeddings.
+        label_fn: What is relevant by attributes, if that is not known by ids.
+        items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
+    """
+
+    bounds: tuple[Bound, ...]
+    k: int
+    block_size: int
+    ties: Ties | None
+    score_fn: ScoreFn | None = None
+    label_fn: LabelFn | None = None
+    items_axis: AxisNames | None = None
+
+    @property
+    def top_k_metrics(self) -> tuple[Bound, ...]:
+        """The metrics with a cutoff, which read the top-k."""
+        return tuple(x for x in self.bounds if None not in _inputs.cutoffs(x.k))
+
+    @property
+    def whole_list_metrics(self) -> tuple[Bound, ...]:
+        """The metrics without a cutoff, for which places are counted."""
+        return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
+
+    @property
+    def ties_of_places(self) -> Ties | None:
+        """The tie policy for counted places, which orders no ties that nobody reads."""
+        reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
+        return "expected" if self.ties is None and not reads_order else self.ties
+
+    @property
+    def depth(self) -> int:
+        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
+        ks = [k for bound in self.top_k_metrics for k in _inputs.cutoffs(bound.k)]
+        return max([self.k, *(k for k in ks if k is not None)])
+
+
+def make_plan(
+    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
+) -> Plan:
+    """Checks the options that all batches share, and returns them.
+
+    Without `k`, as many items are returned as the deepest cutoff needs.
+    """
+    policy = cast(Ties | None, ties)
+    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), policy)
+    if k is not None:
+        return plan._replace(k=_inputs.positive_integer("k", k))
+    if not plan.top_k_metrics:
+        raise ValueError("no metric has a cutoff; pass k, how many items to return")
+    return plan._replace(k=plan.depth)

@@ -1,0 +1,130 @@
+"""Items that do not fit in memory, which the host reads one part after the other."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# A part holds about as many bytes, if that is at least a block.
+PART_BYTES = 2**26
+
+
+BlockSource = Iterable[Any] | Callable[[], Iterable[Any]]
+
+
+class Part(NamedTuple):
+    """Consecutive items, filled up with padding.
+
+    Attributes:
+        items: `[size, …]`, 0 in padding.
+        exists: `[size]` bool, False for padding.
+        first_id: The id of the first of them.
+    """
+
+    items: np.ndarray
+    exists: np.ndarray
+    first_id: int
+
+    def cut(self, per_item: Any) -> np.ndarray:
+        """Returns the values of these items from those of all, `[items, …]`; 0 in padding.
+
+        What stands beyond the last of all items is not looked at.
+        """
+        values = np.asarray(per_item[self.first_id : self.first_id + len(self.exists)])
+        missing = len(self.exists) - len(values)
+        return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
+
+
+class HostBlocks:
+    """Blocks of items, each `[block, …]`, of any and of unequal sizes.
+
+    Attributes:
+        example: One item as an array, `[1, …]`.
+        num_items: How many items there are; None while an iterator has not been read.
+        is_repeatable: Whether the items can be read more than once.
+    """
+
+    def __init__(self, source: BlockSource, expected_items: int | None = None) -> None:
+        """Reads the first block, if nothing else tells what items are.
+
+        Args:
+            source: A memory-mapped array; a sequence of arrays; an iterator of arrays; or
+                a function that returns an iterator whenever it is called.
+            expected_items: How many items there have to be, if that is known.
+
+        Raises:
+            ValueError: if there is no item.
+        """
+        blocks: BlockSource = [source] if isinstance(source, np.ndarray) else source
+        self.is_repeatable = not isinstance(blocks, Iterator)
+        self.num_items = expected_items
+        if isinstance(blocks, Sequence):
+            self.num_items = sum(map(len, blocks))
+        self._open: Callable[[], Iterable[Any]] = (
+            blocks if callable(blocks) else lambda: blocks
+        )
+        opened = iter(self._open())
+        first = next((block for block in opened if len(block)), None)
+        if first is None:
+            raise ValueError("items has no item; pass blocks that hold at least one")
+        self.example = np.asarray(first[:1])
+        if not self.is_repeatable:
+            self._open = lambda: itertools.chain([first], opened)
+
+    def parts(self, block_size: int) -> Iterator[Part]:
+        """Reads all items, in parts of one size; only the last one may be smaller.
+
+        Blocks are copied into parts, so that programs have few shapes: a part is a power
+        of two of blocks of `block_size` items. The number of items is known afterwards.
+
+        Raises:
+            ValueError: if blocks have items of different shapes, or of different dtypes;
+                or if a second round has another number of items than the first.
+        """
+        example, num_read = self.example, 0
+        item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
+        size = block_size * 2 ** max(
+            0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
+        )
+        part = self._empty(size)
+        for number, block in enumerate(self._open()):
+            if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
+                raise ValueError(
+                    f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
+                    f"after blocks of {example.dtype} [block, "
+                    f"{', '.join(map(str, example.shape[1:]))}]; pass blocks of one kind"
+                )
+            start = 0
+            while start < len(block):
+                filled = num_read % size
+                stop = min(len(block), start + size - filled)
+                part[filled : filled + stop - start] = block[start:stop]
+                num_read, start = num_read + stop - start, stop
+                if num_read % size == 0:
+                    yield Part(part, np.ones(size, bool), num_read - size)
+                    part = self._empty(size)  # the device may still read the other
+        if filled := num_read % size:
+            while size > block_size and size // 2 >= filled:
+                size //= 2
+            part[filled:] = 0
+            exists = np.arange(size) < filled
+            yield Part(part[:size], exists, num_read - filled)
+        if self.num_items not in (None, num_read):
+            raise ValueError(
+                f"items has {num_read} items, but {self.num_items} were expected; pass "
+                "the same blocks each time, and as many values of item_mask and of "
+                "item_attributes"
+            )
+        self.num_items = num_read
+
+    def _empty(self, size: int) -> np.ndarray:
+        return np.empty((size, *self.example.shape[1:]), self.example.dtype)
+
+
+def is_in_blocks(items: object) -> bool:
+    """Whether items come in blocks, in one of the forms that `HostBlocks` takes."""
+    if isinstance(items, (list, tuple)):
+        return bool(items) and all(getattr(x, "ndim", 0) >= 2 for x in items)
+    return isinstance(items, (np.memmap, Iterator)) or callable(items)

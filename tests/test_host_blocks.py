@@ -1,0 +1,134 @@
+"""Items that the host reads in blocks give the ids and values of an array in memory."""
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._sources import host_blocks
+
+QUERIES, ITEMS, DIMS = 40, 333, 4
+METRICS = ("ndcg@10", "mrr")
+
+
+def same_class(query_classes, item_classes):
+    return query_classes[:, None] == item_classes[None]
+
+
+@pytest.fixture
+def data(rng, monkeypatch):
+    """Draws embeddings of many ties, and makes parts of 64 items, in blocks of 32."""
+    monkeypatch.setattr(host_blocks, "PART_BYTES", 64 * DIMS * 4)
+    queries, items = (
+        rng.integers(-3, 4, (size, DIMS)).astype(np.float32)
+        for size in (QUERIES, ITEMS)
+    )
+    relevant = [rng.choice(ITEMS, 3, replace=False).tolist() for _ in range(QUERIES)]
+    return queries, items, relevant
+
+
+def evaluate(data, items, metrics=METRICS, **options):
+    queries, _, relevant = data
+    return jrm.evaluate_embeddings(
+        metrics, queries, items, relevant, block_size=32, **options
+    )
+
+
+def check_same(actual, expected):
+    np.testing.assert_array_equal(actual.items, expected.items)
+    for name, lists in actual.lists.items():
+        other = expected.lists[name]
+        np.testing.assert_allclose(lists.values, other.values, atol=1e-6, err_msg=name)
+        np.testing.assert_array_equal(lists.defined, other.defined)
+
+
+def unequal_blocks(items):
+    """Cuts items into blocks of 90, one of which is empty."""
+    blocks = [items[start : start + 90] for start in range(0, ITEMS, 90)]
+    return [*blocks[:2], items[:0], *blocks[2:]]
+
+
+def test_blocks_as_an_array(data, tmp_path, rng):
+    """Mapped files, sequences and functions of blocks give what an array gives.
+
+    Only metrics without a cutoff read the items again, for all batches at once.
+    """
+    items, num_rounds = data[1], 0
+    items.tofile(tmp_path / "items")
+    mapped = np.memmap(tmp_path / "items", np.float32, "r", shape=items.shape)
+    blocks = unequal_blocks(items)
+
+    def read():
+        nonlocal num_rounds
+        num_rounds += 1
+        yield from blocks
+
+    options = {"exclude": data[2][1:] + [[0]], "item_mask": rng.random(ITEMS) > 0.2}
+    options["batch_size"] = 16
+    expected = evaluate(data, items, **options)
+    check_same(evaluate(data, mapped, **options), expected)
+    check_same(evaluate(data, blocks, **options), expected)
+    check_same(evaluate(data, read, **options), expected)
+    assert num_rounds == 3  # the first block says what items are
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options", [{"ties": "stable"}, {"similarity": "l2"}, {"similarity": "cosine"}]
+)
+def test_options_of_blocks(data, options):
+    """Tie policies and similarities are those of an array in memory."""
+    blocks = unequal_blocks(data[1])
+    check_same(evaluate(data, blocks, **options), evaluate(data, data[1], **options))
+
+
+@pytest.mark.long
+def test_labels_of_blocks(data, rng):
+    """A function labels the items of a part by their attributes."""
+    queries, items, _ = data
+    options = {
+        "label_fn": same_class,
+        "query_attributes": rng.integers(0, 5, QUERIES),
+        "item_attributes": rng.integers(0, 5, ITEMS),
+        "block_size": 32,
+    }
+    metrics = ("map@10", "mrr@10", "recall@20")
+    check_same(
+        jrm.evaluate_embeddings(metrics, queries, iter([items]), **options),
+        jrm.evaluate_embeddings(metrics, queries, items, **options),
+    )
+
+
+@pytest.mark.long
+def test_fewer_items_than_ranks(data):
+    """Iterators do, whose number of items is known only when all of them are read."""
+    queries, items, _ = data
+    relevant = [[1, 2]] * QUERIES
+    assert evaluate(data, iter([items]), "ndcg@10").lists["ndcg@10"].values.any()
+    few = jrm.evaluate_embeddings("ndcg@10", queries, iter([items[:7]]), relevant)
+    check_same(few, jrm.evaluate_embeddings("ndcg@10", queries, items[:7], relevant))
+
+
+def test_wrong_blocks_raise(data):
+    """Errors say which block is wrong, and what to pass instead."""
+    queries, items, relevant = data
+    blocks = unequal_blocks(items)
+    cases = [
+        (iter(blocks), "a function that returns a fresh iterator"),
+        ([items[:, :3], items], r"items\[1\] is float32 of shape \(333, 4\)"),
+        ([items[:0]], "items has no item"),
+        (lambda: iter([items, items * np.nan]), "such as item 333"),
+    ]
+    for source, text in cases:
+        width = 3 if isinstance(source, list) else DIMS
+        with pytest.raises(ValueError, match=text):
+            jrm.evaluate_embeddings("mrr", queries[:, :width], source, relevant, k=1)
+    with pytest.raises(
+        ValueError, match="relevant has the item 400, but there are 333"
+    ):
+        jrm.evaluate_embeddings("mrr@3", queries, iter(blocks), [[400], *relevant[1:]])
+    with pytest.raises(ValueError, match="333 items, but 40 were expected"):
+        jrm.evaluate_embeddings(
+            "mrr@3", queries, iter(blocks), [[1]] * QUERIES, exclude_self=True
+        )
+    with pytest.raises(ValueError, match="candidates is given"):
+        evaluate(data, blocks, candidates=relevant)
