@@ -250,13 +250,10 @@ def _stacked_groups(
             "by_group needs states of one cutoff, stacked along one axis of groups; "
             "pass the result of PerList.by"
         )
-    columns = jax.device_get(
-        (
-            state.compute(),
-            *state.confidence_interval(level, method),
-            state.std_error(),
-            *(state.lists, state.undefined, state.n_eff),
-        )
-    )
-    rows = zip(*columns, strict=True)
-    return {str(index): Estimate(*row) for index, row in enumerate(rows)}
+    state = jax.device_get(state)
+    groups = {
+        str(group): {"mean": jax.tree.map(lambda x, group=group: x[group], state)}
+        for group in range(len(state.counts))
+    }
+    by_group = estimates(groups, level, method)
+    return {group: by_metric["mean"] for group, by_metric in by_group.items()}
