@@ -251,7 +251,7 @@ CASES = {
     "item embeddings": (ValueError, "items .*(3,).*[items, dims]", lambda: CATALOG(items=np.ones(3, np.float32))),
     "no items": (ValueError, "items .*(0, 3).*at least one item", lambda: CATALOG(items=np.ones((0, 3), np.float32))),
     "relevant ids": (ValueError, "relevant_ids .*(3, 1).*queries .*(2, 3)", lambda: CATALOG(relevant_ids=np.zeros((3, 1), int))),
-    "excluded ids": (ValueError, "exclude_ids .*(3,).*relevant_ids .*(2, 3)", lambda: CATALOG(exclude_ids=IDS[0])),
+    "excluded ids": (ValueError, "exclude_ids .*(3,).*queries .*(2, 3)", lambda: CATALOG(exclude_ids=IDS[0])),
     "item mask": (ValueError, "item_mask .*(4,).*items .*(5,)", lambda: CATALOG(item_mask=np.ones(4, bool))),
     "item mask dtype": (TypeError, "item_mask: dtype is float.*; pass item_mask != 0", lambda: CATALOG(item_mask=np.ones(5, np.float32))),
     "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),

@@ -125,58 +125,6 @@ def test_mean_and_error_equal_float64(rng, kind):
     assert abs(float(steps.std_error()) - few[1]) <= 1e-4 * few[1] + 1e-9 * abs(few[0])
 
 
-@pytest.mark.long
-def test_intervals_cover(rng):
-    """95 % intervals of means of 200 weighted lists cover the truth 95 % of the time."""
-    trials, lists = 2000, 200
-    values = rng.random((trials, lists)) ** 2  # mean 1/3
-    weights = rng.gamma(4, size=(trials, lists))
-    states = jax.vmap(lambda v, w: state_of(v, w))(
-        values.astype(np.float32), weights.astype(np.float32)
-    )
-    low, high = states.confidence_interval(0.95)
-    covered = float(jnp.mean((low <= 1 / 3) & (1 / 3 <= high)))
-    # Four standard errors of the share itself.
-    assert abs(covered - 0.95) < 4 * np.sqrt(0.95 * 0.05 / trials)
-    narrow = states.confidence_interval(0.5)
-    assert bool(jnp.all(narrow[0] > low)) and bool(jnp.all(narrow[1] < high))
-
-
-def lognormal(rng, shape):
-    """Draws weights, a few of which hold most of the total."""
-    return np.exp(2 * rng.normal(size=shape))
-
-
-EQUAL = lambda rng, shape: np.ones(shape)  # noqa: E731
-COVERED = {
-    "uniform": (lambda rng, shape: rng.random(shape), 0.5, EQUAL, 0.93, 0.97),
-    "exponential": (lambda rng, shape: rng.exponential(size=shape), 1, EQUAL, 0.89, 1),
-    "rare hits": (lambda rng, shape: rng.random(shape) < 0.02, 0.02, EQUAL, 0.90, 1),
-    "rare misses": (lambda rng, shape: rng.random(shape) < 0.95, 0.95, EQUAL, 0.90, 1),
-    "weighted": (lambda rng, shape: rng.random(shape), 0.5, lognormal, 0.92, 1),
-    "weighted hits": (
-        lambda rng, shape: rng.random(shape) < 0.3,
-        0.3,
-        lognormal,
-        0.92,
-        1,
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", list(COVERED))
-@pytest.mark.parametrize("lists", [pytest.param(10, marks=pytest.mark.long), 100])
-def test_default_intervals_cover(kind, lists):
-    """The default interval covers the mean as often as it says, or nearly so."""
-    draw, mean, weigh, lower, upper = COVERED[kind]
-    rng, trials = np.random.default_rng(lists), 4000
-    values, weights = draw(rng, (trials, lists)), weigh(rng, (trials, lists))
-    states = jax.vmap(state_of)(values.astype(np.float32), weights.astype(np.float32))
-    low, high = states.confidence_interval()
-    share = np.mean((low <= mean) & (mean <= high))
-    assert lower - 0.005 < share < upper + 0.005
-
-
 def test_few_lists():
     """No lists give 0 ± inf, one list has an infinite error, and equal values have 0."""
     assert jrm.Mean.empty().compute() == 0
