@@ -1,0 +1,187 @@
+"""The evaluator of OGB's link prediction, for scores of JAX or NumPy.
+
+Where a program calls `ogb.linkproppred.Evaluator`, it can call the one here:
+
+    from jax_rank_metrics.adapters.ogb import Evaluator
+
+It needs neither torch nor ogb. Its numbers are those of OGB 1.3.6 on tensors of torch; on
+arrays of NumPy, OGB raises where the metric is the reciprocal rank. OGB compares two ways:
+
+- *hits@k* has one pool of negative edges for all positive ones. A positive edge that ties
+  with the k-th best negative one is no hit: the pessimistic rank.
+- *mrr* has negative edges for each positive one, and reads the mean of the best and the
+  worst rank: `rank="realistic"` of `reciprocal_rank` and `hit_rate`.
+"""
+
+import contextlib
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.evaluate import measure
+from jax_rank_metrics._formulas.order_agreement import roc_auc
+from jax_rank_metrics._sources.catalog import rank_scores
+from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import ArrayLike
+
+# The metric of each data set.
+METRICS = {
+    "ogbl-ppa": "hits@100",
+    "ogbl-collab": "hits@50",
+    "ogbl-citation2": "mrr",
+    "ogbl-wikikg2": "mrr",
+    "ogbl-ddi": "hits@20",
+    "ogbl-biokg": "mrr",
+    "ogbl-vessel": "rocauc",
+}
+_HITS, _MRR = "hits(rank=realistic)@1,3,10", "mrr(rank=realistic)"
+
+
+class Evaluator:
+    """Evaluates the scores of edges, as OGB's class of this name does.
+
+    Attributes:
+        name: The data set, such as "ogbl-ddi".
+        eval_metric: Its metric: "hits@" and a number, "mrr" or "rocauc". It may be set, for
+            data that are not of OGB.
+        lists: The values of each positive edge in the last call of `eval`, by name: a
+            `PerList` for intervals and comparisons. Empty for "rocauc".
+
+    >>> evaluator = Evaluator("ogbl-wikikg2")
+    >>> scores = {"y_pred_pos": jnp.array([0.9, 0.5]),
+    ...           "y_pred_neg": jnp.array([[0.2, 0.1], [0.5, 0.7]])}
+    >>> results = evaluator.eval(scores)
+    >>> results["mrr_list"].tolist(), results["hits@3_list"].tolist()
+    ([1.0, 0.4000000059604645], [1.0, 1.0])
+    >>> evaluator.lists["mrr"].mean()
+    Mean(0.700 ± 0.300, 2 lists, 0 undefined)
+    >>> scores["y_pred_neg"] = scores["y_pred_neg"].reshape(-1)
+    >>> ddi = Evaluator("ogbl-ddi")
+    >>> ddi.eval_metric = "hits@2"  # the second best of .7 .5 .2 .1 is .5
+    >>> ddi.eval(scores)
+    {'hits@2': 0.5}
+    """
+
+    lists: dict[str, PerList]
+
+    def __init__(self, name: str) -> None:
+        """Looks up the metric of a data set.
+
+        Raises:
+            ValueError: if OGB has no such data set of link prediction.
+        """
+        if name not in METRICS:
+            raise ValueError(
+                f"name is {name!r}; pass one of {', '.join(METRICS)}, and set eval_metric "
+                "for data of your own"
+            )
+        self.name = name
+        self.eval_metric = METRICS[name]
+        self.lists = {}
+
+    def eval(self, input_dict: Mapping[str, ArrayLike]) -> dict[str, float | jax.Array]:
+        """Evaluates positive edges among negative ones.
+
+        Args:
+            input_dict: "y_pred_pos", `[edges]`, the scores of positive edges, and
+                "y_pred_neg", those of negative ones: `[negatives]`, or, for "mrr",
+                `[edges, negatives]`. Arrays of JAX or NumPy. Those of NumPy that are
+                float64 are compared as float64.
+
+        Returns:
+            OGB's dict: "hits@k" or "rocauc" as a float; for "mrr", the float32 arrays
+            `[edges]` of the names "hits@1_list", "hits@3_list", "hits@10_list" and
+            "mrr_list", of JAX if the positive scores are, and of NumPy otherwise.
+
+        Raises:
+            ValueError: if a key is missing, if shapes are not these, if scores are NaN, or
+                if `eval_metric` is none of OGB's.
+        """
+        is_wide = any(
+            not isinstance(scores, jax.Array) and np.asarray(scores).dtype == np.float64
+            for scores in input_dict.values()
+        )
+        with jax.enable_x64(True) if is_wide else contextlib.nullcontext():
+            is_reciprocal = self.eval_metric == "mrr"
+            positive = _read(input_dict, "y_pred_pos", 1)
+            negative = _read(input_dict, "y_pred_neg", 2 if is_reciprocal else 1)
+            dtype = _inputs.float_dtype(positive, negative)
+            positive, negative = positive.astype(dtype), negative.astype(dtype)
+            if is_reciprocal:
+                returns_numpy = not isinstance(input_dict["y_pred_pos"], jax.Array)
+                return self._reciprocal_ranks(positive, negative, returns_numpy)
+            if self.eval_metric == "rocauc":
+                self.lists = {}
+                labels = np.arange(len(positive) + len(negative)) < len(positive)
+                scores = jnp.concatenate([positive, negative])
+                return {"rocauc": float(roc_auc(labels, scores).compute())}
+            return self._hits(positive, negative)
+
+    @property
+    def K(self) -> int:
+        """The cutoff of "hits@k".
+
+        Raises:
+            ValueError: if the metric is another.
+        """
+        name, _, cutoff = self.eval_metric.partition("@")
+        if name != "hits" or not cutoff.isdecimal() or not int(cutoff):
+            raise ValueError(
+                f"eval_metric is {self.eval_metric!r}; pass 'hits@' and a cutoff, 'mrr' or "
+                "'rocauc'"
+            )
+        return int(cutoff)
+
+    def _hits(
+        self, positive: jax.Array, negative: jax.Array
+    ) -> dict[str, float | jax.Array]:
+        if len(negative) < self.K:
+            hits = jnp.ones(positive.shape, bool)
+        else:
+            exists = np.ones(len(negative), bool)
+            best = rank(exists, negative, k=self.K, ties="stable").items
+            hits = positive > negative[best[-1]]
+        weights = jnp.ones(positive.shape, jnp.float32)
+        lists = PerList(hits.astype(jnp.float32), weights, weights > 0)
+        self.lists = {self.eval_metric: lists}
+        return {self.eval_metric: int(hits.sum()) / len(hits)}
+
+    def _reciprocal_ranks(
+        self, positive: jax.Array, negative: jax.Array, returns_numpy: bool
+    ) -> dict[str, float | jax.Array]:
+        if len(positive) != len(negative):
+            raise ValueError(
+                f"y_pred_pos has {len(positive)} edges and y_pred_neg {len(negative)}; "
+                "pass negative scores for each"
+            )
+        scores = jnp.concatenate([positive[:, None], negative], axis=1)
+        first = np.zeros((len(scores), 1), np.int32)
+        values = measure((_HITS, _MRR), rank_scores(scores, first))
+        hits, reciprocal_ranks = values[_HITS], values[_MRR]
+        weights, defined = reciprocal_ranks.weights, reciprocal_ranks.defined
+        self.lists = {
+            f"hits@{k}": PerList(hits.values[:, column], weights, defined)
+            for column, k in enumerate((1, 3, 10))
+        } | {"mrr": reciprocal_ranks}
+        convert = np.asarray if returns_numpy else jnp.asarray
+        return {
+            f"{name}_list": convert(lists.values, jnp.float32)
+            for name, lists in self.lists.items()
+        }
+
+
+def _read(input_dict: Mapping[str, ArrayLike], name: str, num_axes: int) -> jax.Array:
+    """Returns the scores of a name, checked."""
+    if name not in input_dict:
+        raise ValueError(f"input_dict lacks {name!r}; pass it")
+    scores = _inputs.real(name, input_dict[name])
+    if scores.ndim != num_axes or not scores.size:
+        shape = "[edges, negatives]" if num_axes == 2 else "[edges]"
+        raise ValueError(f"{name} has shape {scores.shape}; pass {shape}")
+    if jnp.isnan(scores).any():
+        raise ValueError(f"{name} holds nan; pass numbers")
+    return scores
