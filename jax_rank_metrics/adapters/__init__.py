@@ -7,6 +7,7 @@
     sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
     tensorboard.py   states as scalars of a `SummaryWriter`
     pytrec_eval.py   the interface of pytrec_eval, for MTEB, BEIR and their like
+    ogb.py           the evaluator of OGB's link prediction
     ir_measures.py   a provider of the measures of ir_measures
     sentence_transformers.py  an evaluator of retrieval, with intervals
     _retrieval.py    what that evaluator keeps of the scores of chunks
