@@ -9,6 +9,7 @@ import re
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.standings import Leaderboard, Stability
@@ -16,8 +17,7 @@ from jax_rank_metrics._results.standings import Leaderboard, Stability
 
 def lists(*values):
     """Values of lists, which weigh the same."""
-    ones = jnp.ones(len(values))
-    return jrm.PerList(jnp.array(values), ones, ones > 0)
+    return lists_of(values)
 
 
 SHIFTS = np.array([0.14, 0.12, 0.2, 0.15, 0.11, 0.3, 0.21, 0.13])

@@ -7,14 +7,14 @@ import types
 import jax
 import jax.numpy as jnp
 import pytest
+from per_lists import state_of
 
 import jax_rank_metrics as jrm
 
 
 def state(*values):
     """The state of lists with these values, each `[]` or `[cutoffs]`."""
-    lists = jnp.ones(len(values))
-    return jrm.Mean.of(jnp.array(values), lists, lists > 0)
+    return state_of(values)
 
 
 RUNS = {

@@ -164,7 +164,9 @@ def _on_host(tree: T) -> T | None:
     leaves, structure = jax.tree.flatten(tree)
     local_leaves = []
     for leaf in leaves:
-        if isinstance(leaf, Tracer) or not isinstance(leaf, (jax.Array, np.ndarray)):
+        # A list of values in NumPy holds its scalars.
+        kinds = (jax.Array, np.ndarray, np.generic)
+        if isinstance(leaf, Tracer) or not isinstance(leaf, kinds):
             return None
         if isinstance(leaf, jax.Array):
             if leaf.is_deleted():
