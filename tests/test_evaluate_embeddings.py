@@ -147,9 +147,10 @@ def test_candidates(rng):
 
 
 def same_group(query, item):
-    """Relevant is the same identity; the same one by the same camera leaves."""
+    """Relevant is the same identity; the same one by the same known camera leaves."""
     is_same = query["identity"][:, None] == item["identity"][None]
-    return is_same, is_same & (query["camera"][:, None] == item["camera"][None])
+    same_camera = query["camera"][:, None] == item["camera"][None]
+    return is_same, is_same & same_camera & (item["camera"] > 0)[None]
 
 
 def test_relevance_by_attributes(rng):

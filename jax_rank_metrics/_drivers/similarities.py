@@ -146,7 +146,8 @@ def origin_of(
     """
     if score_fn is not l2:
         return None
-    dtype = _inputs.float_dtype(jnp.zeros((), queries.dtype))
+    dtype = jax.dtypes.canonicalize_dtype(queries.dtype)
+    dtype = _inputs.float_dtype(jax.ShapeDtypeStruct((), dtype))
     library = jnp if isinstance(queries, jax.Array) else np
     mean = library.mean(queries, axis=0, dtype=dtype)
     is_whole = library.all(library.round(queries) == queries)
