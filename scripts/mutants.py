@@ -271,8 +271,8 @@ MUTANTS = [
     Mutant(
         "a batch has the attributes of the first queries",
         "_drivers/query_batches.py",
-        "jax.tree.map(lambda x: x[indices], judgements.query_attributes)",
-        "jax.tree.map(lambda x: x[:size], judgements.query_attributes)",
+        'lambda x: place.rows("query_attributes", x, indices),',
+        'lambda x: place.rows("query_attributes", x, np.arange(size)),',
         "tests/test_evaluate_embeddings.py::test_relevance_by_attributes",
     ),
     Mutant(
