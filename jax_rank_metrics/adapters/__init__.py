@@ -6,17 +6,20 @@
     transformers.py  a `compute_metrics`, for the `Trainer` of Hugging Face
     sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
     tensorboard.py   states as scalars of a `SummaryWriter`
-    pytrec_eval.py   the interface of pytrec_eval, for MTEB, BEIR and their like
-    ogb.py           the evaluator of OGB's link prediction
-    ir_measures.py   a provider of the measures of ir_measures
-    sentence_transformers.py  an evaluator of retrieval, with intervals
-    _retrieval.py    what that evaluator keeps of the scores of chunks
     _flax.py         registers states with `flax.serialization`, for nnx and clu
     _shared.py       imports a framework, and reads the batches of its loops
 
 Each ranks a batch once for all of its metrics, and keeps the states: so beside the means
-there are standard errors and counts, and results merge. A module needs its framework, and
-raises `ModuleNotFoundError` where that is missing; the extra "frameworks" has them all.
-`import jax_rank_metrics` imports none of them. Importing `nnx` or `clu` also lets
-`flax.serialization` save states, wherever they are in a pytree.
+there are standard errors and counts, and results merge. Others take the place of evaluators
+that read whole runs, under their own names and rules:
+
+    pytrec_eval.py   the `RelevanceEvaluator` that MTEB, BEIR and others call
+    ogb.py           the evaluator of OGB's link prediction
+    ir_measures.py   a provider of the measures of ir_measures
+    sentence_transformers.py   an `InformationRetrievalEvaluator` with intervals
+    _retrieval.py    keeps what that needs of scores that PyTorch computes by chunks
+
+A module needs its framework, and raises `ModuleNotFoundError` where that is missing; the
+extra "frameworks" has them all. `import jax_rank_metrics` imports none of them. Importing
+`nnx` or `clu` also lets `flax.serialization` save states, wherever they are in a pytree.
 """

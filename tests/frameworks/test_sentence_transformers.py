@@ -1,28 +1,24 @@
 """The evaluator for sentence-transformers beside theirs, alone and in a Trainer, on CPU."""
 
 import json
-import warnings
 
 import numpy as np
 import pytest
 import tokenizers
 import torch
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from datasets import Dataset
-    from sentence_transformers import (
-        SentenceTransformer,
-        SentenceTransformerTrainer,
-        SentenceTransformerTrainingArguments,
-    )
-    from sentence_transformers.sentence_transformer.evaluation import (
-        InformationRetrievalEvaluator as Theirs,
-    )
-    from sentence_transformers.sentence_transformer.losses import (
-        MultipleNegativesRankingLoss,
-    )
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from datasets import Dataset
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.sentence_transformer.evaluation import (
+    InformationRetrievalEvaluator as Theirs,
+)
+from sentence_transformers.sentence_transformer.losses import (
+    MultipleNegativesRankingLoss,
+)
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters.sentence_transformers import (
