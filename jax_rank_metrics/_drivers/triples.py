@@ -48,26 +48,26 @@ class Questions(NamedTuple):
             known: `[known triples, 3]`, with those to evaluate among them.
             num_entities: How many entities there are.
         """
-        asked, given = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
+        answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
         num_relations = 1 + known[:, RELATION].max()
         pairs, of_known = (
-            x[:, given].astype(np.int64) * num_relations + x[:, RELATION]
+            x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
             for x in (triples, known)
         )
         distinct, question = np.unique(pairs, return_inverse=True)
         # Most known triples answer none of these questions.
         slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
         is_answer = distinct[slots] == of_known
-        answers = slots[is_answer] * num_entities + known[is_answer, asked]
+        answers = slots[is_answer] * num_entities + known[is_answer, answer]
         answers = np.unique(answers)
         bounds = np.searchsorted(
             answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
         )
         return cls(
             side,
-            triples[:, given],
+            triples[:, entity],
             triples[:, RELATION],
-            triples[:, asked],
+            triples[:, answer],
             (answers % num_entities).astype(np.int32),
             bounds[:-1][question],
             np.diff(bounds)[question],

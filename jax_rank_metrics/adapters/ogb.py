@@ -38,6 +38,8 @@ METRICS = {
     "ogbl-biokg": "mrr",
     "ogbl-vessel": "rocauc",
 }
+Value = float | np.ndarray | jax.Array
+
 _HITS, _MRR = "hits(rank=realistic)@1,3,10", "mrr(rank=realistic)"
 
 
@@ -83,7 +85,7 @@ class Evaluator:
         self.eval_metric = METRICS[name]
         self.lists = {}
 
-    def eval(self, input_dict: Mapping[str, ArrayLike]) -> dict[str, float | jax.Array]:
+    def eval(self, input_dict: Mapping[str, ArrayLike]) -> dict[str, Value]:
         """Evaluates positive edges among negative ones.
 
         Args:
@@ -136,9 +138,7 @@ class Evaluator:
             )
         return int(cutoff)
 
-    def _hits(
-        self, positive: jax.Array, negative: jax.Array
-    ) -> dict[str, float | jax.Array]:
+    def _hits(self, positive: jax.Array, negative: jax.Array) -> dict[str, Value]:
         if len(negative) < self.K:
             hits = jnp.ones(positive.shape, bool)
         else:
@@ -152,7 +152,7 @@ class Evaluator:
 
     def _reciprocal_ranks(
         self, positive: jax.Array, negative: jax.Array, returns_numpy: bool
-    ) -> dict[str, float | jax.Array]:
+    ) -> dict[str, Value]:
         if len(positive) != len(negative):
             raise ValueError(
                 f"y_pred_pos has {len(positive)} edges and y_pred_neg {len(negative)}; "
