@@ -352,6 +352,41 @@ MUTANTS = [
         "first.dropped",
         "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
     ),
+    Mutant(
+        "the first rank of a tie for its mean",
+        "_places/first_stop.py",
+        "(2 * first.above + first.tied + 1)",
+        "(2 * first.above + 2)",
+        "tests/test_realistic_ranks.py::test_a_target_among_three_tied_items",
+    ),
+    Mutant(
+        "lists that a metric refuses pass",
+        "_ranking/parts.py",
+        "refused.get(reason, False) | lists",
+        "refused.get(reason, False) & lists",
+        "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",
+    ),
+    Mutant(
+        "lists without a relevant item in a ratio are defined",
+        "_states/of_lists.py",
+        "is_counted & defined,",
+        "is_counted,",
+        "tests/test_realistic_ranks.py::test_ratios_of_sums_merge",
+    ),
+    Mutant(
+        "the answer of a question leaves its list",
+        "_drivers/triples.py",
+        "is_known & (rows != self.answers[indices, None])",
+        "is_known",
+        "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
+    ),
+    Mutant(
+        "the known answers of another relation",
+        "_drivers/triples.py",
+        "* num_relations + x[:, RELATION]",
+        "* num_relations",
+        "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
+    ),
 ]
 
 

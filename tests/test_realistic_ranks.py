@@ -1,0 +1,142 @@
+"""Ranks of one relevant item: their mean under ties, refused lists, and chance."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+# The target is one of three tied items below another, so that its ranks are 2, 3 and 4.
+LABELS, SCORES = np.array([0, 1, 0, 0, 0]), np.array([5.0, 3, 3, 3, 1])
+NAMES = (
+    "mrr(rank=realistic)",
+    "hits(rank=realistic)@2,3",
+    "amri",
+    "adjusted_hits@2,3",
+    "adjusted_mrr",
+)
+
+
+def test_a_target_among_three_tied_items():
+    """Its mean rank is 3, whose worth is that of a rank 3; the mean over ranks is not."""
+    states = jrm.compute(jrm.evaluate((*NAMES, "mrr"), LABELS, SCORES))
+    np.testing.assert_allclose(states[NAMES[0]], 1 / 3, rtol=1e-6)
+    assert states[NAMES[1]].tolist() == [0, 1]
+    np.testing.assert_allclose(states["amri"], 1 - 2 / 2, atol=1e-7)
+    chance = np.array([2 / 5, 3 / 5])
+    expected = (np.array([0, 1]) - chance) / (1 - chance)
+    np.testing.assert_allclose(states[NAMES[3]], expected, rtol=1e-6)
+    harmonic = (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5
+    expected = (1 / 3 - harmonic) / (1 - harmonic)
+    np.testing.assert_allclose(states[NAMES[4]], expected, rtol=1e-6)
+    np.testing.assert_allclose(states["mrr"], (1 / 2 + 1 / 3 + 1 / 4) / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "ties, rank", [("best", 2), pytest.param("worst", 4, marks=pytest.mark.long)]
+)
+def test_definite_ranks(ties, rank):
+    """Under a policy of one order, the rank is that of the order."""
+    states = jrm.evaluate(NAMES[:2], LABELS, SCORES, ties=ties)
+    np.testing.assert_allclose(states[NAMES[0]].compute(), 1 / rank, rtol=1e-6)
+    assert states[NAMES[1]].compute().tolist() == [rank <= 2, rank <= 3]
+
+
+def test_ratios_of_sums_merge():
+    """Halves merge into the ratio of all sums; lists without a target count as chance."""
+    rng = np.random.default_rng(2)
+    labels = np.eye(12, dtype=np.float32)[rng.integers(12, size=40)]
+    labels[7] = 0
+    scores, mask = rng.integers(0, 5, (40, 12)), rng.random((40, 12)) < 0.7
+    mask |= labels > 0
+    halves = [
+        jrm.evaluate(NAMES, labels[part], scores[part], mask[part])
+        for part in (slice(20), slice(20, None))
+    ]
+    states = jrm.merge(*halves)
+    number, gained, possible, missing = mask.sum(1), 0.0, 0.0, 0
+    for row in range(40):
+        chance = sum(1 / i for i in range(1, number[row] + 1)) / number[row]
+        possible += 1 - chance
+        if not labels[row].any():
+            missing += 1
+            continue
+        target = scores[row][labels[row] > 0][0]
+        better = (mask[row] & (scores[row] > target)).sum()
+        tied = (mask[row] & (scores[row] == target)).sum()
+        gained += 1 / (better + (tied + 1) / 2) - chance
+    state = states["adjusted_mrr"]
+    np.testing.assert_allclose(state.compute(), gained / possible, rtol=1e-6)
+    assert (int(state.lists), int(state.undefined)) == (40, missing) == (40, 1)
+    skipped = jrm.evaluate(NAMES[4:], labels, scores, mask, undefined="skip")
+    assert int(skipped["adjusted_mrr"].lists) == 39
+
+
+def test_lists_of_several_relevant_items():
+    """They raise where they are known; inside `jax.jit` the first of them is read."""
+    labels, scores = (
+        np.array([[1, 0, 0], [1, 0, 1]]),
+        np.array([[3.0, 2, 1], [1, 2, 2]]),
+    )
+    realistic = functools.partial(jrm.reciprocal_rank, rank="realistic")
+    match = "rank='realistic' reads the rank of the only .* relevant in list 1; pass"
+    ranking = jrm.rank(labels, scores)
+    for call in (
+        lambda: realistic(labels, scores),
+        lambda: jrm.reciprocal_rank.per_list(labels, scores, rank="realistic"),
+        lambda: jrm.measure(NAMES[:2], ranking),
+        lambda: jrm.evaluate((NAMES[1], "map"), labels, scores),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    with pytest.raises(ValueError, match="adjusted_mean_rank_index .* list 1"):
+        jrm.adjusted_mean_rank_index(labels, scores)
+    with pytest.raises(ValueError, match=r"are relevant in list \(1, 0\); pass"):
+        jrm.hit_rate.of(jrm.rank(labels[:, None], scores[:, None]), rank="realistic")
+    with pytest.raises(ValueError, match="several are relevant; pass"):
+        realistic(labels[1], scores[1])
+    with pytest.raises(
+        ValueError, match="rank is 'mean'; pass None or one of realistic"
+    ):
+        jrm.hit_rate(labels, scores, rank="mean")
+    traced = jax.jit(
+        lambda x: jrm.reciprocal_rank.per_list(x, scores, rank="realistic")
+    )
+    np.testing.assert_allclose(traced(jnp.asarray(labels)).values, [1, 1 / 1.5])
+    # A larger threshold leaves one relevant item.
+    graded = realistic(labels * np.array([1, 1, 2]), scores, relevance_threshold=2)
+    assert float(graded.compute()) == pytest.approx(1 / 1.5 / 2)
+    joined = jrm.join({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
+    with pytest.raises(ValueError, match="are relevant in list 0"):
+        joined.measure(NAMES[:1])
+
+
+@pytest.mark.long
+def test_other_readings():
+    """A key picks a rank, a target without a rank is missed, and soft ranks agree."""
+    draws = {
+        float(
+            jrm.reciprocal_rank(LABELS, SCORES, key=jax.random.key(i), rank="realistic")
+        )
+        for i in range(12)
+    }
+    np.testing.assert_allclose(sorted(draws), [1 / 4, 1 / 3, 1 / 2], rtol=1e-6)
+    retrieved = np.arange(5) != 1
+    states = jrm.evaluate(NAMES, LABELS, SCORES, retrieved=retrieved)
+    assert float(states[NAMES[0]]) == 0 and int(states["amri"].undefined) == 1
+    np.testing.assert_allclose(
+        states[NAMES[3]].compute(), [-2 / 5 / (3 / 5), -3 / 5 / (2 / 5)], rtol=1e-6
+    )
+    relaxed = {"relax": jrm.sigmoid_ranks(0.1)}
+    values = [
+        jrm.reciprocal_rank(LABELS, SCORES, rank=rank, **relaxed).compute()
+        for rank in (None, "realistic")
+    ]
+    np.testing.assert_allclose(*values)
+    # A single candidate, or no more than k of them, says nothing.
+    alone = jrm.evaluate(NAMES, [1, -1], [1.0, 2])
+    assert alone["adjusted_mrr"].n_eff == 0 and alone["amri"].lists == 0
+    assert alone["adjusted_hits@2,3"].compute().tolist() == [0, 0]
