@@ -367,10 +367,10 @@ MUTANTS = [
         "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",
     ),
     Mutant(
-        "lists without a relevant item in a ratio are defined",
-        "_states/of_lists.py",
-        "is_counted & defined,",
-        "is_counted,",
+        "lists without a relevant item in an adjusted metric are defined",
+        "_formulas/adjusted_for_chance.py",
+        "ratio.defined & widen(defined, ratio.defined)",
+        "ratio.defined",
         "tests/test_realistic_ranks.py::test_ratios_of_sums_merge",
     ),
     Mutant(
