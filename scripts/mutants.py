@@ -234,6 +234,20 @@ MUTANTS = [
         "tests/test_joined.py::test_places_are_those_of_loops",
     ),
     Mutant(
+        "scores of dicts compared as doubles under trec_eval's rules",
+        "_files/join.py",
+        "sides = sides.with_float32_scores()",
+        "pass",
+        "tests/peers/test_pytrec_eval.py::test_every_measure_of_every_query",
+    ),
+    Mutant(
+        "unjudged documents stay in runs that are to lose them",
+        "_files/join.py",
+        "    if judged_only:",
+        "    if False:",
+        "tests/peers/test_ir_measures_provider.py::test_pytrec_eval",
+    ),
+    Mutant(
         "padding of a batch of users is an item",
         "_drivers/batches.py",
         "np.full(is_id.shape, -1, np.int32)",
