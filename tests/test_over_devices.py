@@ -1,48 +1,73 @@
 """The drivers on many devices: the numbers of one device, and nothing large travels."""
 
+from pathlib import Path
+
+import drivers_worker
 import jax
 import numpy as np
+import orbax.checkpoint as ocp
+import processes
 import pytest
 import scipy.sparse
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from test_meshes import collectives
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._drivers import device_programs
 
-USERS, ITEMS, DIMS, K = 45, 101, 4, 5
+USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "recall@1,5", "mrr")
+OF_TOP_K = METRICS[:2]
+BATCH = 16
 
 
-def make_mesh(kind):
+def make_mesh(kind=AxisType.Auto):
     """Makes a mesh of two parts of the queries and four parts of the items."""
     return jax.make_mesh((2, 4), ("q", "i"), axis_types=(kind,) * 2)
+
+
+def put(mesh, x, *axes):
+    """Makes a global array."""
+    return jax.device_put(x, NamedSharding(mesh, P(*axes)))
 
 
 @pytest.fixture(scope="module")
 def data():
     """Embeddings of small integers, so that many scores tie; what is relevant and seen."""
     rng = np.random.default_rng(3)
-    queries, items = (rng.integers(-2, 3, (n, DIMS)) for n in (USERS, ITEMS))
-    seen = rng.random((USERS, ITEMS)) < 0.2
-    labels = np.where(seen, 0, rng.choice([0, 0, 0, 1, 2], seen.shape))
+    queries, items = (
+        rng.integers(-2, 3, (n, DIMS)).astype(np.float32) for n in (USERS, ITEMS)
+    )
+    seen = rng.random((USERS, ITEMS)) < 0.1
+    labels = np.where(seen, 0, rng.choice([0] * 398 + [1, 2], seen.shape))
     labels[4] = 0
-    model = (queries.astype(np.float32), items.astype(np.float32))
-    features = rng.normal(size=(ITEMS, 3)).astype(np.float32)
     options = {
         "relevant": scipy.sparse.csr_array(labels),
         "seen": scipy.sparse.csr_array(seen),
-        "embeddings": features,
+        "embeddings": rng.normal(size=(ITEMS, 3)).astype(np.float32),
         "item_mask": rng.random(ITEMS) < 0.9,
-        "batch_size": 16,
+        "batch_size": BATCH,
     }
-    return model, options
+    return (queries, items), options
 
 
-@pytest.fixture(scope="module")
-def expected(data):
-    """The evaluation of one device."""
-    model, options = data
-    return jrm.evaluate_users(METRICS, model, **options)
+@pytest.fixture
+def texts(monkeypatch):
+    """The texts of the programs that devices run for a batch, while they run."""
+    of_programs, compiled = [], {}
+    program = device_programs.measure_program()
+
+    def call(measure_fn, plan, devices, of_scores, catalog, queries):
+        static = measure_fn, plan, devices, of_scores
+        shapes = tuple(x.shape for x in jax.tree.leaves(queries))
+        if shapes not in compiled:
+            compiled[shapes] = program.lower(*static, catalog, queries).compile()
+            of_programs.append(compiled[shapes])
+        return compiled[shapes](catalog, queries)
+
+    monkeypatch.setattr(device_programs, "measure_program", lambda: call)
+    return of_programs
 
 
 def check_same(evaluation, expected):
@@ -51,36 +76,261 @@ def check_same(evaluation, expected):
     for name, state in expected.states.items():
         actual = evaluation.states[name]
         np.testing.assert_allclose(actual.compute(), state.compute(), rtol=1e-6)
+        np.testing.assert_allclose(actual.std_error(), state.std_error(), rtol=1e-5)
         np.testing.assert_array_equal(actual.counts, state.counts)
-    found = evaluation.gather()
-    np.testing.assert_array_equal(found.items, expected.items)
-    assert list(found.lists) == list(expected.lists)
+    gathered = evaluation.gather()
+    np.testing.assert_array_equal(gathered.items, expected.items)
+    assert list(gathered.lists) == list(expected.lists)
     for name, lists in expected.lists.items():
-        actual = found.lists[name]
+        actual = gathered.lists[name]
         assert isinstance(actual.values, np.ndarray)
+        assert actual.undefined == lists.undefined
         np.testing.assert_allclose(actual.values, lists.values, atol=1e-6)
         np.testing.assert_array_equal(actual.defined, lists.defined)
         np.testing.assert_array_equal(actual.weights, lists.weights)
-    return found
+    return gathered
 
 
-@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit], ids=str)
-def test_users_and_items_cut(kind, data, expected, rng):
-    """Queries over one axis, items over the other; neither divides evenly."""
+def test_queries_and_items_cut(data, texts, rng):
+    """Users over one axis, items over the other, neither evenly; scores stay in place."""
     model, options = data
-    mesh = make_mesh(kind)
+    expected = jrm.evaluate_users(METRICS, model, **options, undefined="skip")
+    mesh = make_mesh()
     evaluation = jrm.evaluate_users(
-        METRICS, model, **options, mesh=mesh, queries_axis="q", items_axis="i"
+        METRICS,
+        model,
+        **options,
+        undefined="skip",
+        mesh=mesh,
+        queries_axis="q",
+        items_axis="i",
     )
-    found = check_same(evaluation, expected)
+    gathered = check_same(evaluation, expected)
     np.testing.assert_array_equal(evaluation.exposure.counts, expected.exposure.counts)
-    assert int(evaluation.exposure.lists) == USERS
-    assert len(evaluation.items) == USERS + 1  # padding
-    sharding = evaluation.lists["mrr"].values.sharding
-    assert sharding.is_equivalent_to(NamedSharding(mesh, P("q")), 1)
+    np.testing.assert_array_equal(evaluation.exposure.tally, expected.exposure.tally)
+    # Values stay on the devices, with padding that has no weight.
+    assert evaluation.lists["mrr"].values.sharding == NamedSharding(mesh, P("q"))
+    assert len(evaluation.items) == USERS + 1
+    np.testing.assert_allclose(
+        evaluation.lists["mrr"].mean().compute(), expected.states["mrr"].compute(), 1e-6
+    )
     groups = rng.choice(["a", "b"], USERS)
-    with pytest.raises(ValueError, match=r"gather\(\)"):
+    with pytest.raises(ValueError, match=r"result of gather\(\)"):
         evaluation.by(groups)
     for group, states in expected.by(groups).items():
-        actual = found.by(groups)[group]["mrr"].compute()
+        actual = gathered.by(groups)[group]["mrr"].compute()
         np.testing.assert_allclose(actual, states["mrr"].compute(), rtol=1e-6)
+    assert "mrr" in jrm.table({"a": gathered.lists, "b": expected.lists})
+    # Candidates travel: of all devices of an axis, for the queries of one part.
+    (compiled,) = texts
+    sizes = collectives(compiled)
+    candidates = BATCH // 2 * 4 * 5 * 4
+    assert sizes and max(size for _, size in sizes) <= 4 * candidates, sizes
+    assert 4 * candidates < BATCH // 2 * (ITEMS // 4) * 4  # the scores of a device
+    assert 4 * candidates < ITEMS // 4 * DIMS * 4  # its items
+
+
+def same_class(query_classes, item_classes):
+    """Labels items of the class of the query."""
+    return query_classes["class"][:, None] == item_classes["class"][None]
+
+
+@pytest.fixture(scope="module")
+def gallery(data):
+    """Arrays whose lengths the devices divide, with classes and similarities."""
+    (queries, items), _ = data
+    rng = np.random.default_rng(5)
+    return {
+        "queries": queries[:44],
+        "items": items[:200],
+        "label_fn": same_class,
+        "query_attributes": {"class": rng.integers(0, 9, 44)},
+        "item_attributes": {"class": rng.integers(0, 9, 200)},
+        "similarity": "l2",
+        "batch_size": BATCH,
+    }
+
+
+def cut(mesh, gallery):
+    """Makes global arrays of a gallery, whose shardings say how it is cut."""
+    axes = {
+        "queries": "q",
+        "query_attributes": "q",
+        "items": "i",
+        "item_attributes": "i",
+    }
+    return {
+        name: jax.tree.map(lambda x, axis=axes[name]: put(mesh, x, axis), value)
+        if name in axes
+        else value
+        for name, value in gallery.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def expected_gallery(gallery):
+    """The evaluation of one device."""
+    return jrm.evaluate_embeddings(OF_TOP_K, **gallery)
+
+
+def test_global_arrays_and_checkpoints(gallery, expected_gallery, tmp_path):
+    """Global arrays need no mesh; what orbax saved after a batch is taken up again."""
+    arrays = cut(make_mesh(AxisType.Explicit), gallery)
+
+    def save(checkpoint):
+        with ocp.StandardCheckpointer() as checkpointer:
+            checkpointer.save(tmp_path / str(checkpoint["batches"]), checkpoint)
+        means.append(jrm.mean(checkpoint["lists"])["ndcg@3"].compute())
+
+    means = []
+    evaluation = jrm.evaluate_embeddings(OF_TOP_K, **arrays, on_batch=save)
+    gathered = check_same(evaluation, expected_gallery)
+    np.testing.assert_allclose(means[-1], gathered.lists["ndcg@3"].values.mean(), 1e-6)
+    for batches, remaining in ((1, [32, 44]), (3, [44])):
+        with ocp.StandardCheckpointer() as checkpointer:
+            checkpoint = checkpointer.restore(tmp_path / str(batches))
+        numbers = []
+        resumed = jrm.evaluate_embeddings(
+            OF_TOP_K,
+            **arrays,
+            resume_from=checkpoint,
+            progress=lambda done, total, numbers=numbers: numbers.append(done),
+        )
+        assert numbers == remaining
+        for actual, expected in zip(
+            jax.tree.leaves((resumed.states, resumed.gather().lists)),
+            jax.tree.leaves((evaluation.states, gathered.lists)),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(actual, expected)
+        np.testing.assert_array_equal(resumed.gather().items, gathered.items)
+    with pytest.raises(ValueError, match="with parts 2, and this one has 1"):
+        jrm.evaluate_embeddings(OF_TOP_K, **gallery, resume_from=checkpoint)
+
+
+def test_checkpoints_of_one_device(data):
+    """They hold copies; those of another call are refused by what differs."""
+    model, options = data
+    arguments = {"metrics": METRICS, "model": model, **options}
+    checkpoints = []
+    evaluation = jrm.evaluate_users(**arguments, on_batch=checkpoints.append)
+    assert [int(x["batches"]) for x in checkpoints] == [1, 2, 3]
+    assert [np.count_nonzero(x["lists"]["mrr"].weights) for x in checkpoints] == [
+        16,
+        32,
+        45,
+    ]
+    for checkpoint in checkpoints:
+        resumed = jrm.evaluate_users(**arguments, resume_from=checkpoint)
+        for actual, expected in zip(
+            jax.tree.leaves((resumed.states, resumed.lists, resumed.items)),
+            jax.tree.leaves((evaluation.states, evaluation.lists, evaluation.items)),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(actual, expected)
+    for change, match in (
+        ({"k": 6}, "k 5, and this one has 6"),
+        ({"users": np.arange(7)}, "queries 45, and this one has 7"),
+        ({"batch_size": 20}, "batch_size 16, and this one has 20"),
+        ({"metrics": ("ndcg@3", "recall@2,5", "mrr")}, "other metrics, ids"),
+        ({"ties": "stable"}, "other metrics, ids"),
+        ({"key": jax.random.key(0)}, "other metrics, ids"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            jrm.evaluate_users(**arguments | change, resume_from=checkpoint)
+    with pytest.raises(TypeError, match="resume_from is a list; pass what on_batch"):
+        jrm.evaluate_users(**arguments, resume_from=[1])
+    with pytest.raises(TypeError, match="on_batch is 3; pass a function"):
+        jrm.evaluate_users(**arguments, on_batch=3)
+
+
+def model_of(mesh, axes):
+    """Makes a small pair of embeddings that is cut as the axes say."""
+    queries, items = np.eye(8, dtype=np.float32), np.eye(16, 8, dtype=np.float32)
+    return tuple(
+        put(mesh, x, *spec) for x, spec in zip((queries, items), axes, strict=True)
+    )
+
+
+RELEVANT = np.arange(8)[:, None]
+MESH = {"mesh": make_mesh(), "queries_axis": "q", "items_axis": "i"}
+REFUSED = {
+    "of one axis": ((("q",), ("q",)), {}, "'q'.* would cut queries and items", MESH),
+    "along dims": (((None, "q"), ("i",)), {}, "along its axis 1", MESH),
+    "no mesh": (((), ()), {"queries_axis": "q"}, "without a mesh", MESH),
+    "no axis": (((), ()), {"mesh": make_mesh()}, "without an axis", MESH),
+    "no such axis": (((), ()), MESH | {"items_axis": "x"}, "'x' is none of", MESH),
+    "other mesh": (
+        (("q",), ("i",)),
+        {"mesh": jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])},
+        "another mesh",
+        MESH,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_shardings_that_do_not_say_what_to_do(name):
+    """They raise, with advice that works."""
+    axes, options, match, advice = REFUSED[name]
+    model = model_of(make_mesh(), axes)
+    if not any(axes):
+        model = jax.device_get(model)
+    with pytest.raises(ValueError, match=match):
+        jrm.evaluate_users("recall@1", model, RELEVANT, **options)
+    if name in ("of one axis", "along dims"):  # a program of the same shapes
+        state = jrm.evaluate_users("recall@1", model, RELEVANT, **advice)
+        assert state.states["recall@1"].compute() == 1
+
+
+def test_scores_of_a_sharded_model():
+    """A function may return scores that are sharded, if a mesh is passed."""
+    mesh, scores = make_mesh(AxisType.Explicit), np.eye(8, 18, dtype=np.float32)
+
+    def model(users):
+        return put(mesh, scores[users], "q")
+
+    with pytest.raises(
+        ValueError, match="lie on 8 devices; pass mesh, and queries_axis"
+    ):
+        jrm.evaluate_users("recall@1", model, RELEVANT)
+    for model_or_scores in (model, put(mesh, scores, "q")):
+        evaluation = jrm.evaluate_users(
+            "recall@1",
+            model_or_scores,
+            RELEVANT,
+            mesh=mesh,
+            queries_axis="q",
+            items_axis="i",
+        )
+        assert evaluation.states["recall@1"].compute() == 1
+        assert evaluation.gather().items.tolist() == RELEVANT.tolist()
+
+
+def test_nan_on_a_mesh():
+    """The message names the item, or the user, wherever it is."""
+    items, scores = np.eye(18, 8, dtype=np.float32), np.eye(8, 18, dtype=np.float32)
+    items[13] = np.nan
+    scores[6] = np.nan
+    with pytest.raises(ValueError, match="nan for 1 of 18 items, such as item 13"):
+        jrm.evaluate_users("recall@1", (scores[:, :8], items), RELEVANT, **MESH)
+    with pytest.raises(ValueError, match="user 6 hold nan"):
+        jrm.evaluate_users("recall@1", scores, RELEVANT, **MESH)
+
+
+@pytest.mark.long
+def test_two_processes(tmp_path):
+    """Two processes of four devices each have the numbers of one device.
+
+    They evaluate users and embeddings, save each batch by orbax and take it up again.
+    """
+    port, worker = processes.free_port(), Path(drivers_worker.__file__)
+    commands = [[worker, port, number, tmp_path] for number in range(2)]
+    processes.together(commands, tmp_path)
+    for name, arguments in drivers_worker.calls().items():
+        expected = drivers_worker.numbers(drivers_worker.evaluate(name, arguments))
+        for number in range(2):
+            with np.load(tmp_path / f"{name}-{number}.npz") as file:
+                assert set(file) == set(expected)
+                for key, value in expected.items():
+                    np.testing.assert_allclose(file[key], value, 1e-6, err_msg=key)

@@ -25,7 +25,7 @@ class Call(NamedTuple):
 
     queries: int
     k: int
-    batches: int
+    batch_size: int
     parts: int  # into how many parts devices cut the queries
     checksum: int  # of all else
 

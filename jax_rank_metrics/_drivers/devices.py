@@ -5,7 +5,7 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -117,7 +117,7 @@ class Argument(NamedTuple):
 
     name: str
     value: Any
-    axes: tuple[Literal["queries", "items"], ...]
+    axes: tuple[str, ...]
 
 
 def read_devices(

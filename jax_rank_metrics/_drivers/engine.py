@@ -170,7 +170,7 @@ def _call(job: Job) -> Call:
     return Call(
         queries=job.parts.num_queries,
         k=job.k,
-        batches=len(job.batches),
+        batch_size=job.batches[0].indices.size,
         parts=len(job.parts.indices),
         checksum=checksum([*options, *job.inputs]),
     )

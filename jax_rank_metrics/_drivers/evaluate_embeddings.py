@@ -12,7 +12,6 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import query_batches
 from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.devices import Argument
 from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
@@ -25,7 +24,11 @@ from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.over_devices import read_place
 from jax_rank_metrics._drivers.plan import make_plan
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.query_inputs import read_judgements, read_vectors
+from jax_rank_metrics._drivers.query_inputs import (
+    global_arguments,
+    read_judgements,
+    read_vectors,
+)
 from jax_rank_metrics._drivers.similarities import (
     ScoreFn,
     SimilarityName,
@@ -193,10 +196,9 @@ def evaluate_embeddings(
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
     in_blocks = is_in_blocks(items)
-    arguments = [
-        Argument("queries", queries, ("queries",)),
-        Argument("items", None if in_blocks else items, ("items",)),
-    ]
+    arguments = global_arguments(
+        queries, query_attributes, items=None if in_blocks else (items, item_attributes)
+    )
     place = read_place(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.

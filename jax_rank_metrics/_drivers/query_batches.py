@@ -109,6 +109,7 @@ def divided(
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
+    query_attributes = jax.tree.map(place.table, judgements.query_attributes)
     size, parts = place.batch_size(size), inputs.parts
     lengths = np.zeros((num_queries, 2), np.int64)
     for column, rows in enumerate((judgements.excluded, judgements.relevant)):
@@ -130,7 +131,7 @@ def divided(
         indices = _filled_up(batch, size)
         attributes = jax.tree.map(
             lambda x: place.rows("query_attributes", x, indices),
-            judgements.query_attributes,
+            query_attributes,
         )
         return arrays_by_id._replace(attributes=attributes)
 

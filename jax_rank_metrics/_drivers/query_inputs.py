@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers.devices import Argument
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
     Interactions,
@@ -31,6 +32,26 @@ class Judgements(NamedTuple):
     candidates: SparseRows | None
     query_attributes: Any
     item_attributes: Any
+
+
+def global_arguments(
+    queries: Any, query_attributes: Any, items: tuple[Any, Any] | None
+) -> list[Argument]:
+    """Returns the arrays that may be global, under the names of messages.
+
+    Args:
+        queries: The argument.
+        query_attributes: The argument.
+        items: The arguments `items` and `item_attributes`; None if items come in blocks.
+    """
+    arrays = {"queries": queries, "query_attributes": query_attributes}
+    if items is not None:
+        arrays["items"], arrays["item_attributes"] = items
+    return [
+        Argument(name, leaf, ("queries" if name.startswith("quer") else "items",))
+        for name, value in arrays.items()
+        for leaf in jax.tree.leaves(value)
+    ]
 
 
 def read_vectors(name: str, value: Any) -> Array:

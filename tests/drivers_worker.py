@@ -1,0 +1,105 @@
+"""A process of test_over_devices: evaluates on the devices of two, and saves the numbers."""
+
+import sys
+from pathlib import Path
+
+import jax
+
+if __name__ == "__main__":
+    PORT, NUMBER, FOLDER = sys.argv[1:]
+    jax.config.update("jax_num_cpu_devices", 4)
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(
+        f"127.0.0.1:{PORT}", 2, int(NUMBER), initialization_timeout=60
+    )
+
+import numpy as np
+import orbax.checkpoint as ocp
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+import jax_rank_metrics as jrm
+
+METRICS = ("ndcg@3", "mrr")
+CUT = {"queries": "q", "query_attributes": "q", "items": "i", "item_attributes": "i"}
+
+
+def same_class(query_classes, item_classes):
+    """Labels items of the class of the query."""
+    return query_classes[:, None] == item_classes[None]
+
+
+def calls():
+    """The arguments of each call: users, and embeddings with classes."""
+    rng = np.random.default_rng(0)
+    queries, items = (rng.integers(-2, 3, (n, 4)).astype(np.float32) for n in (44, 104))
+    users = {
+        "model": (queries[:37], items[:99]),
+        "relevant": rng.integers(0, 99, (37, 3)),
+        "seen": rng.integers(0, 99, (37, 2)),
+        "batch_size": 16,
+    }
+    embeddings = {
+        "queries": queries,
+        "items": items,
+        "label_fn": same_class,
+        "query_attributes": rng.integers(0, 9, 44),
+        "item_attributes": rng.integers(0, 9, 104),
+        "batch_size": 16,
+    }
+    return {"evaluate_users": users, "evaluate_embeddings": embeddings}
+
+
+def evaluate(name, arguments, **options):
+    """Calls a driver by its name."""
+    return getattr(jrm, name)(METRICS, **arguments, **options)
+
+
+def numbers(evaluation):
+    """Returns the arrays of an evaluation by name."""
+    gathered = evaluation.gather()
+    arrays = {"items": gathered.items}
+    for name, state in evaluation.states.items():
+        arrays |= {name: state.compute(), f"{name} error": state.std_error()}
+        arrays[f"{name} values"] = gathered.lists[name].values
+        arrays[f"{name} weights"] = gathered.lists[name].weights
+        by_group = gathered.by(np.arange(len(gathered.items)) % 2)
+        arrays[f"{name} of a group"] = by_group[1][name].compute()
+    return arrays
+
+
+def main():
+    """Makes each call, and the second half of it again from a checkpoint."""
+    mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Explicit,) * 2)
+    folder = Path(FOLDER)
+    for name, arguments in calls().items():
+        options = {"mesh": mesh, "queries_axis": "q", "items_axis": "i"}
+        if name == "evaluate_embeddings":  # global arrays say how they are cut
+            options = {}
+            for key, axis in CUT.items():
+                sharding = NamedSharding(mesh, PartitionSpec(axis))
+                array = arguments[key]
+                arguments[key] = jax.make_array_from_callback(
+                    array.shape, sharding, array.__getitem__
+                )
+
+        def save(checkpoint, name=name):
+            path = folder / f"{name}-checkpoint-{checkpoint['batches']}"
+            with ocp.StandardCheckpointer() as checkpointer:
+                checkpointer.save(path, checkpoint)
+
+        evaluation = evaluate(name, arguments, **options, on_batch=save)
+        try:
+            evaluation.by(["a"])
+        except ValueError as error:
+            assert "gather()" in str(error)
+        arrays = numbers(evaluation)
+        np.savez(folder / f"{name}-{NUMBER}.npz", **arrays)
+        with ocp.StandardCheckpointer() as checkpointer:
+            checkpoint = checkpointer.restore(folder / f"{name}-checkpoint-2")
+        resumed = numbers(evaluate(name, arguments, **options, resume_from=checkpoint))
+        for key, value in arrays.items():
+            np.testing.assert_array_equal(resumed[key], value, err_msg=key)
+
+
+if __name__ == "__main__":
+    main()
