@@ -146,6 +146,27 @@ def test_candidates(rng):
     assert (found.items[1] == -1).all()
 
 
+@pytest.mark.long
+def test_all_items_as_candidates(rng):
+    """They give the ids and the values of a call without candidates, ties included."""
+    queries, items = vectors(rng)
+    every_id = np.tile(np.arange(ITEMS), (QUERIES, 1))
+    relevant = {0: [3, 7], 4: [1], 8: list(range(9))}
+    for ties in (None, "stable", "best"):
+        call = partial(
+            jrm.evaluate_embeddings, METRICS, queries, items, relevant, ties=ties
+        )
+        whole, reranked = (
+            call(similarity="l2"),
+            call(similarity="l2", candidates=every_id),
+        )
+        np.testing.assert_array_equal(reranked.items, whole.items)
+        for name, lists in whole.lists.items():
+            np.testing.assert_allclose(
+                reranked.lists[name].values, lists.values, atol=1e-6
+            )
+
+
 def same_group(query, item):
     """Relevant is the same identity; the same one by the same known camera leaves."""
     is_same = query["identity"][:, None] == item["identity"][None]

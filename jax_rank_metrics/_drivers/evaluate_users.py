@@ -27,7 +27,6 @@ from jax_rank_metrics._drivers.interactions import (
     RawInteractions,
     SparseRows,
     read_users,
-    remark_on_seen,
 )
 from jax_rank_metrics._drivers.model import (
     Recommender,
@@ -41,6 +40,7 @@ from jax_rank_metrics._drivers.plan import Plan, make_plan
 from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
+    remark_on_seen,
     remark_on_undefined,
 )
 from jax_rank_metrics._ordering.policy import resolve

@@ -143,7 +143,11 @@ class Interactions:
             )
 
     def check_items(
-        self, rows: SparseRows, user_ids: np.ndarray, num_items: int
+        self,
+        rows: SparseRows,
+        user_ids: np.ndarray,
+        num_items: int,
+        may_name_all: bool = False,
     ) -> None:
         """Raises unless the items are those of a catalogue of `num_items`.
 
@@ -151,6 +155,7 @@ class Interactions:
             rows: The rows of `user_ids`, as `rows` returns them.
             user_ids: The users of these rows.
             num_items: How many items the model has.
+            may_name_all: Whether an array may name every item in each of its rows.
         """
         name = self.name
         if self.is_sparse:
@@ -160,7 +165,7 @@ class Interactions:
                     f"{name} has {self.raw.shape[1]} columns, but there are {num_items} "
                     "items; pass a column for each"
                 )
-        elif self._looks_dense(rows, user_ids, num_items):
+        elif self._looks_dense(rows, user_ids, num_items, may_name_all):
             raise TypeError(
                 f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
                 f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
@@ -216,7 +221,11 @@ class Interactions:
         return ids
 
     def _looks_dense(
-        self, id_rows: SparseRows, user_ids: np.ndarray, num_items: int
+        self,
+        id_rows: SparseRows,
+        user_ids: np.ndarray,
+        num_items: int,
+        may_name_all: bool,
     ) -> bool:
         """Whether the rows look like labels of all items, not like lists of ids.
 
@@ -232,6 +241,7 @@ class Interactions:
             id_rows: The rows of `user_ids` read as ids, each id once.
             user_ids: The users of these rows.
             num_items: How many items the model has.
+            may_name_all: Whether an array may name every item in each of its rows.
         """
         table = self._raw_rows(user_ids)
         is_array = isinstance(table, np.ndarray) and table.ndim == 2
@@ -246,7 +256,8 @@ class Interactions:
         if not width or table.min() < 0:
             return False  # empty lists, or lists of ids that are padded with -1
         repeats = id_rows.nnz < table.size
-        as_long_as_catalogue = width == num_items and (is_array or repeats)
+        names_all = is_array and not may_name_all
+        as_long_as_catalogue = width == num_items and (names_all or repeats)
         return as_long_as_catalogue or (width > 2 and table.max() <= 1)
 
 
@@ -270,28 +281,3 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
             "from 0"
         )
     return user_ids.astype(np.int32)
-
-
-def remark_on_seen(
-    relevant_rows: SparseRows, seen_rows: SparseRows, user_ids: np.ndarray
-) -> str | None:
-    """Returns a warning about users who have seen all of their relevant items, or None."""
-    num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
-    is_relevant = _resized(relevant_rows, num_columns) > 0
-    is_seen = _resized(seen_rows, num_columns) > 0
-    relevant_counts = np.diff(is_relevant.indptr)
-    unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
-    has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
-    if not has_seen_all.any():
-        return None
-    return (
-        f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
-        f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
-        "whom metrics are undefined; leave the items to be found out of seen"
-    )
-
-
-def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
-    rows = rows.copy()
-    rows.resize((rows.shape[0], num_columns))
-    return rows

@@ -138,7 +138,7 @@ def _rows(
         )
     query_ids = np.arange(num_queries)
     rows = interactions.rows(query_ids)
-    interactions.check_items(rows, query_ids, num_items)
+    interactions.check_items(rows, query_ids, num_items, name == "candidates")
     rows.resize((num_queries, num_items))
     return rows
 

@@ -50,3 +50,28 @@ def remark_on_undefined(
         f"(relevant holds {relevant_rows.nnz} entries, and the largest label is "
         f"{max_label:g})"
     )
+
+
+def remark_on_seen(
+    relevant_rows: SparseRows, seen_rows: SparseRows, user_ids: np.ndarray
+) -> str | None:
+    """Returns a warning about users who have seen all of their relevant items, or None."""
+    num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
+    is_relevant = _resized(relevant_rows, num_columns) > 0
+    is_seen = _resized(seen_rows, num_columns) > 0
+    relevant_counts = np.diff(is_relevant.indptr)
+    unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
+    has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
+    if not has_seen_all.any():
+        return None
+    return (
+        f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
+        f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
+        "whom metrics are undefined; leave the items to be found out of seen"
+    )
+
+
+def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
+    rows = rows.copy()
+    rows.resize((rows.shape[0], num_columns))
+    return rows
