@@ -114,13 +114,14 @@ class Retrieval:
         Both are `[queries, documents]`. Documents that tie are in the order of the corpus.
         """
         assert self._best is not None
-        scores = _on_host(self._best.scores)
-        documents = self._best.documents.cpu().numpy()
-        order = best_first(scores, documents)
-        documents, scores = (
-            np.take_along_axis(x, order, axis=1) for x in (documents, scores)
-        )
-        return documents.astype(np.int32), scores
+        scores = _on_host(self._best.scores).copy()
+        documents = self._best.documents.cpu().numpy().astype(np.int32)
+        # They are in order already, except in lists that have ties.
+        rows = np.flatnonzero((scores[:, 1:] >= scores[:, :-1]).any(axis=1))
+        order = best_first(scores[rows], documents[rows])
+        for array in (documents, scores):
+            array[rows] = np.take_along_axis(array[rows], order, axis=1)
+        return documents, scores
 
     def _merged(self, left: _Best, right: _Best) -> _Best:
         """Returns the best of both; the documents of the left come before the others."""
