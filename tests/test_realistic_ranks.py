@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.run import raise_refused
 
 # The target is one of three tied items below another, so that its ranks are 2, 3 and 4.
 LABELS, SCORES = np.array([0, 1, 0, 0, 0]), np.array([5.0, 3, 3, 3, 1])
@@ -75,43 +76,65 @@ def test_ratios_of_sums_merge():
     assert int(skipped["adjusted_mrr"].lists) == 39
 
 
+def several():
+    """Returns labels and scores of which the second list has two relevant items."""
+    return np.array([[1, 0, 0], [1, 0, 1]]), np.array([[3.0, 2, 1], [1, 2, 2]])
+
+
+REALISTIC = functools.partial(jrm.reciprocal_rank, rank="realistic")
+
+
 def test_lists_of_several_relevant_items():
     """They raise where they are known; inside `jax.jit` the first of them is read."""
-    labels, scores = (
-        np.array([[1, 0, 0], [1, 0, 1]]),
-        np.array([[3.0, 2, 1], [1, 2, 2]]),
-    )
-    realistic = functools.partial(jrm.reciprocal_rank, rank="realistic")
+    labels, scores = several()
     match = "rank='realistic' reads the rank of the only .* relevant in list 1; pass"
+    with pytest.raises(ValueError, match=match):
+        REALISTIC(labels, scores)
     ranking = jrm.rank(labels, scores)
-    for call in (
-        lambda: realistic(labels, scores),
-        lambda: jrm.reciprocal_rank.per_list(labels, scores, rank="realistic"),
-        lambda: jrm.measure(NAMES[:2], ranking),
-        lambda: jrm.evaluate((NAMES[1], "map"), labels, scores),
-    ):
-        with pytest.raises(ValueError, match=match):
-            call()
-    with pytest.raises(ValueError, match="adjusted_mean_rank_index .* list 1"):
-        jrm.adjusted_mean_rank_index(labels, scores)
-    with pytest.raises(ValueError, match=r"are relevant in list \(1, 0\); pass"):
-        jrm.hit_rate.of(jrm.rank(labels[:, None], scores[:, None]), rank="realistic")
-    with pytest.raises(ValueError, match="several are relevant; pass"):
-        realistic(labels[1], scores[1])
-    with pytest.raises(
-        ValueError, match="rank is 'mean'; pass None or one of realistic"
-    ):
-        jrm.hit_rate(labels, scores, rank="mean")
+    with pytest.raises(ValueError, match=match):
+        jrm.measure(NAMES[:2], ranking)
     traced = jax.jit(
         lambda x: jrm.reciprocal_rank.per_list(x, scores, rank="realistic")
     )
     np.testing.assert_allclose(traced(jnp.asarray(labels)).values, [1, 1 / 1.5])
-    # A larger threshold leaves one relevant item.
-    graded = realistic(labels * np.array([1, 1, 2]), scores, relevance_threshold=2)
-    assert float(graded.compute()) == pytest.approx(1 / 1.5 / 2)
+    with pytest.raises(
+        ValueError, match="rank is 'mean'; pass None or one of realistic"
+    ):
+        jrm.hit_rate.of(ranking, rank="mean")
+
+
+@pytest.mark.parametrize(
+    "lists, where",
+    [
+        (True, ""),
+        ([False, True], " in list 1"),
+        ([[False], [True]], r" in list \(1, 0\)"),
+    ],
+    ids=str,
+)
+def test_messages_name_the_list(lists, where):
+    """The message has the index of the first list that is refused, if it has one."""
+    with pytest.raises(ValueError, match=f"^several{where}; pass one$"):
+        raise_refused({"several{}; pass one": np.array(lists)})
+
+
+@pytest.mark.long
+def test_other_calls_refuse():
+    """Every call of a metric raises, and one relevant item of a larger label passes."""
+    labels, scores = several()
     joined = jrm.join({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
-    with pytest.raises(ValueError, match="are relevant in list 0"):
-        joined.measure(NAMES[:1])
+    for call, match in (
+        (lambda: jrm.evaluate((NAMES[1], "map"), labels, scores), "in list 1"),
+        (
+            lambda: jrm.adjusted_mean_rank_index(labels, scores),
+            "adjusted_mean_rank_index",
+        ),
+        (lambda: joined.measure(NAMES[:1]), "are relevant in list 0"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    graded = REALISTIC(labels * np.array([1, 1, 2]), scores, relevance_threshold=2)
+    assert float(graded.compute()) == pytest.approx(1 / 1.5 / 2)
 
 
 @pytest.mark.long
