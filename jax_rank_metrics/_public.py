@@ -125,21 +125,25 @@ from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks
 from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
-from jax_rank_metrics._results.bootstrap import Bootstrap as Bootstrap
-from jax_rank_metrics._results.bootstrap import bootstrap as bootstrap
-from jax_rank_metrics._results.compare import compare as compare
-from jax_rank_metrics._results.comparison import Comparison as Comparison
-from jax_rank_metrics._results.leaderboard import leaderboard as leaderboard
-from jax_rank_metrics._results.paired import paired as paired
-from jax_rank_metrics._results.power import lists_needed as lists_needed
-from jax_rank_metrics._results.power import minimum_detectable as minimum_detectable
-from jax_rank_metrics._results.seed_scores import Interval as Interval
-from jax_rank_metrics._results.seed_scores import SeedSummary as SeedSummary
-from jax_rank_metrics._results.seeds import Seeds as Seeds
-from jax_rank_metrics._results.standings import Leaderboard as Leaderboard
-from jax_rank_metrics._results.standings import Stability as Stability
-from jax_rank_metrics._results.table import table as table
-from jax_rank_metrics._results.tau_ap import tau_ap as tau_ap
+from jax_rank_metrics._results.comparisons.compare import compare as compare
+from jax_rank_metrics._results.comparisons.comparison import Comparison as Comparison
+from jax_rank_metrics._results.comparisons.power import lists_needed as lists_needed
+from jax_rank_metrics._results.comparisons.power import (
+    minimum_detectable as minimum_detectable,
+)
+from jax_rank_metrics._results.inference.bootstrap import Bootstrap as Bootstrap
+from jax_rank_metrics._results.inference.bootstrap import bootstrap as bootstrap
+from jax_rank_metrics._results.leaderboards.leaderboard import (
+    leaderboard as leaderboard,
+)
+from jax_rank_metrics._results.leaderboards.standings import Leaderboard as Leaderboard
+from jax_rank_metrics._results.leaderboards.standings import Stability as Stability
+from jax_rank_metrics._results.leaderboards.tau_ap import tau_ap as tau_ap
+from jax_rank_metrics._results.systems.paired import paired as paired
+from jax_rank_metrics._results.systems.seed_scores import Interval as Interval
+from jax_rank_metrics._results.systems.seed_scores import SeedSummary as SeedSummary
+from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
+from jax_rank_metrics._results.tables.table import table as table
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.places import rank_places as rank_places

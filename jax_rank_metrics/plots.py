@@ -20,10 +20,10 @@ you placed yourself with `bbox_inches="tight"`.
 [[0.25, 0.75, 1.0]]
 """
 
-from jax_rank_metrics._results.plot_lists import differences as differences
-from jax_rank_metrics._results.plot_lists import distribution as distribution
-from jax_rank_metrics._results.plot_means import at_cutoffs as at_cutoffs
-from jax_rank_metrics._results.plot_means import by_group as by_group
-from jax_rank_metrics._results.plot_means import precision_recall as precision_recall
-from jax_rank_metrics._results.plot_verdicts import forest as forest
-from jax_rank_metrics._results.plot_verdicts import ranks as ranks
+from jax_rank_metrics._results.plots.lists import differences as differences
+from jax_rank_metrics._results.plots.lists import distribution as distribution
+from jax_rank_metrics._results.plots.means import at_cutoffs as at_cutoffs
+from jax_rank_metrics._results.plots.means import by_group as by_group
+from jax_rank_metrics._results.plots.means import precision_recall as precision_recall
+from jax_rank_metrics._results.plots.verdicts import forest as forest
+from jax_rank_metrics._results.plots.verdicts import ranks as ranks

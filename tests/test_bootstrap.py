@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec as P
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import resampling
+from jax_rank_metrics._results.inference import resampling
 
 KEY = jax.random.key(3)
 LISTS, SAMPLES = 40, 20  # of most tests, which so share programs

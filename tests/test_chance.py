@@ -6,7 +6,7 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import chance, corrections
+from jax_rank_metrics._results.inference import chance, corrections
 
 SIMULATIONS = 2000
 pytestmark = pytest.mark.filterwarnings("ignore:p is at most")

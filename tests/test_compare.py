@@ -10,7 +10,7 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import corrections, sign_flips
+from jax_rank_metrics._results.inference import corrections, sign_flips
 
 TESTS = ("permutation", "bootstrap", "t")
 

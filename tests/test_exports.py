@@ -12,7 +12,7 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.standings import Leaderboard, Stability
+from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 
 
 def lists(*values):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import drawing
+from jax_rank_metrics._results.plots import drawing
 
 matplotlib.use("agg")
 

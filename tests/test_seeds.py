@@ -10,7 +10,7 @@ from per_lists import lists_of
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import chance, two_way
+from jax_rank_metrics._results.inference import chance, two_way
 
 SAMPLES = 2000
 

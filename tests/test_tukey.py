@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jax_rank_metrics._results import tukey
-from jax_rank_metrics._results.sign_flips import sign_flip_test
+from jax_rank_metrics._results.inference import tukey
+from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
 
 KEY = jax.random.key(5)
 SAMPLES = 20_000

@@ -12,12 +12,12 @@ from jax_rank_metrics._choices import ComparisonTest
 from jax_rank_metrics._command.request import Metric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results import layouts
-from jax_rank_metrics._results.compare import compare as compare_runs
-from jax_rank_metrics._results.comparison import Comparison
-from jax_rank_metrics._results.export import csv_of, plain
-from jax_rank_metrics._results.sheet import Cell, Sheet
-from jax_rank_metrics._results.table import Format, table
+from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
+from jax_rank_metrics._results.comparisons.comparison import Comparison
+from jax_rank_metrics._results.sheets import layouts
+from jax_rank_metrics._results.sheets.export import csv_of, plain
+from jax_rank_metrics._results.sheets.sheet import Cell, Sheet
+from jax_rank_metrics._results.tables.table import Format, table
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from jax_rank_metrics._results.estimates import estimates
+from jax_rank_metrics._results.tables.estimates import estimates
 from jax_rank_metrics._states.mean import Mean
 
 

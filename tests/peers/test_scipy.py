@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results import chance
-from jax_rank_metrics._results.sign_flips import sign_flip_test
+from jax_rank_metrics._results.inference import chance
+from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
 
 stats = pytest.importorskip("scipy.stats")
 

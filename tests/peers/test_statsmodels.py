@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.corrections import false_discovery_rate, holm
-from jax_rank_metrics._results.mcnemar import mcnemar_test
+from jax_rank_metrics._results.inference.corrections import false_discovery_rate, holm
+from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
 
 models = pytest.importorskip("statsmodels.api")
 

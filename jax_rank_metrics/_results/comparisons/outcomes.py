@@ -1,0 +1,152 @@
+"""Runs the tests of comparisons: p values, and how far intervals reach."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.comparisons.columns import Columns, Summary
+from jax_rank_metrics._results.inference import chance
+from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
+from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
+from jax_rank_metrics._results.inference.tukey import tukey_test
+from jax_rank_metrics._results.inference.two_way import studentised_two_way
+from jax_rank_metrics._states.weights import differ
+
+
+class Outcome(NamedTuple):
+    """P values of a test, and how far intervals reach; `[comparisons]` each."""
+
+    p: np.ndarray
+    reach: np.ndarray  # the distance from the mean to the ends of its interval
+    samples: int  # random permutations or resamples; 0 without
+    p_max: np.ndarray | None = None  # corrected by the largest of the family
+
+
+def tested(
+    question: Question,
+    columns: Columns,
+    summary: Summary,
+    places: Sequence[Place],
+    is_family: bool,
+) -> Outcome:
+    """Tests comparisons by one test.
+
+    Args:
+        question: What is asked, with the test to use.
+        columns: The differences.
+        summary: Their means.
+        places: The place of each comparison.
+        is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
+    """
+    reach = chance.student_reach(
+        summary.error, summary.freedom, question.level, question.alternative
+    )
+    if question.test == "tukey":
+        p, samples = _tukey_p(columns, places, question)
+        return Outcome(p, reach, samples)
+    sides = question.hypotheses()
+    if question.test == "bootstrap":
+        outcomes = [
+            _bootstrap(question, columns, summary, reach, *side) for side in sides
+        ]
+        reach = outcomes[0].reach
+        if len(sides) > 1:
+            reach = _bootstrap(question, columns, summary, reach).reach
+    elif question.test == "permutation":
+        with_max = is_family and question.correction == "maxT"
+        flips = [
+            sign_flip_test(
+                columns.weights * (columns.values + shift),
+                question.key,
+                question.samples,
+                side,
+                question.mid_p,
+                with_max,
+            )
+            for shift, side in sides
+        ]
+        outcomes = [Outcome(x.p, reach, x.samples, x.p_max) for x in flips]
+    elif question.test == "mcnemar":
+        changes = np.where(columns.weights > 0, columns.values, 0)
+        p = mcnemar_test(changes, question.alternative, question.mid_p)
+        outcomes = [Outcome(p, reach, 0)]
+    else:
+        outcomes = [
+            Outcome(
+                chance.student_p(
+                    summary.mean + shift, summary.error, summary.freedom, side
+                ),
+                reach,
+                0,
+            )
+            for shift, side in sides
+        ]
+    p = np.max([outcome.p for outcome in outcomes], axis=0)
+    return outcomes[0]._replace(p=p, reach=reach)
+
+
+def _bootstrap(
+    question: Question,
+    columns: Columns,
+    summary: Summary,
+    reach: np.ndarray,
+    shift: float = 0.0,
+    alternative: Alternative = "two-sided",
+) -> Outcome:
+    """Tests means of shifted differences by resampling; `reach` is Student's."""
+    lists = np.sum(columns.weights > 0, axis=0)
+    # Differences that are all equal cannot be studentised. Only resamples that draw one
+    # list alone are no evidence for them.
+    p = np.maximum(chance.probability_of_one_list(lists), 1 / (1 + question.samples))
+    is_unknown = (summary.mean != 0) & (p > 1 - question.level)
+    reach = np.where(is_unknown, np.inf, reach)
+    mean = summary.mean + shift
+    is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
+    p = np.where(is_evidence & (lists > 1), p, 1)
+    varied = np.flatnonzero((lists > 1) & (summary.error > 0))
+    sizes = [tuple(map(len, columns.sides[column])) for column in varied]
+    options = (question.key, question.samples, question.level, alternative)
+    for numbers_of_seeds in set(sizes):
+        # Comparisons of as many seeds share their draws.
+        chosen = varied[[x == numbers_of_seeds for x in sizes]]
+        drawn = columns.at(chosen)
+        if numbers_of_seeds:
+            outcome = studentised_two_way(drawn.sides, drawn.weights, shift, *options)
+        else:
+            outcome = chance.studentised_bootstrap(
+                drawn.values + shift, drawn.weights, *options
+            )
+        p[chosen], reach[chosen] = outcome
+    return Outcome(p, reach, question.samples)
+
+
+def _tukey_p(
+    columns: Columns, places: Sequence[Place], question: Question
+) -> tuple[np.ndarray, int]:
+    """P values of pairs of systems, of each metric and cutoff by itself."""
+    p = np.ones(len(places))
+    samples = 0
+    for metric in {place.metric for place in places}:
+        members = [i for i, place in enumerate(places) if place.metric == metric]
+        weights = columns.weights[:, members]
+        if differ(weights, weights[:, :1]).any():
+            raise ValueError(
+                "test is 'tukey', which needs the same lists for all systems, and "
+                "undefined='skip' leaves out others for each pair; pass 'zero' or 'one'"
+            )
+        # Whatever the baseline has in a list, all systems have more or less by their
+        # difference from it.
+        of_systems = {0: np.zeros(len(weights))}
+        for i in members:
+            baseline, system = places[i].systems
+            if baseline == 0:
+                of_systems[system] = columns.values[:, i]
+        values = np.stack([of_systems[system] for system in range(len(of_systems))])
+        p_of_pairs, samples = tukey_test(
+            values, weights[:, 0], question.key, question.samples
+        )
+        p[members] = [p_of_pairs[places[i].systems] for i in members]
+    return p, samples

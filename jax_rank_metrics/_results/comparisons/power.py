@@ -1,0 +1,215 @@
+"""Plans experiments: the difference that a test detects, and the lists that it takes."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.systems.paired import filled
+from jax_rank_metrics._results.systems.pairing import nested
+from jax_rank_metrics._results.systems.values import ListValues, Path, read_values
+from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._types import Number
+
+# Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
+# this many lists, no test is worth planning.
+MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
+
+
+def minimum_detectable(
+    differences: Any,
+    power: Number = 0.8,
+    *,
+    level: Number = 0.95,
+    lists: int | None = None,
+    alternative: Alternative = "two-sided",
+) -> Any:
+    """Returns the smallest true difference that a test detects with some probability.
+
+    A test that has no chance to detect a difference says nothing by failing to. From the
+    spread of the differences of a pilot, this is the size that the mean over all lists
+    there could be must have for Student's t test, and so nearly for the others, to reach
+    a p below 1 − level in a share `power` of experiments.
+
+    Take only the spread from the differences, and never ask for the power of the very
+    difference that they show, which says no more than its p.
+
+    Args:
+        differences: b − a of each list of the pilot, as `paired` gives it: a `PerList`, or
+            anything else that `compare` takes as the values of a system.
+        power: The probability of detection, above 1 − level and below 1.
+        level: The level of the test, as in `compare`.
+        lists: Number of lists of the planned experiment; None is that of the pilot. Where
+            weights differ, n_eff lists count, and in the plan the same share of them.
+        alternative: "two-sided", or "greater" or "less" for one side, as in `compare`.
+
+    Returns:
+        The size of the difference, above 0: a float, an array of them where there are
+        several cutoffs, or dicts of these for several metrics. It is inf for fewer than
+        two lists, and for so few that t would have to exceed 50, as two at a level of 0.99.
+
+    Raises:
+        ValueError: if an option is out of its range, or a value is not finite.
+        TypeError: if the differences are traced, or hold no per-list values.
+
+    References:
+        Sakai, Statistical significance, power, and sample sizes: a systematic review of
+        SIGIR and TOIS, 2006-2015, SIGIR 2016; Topic set size design, Information Retrieval
+        Journal 2016.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> f"{minimum_detectable(pilot):.3f}, {minimum_detectable(pilot, lists=50):.3f}"
+    '0.117, 0.041'
+    """
+    test = _Test.of(power, level, alternative)
+    planned = None if lists is None else _inputs.positive_integer("lists", lists)
+
+    def smallest(spread: float, n_eff: float, count: int) -> float:
+        size = n_eff if planned is None else planned * n_eff / max(count, 1)
+        detectable = test.detectable(size)
+        return spread * detectable if max(spread, detectable) < math.inf else math.inf
+
+    return _for_each(differences, smallest)
+
+
+def lists_needed(
+    differences: Any,
+    difference: Number,
+    power: Number = 0.8,
+    *,
+    level: Number = 0.95,
+    alternative: Alternative = "two-sided",
+) -> Any:
+    """Returns how many lists it takes to detect a true difference of this size.
+
+    Args:
+        differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
+        difference: The mean over all lists there could be: the smallest that would matter,
+            rather than that of the pilot. Its sign counts where the alternative has one.
+
+    Returns:
+        The number of lists: an int, or inf where none is enough, as for a difference of 0
+        or a pilot of fewer than two lists; an array of them where there are several
+        cutoffs, or dicts of these for several metrics.
+
+    Raises:
+        ValueError: if an option is out of its range, or a value is not finite.
+        TypeError: if the differences are traced, or hold no per-list values.
+
+    >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
+    >>> lists_needed(pilot, 0.05), lists_needed(pilot, 0.05, alternative="greater")
+    (35, 27)
+    """
+    test = _Test.of(power, level, alternative)
+    if not math.isfinite(difference):
+        raise ValueError(f"difference is {difference!r}; pass a finite number")
+    size = abs(difference) if test.is_two_sided else difference
+    size = -size if alternative == "less" else size
+
+    def smallest(spread: float, n_eff: float, count: int) -> float | int:
+        if not (size > 0 and spread < math.inf):
+            return math.inf
+
+        def is_enough(lists: int) -> bool:
+            return spread * test.detectable(lists * n_eff / count) <= size
+
+        enough = 2
+        while not is_enough(enough):
+            enough *= 2
+            if enough > MAX_LISTS:
+                return math.inf
+        too_few = enough // 2
+        while enough - too_few > 1:
+            middle = (enough + too_few) // 2
+            enough, too_few = (
+                (middle, too_few) if is_enough(middle) else (enough, middle)
+            )
+        return enough
+
+    return _for_each(differences, smallest)
+
+
+class _Test(NamedTuple):
+    """A t test: the probability of a false alarm on each side that it looks at."""
+
+    power: float
+    tail: float
+    is_two_sided: bool
+
+    @classmethod
+    def of(cls, power: Number, level: Number, alternative: Alternative) -> "_Test":
+        _inputs.option("alternative", alternative, Alternative)
+        is_two_sided, level = alternative == "two-sided", checked_level(level)
+        power = _inputs.open_fraction("power", power)
+        if power <= 1 - level:
+            raise ValueError(
+                f"power is {power}; pass more than {1 - level:.2g}, the share of false "
+                "alarms"
+            )
+        return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)
+
+    def detectable(self, size: float) -> float:
+        """The mean, in standard deviations of a list, that `size` lists detect."""
+        from scipy.optimize import brentq  # takes a fifth of a second to import
+        from scipy.special import stdtrit
+
+        freedom = size - 1
+        quantile = float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
+        if not quantile < MAX_QUANTILE:
+            return math.inf
+
+        def missing_power(shift: float) -> float:
+            return self.power_at(shift, quantile, freedom) - self.power
+
+        high = quantile + 1
+        while missing_power(high) < 0:
+            high *= 2
+        shift: Any = brentq(missing_power, 0, high, xtol=1e-12)
+        return float(shift) / math.sqrt(size)
+
+    def power_at(self, shift: float, quantile: float, freedom: float) -> float:
+        """The power where the mean is `shift` standard errors from 0."""
+        from scipy.stats import nct
+
+        power = float(nct.sf(quantile, freedom, shift))
+        if self.is_two_sided:
+            # SciPy gives NaN for a tail too small for a float.
+            power += float(np.nan_to_num(nct.cdf(-quantile, freedom, shift)))
+        return power
+
+
+def _for_each(differences: Any, result_of: Callable[[float, float, int], float]) -> Any:
+    """Calls `result_of(spread, n_eff, lists)` for every metric and cutoff."""
+    results: dict[Path, Any] = {}
+    for path, values in read_values(differences, "differences").items():
+        columns = zip(*_spread(values), strict=True)
+        at_cutoffs = [result_of(*column) for column in columns]
+        results[path] = np.array(at_cutoffs) if values.has_cutoffs else at_cutoffs[0]
+    return nested(results)
+
+
+def _spread(values: ListValues) -> tuple[list[float], list[float], list[int]]:
+    """The weighted standard deviation, n_eff and number of lists of every column."""
+    undefined = values.undefined or "zero"
+    lists, column = values.lists, filled(values.lists, undefined, np)
+    weights, defined = (
+        np.broadcast_to(x.reshape(len(column), -1), column.shape)
+        for x in (np.asarray(lists.weights), np.asarray(lists.defined))
+    )
+    counts = (weights > 0) & (defined | (undefined != "skip"))
+    if not np.isfinite(column[counts]).all():
+        raise ValueError(
+            f"{values.name} holds values that are not finite; leave them out"
+        )
+    column, weights = np.where(counts, column, 0), np.where(counts, weights, 0)
+    count = counts.sum(0)
+    share = weights / np.where(count > 0, weights.sum(0), 1)
+    n_eff = 1 / np.where(count > 0, (share**2).sum(0), np.inf)
+    variance = (share * (column - (share * column).sum(0)) ** 2).sum(0)
+    freedom = np.where(count > 1, np.maximum(n_eff - 1, 0), 0)
+    spread = np.sqrt(variance * n_eff / np.where(freedom > 0, freedom, 1))
+    spread = np.where(freedom > 0, spread, np.inf)
+    return spread.tolist(), n_eff.tolist(), count.tolist()

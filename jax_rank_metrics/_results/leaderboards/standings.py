@@ -1,0 +1,187 @@
+"""The result of a leaderboard, as numbers and as text."""
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._results.sheets.export import count_text, fixed_point, plain
+from jax_rank_metrics._results.sheets.layouts import as_text
+from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_interval
+
+
+class Stability(NamedTuple):
+    """The agreement of resampled orders of systems with the observed order.
+
+    Each is the mean over resamples; its interval holds the share `level` of them. Systems
+    that tie in a resample keep their observed order.
+
+    Attributes:
+        tau: Kendall's tau.
+        tau_low: The lower end of its interval.
+        tau_high: The upper end.
+        tau_ap: The AP rank correlation of a resampled order with the observed one, in
+            which errors at the top weigh more; see `tau_ap`.
+        tau_ap_low: The lower end of its interval.
+        tau_ap_high: The upper end.
+    """
+
+    tau: float
+    tau_low: float
+    tau_high: float
+    tau_ap: float
+    tau_ap_low: float
+    tau_ap_high: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Leaderboard:
+    """Systems in the order of their means, and how sure that order is.
+
+    Arrays are NumPy's, and have an entry for every system, best first.
+
+    Attributes:
+        systems: The names of the systems.
+        means: The mean of each system, `[systems]`.
+        lows: The lower ends of intervals of the means, at `level`.
+        highs: The upper ends.
+        ranks: The rank of each mean, 1 for the best; equal means share the middle of their
+            ranks.
+        rank_lows: The best rank of each system in an interval of its resampled ranks.
+        rank_highs: The worst rank.
+        p_first: The share of resamples in which each system is first; systems that are
+            first together share a resample, so that the shares sum to 1.
+        p_beats: `[systems, systems]`: the share of resamples in which the mean of the
+            system of the row is better than that of the column, a tie counting ½.
+        p_corrected: `[systems, systems]`: p of the difference of each two systems,
+            corrected for the number of pairs by Holm's procedure; 1 on the diagonal.
+        groups: `(start, stop)` of every group of systems that cannot be told apart,
+            `systems[start:stop]`: the longest runs of neighbours without a pair whose
+            corrected p is at most 1 − `level`. Groups may overlap, and a system that
+            differs from both its neighbours is a group by itself.
+        stability: How far resampled orders agree with this one.
+        metric: The name of the metric, or None for values without one.
+        tasks: The names of the tasks over which means are taken; empty for one set of
+            lists.
+        lists: Number of lists that counted, in all tasks.
+        samples: Number of resamples.
+        level: The probability with which an interval should cover its number.
+        lower_is_better: Whether lower means are better.
+    """
+
+    systems: tuple[Hashable, ...]
+    means: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    ranks: np.ndarray
+    rank_lows: np.ndarray
+    rank_highs: np.ndarray
+    p_first: np.ndarray
+    p_beats: np.ndarray
+    p_corrected: np.ndarray
+    groups: tuple[tuple[int, int], ...]
+    stability: Stability
+    metric: str | None
+    tasks: tuple[Hashable, ...]
+    lists: int
+    samples: int
+    level: float
+    lower_is_better: bool
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The groups of each system as letters: systems that share one do not differ.
+
+        Further groups than 26 are named aa, ab, …, and then commas part their names.
+        """
+        comma = "," if len(self.groups) > 26 else ""
+        return tuple(
+            comma.join(
+                _letters_of(group)
+                for group, (start, stop) in enumerate(self.groups)
+                if start <= index < stop
+            )
+            for index in range(len(self.systems))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the attributes and the letters for JSON, with None for NaN and infinity.
+
+        Arrays become lists, the names of systems and tasks stay as they are, and
+        `stability` becomes a dict.
+        """
+        attributes = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
+        attributes["stability"] = self.stability._asdict()
+        return plain({**attributes, "letters": self.letters})
+
+    def _sheet(self, digits: int) -> Sheet:
+        """Returns the contents of a table with a row for each system.
+
+        Args:
+            digits: Number of digits of the means after the point.
+        """
+        columns = {
+            "rank": self.ranks,
+            "rank_low": self.rank_lows,
+            "rank_high": self.rank_highs,
+            "system": self.systems,
+            "mean": self.means,
+            "low": self.lows,
+            "high": self.highs,
+            "p_first": self.p_first,
+            "group": self.letters,
+        }
+        for index, opponent in enumerate(self.systems):
+            columns[f"p_beats {opponent}"] = self.p_beats[:, index]
+            columns[f"p_corrected {opponent}"] = self.p_corrected[:, index]
+        rows = zip(*columns.values(), strict=True)
+        records = [dict(zip(columns, row, strict=True)) for row in rows]
+        cells = [
+            [
+                Cell(f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")),
+                number_with_interval(x["mean"], x["low"], x["high"], digits),
+                Cell(fixed_point(x["p_first"], 2)),
+            ]
+            for x in records
+        ]
+        return Sheet(
+            ["system", "group"],
+            [("", heading) for heading in ("rank", self.metric or "mean", "first")],
+            [[str(x["system"]), x["group"]] for x in records],
+            cells,
+            self._note(),
+            "",
+            records,
+            self.to_dict(),
+        )
+
+    def _note(self) -> str:
+        """Returns what a table of the systems needs to be understood."""
+        tasks = f" of {count_text(len(self.tasks), 'task')}" if self.tasks else ""
+        better = "; lower is better" if self.lower_is_better else ""
+        tau, tau_low, tau_high, ap, ap_low, ap_high = self.stability
+        return (
+            f"{100 * self.level:g} % intervals of means and ranks; "
+            f"{count_text(self.lists, 'list')}{tasks}, "
+            f"{count_text(self.samples, 'resample')}; systems that share a letter cannot "
+            f"be told apart{better}; resampled orders agree with this one by a tau of "
+            f"{tau:.2f} [{tau_low:.2f}, {tau_high:.2f}] and a tau_ap of {ap:.2f} "
+            f"[{ap_low:.2f}, {ap_high:.2f}]"
+        )
+
+    def __repr__(self) -> str:
+        """The table of the systems as text."""
+        return as_text(self._sheet(3))
+
+
+def _letters_of(group: int) -> str:
+    """The name of a group: a, b, …, z, aa, ab, …"""
+    name = ""
+    group += 1
+    while group:
+        group, letter = divmod(group - 1, 26)
+        name = chr(ord("a") + letter) + name
+    return name

@@ -1,0 +1,160 @@
+"""Plots of per-list values: their distribution, and differences of two systems."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jax import random
+
+from jax_rank_metrics._results.comparisons.comparison import p_text
+from jax_rank_metrics._results.comparisons.verdicts import compared
+from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.plots import drawing
+from jax_rank_metrics._results.sheets.export import count_text, fixed_point
+from jax_rank_metrics._results.systems import pairing
+from jax_rank_metrics._results.systems.differences import differences_of
+from jax_rank_metrics._results.systems.direction import is_lower_better
+from jax_rank_metrics._results.systems.seeds import check_seed_counts
+from jax_rank_metrics._results.systems.systems import values_of_metric
+from jax_rank_metrics._results.systems.values import is_by_list
+from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._types import Number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def differences(
+    a: Any,
+    b: Any,
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    metric: str | None = None,
+    lower: bool = False,
+    ids: tuple[Any, Any] | None = None,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """The difference b − a of every list, the largest first, and their mean.
+
+    The mean has the interval and the p of `compare` by its permutation test. Undefined
+    values count as `PerList.undefined` says, 0 by default. Of `Seeds`, the values are means
+    over seeds, and interval and p are about the training procedures, as in `compare`.
+
+    Args:
+        a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
+            of which `metric` names one.
+        b: The values of a second system for the same lists.
+        names: The names of the two systems.
+        metric: The name of the metric, such as "arp@10". It says which direction is
+            better; without a name, the legend says only which system is higher.
+        lower: Whether lower values are better, of a metric of your own.
+        ids: How lists are paired, as for `compare`.
+        level: The probability with which the band should cover the mean difference.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if either holds no per-list values.
+        ValueError: if lists cannot be paired or differ in weight, as those of ratios do, if
+            values have several cutoffs, or if no list counts; if `Seeds` have fewer than
+            three seeds.
+    """
+    sides = [values_of_metric(x, name, metric)[1] for x, name in ((a, "a"), (b, "b"))]
+    check_seed_counts(sides)
+    (pair,) = pairing.with_ids({(): pairing.Pair(sides[0], sides[1])}, ids).values()
+    list_differences = differences_of(pair.a, pair.b, undefined=None)
+    if list_differences.is_pseudo:
+        raise ValueError(
+            "a and b are ratios whose weights differ, so that their difference is no mean "
+            "over lists; pass compare(a, b) to plots.forest"
+        )
+    counts = list_differences.weights[:, 0] > 0
+    if not counts.any():
+        raise ValueError("a and b have no list that counts")
+    direction = is_lower_better(metric or "", lower)
+    question = Question(random.key(0), 100_000, checked_level(level))
+    (comparison,) = compared([list_differences], [Place(direction)], question)
+    ax = drawing.axes(ax)
+    heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
+    edges = np.arange(heights.size + 1)
+    word = "better" if direction is not None and (metric or lower) else "higher"
+    first_wins = heights > 0 if direction and word == "better" else heights < 0
+    bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
+    for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
+        ax.stairs(
+            np.where(side, heights, 0),
+            edges,
+            fill=True,
+            color=colour,
+            label=f"{name} {word}: {count_text(side.sum(), 'list')}",
+        )
+    ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
+    ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
+    mean, low, high = comparison.difference, comparison.low, comparison.high
+    label = f"mean {fixed_point(mean, 3, sign='+')}, {p_text(comparison)}"
+    ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
+    if np.isfinite(low):
+        ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
+        label = f"{100 * level:g} % interval\n[{ends}]"
+        shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}
+        ax.axhspan(low, high, label=label, **shade)
+    else:
+        ax.plot([], [], " ", label="no interval")
+    ax.set_xlim(0, max(heights.size, 1))
+    ax.set_xlabel("lists, by difference")
+    ax.set_ylabel(f"{names[1]} − {names[0]}" + (f", {metric}" if metric else ""))
+    drawing.legend(ax)
+    return ax
+
+
+def distribution(
+    lists: Any, *, metric: str | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """The share of lists up to each value, a step line for each run.
+
+    Lists where the metric is undefined are left out, and the plot says how many. Lists
+    that do not count are left out too; the remaining lists count equally, whatever their
+    weight.
+
+    Args:
+        lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
+            to them. Where they hold several metrics, `metric` names one.
+        metric: The name of the metric to show.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything but per-list values, such as states.
+        ValueError: if there are several cutoffs, or a run has no value to show.
+    """
+    ax = drawing.axes(ax)
+    holds_runs = isinstance(lists, Mapping) and not is_by_list(lists)
+    holds_runs = holds_runs and not (metric is not None and metric in lists)
+    runs = lists if holds_runs else {"": lists}
+    values_of_run, counts_of_run = {}, {}
+    for run, source in runs.items():
+        name = repr(run) if run else "lists"
+        values = values_of_metric(source, name, metric)[1].lists
+        array, weights, defined = (
+            np.asarray(x)[:, 0] for x in (values.values, values.weights, values.defined)
+        )
+        has_weight = weights > 0
+        values_of_run[run] = array[has_weight & defined]
+        if not values_of_run[run].size:
+            raise ValueError(f"run {run!r} has no list with a value to show")
+        undefined = int((has_weight & ~defined).sum())
+        counts_of_run[run] = count_text(values_of_run[run].size, "list")
+        counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
+    # Counts that all runs share are written once, below the axis.
+    all_equal = len(set(counts_of_run.values())) == 1
+    for index, run in enumerate(runs):
+        label = run if all_equal else f"{run}: {counts_of_run[run]}"
+        # Markers at a tenth of the width, those of each run at other places.
+        spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
+        style = drawing.look(index).of_line()
+        ax.ecdf(values_of_run[run], label=label or None, markevery=spacing, **style)
+    ax.set_yticks(np.linspace(0, 1, 5))
+    counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
+    ax.set_xlabel(f"{metric or 'value'} of a list{counts}")
+    ax.set_ylabel("share of lists up to it")
+    drawing.legend(ax)
+    return ax

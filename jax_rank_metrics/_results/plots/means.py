@@ -1,0 +1,260 @@
+"""Plots of means: at cutoffs, and of groups of lists."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.plots import drawing
+from jax_rank_metrics._results.plots import labels as plot_labels
+from jax_rank_metrics._results.sheets.export import count_text
+from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import Estimate
+from jax_rank_metrics._types import IntervalMethod, Number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def at_cutoffs(
+    results: Results,
+    metric: str,
+    *,
+    ks: Sequence[int] | None = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """A metric at its cutoffs: for each run, a line and the band of its interval.
+
+    The axis of cutoffs is logarithmic.
+
+    Args:
+        results: As for `table`.
+        metric: Its name before the @, such as "recall". The cutoffs are read from the
+            names in the results: "recall@1,5" and "recall@10" make a single line.
+        ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
+            whose values in the table are "mine[0]" and "mine[1]".
+        level: The probability with which the bands should cover the mean, in (0, 1).
+        method: How intervals are made, see `Mean.confidence_interval`.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        ValueError: if the results do not hold the metric at a cutoff.
+    """
+    ax = drawing.axes(ax)
+    runs = drawing.lines(results, metric, level, method, ks)
+    for index, (run, by_cutoff) in enumerate(runs.items()):
+        cutoffs = list(by_cutoff)
+        look = drawing.look(index)
+        means, low, high = zip(*(x[:3] for x in by_cutoff.values()), strict=True)
+        # A single list has no interval, and an infinite band would hide the plot.
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
+        ax.plot(cutoffs, means, label=label or None, **look.of_line())
+        # The bands of many runs lie on top of each other; that of one cutoff has no width.
+        alpha = min(0.2, 0.6 / len(runs))
+        if len(cutoffs) == 1 and is_finite.all():
+            ax.vlines(cutoffs, low, high, color=look.colour, lw=1.3)
+        elif is_finite.any():
+            band: dict[str, Any] = {"where": is_finite, "alpha": alpha, "lw": 0}
+            ax.fill_between(cutoffs, low, high, color=look.colour, **band)
+    cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
+    ax.set_xscale("log")
+    ax.set_xticks(sorted(cutoffs))
+    ax.set_xticks([], minor=True)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel(f"k (bands: {100 * level:g} % intervals)")
+    ax.set_ylabel(f"{metric}@k")
+    drawing.legend(ax)
+    drawing.settle(ax)
+    width = ax.get_window_extent().width / plot_labels.digit_width(ax)
+    ax.set_xticks(sorted(plot_labels.cutoff_ticks(cutoffs, width)))
+    return ax
+
+
+def precision_recall(
+    results: Results,
+    precision: str = "precision",
+    recall: str = "recall",
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Mean precision against mean recall at the same cutoffs, a line for each run.
+
+    Points are the means over lists at each cutoff. They are not interpolated. The cutoffs
+    are written beside them where they fit, and only beside the first run where more than
+    three have the same.
+
+    Args:
+        results: As for `table`.
+        precision: The name of precision in results, before the @: "precision" or "p".
+        recall: The same for recall.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        ValueError: if a run has no cutoff at which it holds both.
+    """
+    ax = drawing.axes(ax)
+    by_run = drawing.lines(results, precision)
+    recalls = drawing.lines(results, recall)
+    labels, first_ks = [], []
+    for index, (run, precisions) in enumerate(by_run.items()):
+        ks = [k for k in precisions if k in recalls.get(run, {})]
+        if not ks:
+            raise ValueError(
+                f"run {run!r} has no cutoff of both {precision!r} and {recall!r}; pass "
+                "both at the same cutoffs"
+            )
+        points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
+        style = drawing.look(index).of_line()
+        ax.plot(*zip(*points, strict=True), label=run or None, **style)
+        if index and ks == first_ks and len(by_run) > 3:
+            continue
+        first_ks = first_ks or ks
+        labels += [(f"{k}", x) for k, x in zip(ks, points, strict=True)]
+    ax.margins(0.1)  # room for the cutoffs
+    ax.set_xlabel(f"{recall}@k")
+    ax.set_ylabel(f"{precision}@k")
+    drawing.legend(ax)
+    plot_labels.place_labels(ax, labels)
+    return ax
+
+
+def by_group(
+    states: Any,
+    names: Sequence[str] | None = None,
+    *,
+    metric: str | None = None,
+    level: Number = 0.95,
+    method: IntervalMethod = "auto",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Means of groups of lists with their intervals, the runs side by side.
+
+    A group without an interval, such as a single list, has a hollow marker on a dotted
+    line: its mean may be anywhere.
+
+    Args:
+        states: The result of `PerList.by`, or of `UserEvaluation.by`; or a dict of runs to
+            such results.
+        names: The names of the groups; None takes the keys of `UserEvaluation.by`, and
+            counts the groups of `PerList.by` from 0.
+        metric: The metric to show, such as "ndcg@10", where groups hold several.
+        level: The probability with which the intervals should cover the mean, in (0, 1).
+        method: How intervals are made, see `Mean.confidence_interval`.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything but states.
+        ValueError: if states are not stacked along one axis, have several cutoffs, or
+            differ in the number of groups; if groups do not hold the metric, or hold
+            several and `metric` names none.
+    """
+    runs = states if _holds_runs(states) else {"": states}
+    groups_of = {
+        run: _groups(source, metric, level, method) for run, source in runs.items()
+    }
+    first = next(iter(groups_of.values()))
+    for run, groups in groups_of.items():
+        if len(groups) != len(names or groups) or list(groups) != list(first):
+            raise ValueError(
+                f"by_group: run {run!r} has {len(groups)} groups, and the "
+                f"{'names' if names else 'first run'} {len(names or first)}; pass the "
+                "same groups for all"
+            )
+    ax = drawing.axes(ax)
+    width = 0.6 / len(runs)
+    unknown = []  # whether each group has no interval, in any run
+    for index, (run, groups) in enumerate(groups_of.items()):
+        x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
+        mean, low, high = np.array([x[:3] for x in groups.values()], float).T
+        has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
+        margins, is_finite = drawing.finite_margins(mean, low, high)
+        look = drawing.look(index)
+        ax.errorbar(
+            x[has_lists & is_finite],
+            mean[has_lists & is_finite],
+            yerr=margins[:, has_lists & is_finite],
+            fmt=look.marker,
+            ms=drawing.SIZE,
+            color=look.colour,
+            capsize=3 if len(runs) * len(groups) <= 20 else 0,
+            label=run or None,
+        )
+        unknown.append(has_lists & ~is_finite)
+        for group in np.flatnonzero(unknown[-1]):
+            ax.axvline(x[group], color=look.colour, ls=":", lw=1, alpha=0.6)
+            ax.plot(
+                *(x[group], mean[group]),
+                look.marker,
+                color=look.colour,
+                mfc=ax.get_facecolor(),
+                ms=drawing.SIZE,
+            )
+    if np.any(unknown):
+        drawing.hollow_entry(ax, "no interval")
+    sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
+    are_equal = all(counts == sizes[0] for counts in sizes)
+    counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
+    ax.set_xlim(-0.5, len(first) - 0.5)
+    ax.set_ylabel(f"mean and {100 * level:g} % interval")
+    side = drawing.legend(ax)
+    plot_labels.fit_group_labels(ax, list(names or first), counts)
+    if side == "below":
+        drawing.legend(ax, side)  # below the labels as they are now
+    return ax
+
+
+def _holds_runs(states: Any) -> bool:
+    """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
+    if not isinstance(states, Mapping):
+        return False
+    first = next(iter(states.values()), None)
+    if not isinstance(first, Mapping):
+        return True
+    return isinstance(next(iter(first.values()), None), Mapping)
+
+
+def _groups(
+    source: Any, metric: str | None, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """The estimate of each group by its name, or by its number where it has none."""
+    if not isinstance(source, Mapping):
+        return _stacked_groups(source, level, method)
+    groups = {}
+    by_group = estimates({str(x): y for x, y in source.items()}, level, method)
+    for name, by_metric in by_group.items():
+        if len(by_metric) > 1 and metric not in by_metric or not by_metric:
+            raise ValueError(
+                f"by_group: group {name!r} holds {', '.join(by_metric)}; pass metric=, "
+                "the name of one"
+            )
+        groups[name] = by_metric[metric or next(iter(by_metric))]
+    return groups
+
+
+def _stacked_groups(
+    state: Any, level: Number, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """Reads the estimates from states that `PerList.by` stacked."""
+    if not isinstance(state, Mean):
+        raise TypeError(
+            f"by_group: got {_inputs.kind_of(state)}; pass the result of PerList.by"
+        )
+    if jnp.ndim(state.counts) != 2 or jnp.ndim(state.sums.high) != 2:
+        raise ValueError(
+            "by_group needs states of one cutoff, stacked along one axis of groups; "
+            "pass the result of PerList.by"
+        )
+    state = jax.device_get(state)
+    groups = {
+        str(group): {"mean": jax.tree.map(lambda x, group=group: x[group], state)}
+        for group in range(len(state.counts))
+    }
+    by_group = estimates(groups, level, method)
+    return {group: by_metric["mean"] for group, by_metric in by_group.items()}

@@ -1,0 +1,293 @@
+"""Plots of verdicts: comparisons as a forest plot, and the ranks of a leaderboard."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.comparisons.comparison import (
+    CORRECTION_NAMES,
+    Comparison,
+    is_bound,
+    is_significant,
+)
+from jax_rank_metrics._results.leaderboards.standings import Leaderboard
+from jax_rank_metrics._results.plots import drawing
+from jax_rank_metrics._results.plots import labels as plot_labels
+from jax_rank_metrics._states.merging import cutoff_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROW = 0.28  # inches that a row takes in a new figure
+
+
+class _Row(NamedTuple):
+    """A line of a forest plot: a comparison, or the title of a group if it is None."""
+
+    keys: tuple[str, ...]
+    comparison: Comparison | None
+
+
+def forest(
+    comparisons: Any,
+    *,
+    names: tuple[str, str] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Differences with their intervals, a row for each comparison, as a forest plot.
+
+    Differences that are significant have filled markers: those whose corrected p, which is
+    written at the right, is at most 1 − `level`. The line is at a difference of 0; margins
+    of equivalence or of non-inferiority are shaded. An interval that is open, as that of
+    a one-sided alternative, ends in an arrow.
+
+    Args:
+        comparisons: A `Comparison`, a tuple of them, or the dicts that `compare` returns,
+            nested as deep as they are. The rows of one outer key, such as a system, stand
+            together below it.
+        names: The names of the two systems, as for `differences`: ("BM25", "system"). None
+            is ("a", "b"), or nothing for pairs of systems, whose names are in the rows.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything but comparisons.
+        ValueError: if it holds none.
+    """
+    rows, metric = _without_shared_metric(_rows(comparisons))
+    drawn = [row.comparison for row in rows if row.comparison is not None]
+    if not drawn:
+        raise ValueError("comparisons is empty; pass the result of compare")
+    ax = drawing.axes(ax, height=1 + ROW * len(rows))
+    colour = drawing.foreground(ax)
+    for y, row in enumerate(rows):
+        if row.comparison is not None:
+            _interval(ax, y, row.comparison, colour)
+    ax.axvline(0, color=colour, lw=0.8, zorder=0)
+    _margins(ax, rows)
+    ax.margins(x=0.08)
+    ax.locator_params(axis="x", nbins=4 if drawing.is_narrow(ax) else 8)
+    _open_ends(ax, rows, colour)
+    first = drawn[0]
+    alpha = f"{1 - first.level:.2g}"
+    kind = CORRECTION_NAMES[first.correction]
+    significant = [is_significant(x) for x in drawn]
+    style = {"fmt": "o", "ms": drawing.SIZE, "color": colour}
+    if any(significant):
+        ax.errorbar([], [], label=f"p ≤ {alpha} ({kind})", **style)
+    if not all(significant):
+        ax.errorbar([], [], label=f"p > {alpha} ({kind})", mfc="none", **style)
+    is_pairs = isinstance(comparisons, Mapping) and any(
+        isinstance(key, tuple) for key in comparisons
+    )
+    difference, better = ("difference", "first") if is_pairs else ("b − a", "b")
+    if names is not None:
+        difference, better = f"{names[1]} − {names[0]}", names[1]
+    ax.set_xlabel(
+        f"{difference}{metric}, {100 * first.level:g} % intervals"
+        + _direction_text(rows, better)
+    )
+    texts = ["" if row.comparison is None else _p_text(row.comparison) for row in rows]
+    plot_labels.label_rows(ax, _labels(rows), f"p ({kind})", texts)
+    for label, row in zip(ax.get_yticklabels(), rows, strict=True):
+        label.set_fontweight("bold" if row.comparison is None else "normal")
+    return ax
+
+
+def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
+    """The ranks of systems, best first, with their intervals.
+
+    Bars at the right join systems that cannot be told apart: a group has no pair that
+    differs significantly. Beside them is the probability of each system to be first.
+
+    Args:
+        leaderboard: The result of `leaderboard`.
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it is anything else.
+    """
+    if not isinstance(leaderboard, Leaderboard):
+        raise TypeError(
+            f"ranks: got {_inputs.kind_of(leaderboard)}; pass the result of leaderboard"
+        )
+    systems = list(map(str, leaderboard.systems))
+    ax = drawing.axes(ax, height=1.2 + ROW * len(systems))
+    colour = drawing.foreground(ax)
+    y = np.arange(len(systems))
+    margins = np.stack(
+        [
+            leaderboard.ranks - leaderboard.rank_lows,
+            leaderboard.rank_highs - leaderboard.ranks,
+        ]
+    )
+    ax.errorbar(
+        leaderboard.ranks,
+        y,
+        xerr=np.maximum(margins, 0),
+        fmt="o",
+        ms=drawing.SIZE,
+        capsize=3,
+        color=drawing.COLOURS[0],
+        label=f"rank, {100 * leaderboard.level:g} % interval",
+    )
+    # Each bar takes the first column whose bars end above it.
+    groups = [group for group in leaderboard.groups if group[1] - group[0] > 1]
+    column_ends: list[int] = []
+    for start, stop in groups:
+        free = [i for i, end in enumerate(column_ends) if end <= start]
+        column = free[0] if free else len(column_ends)
+        column_ends[column : column + 1] = [stop]
+        ax.plot(
+            [len(systems) + 0.9 + 0.45 * column] * 2,
+            [start - 0.3, stop - 0.7],
+            color=colour,
+            lw=3,
+            solid_capstyle="butt",
+            label="cannot be told apart" if (start, stop) == groups[0] else None,
+        )
+    ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
+    step = math.ceil(len(systems) / (6 if drawing.is_narrow(ax) else 12))
+    ax.set_xticks(range(1, len(systems) + 1, step))
+    metric = f" by {leaderboard.metric}" if leaderboard.metric else ""
+    ax.set_xlabel(f"rank{metric}")
+    texts = [f"{p:.2f}" for p in leaderboard.p_first.tolist()]
+    plot_labels.label_rows(ax, systems, "P(first)", texts)
+    return ax
+
+
+def _rows(comparisons: Any, name: str = "") -> list[_Row]:
+    """The rows of a tree of comparisons, which is called `name`: groups below titles."""
+    if isinstance(comparisons, Comparison):
+        return [_Row((name,), comparisons)]
+    if isinstance(comparisons, tuple) and all(
+        isinstance(x, Comparison) for x in comparisons
+    ):
+        count = len(comparisons)
+        names = cutoff_names(name, count) if name else map(str, range(count))
+        return [_Row((x,), y) for x, y in zip(names, comparisons, strict=True)]
+    if not isinstance(comparisons, Mapping):
+        raise TypeError(
+            f"comparisons: got {_inputs.kind_of(comparisons)}; pass the result of compare"
+        )
+    rows = []
+    for key, value in comparisons.items():
+        title = " − ".join(map(str, reversed(key))) if isinstance(key, tuple) else key
+        below = _rows(value, f"{title}")
+        if isinstance(value, Mapping) and len(below) == 1:
+            # A title above a single row would double the height.
+            below = [_Row((f"{title}", *below[0].keys), below[0].comparison)]
+        elif isinstance(value, Mapping):
+            rows.append(_Row((f"{title}",), None))
+        rows += below
+    return rows
+
+
+def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
+    """Takes the metric out of the labels of rows that all have the same one."""
+    metrics = {row.keys[1:] for row in rows}
+    metric = ", ".join(metrics.pop()) if len(metrics) == 1 else ""
+    if metric:
+        rows = [_Row(row.keys[:1], row.comparison) for row in rows]
+    return rows, f", {metric}" * bool(metric)
+
+
+def _p_text(comparison: Comparison) -> str:
+    """The corrected p; "≤" at the smallest that its samples can give."""
+    bound = "≤ " if is_bound(comparison.p, comparison.samples) else ""
+    return f"{bound}{comparison.p_corrected:.2g}"
+
+
+def _interval(ax: "Axes", y: float, comparison: Comparison, colour: Any) -> None:
+    """Draws a difference and the finite ends of its interval."""
+    low, high = comparison.low, comparison.high
+    mean = comparison.difference
+    ends = [x if math.isfinite(x) else mean for x in (low, high)]
+    ax.errorbar(
+        [mean],
+        [y],
+        xerr=[[max(mean - ends[0], 0)], [max(ends[1] - mean, 0)]],
+        fmt="o",
+        ms=drawing.SIZE,
+        color=colour,
+        mfc=colour if is_significant(comparison) else ax.get_facecolor(),
+        zorder=3,
+    )
+
+
+def _open_ends(ax: "Axes", rows: list[_Row], colour: Any) -> None:
+    """Draws intervals without an end up to the frame, as arrows; dotted without any end."""
+    low_edge, high_edge = ax.get_xlim()
+    for y, row in enumerate(rows):
+        if row.comparison is None:
+            continue
+        comparison = row.comparison
+        is_unknown = math.isinf(comparison.low) and math.isinf(comparison.high)
+        for end, edge, marker in (
+            (comparison.low, low_edge, "<"),
+            (comparison.high, high_edge, ">"),
+        ):
+            if math.isinf(end):
+                ax.plot(
+                    [comparison.difference, edge],
+                    [y, y],
+                    color=colour,
+                    ls=":" if is_unknown else "-",
+                    lw=1 if is_unknown else 1.5,
+                    marker=marker,
+                    ms=drawing.SIZE,
+                    markevery=[1],
+                    clip_on=False,
+                )
+    ax.set_xlim(low_edge, high_edge)
+
+
+def _margins(ax: "Axes", rows: list[_Row]) -> None:
+    """Shades the differences that the margin of each comparison allows."""
+    label = "margin"
+    for y, row in enumerate(rows):
+        if row.comparison is None or row.comparison.margin is None:
+            continue
+        margin, alternative = row.comparison.margin, row.comparison.alternative
+        low = 0 if alternative == "less" else -margin
+        high = 0 if alternative == "greater" else margin
+        ax.fill_betweenx(
+            [y - 0.5, y + 0.5],
+            *(low, high),
+            color=drawing.COLOURS[5],
+            alpha=0.25,
+            lw=0,
+            zorder=0,
+            label=label,
+        )
+        for end in filter(None, (low, high)):
+            ax.plot(
+                [end] * 2, [y - 0.5, y + 0.5], color=drawing.COLOURS[0], lw=1, ls="--"
+            )
+        label = None
+
+
+def _directions(rows: list[_Row]) -> set[bool | None]:
+    return {row.comparison.lower_is_better for row in rows if row.comparison}
+
+
+def _labels(rows: list[_Row]) -> list[str]:
+    """The labels of rows, with an arrow where lower is better in some rows only."""
+    is_mixed = len(_directions(rows)) > 1
+    labels = []
+    for row in rows:
+        is_lower = row.comparison is not None and row.comparison.lower_is_better
+        labels.append(", ".join(row.keys) + " ↓" * bool(is_mixed and is_lower))
+    return labels
+
+
+def _direction_text(rows: list[_Row], name: str) -> str:
+    """The side on which b is better, for the label of the axis."""
+    directions = _directions(rows)
+    if directions == {False}:
+        return f"\n{name} better →"
+    if directions == {True}:
+        return f"\n← {name} better"
+    return "\n↓: lower is better" if True in directions else ""

@@ -1,0 +1,159 @@
+"""LaTeX of a sheet, by the rules of booktabs and with numbers aligned at the point."""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from jax_rank_metrics._results.sheets.sheet import (
+    Cell,
+    Sheet,
+    names_without_repetition,
+    note_of,
+)
+
+_ESCAPES = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # A row that starts with one of these would be an argument of the row above.
+    "[": "{[}",
+    "*": "{*}",
+    "†": r"\dag{}",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
+
+class _Column:
+    """A column of numbers, which takes several columns of a `tabular`.
+
+    The digits before the point and those after it have a column each, which meet at the
+    point: bold digits may be wider than others, and marks follow them. Intervals have the
+    same number of digits after the point and are never bold, so they are flush right.
+
+    Attributes:
+        format: The letters of the columns, as `tabular` takes them.
+        width: Number of columns.
+    """
+
+    def __init__(self, cells: Sequence[Cell | None]) -> None:
+        self._is_split = any(
+            cell and (cell.marks or "." in cell.number) for cell in cells
+        )
+        self._has_interval = any(cell and cell.interval for cell in cells)
+        self._number_format = "r@{}l" if self._is_split else "r"
+        self.format = self._number_format + "@{~}r@{~}r" * self._has_interval
+        self.width = 1 + self._is_split + 2 * self._has_interval
+
+    def text(self, cell: Cell | None) -> str:
+        """Returns a cell, with `&` between its columns."""
+        if cell is None:
+            return self.heading("--")
+        number = self._number(cell)
+        if not cell.interval:
+            return number
+        low, high = map(_number, cell.interval)
+        return f"{number} & [{low}, & {high}]"
+
+    def heading(self, text: str) -> str:
+        """Returns a text in the middle of the column."""
+        alignment = "c" if self._is_split else "r"
+        return rf"\multicolumn{{{self.width}}}{{{alignment}}}{{{text}}}"
+
+    def _number(self, cell: Cell) -> str:
+        bold = r"\textbf{%s}" if cell.is_best else "%s"
+        if not self._is_split:
+            return bold % _number(cell.number)
+        integer, point, fraction = cell.number.partition(".")
+        if not re.fullmatch(r"\d*", fraction):
+            return rf"\multicolumn{{2}}{{r}}{{{_number(cell.number)}}}"
+        digits = bold % f"{point}{fraction}" if point else ""
+        marks = rf"\textsuperscript{{{_escape(cell.marks)}}}" if cell.marks else ""
+        return f"{bold % _number(integer)}&{digits}{marks}"
+
+
+def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None) -> str:
+    """Returns a `tabular` and its note, inside a `table` if there is a caption or label.
+
+    Args:
+        sheet: The contents.
+        caption: LaTeX of the caption.
+        label: The label by which a text refers to the table.
+    """
+    columns = [_Column(cells) for cells in sheet.columns()]
+    formats = "l" * len(sheet.name_headings) + "".join(x.format for x in columns)
+    names = [_escape(name) for name in sheet.name_headings]
+    headings = [
+        column.heading(_escape(name))
+        for column, (_, name) in zip(columns, sheet.headings, strict=True)
+    ]
+    labels_of_rows = names_without_repetition(sheet)
+    has_groups = any(labels and not labels[0] for labels in labels_of_rows)
+    rows: list[str] = []
+    for labels, cells in zip(labels_of_rows, sheet.cells, strict=True):
+        # Space between the rows of a name and those of the next.
+        if rows and has_groups and labels[0]:
+            rows.append(r"\addlinespace")
+        texts = map(_Column.text, columns, cells)
+        rows.append(_row([*map(_escape, labels), *texts]))
+    note = _escape(note_of(sheet, "bold"))
+    body = [
+        r"\sbox0{% the note is as wide as the table",
+        rf"\begin{{tabular}}{{@{{}}{formats}@{{}}}} % needs \usepackage{{booktabs}}",
+        r"\toprule",
+        *_group_headings(sheet, columns),
+        _row([*names, *headings]),
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}}%",
+        r"\begin{minipage}{\wd0}",
+        r"\usebox0\par\smallskip",
+        r"\footnotesize\raggedright",
+        note.replace("; ", ";\n"),
+        r"\end{minipage}",
+    ]
+    if caption is None and label is None:
+        return "\n".join(body)
+    top = [r"\begin{table}", r"\centering"]
+    top += [rf"\caption{{{caption}}}\smallskip"] if caption is not None else []
+    top += [rf"\label{{{label}}}"] if label is not None else []
+    return "\n".join([*top, *body, r"\end{table}"])
+
+
+def _group_headings(sheet: Sheet, columns: Sequence[_Column]) -> Iterator[str]:
+    """Yields a row of the headings that columns share, and the rules below it."""
+    if not any(group for group, _ in sheet.headings):
+        return
+    first = len(sheet.name_headings) + 1
+    cells, rules = [""] * len(sheet.name_headings), []
+    pairs = zip(sheet.headings, columns, strict=True)
+    for group, members in itertools.groupby(pairs, lambda pair: pair[0][0]):
+        width = sum(column.width for _, column in members)
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape(group)}}}")
+        rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
+        first += width
+    yield _row(cells)
+    yield "".join(rules)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _number(text: str) -> str:
+    """A number as LaTeX writes it: with a minus, and powers of ten instead of `e`."""
+    text = text.replace("inf", r"$\infty$")
+    text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
+    text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
+    return re.sub(r"(?<!{)-", "$-$", text)
+
+
+def _escape(text: str) -> str:
+    text = "".join(_ESCAPES.get(character, character) for character in text)
+    return text.replace(r" $\leq$ ", r"~$\leq$~").replace(r"\dag{} ", r"\dag{}~")

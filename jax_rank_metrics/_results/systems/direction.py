@@ -1,0 +1,71 @@
+"""The direction in which a metric is better, by its name in results."""
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+
+from jax_rank_metrics._calls.names import lower_is_better
+from jax_rank_metrics._results.systems.values import is_metric_name
+
+Lower = bool | str | Sequence[str]
+
+
+def without_cutoff(name: str) -> str:
+    """The name of a metric without its cutoff, as in "recall@5" or "mine[0]".
+
+    >>> without_cutoff("recall(rel=2)@5"), without_cutoff("mine[0]")
+    ('recall(rel=2)', 'mine')
+    """
+    return re.sub(r"@[^@()]*$|\[\d+\]$", "", name)
+
+
+def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
+    """Whether lower values are better, by the metric itself or because `lower` names it.
+
+    Args:
+        name: A name in results, such as "ndcg@10".
+        lower: Names of metrics, with or without cutoffs, or True for all.
+
+    Returns:
+        None for a metric of which neither direction is better.
+    """
+    if lower is True or {name, without_cutoff(name)} & set(_names(lower)):
+        return True
+    return lower_is_better(name)
+
+
+def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
+    """Whether lower values are better, by the keys that lead to them, as `is_lower_better`.
+
+    The metric is named by the last key that this package or `lower` knows. If it knows
+    none, higher values are better unless `lower` is True.
+    """
+    names = [key for key in reversed(path) if isinstance(key, str)]
+    for name in names:
+        direction = is_lower_better(name, lower)
+        if direction is not False or is_metric_name(name):
+            return direction
+    return lower is True
+
+
+def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
+    """Raises ValueError if `lower` names a metric that is not among `names`.
+
+    A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
+    names none.
+    """
+    known = {name: None for name in names if isinstance(name, str)}
+    for name in _names(lower):
+        if name not in known and name not in map(without_cutoff, known):
+            metrics = (
+                ", ".join(known) or "one metric without a name: pass True or False"
+            )
+            raise ValueError(
+                f"lower names {name!r}, which is not a metric of the results; they hold "
+                f"{metrics}"
+            )
+
+
+def _names(lower: Lower) -> Sequence[str]:
+    if isinstance(lower, bool):
+        return ()
+    return (lower,) if isinstance(lower, str) else lower

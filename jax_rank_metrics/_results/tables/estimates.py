@@ -1,0 +1,180 @@
+"""Means and intervals of several runs, as numbers on this host."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._results.inference.chance import student_reach
+from jax_rank_metrics._results.inference.two_way import error_with_seeds
+from jax_rank_metrics._results.systems.differences import defined_lists
+from jax_rank_metrics._results.systems.seeds import filled_seeds
+from jax_rank_metrics._results.systems.values import (
+    ListValues,
+    as_per_list,
+    is_by_list,
+    is_evaluation,
+    is_frame,
+    is_seeds,
+)
+from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.merging import cutoff_names
+from jax_rank_metrics._states.on_host import Estimate, HostSums
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.weights import is_addressable
+from jax_rank_metrics._types import IntervalMethod, Number
+
+# All metrics of one run by name, or those of several runs by the names of the runs.
+Results = Mapping[str, Any]
+
+_FIX = (
+    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
+    "dicts"
+)
+
+
+def estimates(
+    results: Results, level: Number, method: IntervalMethod = "auto"
+) -> dict[str, dict[str, Estimate]]:
+    """Reads the means of every run and metric, with a separate name for each cutoff.
+
+    Args:
+        results: A dict of runs to dicts of metrics to states, per-list values or
+            estimates; or such a dict of metrics, which becomes the run "". A pandas
+            DataFrame with a column for each metric, the result of `evaluate_users` and
+            `Seeds` of any of these are read like a dict.
+        level: See `Mean.confidence_interval`.
+        method: See there, too.
+
+    Raises:
+        TypeError: if it holds anything else.
+        ValueError: if it is empty, a state is stacked, or two cutoffs have one name; if
+            the method does not apply to the values of a metric.
+    """
+    _inputs.option("method", method, IntervalMethod)
+    level = checked_level(level)
+    # Numbers at the top are no metrics, and each gets an error of its own below.
+    metrics = results if is_by_list(results) else _metrics_of(results)
+    if metrics is None:
+        raise TypeError(f"results: got {kind_of(results)}; {_FIX}")
+    runs = dict(metrics) if _holds_runs(metrics) else {"": metrics}
+    return {name: _of_run(name, run, level, method) for name, run in runs.items()}
+
+
+def collections_of(results: Results) -> Mapping[str, Results]:
+    """The results of each collection, or those of "" where there is only one."""
+    is_by_collection = isinstance(results, Mapping) and any(
+        _holds_runs(_metrics_of(runs)) for runs in results.values()
+    )
+    return results if is_by_collection else {"": results}
+
+
+def _holds_runs(results: Mapping[str, Any] | None) -> bool:
+    """Whether results are of runs, each with metrics of its own."""
+    return results is not None and any(
+        _metrics_of(run) is not None for run in results.values()
+    )
+
+
+def _metrics_of(run: Any) -> Mapping[str, Any] | None:
+    """The metrics of a run by name; None for the values of a single metric."""
+    if is_seeds(run):
+        metrics = {str(path[-1]): x for path, x in run.values_of_seeds.items() if path}
+        return metrics or None
+    if is_evaluation(run):
+        return run.states
+    if is_frame(run):
+        return {name: run[name] for name in run.columns}
+    return run if isinstance(run, Mapping) and not is_by_list(run) else None
+
+
+def _of_run(
+    run: str, metrics: Any, level: float, method: IntervalMethod
+) -> dict[str, Estimate]:
+    """Returns the estimates of a run by the names of metrics and their cutoffs."""
+    by_name = _metrics_of(metrics) if run else metrics
+    if by_name is None:
+        raise TypeError(f"results: run {run!r} is {kind_of(metrics)}; {_FIX}")
+    if not by_name:
+        raise ValueError(f"results: run {run!r} is empty; pass at least one metric")
+    results: dict[str, Estimate] = {}
+    owners: dict[str, str] = {}  # the name of a cutoff -> the name of its metric
+    for name, values in by_name.items():
+        labels, at_cutoffs = [str(name)], [values]
+        if is_seeds(values):
+            (values,) = values.values_of_seeds.values()
+        if isinstance(values, ListValues):
+            at_cutoffs = _of_seeds(str(name), values, level, method)
+            if values.has_cutoffs:
+                labels = cutoff_names(str(name), len(at_cutoffs))
+        elif not isinstance(values, Estimate):
+            sums = _sums_of(name, values)
+            try:
+                at_cutoffs = sums.estimates(level, method)
+            except ValueError as error:
+                raise ValueError(f"results: {name!r}: {error}") from error
+            if sums.has_cutoffs:
+                labels = cutoff_names(str(name), len(at_cutoffs))
+        for label, estimate in zip(labels, at_cutoffs, strict=True):
+            if label in owners:
+                raise ValueError(
+                    f"results: {owners[label]!r} and {name!r} both hold {label!r}; name "
+                    "one of them differently"
+                )
+            owners[label], results[label] = name, estimate
+    return results
+
+
+def _of_seeds(
+    name: str, values: ListValues, level: float, method: IntervalMethod
+) -> list[Estimate]:
+    """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
+    if method not in ("auto", "t"):
+        raise ValueError(
+            f"results: {name!r}: method is {method!r}, which knows no seeds; pass 't'"
+        )
+    results = []
+    seeds, all_weights = filled_seeds(values)
+    defined = defined_lists(values)
+    for cutoff, weights in enumerate(all_weights.T):
+        counts = weights > 0
+        share = weights / max(weights.sum(), np.finfo(np.float64).tiny)
+        n_eff = 1 / (share**2).sum() if counts.any() else 0.0
+        freedom = max(n_eff - 1, 0) if counts.sum() > 1 else 0.0
+        of_lists = seeds[..., cutoff].mean(0)
+        mean = float(share @ of_lists)
+        squares = (share**2 * (of_lists - mean) ** 2).sum()
+        error = math.sqrt(n_eff / freedom * squares) if freedom else math.inf
+        of_seeds = (seeds[..., cutoff],)
+        error, freedom = error_with_seeds(error, freedom, of_seeds, share)
+        # A single seed says nothing of how far seeds vary.
+        freedom = freedom if len(seeds) > 1 else 0.0
+        margin = float(student_reach(np.array(error), np.array(freedom), level))
+        undefined = int(
+            (~defined[:, cutoff] & (values.lists.weights[:, cutoff] > 0)).sum()
+        )
+        numbers = (mean, mean - margin, mean + margin, error)
+        results.append(Estimate(*numbers, int(counts.sum()), undefined, n_eff))
+    return results
+
+
+def _sums_of(name: str, values: Any) -> HostSums:
+    """Returns the sums of a metric from its state, or from its values of lists."""
+    lists = as_per_list(values, f"results[{name!r}]")
+    lists = values if lists is None else lists
+    if isinstance(lists, PerList):
+        if is_addressable(lists.values):
+            return HostSums.of_lists(lists, Mean)
+        lists = lists.mean()  # in which the other hosts take part
+    if not isinstance(lists, Mean):
+        raise TypeError(f"results: {name!r} is {kind_of(lists)}; {_FIX}")
+    if lists._stacked:
+        raise ValueError(
+            f"results: {name!r} is stacked along axes of shape {lists._stacked}; pass "
+            "reduce of it"
+        )
+    return HostSums.of_state(lists)

@@ -1,0 +1,175 @@
+"""The contents of a table of means: runs and metrics, in one or several collections."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jax_rank_metrics._results.sheets.export import fixed_point
+from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_interval
+from jax_rank_metrics._results.systems.direction import (
+    Lower,
+    check_lower,
+    is_lower_better,
+)
+from jax_rank_metrics._results.systems.values import listing
+from jax_rank_metrics._results.tables.estimates import (
+    Results,
+    collections_of,
+    estimates,
+)
+from jax_rank_metrics._results.tables.significance import Marks, marks_of
+from jax_rank_metrics._states.on_host import Estimate
+from jax_rank_metrics._types import IntervalMethod, Number
+
+# The fields of an `Estimate`, in the order of the columns of CSV.
+_FIELDS = ("mean", "std_error", "low", "high", "lists", "undefined", "n_eff")
+
+
+class _Collection(NamedTuple):
+    """The means of a collection of lists; its name is "" where there is only one."""
+
+    name: str
+    runs: dict[str, dict[str, Estimate]]
+    metrics: list[str]
+    best: dict[str, str]  # the best mean of each metric, as it is printed
+    marks: Marks
+
+    def cell(self, run: str, metric: str, digits: int) -> Cell | None:
+        """The cell of a run and a metric; None if the run lacks the metric."""
+        if metric not in self.runs.get(run, {}):
+            return None
+        cell = number_with_interval(*self.runs[run][metric][:3], digits)
+        return cell._replace(
+            is_best=cell.number == self.best.get(metric),
+            marks=self.marks.of_cells.get((run, metric), ""),
+        )
+
+
+def sheet_of_means(
+    results: Results,
+    *,
+    compare: Any,
+    level: Number,
+    method: IntervalMethod,
+    digits: int,
+    lower: Lower,
+    by_run: bool | None,
+) -> Sheet:
+    """Returns the contents of a table of means; `table` documents the arguments.
+
+    Args:
+        results: The results of runs, of one run, or of several collections.
+        compare: A baseline, or comparisons by run, or by collection and run.
+        level: The level of the intervals.
+        method: How intervals are made.
+        digits: Number of digits after the point.
+        lower: Names of further metrics of which lower values are better.
+        by_run: Whether rows are runs; None decides by the number of runs.
+    """
+    nested = collections_of(results)
+    is_by_collection = "" not in nested
+    if is_by_collection and isinstance(compare, Mapping) and compare.keys() - nested:
+        raise ValueError(
+            f"compare holds {listing(list(compare))}; pass the comparisons of each "
+            f"collection: {listing(list(nested))}"
+        )
+    means = {name: estimates(x, level, method) for name, x in nested.items()}
+    runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
+    collections = []
+    for name, of_runs in means.items():
+        metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
+        comparisons = compare
+        if is_by_collection and isinstance(compare, Mapping):
+            comparisons = compare.get(name)
+        values = of_runs if "" in of_runs else nested[name]
+        marks = marks_of(values, of_runs, comparisons, runs)
+        best = _best(of_runs, metrics, lower, digits)
+        collections.append(_Collection(name, of_runs, metrics, best, marks))
+    check_lower(lower, [metric for x in collections for metric in x.metrics])
+    letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
+    titles = {run: f"{run} ({letters[run]})" if run in letters else run for run in runs}
+    if "" not in runs if by_run is None else by_run:
+        name_headings = ["run"]
+        headings = [(x.name, metric) for x in collections for metric in x.metrics]
+        names = [[titles[run]] for run in runs]
+        cells = [
+            [x.cell(run, metric, digits) for x in collections for metric in x.metrics]
+            for run in runs
+        ]
+    else:
+        name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
+        headings = [("", titles[run]) for run in runs]
+        rows = [(x, metric) for x in collections for metric in x.metrics]
+        names = [[x.name, metric][not is_by_collection :] for x, metric in rows]
+        cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
+    return Sheet(
+        name_headings,
+        [(group, name or "mean") for group, name in headings],
+        names,
+        cells,
+        _note(collections, level),
+        "; ".join(dict.fromkeys(x.marks.legend for x in collections if x.marks.legend)),
+        _records(collections, is_by_collection),
+    )
+
+
+def _best(
+    runs: dict[str, dict[str, Estimate]],
+    metrics: Iterable[str],
+    lower: Lower,
+    digits: int,
+) -> dict[str, str]:
+    """The best mean of each metric, as it is printed; empty for a single run."""
+    best = {}
+    for metric in metrics:
+        means = [run[metric].mean for run in runs.values() if metric in run]
+        means = [mean for mean in means if not math.isnan(mean)]
+        lower_is_better = is_lower_better(metric, lower)
+        if len(runs) > 1 and means and lower_is_better is not None:
+            extreme = min(means) if lower_is_better else max(means)
+            best[metric] = fixed_point(extreme, digits)
+    return best
+
+
+def _note(collections: Iterable[_Collection], level: Number) -> str:
+    """The level, and how many lists each collection has."""
+
+    def span(numbers: Iterable[float], digits: int = 0) -> str:
+        texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        smallest, *larger = texts
+        return f"{smallest} to {larger[-1]}" if larger else smallest
+
+    parts = [f"Mean and {100 * level:g} % interval"]
+    for collection in collections:
+        means = [mean for run in collection.runs.values() for mean in run.values()]
+        lists = [mean.lists for mean in means]
+        counts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
+        # Equal weights give the number of lists but for rounding.
+        if any(mean.n_eff < 0.995 * mean.lists for mean in means):
+            counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
+        counts.append(f"{span(mean.undefined for mean in means)} undefined")
+        name = f"{collection.name}: " if collection.name else ""
+        parts.append(f"{name}{', '.join(counts)}")
+    return "; ".join(parts)
+
+
+def _records(
+    collections: Iterable[_Collection], is_by_collection: bool
+) -> list[dict[str, Any]]:
+    has_marks = any(collection.marks.legend for collection in collections)
+    return [
+        {
+            **({"collection": collection.name} if is_by_collection else {}),
+            "run": run,
+            "metric": metric,
+            **{field: getattr(estimate, field) for field in _FIELDS},
+            **(
+                {"marks": collection.marks.of_cells.get((run, metric), "")}
+                if has_marks
+                else {}
+            ),
+        }
+        for collection in collections
+        for run, means in collection.runs.items()
+        for metric, estimate in means.items()
+    ]

@@ -1,0 +1,214 @@
+"""Marks of the means that differ from those of a baseline, beyond chance."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
+from jax_rank_metrics._results.comparisons.comparison import (
+    CORRECTION_NAMES,
+    Comparison,
+    is_significant,
+)
+from jax_rank_metrics._results.systems.values import listing
+from jax_rank_metrics._states.merging import cutoff_names
+from jax_rank_metrics._states.on_host import Estimate
+from jax_rank_metrics._states.state import State
+
+DAGGER = "†"
+
+_TESTS = {
+    "permutation": "permutation test",
+    "bootstrap": "bootstrap test",
+    "t": "t test",
+    "tukey": "randomised Tukey HSD",
+    "mcnemar": "McNemar's test",
+}
+
+
+class Marks(NamedTuple):
+    """The marks of cells, and what they mean.
+
+    Attributes:
+        of_cells: The marks of each run and metric that has any.
+        letters: The letter that stands for each run, where all runs are compared.
+        legend: What the marks mean; "" where nothing is compared.
+    """
+
+    of_cells: Mapping[tuple[Any, str], str]
+    letters: Mapping[str, str]
+    legend: str
+
+
+NO_MARKS = Marks({}, {}, "")
+
+
+def marks_of(
+    runs: Mapping[str, Any],
+    means: Mapping[str, Mapping[str, Estimate]],
+    comparisons: Any,
+    names: Sequence[str],
+) -> Marks:
+    """Returns the marks of the runs of a collection.
+
+    Args:
+        runs: The values of each run, as `table` takes them.
+        means: The means of each run, by the names of metrics and cutoffs.
+        comparisons: The name of the baseline, or what `compare` returns; None for no marks.
+        names: The names of the runs of all collections, each of which has a letter.
+
+    Raises:
+        ValueError: if there is no such baseline, or if the comparisons are of other runs
+            or metrics.
+        TypeError: if they are neither, or if runs that have to be compared hold states.
+    """
+    if comparisons is None:
+        return NO_MARKS
+    baseline = comparisons if isinstance(comparisons, str) else None
+    if baseline is not None:
+        comparisons = _with_baseline(runs, baseline)
+    if not isinstance(comparisons, Mapping):
+        raise TypeError(
+            f"compare is {kind_of(comparisons)}; pass the name of the baseline, or the "
+            "result of jrm.compare with a dict of runs"
+        )
+    by_cell = {
+        (key, metric): comparison
+        for key, by_metric in comparisons.items()
+        for metric, comparison in named_comparisons(by_metric)
+    }
+    in_table = {
+        (key, metric): comparison
+        for (key, metric), comparison in by_cell.items()
+        if all(
+            metric in means.get(run, ())
+            for run in (key if isinstance(key, tuple) else (key,))
+        )
+    }
+    if not in_table:
+        raise ValueError(
+            f"compare holds comparisons of {listing(list(by_cell))}, and none of them "
+            "is a run and a metric of the results"
+        )
+    if all(isinstance(key, tuple) for key in comparisons):
+        return _marks_of_pairs(names, in_table)
+    baseline = baseline or _baseline_of(means, in_table) or "the baseline"
+    differing = {cell: DAGGER for cell, x in in_table.items() if is_significant(x)}
+    legend = f"{DAGGER} {_relation(in_table, baseline)}"
+    return Marks(differing, {}, f"{legend} {_how(in_table)}")
+
+
+def _baseline_of(
+    means: Mapping[str, Mapping[str, Estimate]],
+    comparisons: Mapping[tuple[Any, str], Comparison],
+) -> str | None:
+    """Returns the run that all others are compared with, if it is in the table.
+
+    It is the only run without a comparison, and its means are those that the differences
+    start from; of lists that compare left out, they are not.
+    """
+    compared = {run for run, _ in comparisons}
+    baseline, *further = [run for run in means if run not in compared] or [None]
+    if baseline is None or further:
+        return None
+    for (run, metric), comparison in comparisons.items():
+        if metric not in means[baseline]:
+            return None
+        start, end = means[baseline][metric].mean, means[run][metric].mean
+        tolerance = 1e-4 * max(abs(start), abs(end))
+        if abs(end - start - comparison.difference) > tolerance:
+            return None
+    return baseline
+
+
+def named_comparisons(by_metric: Any) -> Iterator[tuple[str, Comparison]]:
+    """Yields the name of each metric or cutoff, and its comparison.
+
+    Args:
+        by_metric: Comparisons by the names of metrics, each a tuple where there are
+            cutoffs; or a comparison alone, whose name is "".
+    """
+    if not isinstance(by_metric, Mapping):
+        by_metric = {"": by_metric}
+    for name, value in by_metric.items():
+        if isinstance(value, tuple):
+            yield from zip(cutoff_names(str(name), len(value)), value, strict=True)
+        elif isinstance(value, Comparison):
+            yield str(name), value
+        else:
+            raise TypeError(
+                f"comparisons: {name!r} is {kind_of(value)}; pass the result of "
+                "jrm.compare"
+            )
+
+
+def method_of(comparison: Comparison) -> str:
+    """Names the test and the correction: `permutation test, Holm-corrected`."""
+    test = _TESTS[comparison.test]
+    if comparison.correction == comparison.test:  # Tukey's test needs no correction.
+        return test
+    return f"{test}, {CORRECTION_NAMES[comparison.correction]}-corrected"
+
+
+def _with_baseline(runs: Mapping[str, Any], baseline: str) -> dict[str, Any]:
+    """Compares all runs with one of them."""
+    if baseline not in runs or len(runs) < 2:
+        known = "which are " + listing(list(runs))
+        if "" in runs:
+            known = "and results of the form {run: {metric: values}}"
+        raise ValueError(
+            f"compare is {baseline!r}; pass the name of one of several runs, {known}"
+        )
+    for name, run in runs.items():
+        for metric, values in run.items() if isinstance(run, Mapping) else ():
+            if isinstance(values, State):
+                raise TypeError(
+                    f"compare={baseline!r} needs the values of every list, but results"
+                    f"[{name!r}][{metric!r}] is a {type(values).__name__}; pass what "
+                    "`measure` returns, or the result of jrm.compare"
+                )
+    contenders = {name: run for name, run in runs.items() if name != baseline}
+    return compare_runs(runs[baseline], contenders)
+
+
+def _marks_of_pairs(
+    runs: Sequence[str], comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Marks:
+    """Marks each cell with the letters of the runs that it differs from."""
+    letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
+    marks: dict[tuple[str, str], str] = {}
+    for (pair, metric), comparison in comparisons.items():
+        if is_significant(comparison):
+            # Of a one-sided question, the pair the other way round was not asked.
+            is_mutual = comparison.alternative == "two-sided"
+            for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
+                cell = run, metric
+                marks[cell] = "".join(sorted(marks.get(cell, "") + letters[opponent]))
+    legend = f"a letter: {_relation(comparisons, 'the run with this letter')}"
+    return Marks(marks, letters, f"{legend} {_how(comparisons)}")
+
+
+def _letter(index: int) -> str:
+    """The letters from a to z, then from A to Z, and so on through Unicode."""
+    return chr(ord("a") + index) if index < 26 else chr(ord("A") + index - 26)
+
+
+def _relation(comparisons: Mapping[Any, Comparison], baseline: str) -> str:
+    """Returns what a mark says of its cell: `differs from bm25`."""
+    comparison, *_ = comparisons.values()
+    margin = "" if comparison.margin is None else f"{comparison.margin:g}"
+    relation = {
+        "two-sided": f"is within ±{margin} of" if margin else "differs from",
+        "greater": f"is less than {margin} below" if margin else "is above",
+        "less": f"is less than {margin} above" if margin else "is below",
+    }[comparison.alternative]
+    return f"{relation} {baseline}"
+
+
+def _how(comparisons: Mapping[Any, Comparison]) -> str:
+    """The test, its correction and the level: `(t test, Holm-corrected, p ≤ 0.05)`."""
+    settings = dict.fromkeys(
+        f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
+        for comparison in comparisons.values()
+    )
+    return f"({' or '.join(settings)})"
