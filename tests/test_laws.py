@@ -339,7 +339,9 @@ def test_list_weights(ks, ties, data):
         np.testing.assert_allclose(
             np.asarray(weighted[name].values)[defined],
             np.asarray(lists.values)[defined],
-            rtol=1e-6 if lists.is_ratio else 0,
+            rtol=1e-6,
+            atol=1e-6,
+            err_msg=name,
         )
         exists = mask & (labels >= 0)
         if weights.ndim == 2:
