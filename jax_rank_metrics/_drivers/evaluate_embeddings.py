@@ -91,8 +91,8 @@ def evaluate_embeddings(
     them out, as `undefined="skip"` does here.
 
     Call it outside of `jax.jit`. One device does the work: that of `items`, or the
-    default. Functions are static: pass the same object again, and not a fresh lambda, to
-    use its program again.
+    default; or with `mesh` all devices of all processes. Functions are static: pass the
+    same object again, and not a fresh lambda, to use its program again.
 
     Args:
         metrics: As for `evaluate`. Columns are not supported.
@@ -146,8 +146,14 @@ def evaluate_embeddings(
         key: See `rank`.
         undefined: See `PerList.mean`.
         block_size: How many items are scored at a time. None chooses.
+        mesh: The devices that share the work; see `evaluate_users`. Queries, items and
+            their attributes may then be global arrays; with candidates, queries alone.
+        queries_axis: The mesh axis or axes that divide queries; see there.
+        items_axis: The mesh axis or axes that divide items; see there.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of queries done and the number of all queries.
+        on_batch: A function of what is done after each batch; see `evaluate_users`.
+        resume_from: What `on_batch` was called with, from which to go on; see there.
 
     Returns:
         An `Evaluation`: states, the values of every query, and the ids of the first k
@@ -156,7 +162,8 @@ def evaluate_embeddings(
     Raises:
         ValueError: as `rank_catalog`; if there are both `relevant` and `label_fn`, or
             neither; if an id is not of an item, or a query not of `queries`; if scores
-            are NaN or arrays are sharded; if no metric has a cutoff and k is None.
+            are NaN; if a mesh, its axes and shardings do not agree; if `resume_from` is
+            of another call; if no metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.

@@ -85,7 +85,7 @@ def evaluate_users(
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
     with many ids share batches where that saves time. One device does the work: that of
-    `items`, or the default.
+    `items`, or the default; or with `mesh` all devices of all processes.
 
     Args:
         metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
@@ -116,8 +116,21 @@ def evaluate_users(
         key: See `rank`.
         undefined: See `PerList.mean`.
         block_size: See `rank_catalog`.
+        mesh: The devices that share the work; see `jax.make_mesh`. Then `model` and
+            `item_mask` may hold global arrays, while all else is the same on every
+            process, and so is a NumPy array. Each device takes the users of its own part
+            of a global array: embeddings and scores stay where they are. None is one
+            device, or the mesh over which the arrays of the model are sharded.
+        queries_axis: The mesh axis or axes that divide users. None divides none; without
+            either axis, they are those along which the model is sharded.
+        items_axis: The mesh axis or axes that divide items. Ids count through all parts.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of users done and the number of all users.
+        on_batch: Is called after each batch with what is done so far: a dict of arrays,
+            such as orbax and pickle save. Its "lists" have the weight 0 where users are
+            not done, so that `mean` makes the states so far.
+        resume_from: The dict from which to go on, as it was restored. The call must have
+            the same arguments; the result is the same bit for bit.
 
     Returns:
         A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
@@ -127,8 +140,9 @@ def evaluate_users(
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
             of the model; if `relevant` or `seen` has another number of rows than the
-            model has users, or more columns than it has items; if scores are NaN or the
-            model is sharded; if no metric has a cutoff and k is None.
+            model has users, or more columns than it has items; if scores are NaN; if
+            a mesh, its axes and shardings do not agree; if `resume_from` is of another
+            call; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
