@@ -1,5 +1,8 @@
 """Long lists, which are ranked and summed in other ways than short ones."""
 
+import functools
+import importlib
+
 import jax
 import numpy as np
 import pytest
@@ -8,6 +11,9 @@ from test_brute_force import compare
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import sort_cpu
+from jax_rank_metrics._sources import few_relevant
+
+sources_rank = importlib.import_module("jax_rank_metrics._sources.rank")
 
 
 def draw(rng, items, lists=3):
@@ -53,6 +59,34 @@ def test_padding_of_long_lists_changes_nothing(rng):
     wider = jrm.evaluate(names, *wide, np.pad(mask, padding))
     for name, state in actual.items():
         np.testing.assert_allclose(wider[name].compute(), state.compute(), 1e-6)
+
+
+def test_few_relevant_items_are_counted(rng, monkeypatch):
+    """Outside of jit, a CPU counts the places of few relevant items, and sorts nothing."""
+    shape, counted = (3, 4200), []
+    labels = np.where(rng.random(shape) < 0.005, rng.integers(1, 4, shape) / 2, 0)
+    labels[1] = np.where(labels[1] > 0, 0, -1)  # nothing relevant, and padding
+    scores = rng.integers(0, 900, shape).astype(np.float32)
+    scores[2, ::7] = np.nan
+    arrays = labels.astype(np.float32), scores, rng.random(shape) > 0.1
+
+    def rank(*args):
+        counted.append(args)
+        return rank_few(*args)
+
+    rank_few = few_relevant.rank_few
+    monkeypatch.setattr(sources_rank, "rank_few", rank)
+    names = ("map", "mrr", "ndcg", "rprec", "recall@10")
+    actual = jrm.evaluate(names, *arrays)
+    assert counted
+    counted.clear()
+    expected = jax.jit(functools.partial(jrm.evaluate, names))(*arrays)
+    assert not counted
+    for name, state in expected.items():
+        np.testing.assert_allclose(actual[name].compute(), state.compute(), 1e-6)
+        assert (actual[name].lists, actual[name].undefined) == (3, 1)
+    assert few_relevant.suffice(jrm.average_precision.of)
+    assert not few_relevant.suffice(jrm.tau.of)
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.lists import Depth, ScoredLists, checked
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
@@ -195,12 +196,19 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
             )
 
 
-def _depth(bounds: Sequence[Bound]) -> Depth:
+def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     """Returns the depth to which the metrics together need the items in rank order."""
     readers = [bound for bound in bounds if not bound.spec.order_free]
     ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
-    return Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
+    depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
+    is_counted = few_relevant.pays(lists, depth) and _read_relevant(bounds)
+    return depth._replace(few_relevant=is_counted)
+
+
+@lru_cache
+def _read_relevant(bounds: tuple[Bound, ...]) -> bool:
+    return few_relevant.suffice(partial(read, bounds))
 
 
 def check_columns(
@@ -254,12 +262,14 @@ def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> Reading:
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _values_by_name(bounds, _measure_lists(bounds, lists))
+    return _values_by_name(bounds, _measure_lists(bounds, lists, _depth(bounds, lists)))
 
 
-@partial(jax.jit, static_argnums=0)
-def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
-    return read_lists(lists, _depth(bounds), partial(read, bounds))
+@partial(jax.jit, static_argnums=(0, 2))
+def _measure_lists(
+    bounds: tuple[Bound, ...], lists: ScoredLists, depth: Depth
+) -> Reading:
+    return read_lists(lists, depth, partial(read, bounds))
 
 
 def mean_lists(
@@ -267,16 +277,16 @@ def mean_lists(
 ) -> dict[str, Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    means, refused = _mean_lists(bounds, lists, undefined)
+    means, refused = _mean_lists(bounds, lists, undefined, _depth(bounds, lists))
     raise_refused(refused)
     return _by_name(bounds, means)
 
 
-@partial(jax.jit, static_argnums=(0, 2))
+@partial(jax.jit, static_argnums=(0, 2, 3))
 def _mean_lists(
-    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined
+    bounds: tuple[Bound, ...], lists: ScoredLists, undefined: Undefined, depth: Depth
 ) -> tuple[list[Mean], dict[str, jax.Array]]:
-    values, refused = read_lists(lists, _depth(bounds), partial(read, bounds))
+    values, refused = read_lists(lists, depth, partial(read, bounds))
     kinds = tuple(bound.state for bound in bounds)
     return means_of(tuple(values), undefined, kinds), refused
 

@@ -135,6 +135,17 @@ def _settled(
     return lax.sort((*sort_keys, chosen), num_keys=len(sort_keys) + 1)[-1]
 
 
+def first_true(x: jax.Array, number: int) -> jax.Array:
+    """Returns the indices of the first true entries of each list, and −1 after them.
+
+    Args:
+        x: `[*lists, items]` bool.
+        number: How many to look for; `[*lists, number]` int32 are returned.
+    """
+    flags, indices = top_k(x.astype(jnp.float32), number)
+    return jnp.where(flags > 0, indices, -1)
+
+
 def top_k(
     x: jax.Array, depth: int, before: jax.Array | None = None
 ) -> tuple[jax.Array, jax.Array]:

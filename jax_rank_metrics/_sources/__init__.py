@@ -3,6 +3,7 @@
 rank.py       `jrm.rank`, which decides between rows, packed lists and soft places
 lists.py      the checked arguments of `rank`, and what sources share
 rows.py       lists as rows, whole or with their items cut over devices
+few_relevant.py  long rows with few relevant items, which a CPU counts
 packed.py     lists one after the other
 soft.py       lists whose items have soft places, for training
 retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order already

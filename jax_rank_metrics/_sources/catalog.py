@@ -14,7 +14,7 @@ from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice
 from jax_rank_metrics._sources.labels import LabelFn
-from jax_rank_metrics._sources.streams import Stream
+from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
 def rank_catalog(
@@ -248,14 +248,7 @@ def rank_blocks(catalog: Catalog) -> Ranking:
     return (_rank_blocks if catalog.labeller is None else rank_labelled)(catalog)
 
 
-@jax.jit
-def _rank_blocks(catalog: Catalog) -> Ranking:
-    stream, total = Stream.of(catalog), catalog.total_items
-    outcome = stream.over_devices(stream.extended(stream.start(total)))
-    if outcome.first is not None:
-        return stream.first_ranks(outcome, total)
-    counts = stream.counted(stream.no_counts(), outcome.seen)
-    return stream.places(counts, outcome.seen, total)
+_rank_blocks = jax.jit(rank_listed)
 
 
 def rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:

@@ -11,7 +11,7 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.blocks import Catalog, products
+from jax_rank_metrics._sources.blocks import Catalog, known_scores, products
 from jax_rank_metrics._sources.labels import LabelFn, checked_labeller
 from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
 
@@ -127,7 +127,7 @@ def checked_scores(
         label_fn=label_fn,
         query_attributes=query_attributes,
         item_attributes=item_attributes,
-        score_fn=_known_scores,
+        score_fn=known_scores,
         block_size=size,
         item_mask=item_mask,
         exclude_ids=exclude_ids,
@@ -237,11 +237,6 @@ def _check_absent(where: str, cure: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(f"{name} is given {where}; {cure}")
-
-
-def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
-    del items
-    return scores
 
 
 def _scored_block(

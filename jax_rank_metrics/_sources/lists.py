@@ -36,6 +36,7 @@ class Depth(NamedTuple):
     ranks: int | None  # how many; None is all
     ordered: bool = True  # whether any order is needed at all
     in_groups: bool = False  # whether nothing reads the order within tie groups
+    few_relevant: bool = False  # whether to count the places of relevant items instead
 
     def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
         """Returns how items with scores of this dtype compare under a policy."""

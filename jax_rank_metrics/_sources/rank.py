@@ -12,6 +12,7 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import PoolScores, Ranking
+from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
@@ -56,6 +57,8 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -
             return read(
                 rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
             )
+        if depth.few_relevant:
+            return read(rank_few(raw_items, scores, list_weights))
         ranking = rank_rows(
             raw_items, scores, list_weights, seeds, lists.policy, items_axis, depth
         )

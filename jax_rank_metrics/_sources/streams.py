@@ -281,3 +281,13 @@ class Stream(NamedTuple):
         exists = exists & self.judged.exists
         keys = jnp.where(exists, keys, seen.keys)
         return Seen(keys, seen.exists | exists, seen.length + block.length)
+
+
+def rank_listed(catalog: Catalog) -> Ranking:
+    """Ranks a catalogue by a top-k, or by counted places where it has no depth."""
+    stream, total = Stream.of(catalog), catalog.total_items
+    outcome = stream.over_devices(stream.extended(stream.start(total)))
+    if outcome.first is not None:
+        return stream.first_ranks(outcome, total)
+    counts = stream.counted(stream.no_counts(), outcome.seen)
+    return stream.places(counts, outcome.seen, total)

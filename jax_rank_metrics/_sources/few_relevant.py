@@ -1,0 +1,97 @@
+"""Long lists with few relevant items, whose places a CPU counts instead of sorting."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._ordering.outranking import MAX_COUNTED
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ordering.top_k import first_true
+from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._sources.blocks import Catalog, known_scores
+from jax_rank_metrics._sources.lists import Depth, Relevant, ScoredLists
+from jax_rank_metrics._sources.streams import rank_listed
+
+# A list must be so long that a sort takes longer than counting.
+_LONG = 4096
+
+
+def pays(lists: ScoredLists, depth: Depth) -> bool:
+    """Whether places are counted sooner than all items are put in order.
+
+    That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
+    sort as quickly as they count. Metrics must read whole lists, in tie groups; and items
+    that are not relevant must be all alike.
+    """
+    items, size = lists.raw_items, lists.scores.shape[-1]
+    reads_groups = depth.in_groups and lists.policy.is_grouped
+    if not (depth.ordered and depth.ranks is None and reads_groups and size >= _LONG):
+        return False
+    differing = (items.weights, items.retrieved, lists.segment_ids, lists.relax)
+    if items.columns or any(x is not None for x in (*differing, lists.items_axis)):
+        return False
+    for x in jax.tree.leaves(lists):
+        if isinstance(x, Tracer) or not x.is_fully_addressable:
+            return False
+        if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
+            return False
+    return bool(_most_relevant(items) <= MAX_COUNTED)
+
+
+@jax.jit
+def _most_relevant(raw_items: RawItems) -> jax.Array:
+    """Counts the relevant items of the list that has the most of them."""
+    is_relevant = raw_items.read().labels > 0
+    return jnp.max(_arithmetic.count(is_relevant), initial=0)
+
+
+def suffice(read: Callable[[Ranking], Any]) -> bool:
+    """Whether metrics need no other places than those of relevant items.
+
+    `read` reads the metrics from a ranking.
+    """
+
+    def read_few(scores: jax.Array) -> Any:
+        items = RawItems(jnp.ones_like(scores), scores.dtype.name)
+        return read(rank_few(items, scores, None))
+
+    try:
+        jax.eval_shape(read_few, jax.ShapeDtypeStruct((1, 1), jnp.float32))
+    except UnknownPlaceError:
+        return False
+    return True
+
+
+def rank_few(
+    raw_items: RawItems, scores: jax.Array, list_weights: jax.Array | None
+) -> Ranking:
+    """Ranks rows of which `pays` was true, by counting the places of relevant items.
+
+    Args:
+        raw_items: `[*lists, items]`.
+        scores: `[*lists, items]`.
+        list_weights: `[*lists]`, or None for 1.
+    """
+    items, size = raw_items.read(), scores.shape[-1]
+    ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
+    labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
+    catalog = Catalog(
+        queries=scores,
+        items=jnp.zeros((size, 0)),
+        relevant=Relevant(ids, labels, {}),
+        exclude_ids=None,
+        item_mask=items.exists,
+        list_weights=list_weights,
+        key=None,
+        score_fn=known_scores,
+        block_size=size,
+        depth=None,
+        policy=Policy("expected"),  # metrics read tie groups, and no order within them
+        items_axis=None,
+    )
+    return rank_listed(catalog)
