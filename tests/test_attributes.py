@@ -303,3 +303,20 @@ def test_wrong_attributes_raise(rng):
     for options, message in wrong:
         with pytest.raises(TypeError, match=message):
             jrm.rank_scores(scores, **options)
+
+
+@pytest.mark.long
+def test_too_many_labels_of_embeddings(rng):
+    """The driver names a query whose labels are too many for blocks of items."""
+    queries, items = rng.normal(size=(3, 4)), rng.normal(size=(90, 4))
+    labels = rng.random((90, 3)).astype(np.float32)
+    labels[:, 0] = 1
+    with pytest.raises(ValueError, match="query 1 .* more than 64 different labels"):
+        jrm.evaluate_embeddings(
+            ("ndcg@10",),
+            *(queries.astype(np.float32), items.astype(np.float32)),
+            label_fn=lambda query, item: item[:, query].T,
+            query_attributes=np.arange(3),
+            item_attributes=labels,
+            block_size=32,
+        )

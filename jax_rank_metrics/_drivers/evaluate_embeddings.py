@@ -35,6 +35,7 @@ from jax_rank_metrics._drivers.similarities import (
     read_similarity,
 )
 from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._sources.census import MAX_LABELS
 from jax_rank_metrics._sources.host_blocks import is_in_blocks
 from jax_rank_metrics._sources.labels import LabelFn
 
@@ -269,8 +270,14 @@ def evaluate_embeddings(
             judgements.candidates,
         ],
         nan_message=lambda index: (
-            f"the scores of query {index} hold nan; pass embeddings without nan, and a "
-            "score_fn that returns numbers"
+            f"the scores of query {index} hold nan"
+            + (
+                f", or it has more than {MAX_LABELS} different labels"
+                if label_fn
+                else ""
+            )
+            + "; pass embeddings without nan, and functions that return numbers, or few "
+            "labels"
         ),
         unit="queries",
     )

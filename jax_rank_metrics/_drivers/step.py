@@ -145,7 +145,7 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
     Returns:
         The values of each metric, in the order of `metric_names`; the ids of the
         first items, `[queries, k]`; and whether the scores of a query hold NaN,
-        `[queries]` bool.
+        or its labels are too many to be counted, `[queries]` bool.
     """
     source = catalog_of(plan, catalog, queries)
     places = None
@@ -154,7 +154,11 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
     else:
         top_k = rank_blocks(source)
     lists, ids = measure_rankings(plan, catalog, top_k, places)
-    return lists, ids, _has_nan(plan, catalog, queries, ids)
+    is_wrong = _has_nan(plan, catalog, queries, ids)
+    if plan.label_fn is not None:
+        # A list that has items but does not count has too many labels for a census.
+        is_wrong = is_wrong | ((top_k._length > 0) & ~top_k._list_exists)
+    return lists, ids, is_wrong
 
 
 # Measures a batch of queries, or of queries with candidates; see `measure_queries`.
