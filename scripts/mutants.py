@@ -255,6 +255,27 @@ MUTANTS = [
         "tests/test_evaluate_users.py::test_as_one_plain_call",
     ),
     Mutant(
+        "NaN is looked up in the first part of a mesh",
+        "_drivers/device_programs.py",
+        "slots + first_slot",
+        "slots",
+        "tests/test_over_devices.py::test_nan_on_a_mesh",
+    ),
+    Mutant(
+        "queries of a mesh are dealt out like cards",
+        "_drivers/parts.py",
+        "np.arange(num_queries) // size",
+        "np.arange(num_queries) % num_parts",
+        "tests/test_over_devices.py::test_queries_and_items_cut",
+    ),
+    Mutant(
+        "a checkpoint skips a batch",
+        "_drivers/engine.py",
+        "if number >= first",
+        "if number > first",
+        "tests/test_over_devices.py::test_checkpoints_of_one_device",
+    ),
+    Mutant(
         "a relevant item that is no candidate is forgotten",
         "_drivers/candidates.py",
         "retrieved=queries.retrieved,",

@@ -111,6 +111,7 @@ def test_queries_and_items_cut(data, texts, rng):
     # Values stay on the devices, with padding that has no weight.
     assert evaluation.lists["mrr"].values.sharding == NamedSharding(mesh, P("q"))
     assert len(evaluation.items) == USERS + 1
+    np.testing.assert_array_equal(evaluation.items[:USERS], expected.items)
     np.testing.assert_allclose(
         evaluation.lists["mrr"].mean().compute(), expected.states["mrr"].compute(), 1e-6
     )
@@ -283,6 +284,7 @@ def test_shardings_that_do_not_say_what_to_do(name):
         assert state.states["recall@1"].compute() == 1
 
 
+@pytest.mark.long
 def test_scores_of_a_sharded_model():
     """A function may return scores that are sharded, if a mesh is passed."""
     mesh, scores = make_mesh(AxisType.Explicit), np.eye(8, 18, dtype=np.float32)
