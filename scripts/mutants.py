@@ -318,6 +318,13 @@ MUTANTS = [
         "tests/test_rank_scores.py::test_many_relevant_items",
     ),
     Mutant(
+        "items from the host whose padding exists",
+        "_sources/host_blocks.py",
+        "np.arange(size) < filled",
+        "np.arange(size) <= filled",
+        "tests/test_host_blocks.py",
+    ),
+    Mutant(
         "counting that leaves out the last part",
         "_ordering/outranking_cpu.py",
         "    if size % part:\n",

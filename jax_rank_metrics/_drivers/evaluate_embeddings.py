@@ -72,7 +72,7 @@ def evaluate_embeddings(
 
     Items are scored a block at a time as by `rank_catalog`, and the scores of all queries
     and items never exist at once. Metrics with a cutoff read one top-k. Those without,
-    such as "map", find the places of relevant items in further passes over the scores.
+    such as "map", find the places of relevant items in another pass over the scores.
 
     What is relevant is known by ids, `relevant`, or by attributes, `label_fn`: in metric
     learning, whatever shares the class of the query. By attributes, metrics without a

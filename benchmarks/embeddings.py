@@ -1,0 +1,362 @@
+"""Measures embeddings beside other libraries: `python benchmarks/embeddings.py`.
+
+Each row is a job, run in this process by this package and by what its field uses, on the
+same data; names of jobs, such as `market msmarco`, select some. Seconds are those of the
+CPU, all cores together, of the best of several rounds in turn. A round that compiles comes
+before them, but for jobs that take a minute, whose only round compiles too. Memory is the
+anonymous memory that a process gains, at its peak: pages of mapped files are not in it. A
+library that is not installed is left out.
+"""
+
+import importlib.util
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import numpy as np
+import typer
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+import jax_rank_metrics as jrm
+
+Call = Callable[[], Any]
+
+
+class Row(NamedTuple):
+    """A job, and the calls that do it."""
+
+    name: str
+    ours: Call
+    theirs: Call | None
+    peer: str
+    rounds: int = 2
+
+
+class Cost(NamedTuple):
+    """The cost of a call."""
+
+    seconds: float
+    mebibytes: float
+
+
+def anonymous_memory() -> float:
+    """Returns the anonymous memory of this process in MiB."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+
+def cost(call: Call) -> Cost:
+    """Runs a call, while a thread watches the memory."""
+    is_done, peaks = threading.Event(), [before := anonymous_memory()]
+
+    def watch() -> None:
+        while not is_done.wait(0.02):
+            peaks.append(anonymous_memory())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.process_time()
+    jax.block_until_ready(call())
+    seconds = time.process_time() - start
+    is_done.set()
+    watcher.join()
+    return Cost(seconds, max(peaks) - before)
+
+
+def draw(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Returns normal float32."""
+    return rng.standard_normal(shape, np.float32)
+
+
+def flat_search(queries: np.ndarray, items: np.ndarray, relevant: np.ndarray) -> Call:
+    """Returns a search by faiss, a slice of the items at a time, and metrics by NumPy."""
+    import faiss
+
+    num_relevant = relevant.shape[1]
+    discounts = 1 / np.log2(np.arange(2, 12))
+
+    def run() -> tuple[float, float]:
+        best = faiss.ResultHeap(len(queries), 20, keep_max=True)
+        for start in range(0, len(items), 2**19):
+            part = np.ascontiguousarray(items[start : start + 2**19])
+            index = faiss.IndexFlatIP(items.shape[1])
+            index.add(part)
+            scores, ids = index.search(queries, 20)
+            best.add_result(scores, ids + start)
+        best.finalize()
+        hits = (best.I[:, :, None] == relevant[:, None]).any(-1)
+        ndcg = hits[:, :10] @ discounts / discounts[:num_relevant].sum()
+        return hits.sum(1).mean() / num_relevant, ndcg.mean()
+
+    return run
+
+
+def searches(
+    name: str, queries: np.ndarray, items: np.ndarray, relevant: np.ndarray
+) -> Iterator[Row]:
+    """Yields a row of metrics at cutoffs, and one with a metric of whole lists."""
+    has_faiss = importlib.util.find_spec("faiss") is not None
+    theirs = flat_search(queries, items, relevant) if has_faiss else None
+    is_long = isinstance(items, np.memmap)
+    for metrics in (("recall@20", "ndcg@10"), ("recall@20", "ndcg@10", "mrr")):
+        yield Row(
+            f"{name} · {', '.join(metrics)}",
+            lambda metrics=metrics: jrm.evaluate_embeddings(
+                metrics, queries, items, relevant
+            ),
+            theirs if "mrr" not in metrics else None,
+            "faiss flat + NumPy",
+            1 if is_long else 2,
+        )
+
+
+def million() -> Iterator[Row]:
+    """Yields a catalogue of a million items, of which one or five are relevant."""
+    rng = np.random.default_rng(0)
+    queries, items = draw(rng, 1024, 64), draw(rng, 10**6, 64)
+    for num_relevant in (1, 5):
+        relevant = rng.integers(0, len(items), (1024, num_relevant))
+        name = f"1,024×1,000,000×64 · {num_relevant} relevant"
+        yield from searches(name, queries, items, relevant)
+
+
+def mapped_file(path: Path, num_items: int, dims: int) -> np.memmap:
+    """Writes normal float32 to a file, and maps it; chunks differ by a factor."""
+    chunk, written = draw(np.random.default_rng(1), 2**17, dims), 0
+    with path.open("wb") as file:
+        while written < num_items:
+            chunk[: num_items - written].tofile(file)
+            written += len(chunk)
+            chunk *= 0.999
+    return np.memmap(path, np.float32, "r", shape=(num_items, dims))
+
+
+def mapped(name: str, num_queries: int, num_items: int, dims: int) -> Iterator[Row]:
+    """Yields queries against items in a file, the first of which are what they look for."""
+    with tempfile.TemporaryDirectory() as folder:
+        items = mapped_file(Path(folder) / "items", num_items, dims)
+        relevant = np.arange(num_queries)[:, None]
+        queries = items[:num_queries] + 4 * draw(
+            np.random.default_rng(2), num_queries, dims
+        )
+        name = f"{name} · {num_queries:,}×{num_items:,}×{dims}"
+        yield from searches(name, queries, items, relevant)
+
+
+def market() -> Iterator[Row]:
+    """Yields a re-identification job, from given distances."""
+    rng = np.random.default_rng(0)
+    distances = rng.random((400, 15_913), np.float32)
+    queries = rng.integers(0, 751, 400), rng.integers(0, 6, 400)
+    gallery = rng.integers(0, 751, 15_913), rng.integers(0, 6, 15_913)
+    theirs = None
+    if (spec := importlib.util.find_spec("torchreid")) is not None:
+        folder = Path((spec.submodule_search_locations or [""])[0])
+        (path,) = folder.glob("**/metrics/rank.py")
+        rank = importlib.util.spec_from_file_location("torchreid_rank", path)
+        assert rank is not None and rank.loader is not None
+        module = importlib.util.module_from_spec(rank)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what was not compiled
+            rank.loader.exec_module(module)
+        ids = queries[0], gallery[0], queries[1], gallery[1]
+
+        def theirs() -> Any:
+            return module.evaluate_rank(distances, *ids, max_rank=20, use_cython=False)
+
+    @jax.jit
+    def measured(distances: Any, queries: Any, gallery: Any) -> Any:
+        ranking = jrm.rank_scores(
+            -distances,
+            label_fn=other_cameras,
+            query_attributes=queries,
+            item_attributes=gallery,
+        )
+        lists = jrm.measure(("map", "cmc@1,5,10,20"), ranking)
+        return jrm.compute(jrm.mean(lists, undefined="skip"))
+
+    arrays = jax.device_put((distances, queries, gallery))
+
+    def ours() -> Any:
+        return measured(*arrays)
+
+    if theirs is not None:
+        curve, mean = theirs()
+        values = ours()
+        np.testing.assert_allclose(values["map"], mean, atol=1e-6)
+        np.testing.assert_allclose(
+            values["cmc@1,5,10,20"], curve[[0, 4, 9, 19]], atol=1e-6
+        )
+    yield Row("Market-1501 · 400×15,913 · mAP, CMC", ours, theirs, "torchreid")
+
+
+def other_cameras(queries: Any, items: Any) -> Any:
+    """Labels images of a person; those of the same camera leave the gallery."""
+    is_same = queries[0][:, None] == items[0]
+    return is_same, is_same & (queries[1][:, None] == items[1])
+
+
+def sentences() -> Iterator[Row]:
+    """Yields the metrics of sentence-transformers' evaluator, from given scores."""
+    rng = np.random.default_rng(0)
+    queries, items = draw(rng, 2000, 384), draw(rng, 50_000, 384)
+    relevant = rng.integers(0, 50_000, (2000, 1))
+    queries = queries + 2 * items[relevant[:, 0]]
+    scores = queries @ items.T
+    ks = "1,3,5,10"
+    metrics = (
+        f"hit_rate@{ks}",
+        f"precision@{ks}",
+        f"recall@{ks}",
+        "mrr@10",
+        "ndcg@10",
+        "map@100",
+    )
+
+    @jax.jit
+    def measured(scores: Any, relevant: Any) -> Any:
+        ranking = jrm.rank_scores(scores, relevant, k=100)
+        return jrm.compute(jrm.mean(jrm.measure(metrics, ranking)))
+
+    @jax.jit
+    def measured_ids(ids: Any, relevant: Any) -> Any:
+        ranking = jrm.rank_ids(ids, relevant)
+        return jrm.compute(jrm.mean(jrm.measure(metrics, ranking)))
+
+    arrays = jax.device_put((scores, relevant))
+    top_ids = jax.lax.top_k(arrays[0], 100)[1]
+
+    def ours() -> Any:
+        return measured(*arrays)
+
+    def ours_of_ids() -> Any:
+        return measured_ids(top_ids, arrays[1])
+
+    theirs = theirs_of_ids = None
+    if importlib.util.find_spec("sentence_transformers") is not None:
+        import torch
+        from sentence_transformers.evaluation import InformationRetrievalEvaluator
+
+        evaluator = InformationRetrievalEvaluator(
+            {str(i): "" for i in range(2000)},
+            {str(i): "" for i in range(50_000)},
+            {str(i): {str(x) for x in row} for i, row in enumerate(relevant.tolist())},
+            show_progress_bar=False,
+            write_csv=False,
+        )
+        top = torch.topk(torch.from_numpy(scores), 100)
+        results = [
+            [
+                {"corpus_id": str(i), "score": score}
+                for i, score in zip(*row, strict=True)
+            ]
+            for row in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        ]
+        found = evaluator.compute_metrics(results)
+        np.testing.assert_allclose(float(ours()["ndcg@10"]), found["ndcg@k"][10], 1e-5)
+
+        def theirs_of_ids() -> Any:
+            return evaluator.compute_metrics(results)
+
+        def theirs() -> Any:
+            return given_to(evaluator, torch.from_numpy(scores))
+
+    peer = "sentence-transformers"
+    yield Row("2,000×50,000, scores given · 15 values", ours, theirs, peer)
+    name = "their first 100 of each query, given · 15 values"
+    yield Row(name, ours_of_ids, theirs_of_ids, peer)
+
+
+def given_to(evaluator: Any, scores: Any) -> Any:
+    """Runs their evaluator on scores, as it runs on those of a model."""
+    evaluator.score_functions = {"given": lambda queries, items: scores}
+    evaluator.score_function_names = ["given"]
+    embeddings = scores[:, :1]
+    evaluator.embed_inputs = lambda model, texts, **options: embeddings
+    return evaluator.compute_metrices(None, corpus_embeddings=scores[:1].T)
+
+
+def links() -> Iterator[Row]:
+    """Yields link prediction among as many entities as Wikidata5M has."""
+    import jax.numpy as jnp
+
+    rng = np.random.default_rng(0)
+    num_entities, num_relations = 4_800_000, 800
+    entities = jnp.asarray(draw(rng, num_entities, 32))
+    relations = jnp.asarray(draw(rng, num_relations, 32))
+    known = np.stack(
+        [
+            rng.integers(0, num_entities, 10**6),
+            rng.integers(0, num_relations, 10**6),
+            rng.integers(0, num_entities, 10**6),
+        ],
+        axis=1,
+    )
+
+    @jax.jit
+    def score(ids: Any, of_relations: Any, entities: Any, relations: Any) -> Any:
+        return (entities[ids] * relations[of_relations]) @ entities.T
+
+    metrics = ("mrr(rank=realistic)", "hits(rank=realistic)@1,3,10")
+
+    def ours() -> Any:
+        return jrm.evaluate_links(
+            metrics,
+            lambda ids, of_relations, side: score(
+                ids, of_relations, entities, relations
+            ),
+            known[:64],
+            known=known,
+            num_entities=num_entities,
+        )
+
+    name = "Wikidata5M · 64 triples, both sides, 4,800,000 entities"
+    yield Row(name, ours, None, "", 1)
+
+
+JOBS: dict[str, Callable[[], Iterator[Row]]] = {
+    "million": million,
+    "market": market,
+    "sentences": sentences,
+    "links": links,
+    "pairs": lambda: mapped("image–text pairs", 512, 780_000, 512),
+    "msmarco": lambda: mapped("MS MARCO", 64, 8_800_000, 384),
+}
+
+
+def main(
+    jobs: Annotated[list[str] | None, typer.Argument(help=", ".join(JOBS))] = None,
+) -> None:
+    """Prints a row for each job."""
+    names = "job", "this, CPU s", "MiB", "beside it", "CPU s", "MiB", "ratio"
+    table = Table(*names, box=MARKDOWN)
+    for job in jobs or JOBS:
+        for row in JOBS[job]():
+            if row.rounds > 1:
+                row.ours()
+            rounds = [
+                (cost(row.ours), None if row.theirs is None else cost(row.theirs))
+                for _ in range(row.rounds)
+            ]
+            ours = min(ours for ours, _ in rounds)
+            theirs = min((x for _, x in rounds if x is not None), default=None)
+            cells = ["", "", "", ""]
+            if theirs is not None:
+                ratio = f"{ours.seconds / theirs.seconds:.2f}"
+                memory = f"{theirs.mebibytes:.0f}"
+                cells = [row.peer, f"{theirs.seconds:.1f}", memory, ratio]
+            numbers = f"{ours.seconds:.2f}", f"{ours.mebibytes:.0f}"
+            Console(stderr=True).print(row.name, *numbers, *cells)
+            table.add_row(row.name, *numbers, *cells)
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)
