@@ -123,7 +123,7 @@ def check_ids(
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     relevant_ids, relevant_labels, _ = _inputs.relevant_items(
-        raw_relevant, raw_labels, None, "", None
+        raw_relevant, raw_labels, None
     )
     shape, scores = relevant_ids.shape[:-1], None
     if raw_scores is not None:

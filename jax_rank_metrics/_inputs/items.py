@@ -167,15 +167,17 @@ def relevant_items(
     relevant_ids: object,
     relevant_labels: object,
     relevant_columns: object,
-    reference_name: str,
-    reference: jax.Array | jax.ShapeDtypeStruct,
+    reference_name: str = "",
+    reference: jax.Array | jax.ShapeDtypeStruct | None = None,
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
     """Converts ids of relevant items, their labels or None, and their columns.
 
-    `reference` is the argument `reference_name`, whose leading axes the ids must share.
+    `reference` is the argument `reference_name`, whose leading axes the ids must share;
+    None where there is none.
     """
     id_array = ids("relevant_ids", relevant_ids)
-    same_lists("relevant_ids", id_array, reference_name, reference)
+    if reference is not None:
+        same_lists("relevant_ids", id_array, reference_name, reference)
     labels = None
     if relevant_labels is not None:
         labels = real("relevant_labels", relevant_labels)
