@@ -122,7 +122,8 @@ def test_candidates(rng):
     labels = rng.choice([0, 0, 0, 1, 2], (QUERIES, ITEMS))
     candidates = np.stack([rng.permutation(ITEMS)[:9] for _ in range(QUERIES)])
     candidates[0, 4:] = -1
-    candidates[1] = -1
+    candidates[[1, 3]] = -1
+    labels[3] = 0
     candidates[2, 1] = candidates[2, 0]
     is_candidate = np.zeros(labels.shape, bool)
     for row, ids in zip(is_candidate, candidates, strict=True):
@@ -143,7 +144,8 @@ def test_candidates(rng):
     distances = (bits[:QUERIES, None] != bits).sum(-1)
     ranked = np.where(is_candidate, -distances, np.nan)
     assert_exact(found, labels, ranked, pool, is_candidate)
-    assert (found.items[1] == -1).all()
+    assert (found.items[[1, 3]] == -1).all()
+    assert found.states["map"].lists == QUERIES and not found.lists["map"].defined[3]
 
 
 @pytest.mark.long

@@ -28,13 +28,18 @@ class Batch(NamedTuple):
     """Users whose items are ranked together.
 
     Attributes:
-        indices: `[users]`, indices into the array of users to evaluate. Of several parts,
-            those of the first, of the second, and so on, with −1 for padding.
+        indices: `[size]`, indices into the array of users to evaluate; −1 for padding.
+            Those of the first part come first, then those of the second, and so on.
         widths: The padded number of seen ids and of relevant ids.
     """
 
     indices: np.ndarray
     widths: tuple[int, int]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weight of each query, `[size]`: 1, or 0 for padding."""
+        return (self.indices >= 0).astype(np.float32)
 
 
 class Work(NamedTuple):
@@ -88,14 +93,14 @@ def make_batches(
     also hold users of lower levels.
 
     With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
-    of the indices [0, 1] and [2], both of the widths (256, 16).
+    of the indices [0, 1] and [2, −1], both of the widths (256, 16).
 
     Each part orders its own users so, and adds equally many to a batch.
 
     Args:
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
-        size: The number of users in each batch but the last.
+        size: The number of users in a batch, a multiple of the number of parts.
         work: What takes how long.
         parts: Which part has which user; None is one part.
     """
@@ -133,18 +138,16 @@ def cut_parts(
 
     Args:
         order: `[parts, slots]`, the users of each part, in order; −1 for padding.
-        size: The number of users in a batch. A last batch has fewer if there is one part,
-            and padding if there are several.
+        size: The number of users in a batch, a multiple of the number of parts. The last
+            batch is filled up with padding.
         widths: Returns the widths of a batch of these users.
     """
     in_part = size // len(order)
+    padding = [(0, 0), (0, -order.shape[1] % in_part)]
+    order = np.pad(order, padding, constant_values=-1)
     for start in range(0, order.shape[1], in_part):
-        indices = order[:, start : start + in_part]
-        if len(order) > 1:
-            padded = np.full((len(order), in_part), -1)
-            padded[:, : indices.shape[1]] = indices
-            indices = padded
-        yield Batch(indices.ravel(), widths(indices[indices >= 0]))
+        indices = order[:, start : start + in_part].ravel()
+        yield Batch(indices, widths(indices[indices >= 0]))
 
 
 def _width(min_width: int) -> int:
@@ -159,29 +162,21 @@ def _width(min_width: int) -> int:
 
 
 def pad_rows(
-    matrix: SparseRows, indices: np.ndarray, size: int, width: int
+    matrix: SparseRows, indices: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns rows of a matrix as padded ids and values, both `[size, width]`.
+    """Returns rows of a matrix as padded ids and values, both `[len(indices), width]`.
 
     A row with the values 2 and 1 in the columns 5 and 7 becomes the ids [5, 7, −1, …]
-    and the values [2, 1, 0, …]. Rows beyond those of `indices` are padding, and so are
-    those of the index −1.
+    and the values [2, 1, 0, …]. Rows of the index −1 are padding.
     """
     rows = np.flatnonzero(indices >= 0)
     part = matrix[indices[rows]]
-    is_id = np.zeros((size, width), bool)
+    is_id = np.zeros((len(indices), width), bool)
     is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]
     ids = np.full(is_id.shape, -1, np.int32)
     values = np.zeros(is_id.shape, np.float32)
     ids[is_id], values[is_id] = part.indices, part.data
     return ids, values
-
-
-def weights_of(batch: Batch, size: int) -> np.ndarray:
-    """Returns the weights of queries, `[size]`: 0 for those that only fill up the batch."""
-    weights = np.zeros(size, np.float32)
-    weights[: batch.indices.size] = batch.indices >= 0
-    return weights
 
 
 def query_batch(
@@ -197,25 +192,23 @@ def query_batch(
     Args:
         number: The number of the batch, which makes the key of its random ties its own.
         batch: The queries of the batch, and how wide their ids are padded.
-        rows: `[size, …]`, what the model knows of these queries, and of any that only
-            fill up the batch.
+        rows: `[size, …]`, what the model knows of these queries; anything for padding.
         relevant_rows: `[queries, items]`, the labels of all queries; or None.
         excluded_rows: `[queries, items]`, the items that leave the lists; or None.
         key: The key of all batches, or None.
     """
-    size = len(rows)
     relevant_ids = relevant_labels = excluded_ids = None
     if relevant_rows is not None:
         relevant_ids, relevant_labels = pad_rows(
-            relevant_rows, batch.indices, size, batch.widths[1]
+            relevant_rows, batch.indices, batch.widths[1]
         )
     if excluded_rows is not None:
-        excluded_ids, _ = pad_rows(excluded_rows, batch.indices, size, batch.widths[0])
+        excluded_ids, _ = pad_rows(excluded_rows, batch.indices, batch.widths[0])
     return QueryBatch(
         rows,
         relevant_ids,
         relevant_labels,
         excluded_ids,
-        weights=weights_of(batch, size),
+        weights=batch.weights,
         key=key if key is None else jax.random.fold_in(key, number),
     )

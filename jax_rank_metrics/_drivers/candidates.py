@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._calls.run import measure_ranking
-from jax_rank_metrics._drivers.batches import Batch, pad_rows, weights_of
+from jax_rank_metrics._drivers.batches import Batch, pad_rows
 from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.step import Array, Catalog, Measured, score_pairs
@@ -23,7 +23,7 @@ class CandidateBatch(NamedTuple):
         ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
         labels: `[queries, listed]`, the relevance of each.
         retrieved: `[queries, listed]` bool, which are candidates: only they have a rank.
-        weights: `[queries]`, 1, or 0 for queries that only fill up the batch.
+        weights: `[queries]`, 1, or 0 for padding.
         key: The key of this batch for random ties, or None.
     """
 
@@ -108,22 +108,21 @@ def candidate_batch(
     Args:
         number: The number of the batch, which makes the key of its random ties its own.
         batch: The queries of the batch.
-        rows: `[size, …]`, the embeddings of these queries, and of any that only fill up
-            the batch.
+        rows: `[size, …]`, the embeddings of these queries; anything for padding.
         items: `[items, …]`, where embeddings are taken from.
         listed: The candidates of all queries.
         key: The key of all batches, or None.
     """
-    size, width = len(rows), batch.widths[1]
-    ids, labels = pad_rows(listed.labels, batch.indices, size, width)
-    _, retrieved = pad_rows(listed.retrieved, batch.indices, size, width)
+    width = batch.widths[1]
+    ids, labels = pad_rows(listed.labels, batch.indices, width)
+    _, retrieved = pad_rows(listed.retrieved, batch.indices, width)
     return CandidateBatch(
         rows,
         items[np.maximum(ids, 0)],
         ids,
         labels,
         retrieved > 0,
-        weights=weights_of(batch, size),
+        weights=batch.weights,
         key=key if key is None else jax.random.fold_in(key, number),
     )
 
@@ -138,10 +137,14 @@ def measure_candidates(
     """
     scores = score_pairs(plan, catalog.origin, queries.rows, jnp.asarray(queries.items))
     exists = queries.ids >= 0
+    # Where nothing is listed, an item without a rank stands for all those not listed: such
+    # a query counts like any other without a relevant item.
+    is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
+    in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
     ranking = rank(
         queries.labels,
         scores,
-        exists,
+        in_pool,
         queries.weights,
         queries.key,
         k=None if plan.whole_list_metrics else plan.depth,

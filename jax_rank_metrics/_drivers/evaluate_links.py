@@ -124,7 +124,7 @@ def evaluate_links(
             predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are tails
             where it is "head", and heads where it is "tail". It is called as it is, so
             jit it yourself, or let it run any other library. Its batches have one size:
-            the last is filled up with its last question. NaN raises.
+            the last is filled up with the last question. NaN raises.
         triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail.
         known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
             those to train on, to validate and to test. Those to evaluate are always among
@@ -200,7 +200,7 @@ def evaluate_links(
     places_ties = "expected" if policy.name is None and not reads_order else policy.name
 
     batches = [
-        batch._replace(indices=batch.indices + offset)
+        batch._replace(indices=np.where(batch.indices < 0, -1, batch.indices + offset))
         for offset, x in zip((0, number), questions, strict=True)
         for batch in make_batches(
             np.stack([x.counts, np.ones_like(x.counts)], axis=1),
@@ -211,18 +211,18 @@ def evaluate_links(
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
         side_number = int(batch.indices[0] >= number)
+        # The last question stands where the batch has padding.
         side, indices = questions[side_number], batch.indices % number
-        padded = np.pad(indices, (0, size - indices.size), mode="edge")
         scores = _scores(
-            score_fn(side.entities[padded], side.relations[padded], side.side),
+            score_fn(side.entities[indices], side.relations[indices], side.side),
             (size, num_entities),
         )
         return QueryBatch(
             scores,
-            side.answers[padded, None],
+            side.answers[indices, None],
             None,
-            side.other_answers(indices, size, batch.widths[0]),
-            weights=(np.arange(size) < indices.size).astype(np.float32),
+            side.other_answers(indices, batch.widths[0]),
+            weights=batch.weights,
             key=key if key is None else jax.random.fold_in(key, batch_number),
         )
 

@@ -95,7 +95,7 @@ def evaluate_users(
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
             returns their scores `[batch, items]`, of JAX or NumPy: it is called as it
             is, so jit it yourself, or let it run any other library. Its batches have one
-            size: the last is filled up with its last user. All become float32 unless x64
+            size: the last is filled up with the last user. All become float32 unless x64
             is on: scores that are equal in float32 tie. NaN raises.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; or a
@@ -197,7 +197,7 @@ def evaluate_users(
     batches = list(make_batches(lengths, size, work, parts))
 
     # The scores of the first batch say how many items a function knows.
-    rows_of = _ModelRows(recommender, user_ids, size)
+    rows_of = _ModelRows(recommender, user_ids)
     num_items = recommender.num_items or rows_of(0, batches[0]).shape[-1]
     relevant.check_items(relevant_rows, user_ids, num_items)
     catalog = read_catalog(num_items, item_embeddings, item_mask, embeddings)
@@ -260,25 +260,20 @@ def _work(
 class _ModelRows:
     """The rows of the model for the users of a batch, `[size, …]`, by its number.
 
-    The last user fills up a batch that has fewer users. The rows of the first batch are
-    kept until they are asked for again: they say how many items there are.
+    Padding holds the last of all users. The rows of the first batch are kept until they
+    are asked for again: they say how many items there are.
     """
 
-    def __init__(
-        self, recommender: Recommender, user_ids: np.ndarray, size: int
-    ) -> None:
+    def __init__(self, recommender: Recommender, user_ids: np.ndarray) -> None:
         self._recommender = recommender
         self._user_ids = user_ids
-        self._size = size
         self._first: step.Array | None = None
 
     def __call__(self, number: int, batch: Batch) -> step.Array:
         if number == 0 and self._first is not None:
             rows, self._first = self._first, None
             return rows
-        padding = (0, self._size - batch.indices.size)
-        user_ids = np.pad(self._user_ids[batch.indices], padding, mode="edge")
-        rows = self._recommender.rows(user_ids)
+        rows = self._recommender.rows(self._user_ids[batch.indices])
         if number == 0:
             self._first = rows
         return rows

@@ -161,19 +161,20 @@ class Collector:
     def wait(self, pending: Pending) -> int | None:
         """Waits for a batch, and stores the values of its queries.
 
-        The queries [4, 2] of a batch of three write its first two values to the indices 4
-        and 2 of each array; the third only fills up the batch.
+        The indices [4, 2, −1] of a batch write its first two values to the places 4 and 2
+        of each array; the third is padding.
 
         Args:
-            pending: The indices of these queries among all; and what was measured for
-                these queries, and for any that fill up the batch after them.
+            pending: The indices of these queries among all, and what was measured for
+                them.
 
         Returns:
             The index of a query whose scores hold NaN, or None.
         """
         indices, measured = pending
         lists, ids, has_nan = jax.device_get(measured)
-        size, items = indices.size, self.collected.items
+        is_query, items = indices >= 0, self.collected.items
+        indices = indices[is_query]
         if not self.collected.lists:
             zeros = jax.tree.map(
                 lambda x: np.zeros((len(items), *x.shape[1:]), x.dtype), lists
@@ -182,9 +183,9 @@ class Collector:
             self.collected = Collected(all_lists, items)
         arrays = jax.tree.leaves(self.collected.lists)
         for array, values in zip(arrays, jax.tree.leaves(lists), strict=True):
-            array[indices] = values[:size]
-        items[indices, : ids.shape[-1]] = ids[:size]
-        has_nan = has_nan[:size]
+            array[indices] = values[is_query]
+        items[indices, : ids.shape[-1]] = ids[is_query]
+        has_nan = has_nan[is_query]
         return int(indices[np.argmax(has_nan)]) if has_nan.any() else None
 
     def snapshot(self) -> Collected:

@@ -64,9 +64,9 @@ class Inputs(NamedTuple):
         """Returns which part of the place has which query."""
         return self.place.parts(np.arange(len(self.queries)), self.queries)
 
-    def rows(self, batch: Batch, size: int) -> Array:
-        """Returns the queries of a batch; the last of them fills it up to `size`."""
-        return self.place.rows("queries", self.queries, _filled_up(batch, size))
+    def rows(self, batch: Batch) -> Array:
+        """Returns the queries of a batch; its padding holds the last of all queries."""
+        return self.place.rows("queries", self.queries, batch.indices)
 
 
 class Batches(NamedTuple):
@@ -123,14 +123,13 @@ def divided(
         arrays_by_id = query_batch(
             number,
             batch,
-            inputs.rows(batch, size),
+            inputs.rows(batch),
             judgements.relevant,
             judgements.excluded,
             inputs.key,
         )
-        indices = _filled_up(batch, size)
         attributes = jax.tree.map(
-            lambda x: place.rows("query_attributes", x, indices),
+            lambda x: place.rows("query_attributes", x, batch.indices),
             query_attributes,
         )
         return arrays_by_id._replace(attributes=attributes)
@@ -157,16 +156,11 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
     batches = list(cut_parts(parts.indices, size, lambda _: (0, listed.width)))
 
     def arrays(number: int, batch: Batch) -> Any:
-        rows = inputs.rows(batch, size)
+        rows = inputs.rows(batch)
         return candidate_batch(number, batch, rows, items, listed, inputs.key)
 
     program = place.program(plan, catalog, measure_candidates)
     return Batches(parts, batches, arrays, program)
-
-
-def _filled_up(batch: Batch, size: int) -> np.ndarray:
-    """Returns the indices of the queries of a batch; the last of them fills it up."""
-    return np.pad(batch.indices, (0, size - batch.indices.size), mode="edge")
 
 
 def _bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:

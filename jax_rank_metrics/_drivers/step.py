@@ -54,7 +54,7 @@ class QueryBatch(NamedTuple):
         relevant_ids: `[queries, relevant]`, padded with −1; None with `label_fn`.
         relevant_labels: The same shape.
         excluded_ids: `[queries, excluded]`, padded with −1; or None.
-        weights: `[queries]`, 1, or 0 for queries that only fill up the batch.
+        weights: `[queries]`, 1, or 0 for padding.
         key: The key of this batch for random ties, or None.
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
     """

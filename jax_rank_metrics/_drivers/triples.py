@@ -73,20 +73,18 @@ class Questions(NamedTuple):
             np.diff(bounds)[question],
         )
 
-    def other_answers(self, indices: np.ndarray, size: int, width: int) -> np.ndarray:
-        """Returns the known answers of questions but those asked for, `[size, width]`.
+    def other_answers(self, indices: np.ndarray, width: int) -> np.ndarray:
+        """Returns the known answers of questions but those asked for, `[n, width]`.
 
-        Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Rows
-        beyond those of `indices`, and slots beyond the answers, hold −1.
+        Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Slots
+        beyond the answers hold −1.
         """
-        ids = np.full((size, width), -1, np.int32)
         slots = np.arange(width)
         is_known = slots < self.counts[indices, None]
         last = len(self.known) - 1
         rows = self.known[np.minimum(self.starts[indices, None] + slots, last)]
         is_other = is_known & (rows != self.answers[indices, None])
-        ids[: indices.size] = np.where(is_other, rows, -1)
-        return ids
+        return np.where(is_other, rows, -1)
 
 
 def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
