@@ -290,7 +290,11 @@ BITS = np.zeros((3, 2), np.uint8)
         ),
         (ValueError, "candidates has 3 rows", {"candidates": [[0]] * 3}),
         (ValueError, "exclude of query 0 holds the item 9", {"exclude": [[9], []]}),
-        (ValueError, "similarity is 'cos'.*a score_fn", {"similarity": "cos"}),
+        (
+            ValueError,
+            "similarity is 'cos'; pass a score_fn or one",
+            {"similarity": "cos"},
+        ),
         (
             ValueError,
             "similarity is 'l2', and score_fn",

@@ -120,14 +120,17 @@ def test_wrong_blocks_raise(data):
         (iter(blocks), "a function that returns a fresh iterator"),
         ([items[:, :3], items], r"items\[1\] is float32 of shape \(333, 4\)"),
         ([items[:0]], "items has no item"),
-        (lambda: iter([items, items * np.nan]), "such as item 333"),
+        (
+            lambda: iter([items, items * np.nan]),
+            "nan for 333 of 666 items, such as item 333",
+        ),
     ]
     for source, text in cases:
         width = 3 if isinstance(source, list) else DIMS
         with pytest.raises(ValueError, match=text):
             jrm.evaluate_embeddings("mrr", queries[:, :width], source, relevant, k=1)
     with pytest.raises(
-        ValueError, match="relevant has the item 400, but there are 333"
+        ValueError, match="relevant of query 0 holds the item 400, but there are 333"
     ):
         jrm.evaluate_embeddings("mrr@3", queries, iter(blocks), [[400], *relevant[1:]])
     with pytest.raises(ValueError, match="333 items, but 40 were expected"):

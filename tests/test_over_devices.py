@@ -244,6 +244,7 @@ def test_checkpoints_of_one_device(data):
         ({"metrics": ("ndcg@3", "recall@2,5", "mrr")}, "other metrics, ids"),
         ({"ties": "stable"}, "other metrics, ids"),
         ({"key": jax.random.key(0)}, "other metrics, ids"),
+        ({"item_mask": None}, "other metrics, ids"),
     ):
         with pytest.raises(ValueError, match=match):
             jrm.evaluate_users(**arguments | change, resume_from=checkpoint)

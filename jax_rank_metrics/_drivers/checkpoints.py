@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
@@ -99,8 +100,8 @@ def read_checkpoint(checkpoint: Any, call: Call, metric_names: Sequence[str]) ->
             continue
         if name == "checksum":
             raise ValueError(
-                "resume_from is of a call with other metrics, ids, ties or key; "
-                + _CURE
+                "resume_from is of a call with other metrics, ids, item_mask, ties or "
+                "key; " + _CURE
             )
         raise ValueError(
             f"resume_from is of a call with {name} {saved_value}, and this one has "
@@ -126,12 +127,14 @@ def checksum(inputs: Iterable[Any]) -> int:
     """Returns an int32 that almost always differs between different inputs.
 
     Args:
-        inputs: Text, NumPy arrays, sparse rows, keys and None.
+        inputs: Text, arrays, sparse rows, keys and None. Of arrays of which other
+            processes hold parts, none is read.
     """
     number = 0
     for value in inputs:
         for part in _parts_of(value):
             number = zlib.crc32(part, number)
+        number = zlib.crc32(b"next", number)  # None is an input too
     return number & _inputs.MAX_INT32
 
 
@@ -141,9 +144,12 @@ def _parts_of(value: Any) -> list[Any]:
         return []
     if isinstance(value, str):
         return [value.encode()]
-    arrays = [value]
-    if isinstance(value, jax.Array):
-        arrays = [np.asarray(jax.random.key_data(value))]
-    elif not isinstance(value, np.ndarray):
+    if not isinstance(value, (jax.Array, np.ndarray)):
         arrays = [value.indptr, value.indices, value.data]
+    elif isinstance(value, jax.Array) and not value.is_fully_addressable:
+        arrays = []
+    elif jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        arrays = [np.asarray(jax.random.key_data(value))]
+    else:
+        arrays = [np.asarray(value)]
     return [np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in arrays]

@@ -153,7 +153,8 @@ def evaluate_embeddings(
         items_axis: The mesh axis or axes that divide items; see there.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of queries done and the number of all queries.
-        on_batch: A function of what is done after each batch; see `evaluate_users`.
+        on_batch: A function of what is done after each batch; see `evaluate_users`. Where
+            items come in blocks, the first batch is done after the last block.
         resume_from: What `on_batch` was called with, from which to go on; see there.
 
     Returns:
@@ -268,6 +269,7 @@ def evaluate_embeddings(
             judgements.relevant,
             judgements.excluded,
             judgements.candidates,
+            inputs.item_mask,
         ],
         nan_message=lambda index: (
             f"the scores of query {index} hold nan"

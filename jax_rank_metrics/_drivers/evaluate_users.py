@@ -223,7 +223,7 @@ def evaluate_users(
         undefined=undefined,
         k=plan.k,
         num_items=num_items,
-        inputs=[policy.name, key, user_ids, relevant_rows, seen_rows],
+        inputs=[policy.name, key, user_ids, relevant_rows, seen_rows, item_mask],
         nan_message=lambda index: (
             f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
             "-inf for items that are not to be recommended"

@@ -5,10 +5,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
+from jax_rank_metrics._drivers.interactions import QUERY, refuse_unknown_items
 from jax_rank_metrics._drivers.model import refuse_nan
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.plan import Plan
@@ -80,7 +82,8 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
         exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
         catalog = step.Catalog(items, exists, attributes=attributes, origin=origin)
-        refuse_nan("items", catalog, len(items), inputs.place, part.first_id)
+        num_read = part.first_id + int(np.count_nonzero(part.exists))
+        refuse_nan("items", catalog, num_read, inputs.place, part.first_id)
         return catalog
 
     def advance(program: Any, states: list[Any]) -> tuple[list[Any], step.Catalog]:
@@ -136,13 +139,13 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
 def _check_ids(inputs: Inputs, blocks: HostBlocks) -> None:
     """Raises if an id is of no item, which is known once all items have been read."""
     assert blocks.num_items is not None
-    for name in ("relevant", "excluded"):
-        rows = getattr(inputs.judgements, name)
-        if rows is not None and rows.indices.max(initial=-1) >= blocks.num_items:
-            raise ValueError(
-                f"{name} has the item {rows.indices.max()}, but there are "
-                f"{blocks.num_items} items; pass rows of items"
-            )
+    judgements, query_ids = inputs.judgements, np.arange(len(inputs.queries))
+    for name, rows in (
+        ("relevant", judgements.relevant),
+        ("exclude", judgements.excluded),
+    ):
+        if rows is not None:
+            refuse_unknown_items(name, rows, query_ids, blocks.num_items, QUERY)
 
 
 def _stream(

@@ -171,13 +171,7 @@ class Interactions:
                 f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
                 "it is a matrix, or lists of distinct ids without padding"
             )
-        if rows.nnz and rows.indices.max() >= num_items:
-            index = int(np.argmax(rows.indices))
-            user = user_ids[np.searchsorted(rows.indptr, index, side="right") - 1]
-            raise ValueError(
-                f"{name} of {self.unit[0]} {user} holds the item {rows.indices[index]}, "
-                f"but there are {num_items} items; pass ids from 0"
-            )
+        refuse_unknown_items(name, rows, user_ids, num_items, self.unit)
 
     def count_items(
         self, rows: SparseRows, user_ids: np.ndarray, num_items: int
@@ -259,6 +253,20 @@ class Interactions:
         names_all = is_array and not may_name_all
         as_long_as_catalogue = width == num_items and (names_all or repeats)
         return as_long_as_catalogue or (width > 2 and table.max() <= 1)
+
+
+def refuse_unknown_items(
+    name: str, rows: SparseRows, user_ids: np.ndarray, num_items: int, unit: Unit
+) -> None:
+    """Raises `ValueError` if an id in sparse rows is not below `num_items`."""
+    if rows.indices.max(initial=-1) < num_items:
+        return
+    index = int(np.argmax(rows.indices))
+    user = user_ids[np.searchsorted(rows.indptr, index, side="right") - 1]
+    raise ValueError(
+        f"{name} of {unit[0]} {user} holds the item {rows.indices[index]}, but there are "
+        f"{num_items} items; pass ids from 0"
+    )
 
 
 def read_users(users: Any, relevant: Interactions) -> np.ndarray:

@@ -110,7 +110,7 @@ def read_similarity(
             queries and items do not fit.
         TypeError: if `score_fn` is no function, or packed bits are not uint8.
     """
-    _inputs.option("similarity", similarity, SimilarityName, "a score_fn")
+    _inputs.option("similarity", similarity, SimilarityName, "a score_fn or ")
     if score_fn is not None:
         if similarity != "dot":
             raise ValueError(
