@@ -286,7 +286,7 @@ def test_wrong_attributes_raise(rng):
         (good | {"item_attributes": [0, 0]}, r"item_attributes has shape \(2,\)"),
         (
             good | {"label_fn": lambda query, item: item},
-            r"label_fn gives .*return labels of shape \(2, 3\)",
+            r"label_fn gives an array of .*return labels of shape \(2, 3\)",
         ),
     ]
     for options, message in wrong:

@@ -295,6 +295,7 @@ BITS = np.zeros((3, 2), np.uint8)
             "similarity is 'cos'; pass a score_fn or one",
             {"similarity": "cos"},
         ),
+        (TypeError, r"relevant of query 0 is 2.*ids\[:, None\]", {"relevant": [2, 0]}),
         (
             ValueError,
             "similarity is 'l2', and score_fn",
@@ -328,6 +329,12 @@ def test_errors(error, match, change):
         arguments["queries"] = np.eye(2, 3)
     with pytest.raises(error, match=match):
         jrm.evaluate_embeddings(**arguments)
+
+
+def test_traced_queries():
+    """It says that it must be called outside of `jax.jit`."""
+    with pytest.raises(TypeError, match="queries is traced; make this call outside"):
+        jax.jit(lambda x: jrm.evaluate_embeddings("mrr@2", x, ITEM, [[0], [1]]))(QUERY)
 
 
 def test_nan(rng):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jax_rank_metrics import _inputs
@@ -132,7 +133,8 @@ def read_devices(
     named, axes are those along which they are.
 
     Raises:
-        TypeError: if `mesh` is no mesh, or an axis is not named by strings.
+        TypeError: if `mesh` is no mesh, if an axis is not named by strings, or if an
+            argument is traced.
         ValueError: if an axis is not of the mesh, or is to cut both queries and items; if
             there are axes and no mesh, or a mesh and no axes; if there is no mesh and
             arguments do not say in one way how they are sharded.
@@ -146,6 +148,11 @@ def read_devices(
         raise TypeError(
             f"mesh is {_inputs.kind_of(mesh)}; pass what jax.make_mesh makes"
         )
+    for argument in arguments:
+        if isinstance(argument.value, Tracer):
+            raise TypeError(
+                f"{argument.name} is traced; make this call outside of jax.jit"
+            )
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
             if mesh is None:

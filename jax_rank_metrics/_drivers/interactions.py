@@ -206,6 +206,11 @@ class Interactions:
         if not ids.size:
             return np.zeros(0, np.int64)
         name = f"{self.name} of {self.unit[0]} {user}"
+        if ids.ndim == 0 and ids.dtype.kind in "iu":
+            raise TypeError(
+                f"{name} is {ids}; pass a list of ids for each {self.unit[0]}, or, where "
+                f"each has one, an array [{self.unit[1]}, 1], such as ids[:, None]"
+            )
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise TypeError(f"{name}: got {_inputs.kind_of(ids)}; {self._cure}")
         if ids.max() >= _inputs.MAX_INT32:

@@ -183,7 +183,7 @@ def _checked_catalog(
     else:
         _check_absent(
             "beside label_fn",
-            "pass one of both",
+            "pass one of them",
             relevant_ids=relevant_ids,
             relevant_labels=relevant_labels,
             columns=columns,
@@ -261,7 +261,7 @@ def _scored_block(
     if shape != expected:
         expected = expected if lists is not None else f"[*lists, {block_length}]"
         raise ValueError(
-            f"score_fn gives {scores} for {block_length} items; return scores of shape "
-            f"{expected}"
+            f"score_fn gives {_inputs.kind_of(scores)} for {block_length} items; return "
+            f"scores of shape {expected}"
         )
     return scores

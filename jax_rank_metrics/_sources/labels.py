@@ -112,8 +112,9 @@ def checked_labeller(
     if isinstance(result, tuple) and len(result) == 2:
         parts = list(result)
     if any(getattr(part, "shape", None) != expected for part in parts):
+        kinds = " and ".join(map(_inputs.kind_of, parts))
         raise ValueError(
-            f"label_fn gives {result} for {expected[0]} queries and {expected[1]} items; "
+            f"label_fn gives {kinds} for {expected[0]} queries and {expected[1]} items; "
             f"return labels of shape {expected}, or these and a bool array of the same "
             "shape that says what leaves the ranking. Attributes begin with one axis of "
             "queries, or of items: compare query[:, None] with item[None]"

@@ -142,10 +142,10 @@ class RelevanceEvaluator:
                 columns[label] = column
                 if metric.state is GeometricMean:
                     columns[label] = np.log(np.maximum(column, FLOOR))
-        rows = np.stack([*columns.values()], axis=1).tolist()
+        values_by_name = {name: column.tolist() for name, column in columns.items()}
         return {
-            query: dict(zip(columns, row, strict=True))
-            for query, row in zip(qrels, rows, strict=True)
+            query: {name: values[row] for name, values in values_by_name.items()}
+            for row, query in enumerate(qrels)
         }
 
     @property
@@ -166,8 +166,8 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
         values: Its value for each query, as `evaluate` returns it.
 
     Returns:
-        The sum for names that begin with "num_", the geometric mean for those with "gm_",
-        and the mean for others.
+        The sum of counts, such as "num_ret"; the mean of logarithms as a geometric mean,
+        such as "gm_map"; and the mean of others.
 
     >>> compute_aggregated_measure("map", [0.5, 0.25])
     0.375

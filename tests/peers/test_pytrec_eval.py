@@ -168,6 +168,8 @@ def test_runs_without_results():
             for library in (theirs, ours)
         )
         assert actual == expected
+    for library in (theirs, ours):  # and without a measure
+        assert library.RelevanceEvaluator(qrels, set()).evaluate({"q": {}}) == {"q": {}}
     evaluator = ours.RelevanceEvaluator({}, measures)
     assert evaluator.evaluate({"q": {"a": 1.0}}) == {} and evaluator.states == {}
 
