@@ -22,7 +22,7 @@ E = TypeVar("E", bound="Evaluation")
 class Evaluation:
     """The result of a whole evaluation: means, values of every query, and items found.
 
-    `compare` and `leaderboard` take its `lists`, `table` its `states`, and `plots` both.
+    `compare`, `leaderboard`, `table` and the plots of runs take it as it is.
 
     With a mesh, `states` are the same on every process, while `lists` and `items` are
     global arrays, each part of which lies where it was computed: for queries that no mesh

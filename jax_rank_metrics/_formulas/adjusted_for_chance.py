@@ -23,7 +23,7 @@ def adjusted_mean_rank_index(
 ) -> PerList:
     """Adjusted mean rank index: how far the mean rank is from that of a random order.
 
-    .. math:: AMRI = 1 − Σ_q (r_q − 1) / Σ_q (n_q − 1) / 2
+    .. math:: AMRI = 1 − 2 · Σ_q (r_q − 1) / Σ_q (n_q − 1)
 
     The sums are over the lists q. n is the number of items of the pool, and r the rank of
     the only relevant one: the mean of its ranks where it ties. 1 is the best, 0 is what a
