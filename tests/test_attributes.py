@@ -311,7 +311,7 @@ def test_too_many_labels_of_embeddings(rng):
     queries, items = rng.normal(size=(3, 4)), rng.normal(size=(90, 4))
     labels = rng.random((90, 3)).astype(np.float32)
     labels[:, 0] = 1
-    with pytest.raises(ValueError, match="query 1 .* more than 64 different labels"):
+    with pytest.raises(ValueError, match="gives query 1 more than 64 different labels"):
         jrm.evaluate_embeddings(
             ("ndcg@10",),
             *(queries.astype(np.float32), items.astype(np.float32)),

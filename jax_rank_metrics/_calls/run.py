@@ -4,7 +4,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -202,13 +202,8 @@ def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
     depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
-    is_counted = few_relevant.pays(lists, depth) and _read_relevant(bounds)
+    is_counted = few_relevant.pays(lists, depth) and few_relevant.suffice(read, bounds)
     return depth._replace(few_relevant=is_counted)
-
-
-@lru_cache
-def _read_relevant(bounds: tuple[Bound, ...]) -> bool:
-    return few_relevant.suffice(partial(read, bounds))
 
 
 def check_columns(
@@ -232,18 +227,23 @@ def check_columns(
 
 def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
     """Reads every metric from a ranking that a caller passed; returns values by name."""
+    return _values_by_name(bounds, read_ranking(bounds, ranking))
+
+
+def read_ranking(bounds: tuple[Bound, ...], ranking: object) -> Reading:
+    """Reads every metric from a ranking that a caller passed; raises for no list."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
     check_columns(bounds, ranking._column_names, allow_unread=True)
     if not _inputs.is_wide(ranking):
-        return _values_by_name(bounds, _measure_ranking(bounds, ranking))
+        return _measure_ranking(bounds, ranking)
     # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
-        values = _values_by_name(bounds, _measure_ranking(bounds, ranking))
+        reading = _measure_ranking(bounds, ranking)
     return jax.tree.map(
-        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), values
+        lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), reading
     )
 
 

@@ -6,11 +6,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._calls.run import measure_ranking
 from jax_rank_metrics._drivers.batches import Batch, pad_rows
 from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.step import Array, Catalog, Measured, score_pairs
+from jax_rank_metrics._drivers.step import (
+    Array,
+    Catalog,
+    Fault,
+    Measured,
+    read_by_name,
+    score_pairs,
+)
 from jax_rank_metrics._sources.rank import rank
 
 
@@ -151,7 +157,7 @@ def measure_candidates(
         ties=plan.ties,
         retrieved=queries.retrieved,
     )
-    values = measure_ranking(plan.bounds, ranking)
+    values, faults = read_by_name(plan.bounds, ranking)
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
@@ -159,5 +165,5 @@ def measure_candidates(
     return (
         [values[bound.name] for bound in plan.bounds],
         ids,
-        jnp.any(is_nan, axis=-1),
+        jnp.where(jnp.any(is_nan, axis=-1), Fault.NAN, faults),
     )

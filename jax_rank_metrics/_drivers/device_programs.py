@@ -115,7 +115,7 @@ def store(
     devices: Devices,
     collected: Any,
     measured: Any,
-    has_nan: jax.Array,
+    faults: jax.Array,
     slots: jax.Array,
 ) -> tuple[Any, jax.Array]:
     """Writes the values of a batch to their slots.
@@ -124,17 +124,17 @@ def store(
         devices: The devices.
         collected: Pytree of arrays `[slots, …]`.
         measured: Pytree of arrays `[size, …]`; those of ids may have fewer columns.
-        has_nan: `[size]` bool.
+        faults: `[size]` int32, the `Fault` of each query, or 0.
         slots: `[size]`, slots within the part of the device; its number of slots where a
             query is padding.
 
     Returns:
-        What is collected now, and the last slot, counted through all parts, of a query
-        whose scores hold NaN; −1 if there is none.
+        What is collected now; and the last slot of a query with a fault, counted through
+        all parts, or −1 if there is none, beside this fault: `[2]` int32.
     """
 
     def local(
-        collected: Any, measured: Any, has_nan: jax.Array, slots: jax.Array
+        collected: Any, measured: Any, faults: jax.Array, slots: jax.Array
     ) -> tuple[Any, jax.Array]:
         def put(x: jax.Array, values: jax.Array) -> jax.Array:
             columns = tuple(slice(size) for size in values.shape[1:])
@@ -145,14 +145,18 @@ def store(
         first_slot, axis = 0, devices.queries_axis
         if axis is not None:
             first_slot = lax.axis_index(axis) * num_slots
-        is_found = has_nan & (slots < num_slots)
-        nan_slot = jnp.max(jnp.where(is_found, slots + first_slot, -1))
-        return collected, nan_slot if axis is None else lax.pmax(nan_slot, axis)
+        is_found = (faults > 0) & (slots < num_slots)
+        slots = jnp.where(is_found, slots + first_slot, -1)
+        slot = jnp.max(slots)
+        slot = slot if axis is None else lax.pmax(slot, axis)
+        fault = jnp.max(jnp.where(slots == slot, faults, 0))
+        fault = fault if axis is None else lax.pmax(fault, axis)
+        return collected, jnp.stack([slot, fault])
 
     spec = devices.of_queries
     return jax.shard_map(
         local, mesh=devices.mesh, in_specs=spec, out_specs=(spec, EVERYWHERE)
-    )(collected, measured, has_nan, slots)
+    )(collected, measured, faults, slots)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -19,6 +19,7 @@ from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.progress import Progress, reporting, started_ahead
+from jax_rank_metrics._sources.census import MAX_LABELS
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -47,6 +48,7 @@ class Job(NamedTuple):
         inputs: What else a call must have in common with one that it resumes: options
             and ids, as text and NumPy arrays.
         nan_message: Says of a query, by its index, that its scores hold NaN.
+        query_name: Names a query, by its index, in other messages: "user 'ann'".
         unit: What a query is called in a bar of progress, in the plural.
     """
 
@@ -62,6 +64,7 @@ class Job(NamedTuple):
     num_items: int | None
     inputs: Sequence[Any]
     nan_message: Callable[[int], str]
+    query_name: Callable[[int], str]
     unit: str
 
 
@@ -102,7 +105,8 @@ def run(
 
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
-        ValueError: if the scores of a query hold NaN; if the checkpoint is not of this job.
+        ValueError: if the scores of a query hold NaN; if a metric cannot read its relevant
+            items; if the checkpoint is not of this job.
     """
     collected = _collect(job, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
@@ -150,14 +154,32 @@ def _collect(
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
     with reporting(progress, job.unit) as report:
         for number, pending in started_ahead(started, BATCHES_AHEAD):
-            nan_index = collector.wait(pending)
-            if nan_index is not None:
-                raise ValueError(job.nan_message(nan_index))
+            fault = collector.wait(pending)
+            if fault is not None:
+                raise ValueError(_message(job, *fault))
             report(int(num_done[number]), job.parts.num_queries)
             if on_batch is not None and call is not None:
                 snapshot = collector.snapshot()
                 on_batch(call.checkpoint(number + 1, job.metric_names, *snapshot))
     return collector.collected
+
+
+def _message(job: Job, index: int, fault: step.Fault) -> str:
+    """Returns the message for a query with a fault."""
+    if fault == step.Fault.NAN:
+        return job.nan_message(index)
+    name = job.query_name(index)
+    if fault == step.Fault.LABELS:
+        return (
+            f"label_fn gives {name} more than {MAX_LABELS} different labels, which is the "
+            "most where items are ranked in several blocks; round the labels, or pass a "
+            "block_size of at least the number of items"
+        )
+    return (
+        f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
+        "for chance read the rank of the only one; leave these metrics out, or pass one "
+        "relevant item for each"
+    )
 
 
 def _call(job: Job) -> Call:

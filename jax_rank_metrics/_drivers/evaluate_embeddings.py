@@ -35,7 +35,6 @@ from jax_rank_metrics._drivers.similarities import (
     read_similarity,
 )
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.census import MAX_LABELS
 from jax_rank_metrics._sources.host_blocks import is_in_blocks
 from jax_rank_metrics._sources.labels import LabelFn
 
@@ -272,15 +271,10 @@ def evaluate_embeddings(
             inputs.item_mask,
         ],
         nan_message=lambda index: (
-            f"the scores of query {index} hold nan"
-            + (
-                f", or it has more than {MAX_LABELS} different labels"
-                if label_fn
-                else ""
-            )
-            + "; pass embeddings without nan, and functions that return numbers, or few "
-            "labels"
+            f"the scores of query {index} hold nan; pass embeddings without nan, and a "
+            "score_fn that returns numbers"
         ),
+        query_name=lambda index: f"query {index}",
         unit="queries",
     )
     outcome = run(job, progress, on_batch, resume_from)

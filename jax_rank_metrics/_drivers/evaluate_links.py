@@ -22,7 +22,7 @@ from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.progress import Progress
-from jax_rank_metrics._drivers.step import Measured, QueryBatch
+from jax_rank_metrics._drivers.step import Fault, Measured, QueryBatch
 from jax_rank_metrics._drivers.triples import (
     Questions,
     Side,
@@ -242,6 +242,7 @@ def evaluate_links(
             f"the scores of score_fn for triple {evaluated[index % number].tolist()} hold "
             f"nan where the {sides[index // number]} is predicted; return numbers"
         ),
+        query_name=lambda index: f"triple {evaluated[index % number].tolist()}",
         unit="lists",
     )
     outcome = run(job, progress)
@@ -291,7 +292,7 @@ def _measure(
         ids = rank_scores(batch.rows, batch.relevant_ids, k=k, **arguments).items
     lists: list[PerList] = [values[bound.name] for bound in bounds]
     has_nan = jnp.any(jnp.isnan(batch.rows.astype(jnp.float32)), axis=1)
-    return lists, ids, has_nan
+    return lists, ids, jnp.where(has_nan, Fault.NAN, 0)
 
 
 _program = one_off_jit(_measure, ("bounds", "k", "ties"), level=1)

@@ -228,6 +228,7 @@ def evaluate_users(
             f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
             "-inf for items that are not to be recommended"
         ),
+        query_name=lambda index: f"user {user_ids[index]}",
         unit="users",
     )
     outcome = run(job, progress, on_batch, resume_from)

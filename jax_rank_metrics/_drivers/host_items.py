@@ -208,7 +208,7 @@ def _measured(
         counting = stream.under(plan.ties_of_places)
         places = counting.places(counts, outcome.seen, num_items)
     top_k = stream.first_ranks(outcome, num_items)
-    lists, ids = step.measure_rankings(plan, catalog, top_k, places)
+    lists, ids, faults = step.measure_rankings(plan, catalog, top_k, places)
     first, seen, _ = outcome
     assert first is not None
     has_nan = is_nan(first.keys[..., :1], stream.order.dtype) & (
@@ -217,7 +217,8 @@ def _measured(
     if is_custom(plan.score_fn):
         relevant_has_nan = is_nan(seen.keys, stream.order.dtype) & seen.exists
         has_nan = jnp.concatenate([has_nan, relevant_has_nan], axis=-1)
-    return lists, ids, jnp.any(has_nan, axis=-1)
+    has_nan = jnp.any(has_nan, axis=-1)
+    return lists, ids, jnp.where(has_nan, step.Fault.NAN, faults)
 
 
 _start = one_off_jit(_first_state, ("plan", "num_items"))

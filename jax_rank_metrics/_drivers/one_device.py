@@ -158,7 +158,7 @@ class Collector:
         """Returns a batch to wait for."""
         return indices, measured
 
-    def wait(self, pending: Pending) -> int | None:
+    def wait(self, pending: Pending) -> tuple[int, step.Fault] | None:
         """Waits for a batch, and stores the values of its queries.
 
         The indices [4, 2, −1] of a batch write its first two values to the places 4 and 2
@@ -169,10 +169,10 @@ class Collector:
                 them.
 
         Returns:
-            The index of a query whose scores hold NaN, or None.
+            The index of a query with a fault, and this fault, or None.
         """
         indices, measured = pending
-        lists, ids, has_nan = jax.device_get(measured)
+        lists, ids, faults = jax.device_get(measured)
         is_query, items = indices >= 0, self.collected.items
         indices = indices[is_query]
         if not self.collected.lists:
@@ -185,8 +185,11 @@ class Collector:
         for array, values in zip(arrays, jax.tree.leaves(lists), strict=True):
             array[indices] = values[is_query]
         items[indices, : ids.shape[-1]] = ids[is_query]
-        has_nan = has_nan[is_query]
-        return int(indices[np.argmax(has_nan)]) if has_nan.any() else None
+        faults = faults[is_query]
+        if not faults.any():
+            return None
+        first = np.argmax(faults > 0)
+        return int(indices[first]), step.Fault(faults[first])
 
     def snapshot(self) -> Collected:
         """Returns what is collected so far, in arrays that do not change later."""

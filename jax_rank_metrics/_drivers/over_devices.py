@@ -196,7 +196,7 @@ class ShardedCollector:
             indices: `[size]`, the index of each query of the batch; −1 for padding.
             measured: What was measured for these queries.
         """
-        lists, ids, has_nan = measured
+        lists, ids, faults = measured
         if not self._started.lists:
             saved = self._saved
             all_lists = (
@@ -211,21 +211,23 @@ class ShardedCollector:
             self._devices,
             self._started,
             Collected(lists, ids),
-            has_nan,
+            faults,
             self._put(slots),
         )
         self._started, _ = pending
         return pending
 
-    def wait(self, pending: Any) -> int | None:
+    def wait(self, pending: Any) -> tuple[int, step.Fault] | None:
         """Waits for a batch that was started.
 
         Returns:
-            The index of a query whose scores hold NaN, or None.
+            The index of a query with a fault, and this fault, or None.
         """
-        self.collected, nan_slot = pending
-        slot = int(nan_slot)
-        return None if slot < 0 else int(self._parts.indices.flat[slot])
+        self.collected, slot_and_fault = pending
+        slot, fault = np.asarray(slot_and_fault).tolist()
+        if slot < 0:
+            return None
+        return int(self._parts.indices.flat[slot]), step.Fault(fault)
 
     def snapshot(self) -> Collected:
         """Returns what is collected so far, in arrays that do not change later."""

@@ -1,5 +1,6 @@
 """One batch of queries on the device: ranked once, and read by every metric."""
 
+import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._calls.run import measure_ranking
+from jax_rank_metrics._calls.run import Bound, read_ranking
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.similarities import Array, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (
@@ -24,6 +25,14 @@ from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import AxisNames
+
+
+class Fault(enum.IntEnum):
+    """Reasons to stop an evaluation at a query."""
+
+    NAN = 1  # its scores hold NaN
+    LABELS = 2  # it has too many different labels to be counted
+    REFUSED = 3  # a metric cannot read its relevant items
 
 
 class Catalog(NamedTuple):
@@ -109,7 +118,7 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
 
 def measure_rankings(
     plan: Plan, catalog: Catalog, top_k: Ranking, places: Ranking | None
-) -> tuple[list[PerList], jax.Array]:
+) -> tuple[list[PerList], jax.Array, jax.Array]:
     """Measures the rankings of a batch.
 
     Args:
@@ -119,23 +128,34 @@ def measure_rankings(
         places: The places of relevant items, if a metric reads whole lists.
 
     Returns:
-        See `measure_queries`.
+        See `measure_queries`; as faults, those of metrics.
     """
-    values = {}
+    values, faults = read_by_name(plan.top_k_metrics, top_k)
     if places is not None:
-        values = measure_ranking(plan.whole_list_metrics, places)
-    values |= measure_ranking(plan.top_k_metrics, top_k)
+        of_lists, faults_of_lists = read_by_name(plan.whole_list_metrics, places)
+        values, faults = values | of_lists, jnp.maximum(faults, faults_of_lists)
     lists = [values[bound.name] for bound in plan.bounds]
     ids = top_k.items[..., : plan.k]
     if catalog.counts is not None:
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
         lists.append(_diversity(ids, catalog.features, plan.items_axis))
-    return lists, ids
+    return lists, ids, faults
 
 
-# The values of each metric; the ids of the first items, `[queries, k]`; and whether the
-# scores of a query hold NaN, `[queries]` bool.
+def read_by_name(
+    bounds: tuple[Bound, ...], ranking: Ranking
+) -> tuple[dict[str, PerList], jax.Array]:
+    """Returns values by name, and the faults of the queries that a metric refuses."""
+    reading, names = read_ranking(bounds, ranking), [bound.name for bound in bounds]
+    faults = jnp.zeros(ranking._list_exists.shape, jnp.int32)
+    for is_refused in reading.refused.values():
+        faults = jnp.where(is_refused, Fault.REFUSED, faults)
+    return dict(zip(names, reading.values, strict=True)), faults
+
+
+# The values of each metric; the ids of the first items, `[queries, k]`; and the fault of
+# each query or 0, `[queries]` int32.
 Measured = tuple[list[PerList], jax.Array, jax.Array]
 
 
@@ -144,8 +164,8 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
 
     Returns:
         The values of each metric, in the order of `metric_names`; the ids of the
-        first items, `[queries, k]`; and whether the scores of a query hold NaN,
-        or its labels are too many to be counted, `[queries]` bool.
+        first items, `[queries, k]`; and the `Fault` of each query, `[queries]` int32, 0
+        where there is none.
     """
     source = catalog_of(plan, catalog, queries)
     places = None
@@ -153,12 +173,13 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
         top_k, places = rank_both(source, plan.ties_of_places)
     else:
         top_k = rank_blocks(source)
-    lists, ids = measure_rankings(plan, catalog, top_k, places)
-    is_wrong = _has_nan(plan, catalog, queries, ids)
+    lists, ids, faults = measure_rankings(plan, catalog, top_k, places)
     if plan.label_fn is not None:
         # A list that has items but does not count has too many labels for a census.
-        is_wrong = is_wrong | ((top_k._length > 0) & ~top_k._list_exists)
-    return lists, ids, is_wrong
+        has_too_many = (top_k._length > 0) & ~top_k._list_exists
+        faults = jnp.where(has_too_many, Fault.LABELS, faults)
+    has_nan = _has_nan(plan, catalog, queries, ids)
+    return lists, ids, jnp.where(has_nan, Fault.NAN, faults)
 
 
 # Measures a batch of queries, or of queries with candidates; see `measure_queries`.

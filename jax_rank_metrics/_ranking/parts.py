@@ -146,8 +146,8 @@ class Parts:
             if not self._reaches((k,)):
                 k = k if isinstance(k, int) else None
                 raise ValueError(
-                    f"k is {k}, but the ranking was cut at k={self._cut}; rank with "
-                    f"k={k} or deeper"
+                    f"k is {k}, but the ranking was cut at k={self._cut}; rank with k={k}"
+                    + ("" if k is None else " or deeper")
                 )
         if self._held is None:
             assert self._pool_scores is not None

@@ -1,6 +1,7 @@
 """Long lists with few relevant items, whose places a CPU counts instead of sorting."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -50,15 +51,16 @@ def _most_relevant(raw_items: RawItems) -> jax.Array:
     return jnp.max(_arithmetic.count(is_relevant), initial=0)
 
 
-def suffice(read: Callable[[Ranking], Any]) -> bool:
+@lru_cache
+def suffice(read: Callable[..., Any], *metrics: Hashable) -> bool:
     """Whether metrics need no other places than those of relevant items.
 
-    `read` reads the metrics from a ranking.
+    `read(*metrics, ranking)` reads them from a ranking.
     """
 
     def read_few(scores: jax.Array) -> Any:
         items = RawItems(jnp.ones_like(scores), scores.dtype.name)
-        return read(rank_few(items, scores, None))
+        return read(*metrics, rank_few(items, scores, None))
 
     try:
         jax.eval_shape(read_few, jax.ShapeDtypeStruct((1, 1), jnp.float32))
