@@ -1,19 +1,19 @@
 """Whole evaluations, in batches: users of a recommender, queries with embeddings, links.
 
     engine.py           the loop that all drivers share: batches started ahead of those
-                        waited for, and the values of all queries
-    one_device.py       where a job runs: on one device, with values on the host
-    over_devices.py     or on the devices of a mesh, with values where they were computed
-    devices.py          the mesh: which axes cut queries and items, and arrays cut so
-    device_programs.py  the programs of a mesh
-    parts.py            which part of a mesh has which query
-    checkpoints.py      what is done after a batch, to be saved and taken up again
-    step.py             one batch on the device: ranked once, read by every metric
+                        waited for, reports of progress, and the values of all queries
     plan.py             the options that all batches share
     batches.py          which queries share a batch, and their ids padded to few widths
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
+    step.py             one batch on the device: ranked once, read by every metric
     evaluation.py       the result: states, values of every query, and the items found
-    progress.py         the order in which batches are started, and reports
+    checkpoints.py      what is done after a batch, to be saved and taken up again
+
+    one_device.py       what measures batches: one device, with values on the host
+    over_devices.py     or the devices of a mesh, with values where they were computed
+    devices.py          the mesh: which axes cut queries and items, and arrays cut so
+    device_programs.py  the programs of a mesh
+    parts.py            which part of a mesh has which query
 
     evaluate_users.py   `jrm.evaluate_users`: a recommender for all of its users
     model.py            the scores of users: from embeddings, a matrix, or a function

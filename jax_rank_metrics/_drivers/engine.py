@@ -1,8 +1,10 @@
 """The loop that all drivers share: batches, their programs, and values of all queries."""
 
+import collections
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,12 +20,15 @@ from jax_rank_metrics._drivers.checkpoints import (
 from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
-from jax_rank_metrics._drivers.progress import Progress, reporting, started_ahead
+from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._sources.census import MAX_LABELS
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
+
+T = TypeVar("T")
+Progress = Callable[[int, int], object]
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
@@ -33,8 +38,8 @@ class Job(NamedTuple):
     """An evaluation as the loop sees it.
 
     Attributes:
-        place: Where batches are measured.
-        parts: Which part of it has which query.
+        executor: What measures batches: one device, or those of a mesh.
+        parts: Which part of its devices has which query.
         batches: Which queries share a batch. Each query is in one of them.
         arrays: Makes the arrays of a batch from its number and the batch. It is called in
             order, and skips no batch that is run.
@@ -52,7 +57,7 @@ class Job(NamedTuple):
         unit: What a query is called in a bar of progress, in the plural.
     """
 
-    place: OneDevice | OverDevices
+    executor: OneDevice | OverDevices
     parts: Parts
     batches: Sequence[Batch]
     arrays: Callable[[int, Batch], step.QueryBatch]
@@ -98,7 +103,7 @@ def run(
 
     Args:
         job: The job.
-        progress: See `reporting`.
+        progress: See `_reporting`.
         on_batch: Is called with a checkpoint after each batch, or None.
         resume_from: The checkpoint from which to go on, or None. Batches that it has done
             are not run again, but for the last of all, which says what values there are.
@@ -114,7 +119,7 @@ def run(
     kinds = [bound.state for bound in job.bounds]
     kinds += [Mean] * (len(lists) - len(kinds))
     collected = Collected(lists, collected.items)
-    summary = job.place.summary(job.parts, collected, kinds, job.num_items)
+    summary = job.executor.summary(job.parts, collected, kinds, job.num_items)
     undefined_names = [
         bound.name
         for bound, is_defined in zip(job.bounds, summary.is_defined, strict=False)
@@ -126,7 +131,7 @@ def run(
         collected.items,
         summary.exposure,
         undefined_names,
-        None if isinstance(job.place, OneDevice) else job.parts,
+        None if isinstance(job.executor, OneDevice) else job.parts,
     )
 
 
@@ -139,7 +144,7 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    collector, first, call = job.place.collector(job.parts, job.k), 0, None
+    collector, first, call = job.executor.collector(job.parts, job.k), 0, None
     if on_batch is not None or resume_from is not None:
         call = _call(job)
     if call is not None and resume_from is not None:
@@ -152,8 +157,8 @@ def _collect(
         if number >= first
     )
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
-    with reporting(progress, job.unit) as report:
-        for number, pending in started_ahead(started, BATCHES_AHEAD):
+    with _reporting(progress, job.unit) as report:
+        for number, pending in _started_ahead(started, BATCHES_AHEAD):
             fault = collector.wait(pending)
             if fault is not None:
                 raise ValueError(_message(job, *fault))
@@ -196,3 +201,44 @@ def _call(job: Job) -> Call:
         parts=len(job.parts.indices),
         checksum=checksum([*options, *job.inputs]),
     )
+
+
+def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
+    """Yields the same results, each only when the next `num_ahead` have been started."""
+    started: collections.deque[T] = collections.deque()
+    for result in results:
+        started.append(result)
+        if len(started) > num_ahead:
+            yield started.popleft()
+    yield from started
+
+
+@contextlib.contextmanager
+def _reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
+    """Gives a `with` block the function to which it reports progress.
+
+    That function takes the number of queries done and the number of all queries.
+
+    Args:
+        progress: True for one that moves a bar of rich, which is drawn until the block
+            ends. False for one that does nothing. A function is given as it is.
+        unit: What queries are called, such as "users".
+
+    Raises:
+        TypeError: if `progress` is anything else.
+        ModuleNotFoundError: if it is True and rich is not installed.
+    """
+    if progress is True:
+        bars = import_optional("rich.progress", "progress=True", "demo")
+        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
+            task = bar.add_task(unit)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    elif callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda done, total: None
+    else:
+        raise TypeError(
+            f"progress is {progress!r}; pass True, False, or a function of the number of "
+            f"{unit} done and the number of all {unit}"
+        )

@@ -12,7 +12,7 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import query_batches
 from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
     MAX_ITEMS,
@@ -21,9 +21,8 @@ from jax_rank_metrics._drivers.host_items import (
 )
 from jax_rank_metrics._drivers.interactions import RawInteractions
 from jax_rank_metrics._drivers.one_device import OneDevice
-from jax_rank_metrics._drivers.over_devices import read_place
+from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import make_plan
-from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_inputs import (
     global_arguments,
     read_judgements,
@@ -207,10 +206,10 @@ def evaluate_embeddings(
     arguments = global_arguments(
         queries, query_attributes, items=None if in_blocks else (items, item_attributes)
     )
-    place = read_place(mesh, queries_axis, items_axis, arguments)
+    executor = read_executor(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
-        in_blocks = isinstance(place, OneDevice) and candidates is None
+        in_blocks = isinstance(executor, OneDevice) and candidates is None
     queries = read_vectors("queries", queries)
     num_queries, blocks = len(queries), None
     if in_blocks:
@@ -240,13 +239,13 @@ def evaluate_embeddings(
     plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
     max_size = _inputs.positive_integer("batch_size", batch_size)
     inputs = query_batches.Inputs(
-        place.table(queries),
+        executor.table(queries),
         items,
         _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
         judgements,
         batch_size_for(num_queries, max_size),
         key,
-        place,
+        executor,
     )
     if blocks is not None:
         batches = over_host_blocks(plan, inputs, blocks)
@@ -255,7 +254,7 @@ def evaluate_embeddings(
     else:
         batches = query_batches.over_candidates(plan, inputs)
     job = Job(
-        place,
+        executor,
         *batches,
         metric_names=[bound.name for bound in bounds],
         bounds=bounds,

@@ -17,11 +17,10 @@ from jax_rank_metrics._drivers.batches import (
     batch_size_for,
     make_batches,
 )
-from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.parts import Parts
-from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.step import Fault, Measured, QueryBatch
 from jax_rank_metrics._drivers.triples import (
     Questions,

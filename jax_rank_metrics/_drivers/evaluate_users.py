@@ -20,7 +20,7 @@ from jax_rank_metrics._drivers.batches import (
     query_batch,
 )
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.engine import Job, run
+from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import distinct
 from jax_rank_metrics._drivers.interactions import (
     Interactions,
@@ -35,9 +35,8 @@ from jax_rank_metrics._drivers.model import (
     read_model,
     refuse_nan,
 )
-from jax_rank_metrics._drivers.over_devices import read_place
+from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import Plan, make_plan
-from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
     remark_on_seen,
@@ -184,16 +183,16 @@ def evaluate_users(
         if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
             warnings.warn(text, stacklevel=2)
 
-    place = read_place(mesh, queries_axis, items_axis, global_arguments(model))
-    recommender = read_model(model, user_ids, place)
+    executor = read_executor(mesh, queries_axis, items_axis, global_arguments(model))
+    recommender = read_model(model, user_ids, executor)
     item_embeddings, num_users = recommender.item_embeddings, recommender.num_users
     if num_users is not None:
         for interactions in (relevant, seen) if seen is not None else (relevant,):
             interactions.check_users(num_users, is_selection=users is not None)
     max_size = _inputs.positive_integer("batch_size", batch_size)
-    size = place.batch_size(batch_size_for(user_ids.size, max_size))
+    size = executor.batch_size(batch_size_for(user_ids.size, max_size))
     work = _work(plan, recommender.item_embeddings, relevant_rows)
-    parts = place.parts(user_ids, recommender.table)
+    parts = executor.parts(user_ids, recommender.table)
     batches = list(make_batches(lengths, size, work, parts))
 
     # The scores of the first batch say how many items a function knows.
@@ -204,8 +203,8 @@ def evaluate_users(
     if seen is not None:
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
-    catalog = place.catalog(catalog, num_items)
-    refuse_nan("model[1]", catalog, num_items, place)
+    catalog = executor.catalog(catalog, num_items)
+    refuse_nan("model[1]", catalog, num_items, executor)
     metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
@@ -213,11 +212,11 @@ def evaluate_users(
         return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
 
     job = Job(
-        place,
+        executor,
         parts,
         batches,
         arrays,
-        program=place.program(plan, catalog),
+        program=executor.program(plan, catalog),
         metric_names=metric_names,
         bounds=bounds,
         undefined=undefined,

@@ -50,7 +50,7 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
     All batches advance through a part before the next one is read. So the items are read
     once; twice where a metric reads whole lists. `inputs.items` is an example of them.
     """
-    if not isinstance(inputs.place, OneDevice):
+    if not isinstance(inputs.executor, OneDevice):
         raise ValueError(
             "mesh is given, and items come in blocks; pass a memory-mapped array, of which "
             "each process reads what its own devices need"
@@ -83,7 +83,7 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
         catalog = step.Catalog(items, exists, attributes=attributes, origin=origin)
         num_read = part.first_id + int(np.count_nonzero(part.exists))
-        refuse_nan("items", catalog, num_read, inputs.place, part.first_id)
+        refuse_nan("items", catalog, num_read, inputs.executor, part.first_id)
         return catalog
 
     def advance(program: Any, states: list[Any]) -> tuple[list[Any], step.Catalog]:

@@ -24,8 +24,8 @@ class Recommender(NamedTuple):
             returns scores.
         num_users: How many users there are; None if the model is a function.
         num_items: How many items there are; None if the model is a function.
-        table: `[users, …]`, the embeddings or scores of all users, as the place of the
-            evaluation holds them; None if the model is a function.
+        table: `[users, …]`, the embeddings or scores of all users, as the executor
+            holds them; None if the model is a function.
     """
 
     rows: Callable[[np.ndarray], Array]
@@ -36,11 +36,13 @@ class Recommender(NamedTuple):
 
 
 def read_model(
-    model: Any, user_ids: np.ndarray, place: OneDevice | OverDevices
+    model: Any, user_ids: np.ndarray, executor: OneDevice | OverDevices
 ) -> Recommender:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
-        return Recommender(lambda users: _scores(model(users), users.size, place), None)
+        return Recommender(
+            lambda users: _scores(model(users), users.size, executor), None
+        )
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if isinstance(model, tuple):
@@ -62,10 +64,10 @@ def read_model(
             "rows of the model"
         )
     of_scores = items is None
-    table = place.table(table, of_scores=of_scores)
+    table = executor.table(table, of_scores=of_scores)
     return Recommender(
-        lambda users: place.rows("model", table, users, of_scores=of_scores),
-        None if items is None else place.items("model[1]", items),
+        lambda users: executor.rows("model", table, users, of_scores=of_scores),
+        None if items is None else executor.items("model[1]", items),
         num_users,
         num_items,
         table,
@@ -99,7 +101,9 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
     return matrix
 
 
-def _scores(values: Any, num_users: int, place: OneDevice | OverDevices) -> jax.Array:
+def _scores(
+    values: Any, num_users: int, executor: OneDevice | OverDevices
+) -> jax.Array:
     """Checks the scores that a function returned for a batch, `[num_users, items]`."""
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
@@ -107,7 +111,7 @@ def _scores(values: Any, num_users: int, place: OneDevice | OverDevices) -> jax.
             f"model returned scores of shape {scores.shape} for {num_users} users; return "
             "one row for each, and one column for each item"
         )
-    if is_global(scores) and isinstance(place, OneDevice):
+    if is_global(scores) and isinstance(executor, OneDevice):
         raise ValueError(
             f"model returned scores that lie on {len(scores.sharding.device_set)} "
             "devices; pass mesh, and queries_axis, items_axis or both"
@@ -145,22 +149,22 @@ def refuse_nan(
     name: str,
     catalog: Catalog,
     num_items: int,
-    place: OneDevice | OverDevices,
+    executor: OneDevice | OverDevices,
     first_id: int = 0,
 ) -> None:
     """Raises `ValueError` if an item that may be found has NaN in its embedding.
 
     Args:
         name: The argument, for messages.
-        catalog: The items, as they are at the place.
+        catalog: The items, as the executor holds them.
         num_items: How many there are.
-        place: Where they are.
+        executor: What holds them.
         first_id: The id of the first of them.
     """
     items = catalog.items
     if items is None or not jnp.issubdtype(items.dtype, jnp.floating):
         return  # integers hold no NaN
-    number, first = place.find_nan(catalog)
+    number, first = executor.find_nan(catalog)
     if number:
         raise ValueError(
             f"{name} holds nan for {number} of {num_items} items, such as item "

@@ -161,7 +161,7 @@ class Collector:
     def wait(self, pending: Pending) -> tuple[int, step.Fault] | None:
         """Waits for a batch, and stores the values of its queries.
 
-        The indices [4, 2, −1] of a batch write its first two values to the places 4 and 2
+        The indices [4, 2, −1] of a batch write its first two values to the indices 4 and 2
         of each array; the third is padding.
 
         Args:

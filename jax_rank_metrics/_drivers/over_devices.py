@@ -29,13 +29,13 @@ from jax_rank_metrics._types import AxisNames
 T = TypeVar("T")
 
 
-def read_place(
+def read_executor(
     mesh: Mesh | None,
     queries_axis: AxisNames | None,
     items_axis: AxisNames | None,
     arguments: Sequence[Argument],
 ) -> "OneDevice | OverDevices":
-    """Returns where an evaluation is to run; see `read_devices`."""
+    """Returns what is to measure the batches of a call; see `read_devices`."""
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     return OneDevice() if devices is None else OverDevices(devices)
 

@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
         judgements: What each query is judged on.
         size: How many queries share a batch at most.
         key: The key of all random ties, or None.
-        place: Where batches are measured.
+        executor: What measures batches.
     """
 
     queries: Array
@@ -57,16 +57,16 @@ class Inputs(NamedTuple):
     judgements: Judgements
     size: int
     key: jax.Array | None
-    place: OneDevice | OverDevices
+    executor: OneDevice | OverDevices
 
     @property
     def parts(self) -> Parts:
-        """Returns which part of the place has which query."""
-        return self.place.parts(np.arange(len(self.queries)), self.queries)
+        """Returns which part of the devices has which query."""
+        return self.executor.parts(np.arange(len(self.queries)), self.queries)
 
     def rows(self, batch: Batch) -> Array:
         """Returns the queries of a batch; its padding holds the last of all queries."""
-        return self.place.rows("queries", self.queries, batch.indices)
+        return self.executor.rows("queries", self.queries, batch.indices)
 
 
 class Batches(NamedTuple):
@@ -86,31 +86,31 @@ def block_size_for(num_items: int, needs_one_block: bool) -> int:
 
 def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
     """Returns the batches in which each query ranks all items."""
-    place, judgements = inputs.place, inputs.judgements
+    executor, judgements = inputs.executor, inputs.judgements
     num_items = len(inputs.items)
     catalog = step.Catalog(
-        place.items("items", inputs.items),
+        executor.items("items", inputs.items),
         inputs.item_mask,
         attributes=judgements.item_attributes,
         origin=origin_of(plan.score_fn, inputs.queries),
     )
-    catalog = place.catalog(catalog, num_items)
-    refuse_nan("items", catalog, num_items, place)
+    catalog = executor.catalog(catalog, num_items)
+    refuse_nan("items", catalog, num_items, executor)
     parts, batches, arrays = divided(plan, inputs, num_items)
-    return Batches(parts, batches, arrays, place.program(plan, catalog))
+    return Batches(parts, batches, arrays, executor.program(plan, catalog))
 
 
 def divided(
     plan: Plan, inputs: Inputs, num_items: int
 ) -> tuple[Parts, list[Batch], Callable[[int, Batch], step.QueryBatch]]:
     """Divides the queries into batches; see `Batches`."""
-    place, judgements = inputs.place, inputs.judgements
+    executor, judgements = inputs.executor, inputs.judgements
     num_queries = len(inputs.queries)
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
-    query_attributes = jax.tree.map(place.table, judgements.query_attributes)
-    size, parts = place.batch_size(size), inputs.parts
+    query_attributes = jax.tree.map(executor.table, judgements.query_attributes)
+    size, parts = executor.batch_size(size), inputs.parts
     lengths = np.zeros((num_queries, 2), np.int64)
     for column, rows in enumerate((judgements.excluded, judgements.relevant)):
         if rows is not None:
@@ -129,7 +129,7 @@ def divided(
             inputs.key,
         )
         attributes = jax.tree.map(
-            lambda x: place.rows("query_attributes", x, batch.indices),
+            lambda x: executor.rows("query_attributes", x, batch.indices),
             query_attributes,
         )
         return arrays_by_id._replace(attributes=attributes)
@@ -147,19 +147,19 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         judgements.excluded,
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
-    place, parts = inputs.place, inputs.parts
+    executor, parts = inputs.executor, inputs.parts
     catalog = step.Catalog(None, None, origin=origin_of(plan.score_fn, inputs.queries))
-    catalog = place.catalog(catalog, 1)
+    catalog = executor.catalog(catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
     size = _bounded(inputs.size, listed.width * row_size, min_size=1)
-    size = place.batch_size(size)
+    size = executor.batch_size(size)
     batches = list(cut_parts(parts.indices, size, lambda _: (0, listed.width)))
 
     def arrays(number: int, batch: Batch) -> Any:
         rows = inputs.rows(batch)
         return candidate_batch(number, batch, rows, items, listed, inputs.key)
 
-    program = place.program(plan, catalog, measure_candidates)
+    program = executor.program(plan, catalog, measure_candidates)
     return Batches(parts, batches, arrays, program)
 
 
