@@ -259,10 +259,13 @@ def test_too_many_labels():
 
 def test_what_needs_places_raises(rng):
     """Without a depth, metrics that read ranks say what to pass."""
-    ranking = Problem(rng, "people").by_attributes(k=None)
+    problem = Problem(rng, "people")
+    ranking = problem.by_attributes(k=None)
     for name in ("map", "ndcg@5"):
         with pytest.raises(ValueError, match=f"{name}: .*pass k, or block_size=48"):
             jrm.measure((name,), ranking)
+    with pytest.raises(ValueError, match=r"all items are on one device; pass k\b(?!,)"):
+        problem.over_devices(jrm.average_precision.of, ITEMS, k=None)
 
 
 def test_wrong_attributes_raise(rng):

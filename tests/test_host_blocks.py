@@ -97,7 +97,7 @@ def test_labels_of_blocks(data, rng):
     }
     metrics = ("map@10", "mrr@10", "recall@20")
     check_same(
-        jrm.evaluate_embeddings(metrics, queries, iter([items]), **options),
+        jrm.evaluate_embeddings(metrics, queries, iter([items.tolist()]), **options),
         jrm.evaluate_embeddings(metrics, queries, items, **options),
     )
 

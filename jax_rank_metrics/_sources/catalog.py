@@ -61,9 +61,10 @@ def rank_catalog(
         k: As for `rank`. None ranks every relevant item exactly, in two passes that
             count the items scoring above it: for any cutoff, and for metrics without
             one. The gain of the label 0 must then be 0. With `label_fn` and items in
-            several blocks, only metrics of the first relevant item work at every cutoff
-            and without one, such as `hit_rate` and `reciprocal_rank`: they count, in
-            two further passes, and other metrics raise beyond k.
+            several blocks or on several devices, only metrics of the first relevant item
+            work at every cutoff and without one, such as `hit_rate` and
+            `reciprocal_rank`: they count, in two further passes, and other metrics raise
+            beyond k.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
             those a user has already seen; ids below 0 are padding.
@@ -195,7 +196,8 @@ def rank_scores(
         key: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
         label_fn: As for `rank_catalog`, in place of `relevant_ids`: labels are computed
-            for all items at once and ranked as by `rank`.
+            for all items at once and ranked as by `rank`. Only where `items_axis` cuts
+            them, k=None leaves the metrics of the first relevant item.
         query_attributes: A pytree of arrays `[*lists, …]`, such as a dict.
         item_attributes: A pytree of arrays `[items, …]`.
 

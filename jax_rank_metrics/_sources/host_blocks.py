@@ -89,7 +89,7 @@ class HostBlocks:
             0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
         )
         part = self._empty(size)
-        for number, block in enumerate(self._open()):
+        for number, block in enumerate(map(np.asarray, self._open())):
             if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
                 raise ValueError(
                     f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
