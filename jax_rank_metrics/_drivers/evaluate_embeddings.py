@@ -127,7 +127,7 @@ def evaluate_embeddings(
             - "hamming": by minus the number of bits that differ, exactly. Both are
               packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
         score_fn: Instead of a similarity: `score_fn(queries, items)` returns the scores
-            `[queries, items]` of a batch and a block, higher is better.
+            `[queries, items]` of a batch and a block, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
             `relevant`, such as an array `[queries, n]` padded with −1. Their order does
             not matter: equal scores tie, and under "stable" the lower id comes first.
