@@ -329,6 +329,24 @@ def test_nan_on_a_mesh():
         jrm.evaluate_users("recall@1", scores, RELEVANT, **MESH)
 
 
+def test_x64():
+    """Counts and ids stay int32 on a mesh, and where blocks are labelled."""
+    classes = {"class": np.arange(16) % 8}
+    vectors = np.eye(8, dtype=np.float32)[classes["class"]]
+    with jax.enable_x64(True):
+        evaluation = jrm.evaluate_embeddings(
+            "ndcg@2",
+            vectors,
+            vectors,
+            label_fn=same_class,
+            query_attributes=classes,
+            item_attributes=classes,
+            block_size=2,
+            **MESH,
+        )
+        assert evaluation.states["ndcg@2"].compute() == 1
+
+
 @pytest.mark.long
 def test_two_processes(tmp_path):
     """Two processes of four devices each have the numbers of one device.

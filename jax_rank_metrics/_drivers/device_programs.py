@@ -214,7 +214,8 @@ def find_nan(
         has_nan = jnp.any(jnp.isnan(items), axis=tuple(range(1, items.ndim)))
         if item_mask is not None:
             has_nan = has_nan & item_mask
-        number, first = jnp.sum(has_nan, dtype=jnp.int32), jnp.argmax(has_nan)
+        number = jnp.sum(has_nan, dtype=jnp.int32)
+        first = lax.argmax(has_nan, 0, jnp.int32)
         axis = devices.items_axis
         if axis is None:
             return number, first

@@ -207,6 +207,7 @@ class ShardedCollector:
             self._started = self._started._replace(lists=all_lists)
         size = self._parts.indices.shape[1]
         slots = np.where(indices >= 0, self._slots[indices] % size, size)
+        slots = slots.astype(np.int32)
         pending = device_programs.store(
             self._devices,
             self._started,

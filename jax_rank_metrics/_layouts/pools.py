@@ -106,7 +106,8 @@ class Counted(PoolLayout):
         # The number of items with at least the value of each slot. The value at a rank is
         # the largest that so many items have.
         is_at_least = x[..., None, :] >= x[..., :, None]
-        reaching = jnp.sum(jnp.where(is_at_least, counts[..., None, :], 0), axis=-1)
+        at_least = jnp.where(is_at_least, counts[..., None, :], 0)
+        reaching = jnp.sum(at_least, axis=-1, dtype=counts.dtype)
         ranks = jnp.arange(1, depth + 1, dtype=counts.dtype)
         ranks = ranks.reshape((1,) * (x.ndim - 1) + (depth, 1))
         is_reached = reaching[..., None, :] >= ranks
