@@ -10,9 +10,13 @@ import pytest
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    import ir_measures as irm
+    irm = pytest.importorskip("ir_measures")
 
-from jax_rank_metrics.adapters.ir_measures import Provider, provider, register
+from jax_rank_metrics.adapters.ir_measures import (
+    Provider,
+    provider,
+    register,
+)
 
 pytestmark = pytest.mark.filterwarnings("default")
 
