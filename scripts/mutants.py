@@ -306,8 +306,8 @@ MUTANTS = [
     Mutant(
         "a batch has the attributes of the first queries",
         "_drivers/query_batches.py",
-        'lambda x: place.rows("query_attributes", x, indices),',
-        'lambda x: place.rows("query_attributes", x, np.arange(size)),',
+        'lambda x: executor.rows("query_attributes", x, batch.indices),',
+        'lambda x: executor.rows("query_attributes", x, np.arange(batch.indices.size)),',
         "tests/test_evaluate_embeddings.py::test_relevance_by_attributes",
     ),
     Mutant(

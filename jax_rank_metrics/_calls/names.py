@@ -51,7 +51,7 @@ def parse(text: object) -> Bound:
     """Returns the metric that a name stands for, bound to the options in the name.
 
     >>> parse("mrr(rel=2)@1,5").options
-    (('k', (1, 5)), ('relevance_threshold', 2))
+    (('k', (1, 5)), ('rank', None), ('relevance_threshold', 2))
 
     Raises:
         ValueError: if the text is not a name, or the value of an option is not a literal.

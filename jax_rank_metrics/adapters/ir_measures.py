@@ -13,6 +13,7 @@ leaves to a script, and RR with a cutoff come from the same ranking as all the o
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,7 +22,9 @@ from jax_rank_metrics._choices import TiesOfFiles
 from jax_rank_metrics._files.join import join_dicts
 from jax_rank_metrics.adapters._shared import framework
 
-_irm = framework("ir_measures", __name__)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of cwl-eval, which ir_measures imports
+    _irm = framework("ir_measures", __name__)
 _base = framework("ir_measures.providers.base", __name__)
 _measures = framework("ir_measures.measures", __name__)
 

@@ -190,7 +190,7 @@ def _words(measures: Iterable[str]) -> list[str]:
         ValueError: if a measure is unknown or not available, or a cutoff is no rank.
     """
     cutoffs: dict[str, set[float]] = {}
-    for measure in measures:
+    for measure in sorted(measures):  # a set has another order in each process
         match = _FAMILY.fullmatch(measure)
         if match is None and measure not in {*supported_measures, *supported_nicknames}:
             is_known = measure in NOT_MEASURED
