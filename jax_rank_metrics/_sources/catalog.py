@@ -229,7 +229,7 @@ def rank_scores(
     catalog = checked_scores(
         scores,
         relevant_ids,
-        relevant_labels,
+        relevant_labels=relevant_labels,
         item_mask=item_mask,
         exclude_ids=exclude_ids,
         k=k,
