@@ -21,7 +21,7 @@ from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._sources.census import MAX_LABELS
+from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -175,11 +175,7 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
         return job.nan_message(index)
     name = job.query_name(index)
     if fault == step.Fault.LABELS:
-        return (
-            f"label_fn gives {name} more than {MAX_LABELS} different labels, which is the "
-            "most where items are ranked in several blocks; round the labels, or pass a "
-            "block_size of at least the number of items"
-        )
+        return too_many_labels(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
         "for chance read the rank of the only one; leave these metrics out, or pass one "

@@ -166,6 +166,15 @@ class Census(NamedTuple):
         )
 
 
+def too_many_labels(subject: str) -> str:
+    """Returns the message for a list of more than `MAX_LABELS` labels, such as "a list"."""
+    return (
+        f"label_fn gives {subject} more than {MAX_LABELS} different labels, which is the "
+        "most where items are ranked in several blocks; round the labels, or pass a "
+        "block_size of at least the number of items"
+    )
+
+
 def _total(amounts: jax.Array | None, chosen: jax.Array) -> jax.Array:
     """Adds up the amounts of chosen items, bools or integers; None is 1 for each."""
     if amounts is None or amounts.dtype == jnp.bool_:

@@ -19,7 +19,7 @@ from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._sources.blocks import Block, Catalog
-from jax_rank_metrics._sources.census import MAX_LABELS
+from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.streams import Stream
 
@@ -169,8 +169,4 @@ def check_census(overflows: jax.Array) -> None:
     if isinstance(overflows, Tracer) or not overflows.is_fully_addressable:
         return
     if overflows.any():
-        raise ValueError(
-            f"label_fn gives a list more than {MAX_LABELS} different labels, which is the "
-            "most where items are ranked in several blocks; round the labels, or pass a "
-            "block_size of at least the number of items"
-        )
+        raise ValueError(too_many_labels("a list"))
