@@ -202,7 +202,7 @@ def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
     depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
-    is_counted = few_relevant.pays(lists, depth) and few_relevant.suffice(read, bounds)
+    is_counted = few_relevant.pays(lists, depth, read, bounds)
     return depth._replace(few_relevant=is_counted)
 
 

@@ -191,7 +191,7 @@ def evaluate_users(
             interactions.check_users(num_users, is_selection=users is not None)
     max_size = _inputs.positive_integer("batch_size", batch_size)
     size = executor.batch_size(batch_size_for(user_ids.size, max_size))
-    work = _work(plan, recommender.item_embeddings, relevant_rows)
+    work = _work(plan, item_embeddings, relevant_rows)
     parts = executor.parts(user_ids, recommender.table)
     batches = list(make_batches(lengths, size, work, parts))
 

@@ -25,9 +25,7 @@ class Block(NamedTuple):
     length: jax.Array  # [*lists], or () for all lists: how many items exist
     first_id: jax.Array
     first_new_id: jax.Array  # the items before it were in an earlier block
-    labels: (
-        jax.Array | None
-    )  # [*lists, block], of a labeller; None where ids are listed
+    labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
 
     def offsets(self, ids: jax.Array) -> jax.Array:
         """Returns the offsets of ids in the block, its size where they are not in it.

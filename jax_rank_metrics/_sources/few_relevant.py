@@ -22,12 +22,14 @@ from jax_rank_metrics._sources.streams import rank_listed
 _LONG = 4096
 
 
-def pays(lists: ScoredLists, depth: Depth) -> bool:
+def pays(
+    lists: ScoredLists, depth: Depth, read: Callable[..., Any], *metrics: Hashable
+) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
     sort as quickly as they count. Metrics must read whole lists, in tie groups; and items
-    that are not relevant must be all alike.
+    that are not relevant must be all alike. `read` and `metrics` are those of `suffice`.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
     reads_groups = depth.in_groups and lists.policy.is_grouped
@@ -41,7 +43,7 @@ def pays(lists: ScoredLists, depth: Depth) -> bool:
             return False
         if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
             return False
-    return bool(_most_relevant(items) <= MAX_COUNTED)
+    return suffice(read, *metrics) and bool(_most_relevant(items) <= MAX_COUNTED)
 
 
 @jax.jit
