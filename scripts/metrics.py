@@ -103,10 +103,15 @@ def page(family: ModuleType) -> str:
 
 
 def names(metric: Any) -> str:
-    """The names of a metric, that of the function first."""
+    """The names of a metric, that of the function first, with the options they imply."""
     known = [name for name, registered in NAMES.items() if registered is metric]
     aliases = [name for name in known if name != metric.__name__]
-    return ", ".join(f"`{name}`" for name in (metric.__name__, *aliases))
+    texts = [f"`{metric.__name__}`"]
+    for name in aliases:
+        preset = metric.spec.presets.get(name, {})
+        meaning = ", ".join(f"{key}={value}" for key, value in preset.items())
+        texts.append(f"`{name}`" + (f" (`{meaning}`)" if meaning else ""))
+    return ", ".join(texts)
 
 
 def part(metric: Any, pattern: str) -> str:
@@ -167,13 +172,19 @@ def columns(metric: Any) -> str:
     return ", ".join([*required, *optional])
 
 
+def better(metric: Any) -> str:
+    """The direction in which a metric is better."""
+    direction = metric.spec.lower_is_better
+    return "by the options" if callable(direction) else BETTER[direction]
+
+
 def details(metric: Any) -> str:
     """The section about a metric on the page of its family."""
     facts = (
         ("names", names(metric)),
         ("options", options(metric)),
         ("columns", columns(metric)),
-        ("better", BETTER[metric.spec.lower_is_better]),
+        ("better", better(metric)),
         ("ties", ties(metric)),
         ("undefined", undefined(metric)),
         ("agrees with", agrees(metric)),

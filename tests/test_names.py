@@ -117,6 +117,27 @@ def test_direction_of_a_metric_of_a_user(monkeypatch):
     assert names.lower_is_better("cost[1]") is True
 
 
+def test_names_that_stand_for_options(monkeypatch):
+    """A name may imply options, which decide about the direction too."""
+    known = dict(names.NAMES)
+    monkeypatch.setattr(names, "NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._calls.metric.NAMES", known)
+    presets = {"gap_ratio": {"kind": "ratio"}, "distance": {}}
+
+    @jrm.metric(names=presets, lower_is_better=lambda x: x["kind"] == "difference")
+    def gap(ranking, *, k=None, kind="difference"):
+        return jrm.cg.of(ranking, k=k)
+
+    bound = names.parse("Gap-Ratio@1,5")
+    assert dict(bound.options) == {"k": (1, 5), "kind": "ratio"}
+    assert names.parse("distance").options == (("k", None), ("kind", "difference"))
+    assert names.lower_is_better("gap@5") is True
+    assert names.lower_is_better("gap(kind=ratio)@1,5[0]") is False
+    assert names.lower_is_better("gap_ratio@1") is False
+    with pytest.raises(ValueError, match="gives kind twice"):
+        names.parse("gap_ratio(kind=difference)")
+
+
 def test_flat_names_every_cutoff():
     """Every cutoff is a scalar under its own name; an index stands in for a missing cutoff."""
     metrics = {

@@ -44,6 +44,7 @@ LAYERS = [
     "_states",
     "_ranking",
     "_sources",
+    "_calls.spec",
     "_calls.run",
     "_calls.metric",
     "_formulas",

@@ -1,6 +1,7 @@
 """The calls of the public interface: metrics one by one, or many at once by name.
 
     metric.py    `jrm.metric` turns a formula into a metric and registers its names
+    spec.py      the description of a metric as registered, and a metric with its options
     run.py       metrics with their options, measured by one compiled ranking
     names.py     parses names such as 'ndcg(gain_fn=linear_gain)@10', and dicts of metrics
     trec.py      the names of trec_eval

@@ -4,12 +4,12 @@ from __future__ import annotations  # `help` shows the names of types, not their
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, runtime_checkable
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import run
-from jax_rank_metrics._calls.run import SHARED, Bound, Spec
+from jax_rank_metrics._calls.spec import SHARED, Bound, Spec
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
@@ -125,14 +125,14 @@ def _signature(
 
 def metric(
     *,
-    names: Sequence[str] = (),
+    names: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
     ties: _types.TieReading
     | Callable[[dict[str, Any]], _types.TieReading] = "expected",
     columns: Sequence[str] = (),
     optional_columns: Sequence[str] = (),
     order_free: bool = False,
     at: str = "k",
-    lower_is_better: bool | None = False,
+    lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Turns a formula into a metric, and registers its names.
 
@@ -144,7 +144,8 @@ def metric(
 
     Args:
         names: Further names of the metric for `evaluate` and `measure`, in lower case;
-            the name of the function is always one.
+            the name of the function is always one. A dict maps each to the options that
+            it stands for: `{"nerr": {"normalized": True}}`.
         ties: How the formula reads tied items when the caller chose no policy; or a
             function of the options that returns it.
 
@@ -162,8 +163,8 @@ def metric(
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
             axis with one entry for each of its elements.
         lower_is_better: True for errors and costs; None if neither direction is better,
-            as for a count. Tables, comparisons and plots read it to tell which system is
-            better.
+            as for a count; or a function of the options that returns one of these.
+            Tables, comparisons and plots read it to tell which system is better.
 
     Raises:
         ValueError: if another metric has one of the names.
@@ -194,6 +195,7 @@ def metric(
             order_free=order_free,
             at=at,
             lower_is_better=lower_is_better,
+            presets=names if isinstance(names, Mapping) else {},
         )
 
         def bind(

@@ -13,7 +13,7 @@ from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs
 from jax_rank_metrics._calls import trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
-from jax_rank_metrics._calls.run import SHARED, Bound
+from jax_rank_metrics._calls.spec import SHARED, Bound
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import Number
@@ -85,7 +85,8 @@ def parse(text: object) -> Bound:
         )
     try:
         spec = NAMES[name].spec
-        options = [*trec_options, *_options(match["options"])]
+        preset = [*trec_options, *spec.presets.get(name, {}).items()]
+        options = [*preset, *_options(match["options"])]
         if match["k"] is not None:
             options.append((spec.at, _cutoffs(match["k"], spec.at)))
         bound = spec.bind((), dict(options))
@@ -111,9 +112,13 @@ def lower_is_better(name: str) -> bool | None:
     (True, False)
     """
     metric = metric_part(name)
-    if metric in NAMES:
-        return NAMES[metric].spec.lower_is_better
-    return _LOWER_IS_BETTER.get(metric, False)
+    if metric not in NAMES:
+        return _LOWER_IS_BETTER.get(metric, False)
+    direction = NAMES[metric].spec.lower_is_better
+    if not callable(direction):
+        return direction
+    without_level = re.sub(r"\[[^\]]*\]$", "", name)
+    return direction(dict(parse(without_level).options))
 
 
 def metric_part(name: str) -> str:

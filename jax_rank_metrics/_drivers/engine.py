@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.checkpoints import (

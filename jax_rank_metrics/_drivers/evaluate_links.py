@@ -10,7 +10,8 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._calls.run import Bound, measure_ranking
+from jax_rank_metrics._calls.run import measure_ranking
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.batches import (
     Batch,
     Work,

@@ -3,7 +3,7 @@
 from typing import NamedTuple, cast
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.run import Bound
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.similarities import ScoreFn
 from jax_rank_metrics._sources.labels import LabelFn
 from jax_rank_metrics._types import AxisNames, Ties

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._calls.run import Bound, read_ranking
+from jax_rank_metrics._calls.run import read_ranking
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.similarities import Array, is_custom
 from jax_rank_metrics._formulas.beyond_accuracy import (

@@ -9,7 +9,8 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._calls.run import Bound, measure_ranking
+from jax_rank_metrics._calls.run import measure_ranking
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._files.lists import Sides
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._files.packed import PackedItems, pack

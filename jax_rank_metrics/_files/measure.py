@@ -7,13 +7,8 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.run import (
-    Bound,
-    Reading,
-    check_columns,
-    raise_refused,
-    read,
-)
+from jax_rank_metrics._calls.run import Reading, check_columns, raise_refused, read
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._files.packed import labels_of
 from jax_rank_metrics._files.places import Places
 from jax_rank_metrics._inputs.blocks import make_blocks

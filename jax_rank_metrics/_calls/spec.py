@@ -1,0 +1,147 @@
+"""The description of a metric as registered, and a metric with its options."""
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._sources.lists import checked
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Cutoffs, TieReading
+
+# The arguments that all metrics share: those of `rank`, except k, and that of the mean.
+SHARED = (*inspect.signature(checked).parameters, "undefined")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spec:
+    """The description of a registered metric, its attribute `spec`."""
+
+    name: str
+    formula: Callable[..., PerList]
+    options: dict[str, Any]  # with their defaults
+    tie_reading: TieReading | Callable[[dict[str, Any]], TieReading]
+    columns: tuple[str, ...]
+    optional_columns: tuple[str, ...]
+    order_free: bool  # it reads no order: see `metric`
+    at: str  # the option that @ sets in a name, and whose tuples add a last axis
+    # None if neither direction is better, as for a count; or a function of the options.
+    lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None]
+    presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
+
+    def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
+        """Pickles by reference: the name of the formula is that of its metric."""
+        return _spec_of, (self.formula.__module__, self.formula.__qualname__)
+
+    def bind(self, args: tuple[object, ...], options: Mapping[str, object]) -> "Bound":
+        """Returns the metric with these options, checked and made static."""
+        if args:
+            raise TypeError(
+                f"{self.name}: got {len(args)} positional arguments too many; pass "
+                f"options by name: {', '.join(self.options) or 'it has none'}"
+            )
+        checked_options = {
+            name: self._check_option(name, value) for name, value in options.items()
+        }
+        bound = tuple(sorted((self.options | checked_options).items()))
+        return Bound(self.name, self, bound)
+
+    def _check_option(self, name: str, value: Any) -> Any:
+        if name not in self.options:
+            hint = f"its options are {', '.join(self.options) or 'none'}"
+            if name == "undefined":
+                hint = "pass it to the mean, as in .mean('skip')"
+            elif name in SHARED:
+                hint += f"; {name} belongs to the ranking, pass it to jrm.rank"
+            raise TypeError(f"{self.name} has no option {name!r}; {hint}")
+        if name == "k":
+            ks = _inputs.cutoffs(value)
+            return ks if isinstance(value, (tuple, list)) else ks[0]
+        if name == self.at and isinstance(value, list):
+            value = tuple(value)
+        value = _as_python(value)
+        if callable(self.options[name]) and not callable(value):
+            raise TypeError(f"{name} is {value!r}; pass a function of an array")
+        if isinstance(value, type):
+            raise TypeError(
+                f"{name} is the class {value.__name__}; pass an instance, such as "
+                "jrm.log_discount(2)"
+            )
+        if isinstance(value, (jax.Array, np.ndarray)):
+            raise TypeError(f"{name} is an array; pass a Python value, it is static")
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(f"{name} is {value!r}; pass something hashable") from error
+        return value
+
+
+def _as_python(value: Any) -> Any:
+    """Returns a NumPy scalar, or each one of a tuple, as a Python number.
+
+    Calls with 0.7 and with its float32 are then the same program. A float is read as the
+    decimal that it prints as: 0.1, not 0.10000000149. Beside a tuple, a NumPy scalar has
+    no equality of one bool, which the cache of `jax.jit` asks for.
+    """
+    if type(value) is tuple:
+        return tuple(_as_python(x) for x in value)
+    if isinstance(value, np.floating):
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _spec_of(module: str, name: str) -> Spec:
+    """Returns the spec of the metric with this qualified name in this module."""
+    metric: Any = importlib.import_module(module)
+    for part in name.split("."):
+        metric = getattr(metric, part)
+    return metric.spec
+
+
+class Bound(NamedTuple):
+    """A metric with its options, hashable, and the name of its result."""
+
+    name: str
+    spec: Spec
+    options: tuple[tuple[str, Any], ...]  # sorted by name
+    state: type[Mean] = Mean  # what its values are aggregated into
+
+    @property
+    def k(self) -> Cutoffs:
+        """The cutoffs as passed; None if the metric has none."""
+        return dict(self.options).get("k")
+
+    @property
+    def num_values(self) -> int | None:
+        """The length of the last axis of the values, such as 2 for cutoffs `(1, 5)`.
+
+        None if the values have no such axis, as for `k=5`.
+        """
+        at = dict(self.options).get(self.spec.at)
+        return len(at) if isinstance(at, tuple) else None
+
+    @property
+    def tie_reading(self) -> TieReading:
+        """The way in which the formula reads tied items with these options.
+
+        One of the values of `ties` in `metric`: "expected", "order" or "own".
+        """
+        reading = self.spec.tie_reading
+        return reading(dict(self.options)) if callable(reading) else reading
+
+    def of(self, ranking: Ranking) -> PerList:
+        """Applies the formula; an error in it names the metric."""
+        try:
+            ranking = ranking._with_tie_reading(self.tie_reading)
+            return self.spec.formula(ranking, **dict(self.options))
+        except ValueError as error:
+            if type(error) not in (ValueError, UnknownPlaceError):
+                raise  # a subclass, raised by JAX, whose type must survive
+            raise type(error)(f"{self.name}: {error}") from error
