@@ -1,7 +1,7 @@
 """The `Ranking` that sources make and formulas read."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, PositionFn, TieReading
 
 
-@pytree("_cut", "_ties", "_in_groups")
+@pytree("_cut", "_ties", "_in_groups", "_partial_columns")
 class Ranking(Totals):
     """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
@@ -41,6 +41,8 @@ class Ranking(Totals):
         _cut: The number of ranks held of every list; None if all.
         _ties: The name of the tie policy; "none" or "tied" where there were no scores.
         _in_groups: Whether formulas read tie groups rather than one definite order.
+        _partial_columns: The names of the columns that are known of listed items alone,
+            and 0 for all others.
     """
 
     _held: Held | None
@@ -53,6 +55,7 @@ class Ranking(Totals):
     _cut: int | None
     _ties: str | None
     _in_groups: bool
+    _partial_columns: tuple[str, ...]
 
     @classmethod
     def _of(
@@ -67,6 +70,7 @@ class Ranking(Totals):
         pool_scores: StopFinder | None = None,
         known_relevant: jax.Array | None = None,
         cut: int | None = None,
+        partial_columns: Iterable[str] = (),
     ) -> "Ranking":
         """Makes a ranking of what a source hands over; the class describes each part."""
         return cls(
@@ -80,6 +84,7 @@ class Ranking(Totals):
             cut,
             ties,
             Policy(ties).is_grouped,
+            tuple(sorted(partial_columns)),
         )
 
     def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:

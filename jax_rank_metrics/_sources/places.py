@@ -146,6 +146,7 @@ def rank_at_places(
         list_exists=length + num_unranked > 0,
         list_weights=clean_weights(list_weights, length.shape, items.labels.dtype),
         ties=ties,
+        partial_columns=items.columns,
     )
 
 

@@ -1,5 +1,7 @@
 """`jrm.rank_retrieved` and `jrm.rank_ids`: what a system returned in rank order."""
 
+from collections.abc import Iterable
+
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
@@ -222,7 +224,8 @@ def _rank_ids(
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
-    return rank_in_order(items._replace(exists=exists), pool, None, list_weights, ids)
+    retrieved = items._replace(exists=exists)
+    return rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
 
 
 def rank_in_order(
@@ -231,6 +234,7 @@ def rank_in_order(
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
     ids: jax.Array | None = None,
+    partial_columns: Iterable[str] = (),
 ) -> Ranking:
     """Makes a ranking of items that are in rank order already.
 
@@ -241,6 +245,7 @@ def rank_in_order(
             nothing else is known of the pool; or None.
         list_weights: `[*lists]` as passed, or None.
         ids: `[*lists, retrieved]` int32, the ids of the items; None for their indices.
+        partial_columns: The names of columns that are known of relevant items alone.
     """
     exists = retrieved.exists
     length = Rows().sum(exists)
@@ -260,6 +265,7 @@ def rank_in_order(
         list_exists=pool_size > 0,
         list_weights=clean_weights(list_weights, length.shape, retrieved.labels.dtype),
         ties="none",
+        partial_columns=partial_columns,
     )
 
 

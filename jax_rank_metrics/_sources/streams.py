@@ -236,6 +236,7 @@ class Stream(NamedTuple):
             list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
+            partial_columns=self.judged.columns,
         )
 
     def fold(
