@@ -95,6 +95,18 @@ from jax_rank_metrics._formulas.positions import (
     inverse_negative_penalty as inverse_negative_penalty,
 )
 from jax_rank_metrics._formulas.positions import map_at_r as map_at_r
+from jax_rank_metrics._formulas.propensity_scored import (
+    label_propensities as label_propensities,
+)
+from jax_rank_metrics._formulas.propensity_scored import (
+    propensity_scored_ndcg as propensity_scored_ndcg,
+)
+from jax_rank_metrics._formulas.propensity_scored import (
+    propensity_scored_precision as propensity_scored_precision,
+)
+from jax_rank_metrics._formulas.propensity_scored import (
+    propensity_scored_recall as propensity_scored_recall,
+)
 from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg

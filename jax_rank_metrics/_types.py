@@ -85,6 +85,7 @@ AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
 RecallLevels = Number | tuple[Number, ...]
 RankReading = Literal["realistic"]
 PairWeighting = Literal["list", "pairs"]
+PropensitySetting = Literal["default", "wikipedia", "amazon"]
 
 Gain = Callable[[jax.Array], jax.Array]
 PositionFn = Callable[[jax.Array], jax.Array]  # takes ranks 1, 2, …

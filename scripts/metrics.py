@@ -28,6 +28,7 @@ from jax_rank_metrics._formulas import (
     multilabel,
     order_agreement,
     positions,
+    propensity_scored,
     subtopics,
     user_models,
 )
@@ -48,13 +49,14 @@ FAMILIES: tuple[ModuleType, ...] = (
     adjusted_for_chance,
     subtopics,
     intents,
+    propensity_scored,
 )
 
 PEERS = (
     "scikit-learn", "SciPy", "trec_eval", "gdeval", "pyndeval", "cwl_eval",
     "ir_measures", "ranx", "rax", "keras_rs", "TF-Ranking", "metrax", "torchmetrics",
     "RecBole", "RecTools", "recommenders", "torchreid", "fast-reid",
-    "pytorch-metric-learning", "PyKEEN", "OGB",
+    "pytorch-metric-learning", "PyKEEN", "OGB", "pyxclib", "napkinXC",
 )  # fmt: skip
 
 OVERVIEW = """# All metrics

@@ -416,6 +416,13 @@ MUTANTS = [
         "tests/test_realistic_ranks.py::test_ratios_of_sums_merge",
     ),
     Mutant(
+        "propensity-scored sums are not divided list by list",
+        "_formulas/propensity_scored.py",
+        "ranking.per_list(ratio(values, divisor), True, k, hit)",
+        "ranking.per_list(values, True, k, hit)",
+        "tests/test_propensity_scored.py::test_against_loops",
+    ),
+    Mutant(
         "the answer of a question leaves its list",
         "_drivers/triples.py",
         "is_known & (rows != self.answers[indices, None])",

@@ -12,6 +12,7 @@
     counts.py                 numbers of items, and the share of them that is judged
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
     intents.py                means over the intents of a query
+    propensity_scored.py      extreme classification, where labels are missing: psp, psr
     adjusted_for_chance.py    ranks of one relevant item against those of a random order
     two_rankings.py           overlap of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
@@ -47,5 +48,6 @@ from jax_rank_metrics._formulas import interpolated as interpolated
 from jax_rank_metrics._formulas import multilabel as multilabel
 from jax_rank_metrics._formulas import order_agreement as order_agreement
 from jax_rank_metrics._formulas import positions as positions
+from jax_rank_metrics._formulas import propensity_scored as propensity_scored
 from jax_rank_metrics._formulas import subtopics as subtopics
 from jax_rank_metrics._formulas import user_models as user_models

@@ -1,0 +1,58 @@
+"""Against napkinXC: metrics of extreme classification, as ratios over the data set."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+theirs = pytest.importorskip("napkinxc.metrics")
+
+POINTS, LABELS, DEPTH = 60, 40, 6
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Returns the relevant labels and the scores of points, and counts of labels."""
+    rng = np.random.default_rng(3)
+    is_relevant = rng.random((POINTS, LABELS)) < rng.uniform(0, 0.2, (POINTS, 1))
+    is_relevant[:2] = False
+    scores = rng.permuted(np.tile(np.float32(np.arange(LABELS)), (POINTS, 1)), axis=1)
+    return (
+        is_relevant,
+        scores + np.float32(9.5) * is_relevant,
+        rng.geometric(0.02, LABELS) - 1,
+    )
+
+
+@pytest.mark.parametrize("setting", ["default", "wikipedia", "amazon"])
+def test_propensities(data, setting):
+    """Their function counts the labels itself, in a matrix of training points."""
+    _, _, counts = data
+    points = [
+        [label for label in range(LABELS) if i < counts[label]] for i in range(999)
+    ]
+    settings = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+    a, b = settings[setting]
+    expected = theirs.Jain_et_al_inverse_propensity(points, A=a, B=b)
+    ours = jrm.label_propensities(counts[: len(expected)], len(points), setting=setting)
+    np.testing.assert_allclose(1 / ours, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision", "ndcg", "recall"])
+def test_metrics(data, name, peer, agree):
+    """At every cutoff, from scores with the ids of the relevant labels."""
+    is_relevant, scores, counts = data
+    propensities = jrm.label_propensities(counts, 999)
+    ids = np.where(is_relevant, np.arange(LABELS, dtype=np.int32), -1)
+    ranking = jrm.rank_scores(
+        jnp.asarray(scores),
+        ids,
+        columns={"propensities": np.where(is_relevant, propensities, 0)},
+    )
+    metric = getattr(jrm, f"propensity_scored_{name}")
+    state = metric.of(ranking, k=tuple(range(1, DEPTH + 1))).mean()
+    order = np.argsort(-scores, axis=1)[:, :DEPTH].tolist()
+    labels = [np.flatnonzero(row).tolist() for row in is_relevant]
+    function = getattr(theirs, f"ps{name}_at_k")
+    agree(state.compute(), peer(function, labels, order, 1 / propensities, k=DEPTH))
