@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._types import Gain, Number
+from jax_rank_metrics._types import Discount, Gain, Number
 
 
 def exponential_gain(labels: jax.Array) -> jax.Array:
@@ -117,6 +117,23 @@ class log_discount:
     def __call__(self, ranks: jax.Array) -> jax.Array:
         """Returns the multipliers of ranks 1, 2, …"""
         return math.log(self.base) / jnp.log1p(ranks)
+
+
+def discounts_of(discount_fn: Discount, ranks: jax.Array) -> jax.Array:
+    """Returns one multiplier per rank, in the dtype of the ranks.
+
+    A `discount_fn` that returns a scalar gives this multiplier to every rank.
+
+    Raises:
+        ValueError: if `discount_fn` returns neither one multiplier per rank nor a scalar.
+    """
+    discounts = jnp.asarray(discount_fn(ranks)).astype(ranks.dtype)
+    if discounts.shape not in ((), ranks.shape):
+        raise ValueError(
+            f"discount_fn gave multipliers of shape {discounts.shape} for ranks of shape "
+            f"{ranks.shape}; return one multiplier per rank"
+        )
+    return jnp.broadcast_to(discounts, ranks.shape)
 
 
 def reciprocal_discount(ranks: jax.Array) -> jax.Array:

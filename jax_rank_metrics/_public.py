@@ -33,12 +33,6 @@ from jax_rank_metrics._formulas.adjusted_for_chance import (
 from jax_rank_metrics._formulas.adjusted_for_chance import (
     adjusted_reciprocal_rank as adjusted_reciprocal_rank,
 )
-from jax_rank_metrics._formulas.beyond_accuracy import exposure as exposure
-from jax_rank_metrics._formulas.beyond_accuracy import (
-    intra_list_diversity as intra_list_diversity,
-)
-from jax_rank_metrics._formulas.beyond_accuracy import novelty as novelty
-from jax_rank_metrics._formulas.beyond_accuracy import popularity as popularity
 from jax_rank_metrics._formulas.counts import judged as judged
 from jax_rank_metrics._formulas.counts import num_relevant as num_relevant
 from jax_rank_metrics._formulas.counts import (
@@ -48,6 +42,10 @@ from jax_rank_metrics._formulas.counts import num_retrieved as num_retrieved
 from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
+from jax_rank_metrics._formulas.diversity import (
+    intra_list_diversity as intra_list_diversity,
+)
+from jax_rank_metrics._formulas.exposure import exposure as exposure
 from jax_rank_metrics._formulas.first_hit import hit_rate as hit_rate
 from jax_rank_metrics._formulas.first_hit import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.hits import f_score as f_score
@@ -87,6 +85,8 @@ from jax_rank_metrics._formulas.order_agreement import (
 from jax_rank_metrics._formulas.order_agreement import rho as rho
 from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
 from jax_rank_metrics._formulas.order_agreement import tau as tau
+from jax_rank_metrics._formulas.popularity import novelty as novelty
+from jax_rank_metrics._formulas.popularity import popularity as popularity
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
 from jax_rank_metrics._formulas.positions import (
     average_relevance_position as average_relevance_position,
@@ -95,6 +95,8 @@ from jax_rank_metrics._formulas.positions import (
     inverse_negative_penalty as inverse_negative_penalty,
 )
 from jax_rank_metrics._formulas.positions import map_at_r as map_at_r
+from jax_rank_metrics._formulas.profiles import miscalibration as miscalibration
+from jax_rank_metrics._formulas.profiles import popularity_lift as popularity_lift
 from jax_rank_metrics._formulas.propensity_scored import (
     label_propensities as label_propensities,
 )
@@ -109,6 +111,7 @@ from jax_rank_metrics._formulas.propensity_scored import (
 )
 from jax_rank_metrics._formulas.rank_correlations import kendall_tau as kendall_tau
 from jax_rank_metrics._formulas.rank_correlations import spearman_rho as spearman_rho
+from jax_rank_metrics._formulas.serendipity import serendipity as serendipity
 from jax_rank_metrics._formulas.subtopics import alpha_dcg as alpha_dcg
 from jax_rank_metrics._formulas.subtopics import alpha_ndcg as alpha_ndcg
 from jax_rank_metrics._formulas.subtopics import nrbp as nrbp

@@ -61,6 +61,9 @@ PerItem = Shaped[_Arrays, "num_items"] | _Numbers
 ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
 Embeddings = Shaped[_Arrays, "num_items features"] | _Numbers
+ItemGenres = Shaped[_Arrays, "num_items genres"] | _Numbers
+ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers
+ProfileWeights = Shaped[_Arrays, "*lists profile"] | _Numbers
 # [*lists], or [*lists, num_segments] where lists are packed.
 ListWeights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
 Columns = Mapping[str, _Arrays | _Numbers]  # each [*lists, items, …]
@@ -83,6 +86,7 @@ PrecisionDenominator = Literal["retrieved", "k"]
 RecallDenominator = Literal["relevant", "attainable"]
 AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
 RecallLevels = Number | tuple[Number, ...]
+NoveltyCount = Literal["interactions", "users"]
 RankReading = Literal["realistic"]
 PairWeighting = Literal["list", "pairs"]
 PropensitySetting = Literal["default", "wikipedia", "amazon"]

@@ -130,7 +130,7 @@ def test_large_exposure(rng):
     n = len(c)
     gini = ((2 * np.arange(1, n + 1) - n - 1) * c).sum() / (n * total)
     entropy = -(c / total * np.log(c / total)).sum()
-    personal = 1 - (c * (c - 1)).sum() / (k * lists * (lists - 1))
+    personal = 1 - (c * (c - 1)).sum() / (total * (lists - 1))
     state = jrm.Exposure(k, jnp.asarray(counts), jnp.array([lists, 0], jnp.int32))
     np.testing.assert_allclose(numbers(state), [1, gini, entropy, personal], rtol=3e-6)
 

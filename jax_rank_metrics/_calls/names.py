@@ -37,7 +37,11 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
 STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
 
 # Functions that are not registered metrics, but whose results are named after them.
-_LOWER_IS_BETTER = {"popularity": True}
+_LOWER_IS_BETTER = {
+    "popularity": True,
+    "popularity_lift": None,
+    "miscalibration": True,
+}
 
 # What Python's parser raises for text that it cannot read or that is nested too deeply.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)

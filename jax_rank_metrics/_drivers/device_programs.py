@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._formulas.beyond_accuracy import exposure
+from jax_rank_metrics._formulas.exposure import exposure
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean

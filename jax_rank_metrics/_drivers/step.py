@@ -13,11 +13,8 @@ from jax_rank_metrics._calls.run import read_ranking
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.similarities import Array, is_custom
-from jax_rank_metrics._formulas.beyond_accuracy import (
-    intra_list_diversity,
-    novelty,
-    popularity,
-)
+from jax_rank_metrics._formulas.diversity import intra_list_diversity
+from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.blocks import Catalog as SourceCatalog

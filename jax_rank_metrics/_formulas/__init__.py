@@ -17,10 +17,15 @@
     two_rankings.py           overlap of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
     rank_correlations.py      whether two rankings have the same order, without labels
-    beyond_accuracy.py        popularity, novelty, diversity, exposure, without labels
+    popularity.py             how well known items are: popularity, novelty
+    profiles.py               a list beside its user's profile: popularity lift, …
+    serendipity.py            relevant items that nobody would have expected
+    diversity.py              how different the items of a list are
+    exposure.py               what all lists recommend together
     building_blocks.py        what the formulas of labels are built from
     id_lists.py               reads lists of ids, for the metrics without labels
     matched_ids.py            matches two lists by their ids
+    item_tables.py            looks up ids in tables over the items
 
 A metric of labels is built in three steps from `building_blocks.py`:
 

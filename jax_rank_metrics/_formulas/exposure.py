@@ -1,0 +1,112 @@
+"""Exposure: how often lists show each item."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
+from jax_rank_metrics._formulas.id_lists import ranked_ids
+from jax_rank_metrics._gains import discounts_of
+from jax_rank_metrics._ordering.matching import scattered
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._states.double_floats import FloatPair
+from jax_rank_metrics._states.exposure import Exposure
+
+
+def exposure(
+    ids: _types.RankedIds | Ranking,
+    num_items: int,
+    discount_fn: _types.Discount | None = None,
+) -> Exposure:
+    """Counts how often each item of a catalogue is in the lists, as a mergeable state.
+
+    For coverage, Gini index, entropy and personalization of all lists together; see
+    `Exposure`. Inside `jax.shard_map`, pass the states to `all_reduce`.
+
+    Args:
+        ids: `[*lists, ranks]` integers; those outside 0 … num_items − 1 are padding. All
+            ranks count: pass `ids[..., :k]` for a cutoff. Or a `Ranking`, of which
+            `items` are read, down to where it was cut. A repeated id counts again.
+        num_items: Number of items of the catalogue, recommended or not; static.
+        discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
+            does: what an item is exposed at each rank. Gini index and entropy are then
+            those of the items' sums of multipliers, where the last of ten recommendations
+            counts for less than the first. Padding leaves the list, and later ids move up.
+            None counts all ranks alike.
+
+    Raises:
+        ValueError: if ids are sharded by the type of their array; if a ranking has no
+            order or is of packed lists; if `discount_fn` does not return a multiplier for
+            each rank.
+        TypeError: if ids are not integers, or `num_items` is not a Python int.
+
+    >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])
+    >>> state = exposure(ids, num_items=4)
+    >>> state.counts.tolist(), int(state.lists), int(state.non_empty)
+    ([2, 1, 1, 0], 3, 2)
+    >>> state.coverage().item(), state.gini().item(), state.personalization().item()
+    (0.75, 0.375, 0.5)
+
+    With 1/rank, the items are exposed 2, 1/2, 1/2 and 0:
+
+    >>> from jax_rank_metrics import reciprocal_discount
+    >>> exposure(ids, 4, reciprocal_discount).gini().item()
+    0.5
+    """
+    num_items = _inputs.positive_integer("num_items", num_items)
+    id_array, _ = ranked_ids("ids", ids)
+    _inputs.unsharded("ids", id_array, "and all_reduce the states")
+    return _count_exposure(id_array, num_items, discount_fn)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _count_exposure(
+    ids: jax.Array, num_items: int, discount_fn: _types.Discount | None
+) -> Exposure:
+    exists = (ids >= 0) & (ids < num_items)
+    # Padding is counted at an index beyond the end, which the scatter drops.
+    indices = jnp.where(exists, ids, num_items).astype(jnp.int32)
+    counts = _counted(indices, num_items)
+    is_empty = ~jnp.any(exists, axis=-1)
+    flags = jnp.stack([jnp.ones_like(is_empty), is_empty]).reshape(2, -1)
+    num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)  # of all, of empty ones
+    sums = None
+    if discount_fn is not None:
+        sums = FloatPair.of(_discounted(indices, exists, num_items, discount_fn))
+    return Exposure(ids.shape[-1], counts, num_lists, sums)
+
+
+def _counted(indices: jax.Array, num_items: int) -> jax.Array:
+    zeros = _mesh.match_varying(jnp.zeros(num_items, jnp.int32), indices)
+    return zeros.at[indices.reshape(-1)].add(1, mode="drop")
+
+
+def _discounted(
+    indices: jax.Array,
+    exists: jax.Array,
+    num_items: int,
+    discount_fn: _types.Discount,
+) -> jax.Array:
+    """Sums the multipliers of the ranks at which each item is, `[num_items]`.
+
+    Rank by rank: counts are exact however many lists there are, so that an item has one
+    rounding error per rank, where a sum over lists would have one per list.
+    """
+    ranks = exists.shape[-1]
+    slots = _arithmetic.cumulative_count(exists) - 1
+    without_gaps = scattered(slots, indices, exists, ranks)  # −1 where none is put
+    without_gaps = jnp.where(without_gaps < 0, num_items, without_gaps)
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    discounts = discounts_of(discount_fn, jnp.arange(1, ranks + 1, dtype=dtype))
+
+    def add(
+        sums: jax.Array, rank: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, None]:
+        column, discount = rank
+        return sums + _counted(column, num_items).astype(dtype) * discount, None
+
+    columns = jnp.moveaxis(without_gaps, -1, 0).reshape(ranks, -1)
+    zeros = _mesh.match_varying(jnp.zeros(num_items, dtype), indices)
+    return lax.scan(add, zeros, (columns, discounts))[0]
