@@ -34,6 +34,9 @@ from jax_rank_metrics._formulas.adjusted_for_chance import (
     adjusted_reciprocal_rank as adjusted_reciprocal_rank,
 )
 from jax_rank_metrics._formulas.counts import judged as judged
+from jax_rank_metrics._formulas.counts import (
+    num_nonrelevant_retrieved as num_nonrelevant_retrieved,
+)
 from jax_rank_metrics._formulas.counts import num_relevant as num_relevant
 from jax_rank_metrics._formulas.counts import (
     num_relevant_retrieved as num_relevant_retrieved,
@@ -53,6 +56,10 @@ from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall
+from jax_rank_metrics._formulas.hits import (
+    set_average_precision as set_average_precision,
+)
+from jax_rank_metrics._formulas.hits import utility as utility
 from jax_rank_metrics._formulas.incomplete_judgements import bpref as bpref
 from jax_rank_metrics._formulas.incomplete_judgements import (
     inferred_average_precision as inferred_average_precision,
@@ -67,6 +74,9 @@ from jax_rank_metrics._formulas.interpolated import (
 )
 from jax_rank_metrics._formulas.interpolated import (
     interpolated_precision as interpolated_precision,
+)
+from jax_rank_metrics._formulas.interpolated import (
+    precision_at_multiples as precision_at_multiples,
 )
 from jax_rank_metrics._formulas.multilabel import coverage_error as coverage_error
 from jax_rank_metrics._formulas.multilabel import (

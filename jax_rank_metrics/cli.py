@@ -17,8 +17,8 @@ from jax_rank_metrics._choices import (
     Unjudged,
 )
 from jax_rank_metrics._command.options import Format, Options, check, note
-from jax_rank_metrics._command.trec_measures import FAMILIES, SETS
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._trec import FAMILIES, SETS
 
 # JAX, and whatever imports it, is imported where it is needed: `--help` and errors in the
 # options do not wait for it.

@@ -68,7 +68,11 @@ has the formula, the options, the ties, and where it is undefined.
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`; for
 `interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
 mean nothing else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`,
-`recip_rank`, `set_P`, `set_recall`, `set_F`, `iprec_at_recall_0.10`, `gm_map`.
+`recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`; so do its families with
+cutoffs, such as `ndcg_cut.5,10`, and its sets `official`, `set` and `all_trec`. So do names
+of ir_measures and ndeval. Where a name means something else there, ours wins: `ndcg` has
+exponential gains and `P@5` divides by the number of items retrieved, while `P_5` and `P.5`
+are those of trec_eval.
 
 *Agrees with* names libraries whose number is the same; the docstring of the metric says
 with which options, and where not. [My number differs](my-number-differs.md) goes through

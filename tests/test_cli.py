@@ -17,8 +17,8 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
 from jax_rank_metrics._command import request
 from jax_rank_metrics._command.options import run_names
-from jax_rank_metrics._command.trec_measures import OFFICIAL
 from jax_rank_metrics._command.words import DEFAULT, not_measured
+from jax_rank_metrics._trec import OFFICIAL
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 0\nq2 0 a 1\nq2 0 b 2\n"
 RUNS = {
@@ -157,13 +157,12 @@ def test_families_and_sets_of_trec_eval():
     assert labels("P") == ["P"] and labels("P@5", trec=True) == ["P@5"]
     assert labels("official")[-1] == "P_1000"
     official = request.metrics_of(["official"], False, None)
-    assert {metric.name.partition("@")[0] for metric in official} >= {
-        "precision(denominator=k)"
-    }
+    assert official[-1].name == "P.5,10,15,20,30,100,200,500,1000"
     everything = labels("all_trec")
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
-    assert not {"set_map", "num_q"} & {*everything}
-    assert "set_map" in not_measured(["all_trec"], False)
+    assert {"set_map", "Rprec_mult_0.20"} < {*everything}
+    assert not {"Rndcg", "num_q"} & {*everything}
+    assert "Rndcg" in not_measured(["all_trec"], False)
 
 
 def test_official_measures_have_one_meaning(folder):
@@ -310,8 +309,8 @@ ERRORS = {
     "-m alpha_ndcg@10 reads the column 'subtopics', which files": (
         *("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
     ),
-    "-m set_map: this measure of trec_eval is not available": (
-        *("qrels.txt", "good.txt", "-m", "set_map"),
+    "-m Rndcg: this measure of trec_eval is not available": (
+        *("qrels.txt", "good.txt", "-m", "Rndcg"),
     ),
     "-m num_q is a line of --format trec": ("qrels.txt", "good.txt", "-m", "num_q"),
     "--confidence is 95.0; pass a number between 0 and 1": (
@@ -351,7 +350,7 @@ for words, code in (
     (["evaluate", "--help"], 0),
     (["evaluate", "qrels.txt"], 2),
     (["evaluate", "none.txt", "good.txt"], 1),
-    (["evaluate", "qrels.txt", "good.txt", "-m", "set_map"], 1),
+    (["evaluate", "qrels.txt", "good.txt", "-m", "Rndcg"], 1),
     (["evaluate", "qrels.txt", "good.txt", "--compare", "t"], 1),
 ):
     done = CliRunner().invoke(app(), words)

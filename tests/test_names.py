@@ -66,6 +66,28 @@ SAME = {
     "iprec_at_recall_0.25": functools.partial(
         jrm.interpolated_precision, recall_levels=0.25
     ),
+    "ndcg_cut.1,3": functools.partial(jrm.ndcg, gain_fn=jrm.linear_gain, k=(1, 3)),
+    "P.2(rel=2)": functools.partial(
+        jrm.precision, denominator="k", relevance_threshold=2, k=2
+    ),
+    "relative_P": functools.partial(
+        jrm.recall,
+        denominator="attainable",
+        k=(5, 10, 15, 20, 30, 100, 200, 500, 1000),
+    ),
+    "Rprec_mult.0.5,1.20": functools.partial(
+        jrm.precision_at_multiples, multiples=(0.5, 1.2)
+    ),
+    "recip_rank(rel=3)": functools.partial(jrm.reciprocal_rank, relevance_threshold=3),
+    "set_F(rel=3)": functools.partial(jrm.f_score, relevance_threshold=3),
+    "set_relative_P": functools.partial(jrm.recall, denominator="attainable"),
+    # Names of ir_measures and of ndeval.
+    "SetAP": jrm.set_average_precision,
+    "IPrec@0.1": functools.partial(jrm.interpolated_precision, recall_levels=0.1),
+    "StRecall@5": functools.partial(jrm.subtopic_recall, k=5),
+    "P-IA@5": functools.partial(jrm.precision_ia, denominator="k", k=5),
+    "MAP-IA": jrm.average_precision_ia,
+    "NumRel(rel=2)": functools.partial(jrm.num_relevant, relevance_threshold=2),
 }
 
 
@@ -136,6 +158,22 @@ def test_names_that_stand_for_options(monkeypatch):
     assert names.lower_is_better("gap_ratio@1") is False
     with pytest.raises(ValueError, match="gives kind twice"):
         names.parse("gap_ratio(kind=difference)")
+
+
+def test_families_and_sets_of_trec_eval():
+    """Each cutoff of a family, and each measure of a set, has the name of trec_eval."""
+    labels = list(jrm.compute(jrm.empty(("official", "ndcg_cut.5,7")), flat=True))
+    assert labels[:4] == ["num_ret", "num_rel", "num_rel_ret", "map"]
+    assert {"P_5", "P_1000", "iprec_at_recall_0.10", "ndcg_cut_7"} <= {*labels}
+    everything = names.bind_all("all_trec")
+    assert "ndcg(gain_fn=linear_gain)" in {bound.name for bound in everything}
+    assert {bound.state for bound in everything} == {jrm.Mean, jrm.GeometricMean}
+    with pytest.raises(
+        ValueError, match="'num_q': this measure of trec_eval is no metric"
+    ):
+        names.parse("num_q")
+    with pytest.raises(ValueError, match="gives k twice; pass it after @"):
+        names.parse("P.5,10@3")
 
 
 def test_flat_names_every_cutoff():

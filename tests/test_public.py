@@ -26,6 +26,7 @@ METRICS = {n: m for n, m in PUBLIC.items() if isinstance(m, jrm.Metric)}
 # steps in the order of the data. Inside a package, imports must not form a cycle.
 LAYERS = [
     "_choices",
+    "_trec",
     "_optional",
     "_pytree",
     "_types",

@@ -13,8 +13,8 @@ from jax_rank_metrics._calls.spec import SHARED, Bound, Spec
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.lists import ScoredLists, checked
+from jax_rank_metrics._states.cutoff_names import DEFAULT_CUTOFFS
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import DEFAULT_CUTOFFS
 from jax_rank_metrics._states.per_list import PerList
 
 P = ParamSpec("P")

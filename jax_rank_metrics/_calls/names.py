@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import jax
 
 from jax_rank_metrics import _formulas as _formulas  # registers the metrics
-from jax_rank_metrics import _gains, _inputs
-from jax_rank_metrics._calls import trec
+from jax_rank_metrics import _gains, _inputs, _trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.spec import SHARED, Bound
 from jax_rank_metrics._states.geometric import GeometricMean
@@ -34,7 +33,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
 }
 
 # Names whose values are aggregated into another state than `Mean`.
-STATES: dict[str, type[Mean]] = {"gm_map": GeometricMean}
+STATES: dict[str, type[Mean]] = dict.fromkeys(("gm_map", "gm_bpref"), GeometricMean)
 
 # Functions that are not registered metrics, but whose results are named after them.
 _LOWER_IS_BETTER = {
@@ -47,7 +46,7 @@ _LOWER_IS_BETTER = {
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 _GRAMMAR = re.compile(
-    r"\s*(?P<name>[\w\-]+(?:\.\d+)?)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
+    r"\s*(?P<name>[\w\-]+(?:\.[\d.,]*\d)?)\s*(?P<options>\(.*\))?\s*(@(?P<k>[^@]*))?\s*"
 )
 
 
@@ -56,6 +55,8 @@ def parse(text: object) -> Bound:
 
     >>> parse("mrr(rel=2)@1,5").options
     (('k', (1, 5)), ('rank', None), ('relevance_threshold', 2))
+    >>> parse("recall.5,10").k  # as trec_eval writes it
+    (5, 10)
 
     Raises:
         ValueError: if the text is not a name, or the value of an option is not a literal.
@@ -65,20 +66,20 @@ def parse(text: object) -> Bound:
         raise TypeError(
             f"metrics holds {text!r}; pass names, or a dict of names to metrics"
         )
-    if members := trec.members(text):
-        raise ValueError(
-            f"metric name {text!r} is a family of trec_eval's names; pass its members, "
-            f"{', '.join(map(repr, members))}"
-        )
     match = _GRAMMAR.fullmatch(text)
     if match is None:
         raise ValueError(
             f"metric name {text!r} is not of the form name(option=value)@k; pass, for "
             "example, 'ndcg@10', 'recall@1,5' or 'ap(denominator=hits)@5'"
         )
-    name = match["name"].lower().replace("-", "_")
-    name, trec_options = trec.meaning(name)
+    meaning = _trec.meaning(match["name"].lower().replace("-", "_"))
+    name = meaning.metric
     if name not in NAMES:
+        if match["name"] in (*_trec.RUN_LINES, *_trec.NOT_MEASURED):
+            raise ValueError(
+                f"metric name {text!r}: this measure of trec_eval is no metric here; "
+                "leave it out"
+            )
         similar = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
         hint = "pass one of"
         if similar:
@@ -89,10 +90,12 @@ def parse(text: object) -> Bound:
         )
     try:
         spec = NAMES[name].spec
-        preset = [*trec_options, *spec.presets.get(name, {}).items()]
-        options = [*preset, *_options(match["options"])]
-        if match["k"] is not None:
-            options.append((spec.at, _cutoffs(match["k"], spec.at)))
+        preset = spec.presets.get(name, {}).items()
+        of_family = [(key, FUNCTIONS.get(x, x)) for key, x in meaning.options.items()]
+        options = [*preset, *of_family, *_options(match["options"])]
+        for cutoffs in (meaning.cutoffs, match["k"]):
+            if cutoffs is not None:
+                options.append((spec.at, _cutoffs(cutoffs, spec.at)))
         bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error
@@ -134,14 +137,18 @@ def metric_part(name: str) -> str:
     ('fall_out', 'average_precision', 'mine')
     """
     metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
-    return trec.meaning(metric)[0]
+    return _trec.meaning(metric).metric
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 
+    A set of trec_eval stands for those of its measures that are metrics here.
+
     >>> [(bound.name, bound.k) for bound in bind_all(("map", "recall@1,5"))]
     [('map', None), ('recall@1,5', (1, 5))]
+    >>> [bound.name for bound in bind_all("set")][-3:]
+    ['set_relative_P', 'set_map', 'set_F']
     """
     if isinstance(metrics, str):
         metrics = (metrics,)
@@ -155,7 +162,9 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
         bounds = [_bind(name, value) for name, value in metrics.items()]
     else:
         bounds = [
-            metric if isinstance(metric, Bound) else parse(metric) for metric in metrics
+            metric if isinstance(metric, Bound) else parse(metric)
+            for entry in metrics
+            for metric in (_members(entry) or (entry,))
         ]
     if not bounds:
         raise ValueError("metrics is empty; pass at least one, such as ('ndcg@10',)")
@@ -164,6 +173,10 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     if repeated:
         raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
     return tuple(bounds)
+
+
+def _members(entry: object) -> list[str]:
+    return _trec.members(entry) if isinstance(entry, str) else []
 
 
 def _bind(name: object, value: object) -> Bound:

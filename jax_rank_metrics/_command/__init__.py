@@ -1,11 +1,11 @@
 """The command `jax-rank-metrics evaluate`: its options, its metrics and its output.
 
-    options.py          the options, their checks that need no JAX, and names for runs
-    words.py            the words after -m, which may be sets of measures
-    evaluate.py         from options to output: reading, measuring, notes on stderr
-    request.py          metrics with the options of the whole call
-    trec_measures.py    the families and sets of trec_eval's measures
-    report.py           values of runs as text, CSV, JSON, lines of trec_eval, and plots
+    options.py      the options, their checks that need no JAX, and names for runs
+    words.py        the words after -m, which may be sets of measures
+    evaluate.py     from options to output: reading, measuring, notes on stderr
+    request.py      metrics with the options of the whole call
+    report.py       values of runs as text, CSV, JSON, lines of trec_eval, and plots
 
-`jax_rank_metrics.cli` declares the options, and `_files` reads the files.
+`jax_rank_metrics.cli` declares the options, and `_files` reads the files. The
+names of trec_eval are those of `_trec`.
 """

@@ -17,8 +17,8 @@ from jax_rank_metrics._choices import (
     Unjudged,
 )
 from jax_rank_metrics._command import words
-from jax_rank_metrics._command.trec_measures import RUN_LINES
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._trec import RUN_LINES
 
 Format = Literal["text", "json", "csv", "latex", "markdown", "html", "trec"]
 

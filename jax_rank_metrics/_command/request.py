@@ -4,15 +4,17 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jax_rank_metrics import _trec
 from jax_rank_metrics._calls.names import parse
-from jax_rank_metrics._command.trec_measures import AMBIGUOUS, family_of
 from jax_rank_metrics._command.words import metric_names
 from jax_rank_metrics._files.measure import COLUMNS
-from jax_rank_metrics._states.geometric import GeometricMean
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import cutoff_names
 
-COUNTS = ("num_retrieved", "num_relevant", "num_relevant_retrieved")
+COUNTS = (
+    *("num_retrieved", "num_relevant", "num_relevant_retrieved"),
+    "num_nonrelevant_retrieved",
+)
 
 # The options that metrics have under the rules of trec_eval, unless a name sets them.
 _TREC_OPTIONS = {
@@ -62,13 +64,8 @@ def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Me
 
 def _metric(word: str, trec: bool, level: float | None) -> Metric:
     """Returns the metric of a word that is not a set; see `metrics_of`."""
-    name, labels = word, None
-    family = family_of(word) if trec or word not in AMBIGUOUS else None
-    if family is not None:
-        name, labels = family
-    if word == "gm_bpref":
-        name = "bpref"
-    name = _with_options(name, trec, level)
+    in_full = _trec.in_full(word) if trec else word
+    name = _with_options(in_full, trec, level)
     bound = parse(name)
     for column in bound.spec.columns:
         if column not in COLUMNS:
@@ -76,11 +73,10 @@ def _metric(word: str, trec: bool, level: float | None) -> Metric:
                 f"-m {word} reads the column {column!r}, which files of judgements and "
                 "runs do not hold; measure it from Python"
             )
-    if labels is None:
-        number = bound.num_values
-        labels = (word,) if number is None else tuple(cutoff_names(word, number))
-    state = GeometricMean if word == "gm_bpref" else bound.state
-    return Metric(word, name, labels, state, bound.spec.name in COUNTS)
+    labels = _trec.value_names(in_full) or [word]
+    if bound.num_values is not None:
+        labels = cutoff_names(in_full, bound.num_values)
+    return Metric(word, name, (*labels,), bound.state, bound.spec.name in COUNTS)
 
 
 def _with_options(name: str, trec: bool, level: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jax_rank_metrics._command.trec_measures import NOT_MEASURED, RUN_LINES, SETS
+from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES, SETS
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 

@@ -7,7 +7,7 @@
     user_models.py            a user who may stop anywhere: rbp, err
     order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
     multilabel.py             measures that define themselves what ties mean
-    interpolated.py           interpolated precision at levels of recall
+    interpolated.py           precision at levels of recall, and at multiples of R
     incomplete_judgements.py  where not every item was judged: bpref, infap
     counts.py                 numbers of items, and the share of them that is judged
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall

@@ -1,5 +1,8 @@
 """Numbers of items, and the share of the first ranks that is judged."""
 
+from collections.abc import Sequence
+
+import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
@@ -39,10 +42,14 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
         Agrees with ir_measures `Judged@k`.
     """
     ks = ranking.cutoffs(k)
-    depth = num_judged = ranking.depth(ks)
-    if "judged" in ranking._column_names:
-        num_judged = ranking.expected_sum(is_judged, positions(), ks)
-    return per_list_where(ranking, ratio(num_judged, depth), True, k)
+    values = ratio(_num_judged(ranking, ks), ranking.depth(ks))
+    return per_list_where(ranking, values, True, k)
+
+
+def _num_judged(ranking: Ranking, ks: Sequence[int | None]) -> jax.Array:
+    if "judged" not in ranking._column_names:
+        return ranking.depth(ks)
+    return ranking.expected_sum(is_judged, positions(), ks)
 
 
 @metric(names=("num_rel_ret",), lower_is_better=None)
@@ -71,7 +78,40 @@ def num_relevant_retrieved(
     return ranking.per_list(values, True, k, hit)
 
 
-@metric(names=("num_ret",), lower_is_better=None)
+@metric(
+    names=("num_nonrel_judged_ret",), optional_columns=("judged",), lower_is_better=None
+)
+def num_nonrelevant_retrieved(
+    ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Number of items at ranks 1..k that were judged, and are not relevant.
+
+    Neither direction is better.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`. Reads the bool column `judged`; without it, every item counts
+    as judged.
+
+    Args:
+        k: Cutoff or cutoffs.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"judged": jnp.array([True, False, True])}
+        >>> state = num_nonrelevant_retrieved(labels, scores, k=(2, 3), columns=columns)
+        >>> state.compute().tolist()
+        [0.0, 1.0]
+
+    References:
+        Agrees with trec_eval `num_nonrel_judged_ret`, query by query.
+    """
+    hit, ks = is_relevant(relevance_threshold), ranking.cutoffs(k)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    return ranking.per_list(_num_judged(ranking, ks) - hits, True, k, hit)
+
+
+@metric(names=("num_ret", "numret"), lower_is_better=None)
 def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Number of items at ranks 1..k. Neither direction is better.
 
@@ -92,7 +132,7 @@ def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return per_list_where(ranking, ranking.depth(ranking.cutoffs(k)), True, k)
 
 
-@metric(names=("num_rel",), order_free=True, lower_is_better=None)
+@metric(names=("num_rel", "numrel"), order_free=True, lower_is_better=None)
 def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Number of relevant items of the pool. Neither direction is better.
 

@@ -66,7 +66,7 @@ def hit_rate(
     return per_list_if_relevant(ranking, 1 - chance_of_none, relevance_threshold, k)
 
 
-@metric(names=("rr", "mrr"), order_free=True)
+@metric(names=("rr", "mrr", "recip_rank"), order_free=True)
 def reciprocal_rank(
     ranking: Ranking,
     *,

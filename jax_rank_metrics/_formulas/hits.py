@@ -21,7 +21,7 @@ from jax_rank_metrics._types import (
 )
 
 
-@metric(names=("p", "prec"))
+@metric(names=("p", "prec", "set_p", "setp"))
 def precision(
     ranking: Ranking,
     *,
@@ -63,7 +63,12 @@ def precision(
     return per_list_if_relevant(ranking, ratio(hits, depth), relevance_threshold, k)
 
 
-@metric(names=("r",))
+@metric(
+    names={
+        **dict.fromkeys(("r", "set_recall", "setr"), {}),
+        "set_relative_p": {"denominator": "attainable"},
+    }
+)
 def recall(
     ranking: Ranking,
     *,
@@ -103,7 +108,7 @@ def recall(
     return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
 
 
-@metric(names=("f", "f1"))
+@metric(names=("f", "f1", "set_f", "setf"))
 def f_score(
     ranking: Ranking,
     *,
@@ -145,6 +150,78 @@ def f_score(
     depth = ranking.depth(ks)
     divisor = (1 - precision_share) * num_relevant + precision_share * depth
     return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
+
+
+@metric(names=("set_map", "setap"))
+def set_average_precision(
+    ranking: Ranking, *, relevance_threshold: Number = 1.0
+) -> PerList:
+    """Set average precision: precision times recall of everything that has a rank.
+
+    .. math:: hits^2 / (n · R)
+
+    `hits` of the n items that have a rank are relevant, and R items of the pool.
+
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
+
+    Args:
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{set_average_precision(labels, scores).compute():.5f}"  # 2/3 · 2/2
+        '0.66667'
+
+    References:
+        Agrees with trec_eval `set_map` and ir_measures `SetAP`.
+    """
+    hit, ks = is_relevant(relevance_threshold), (None,)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
+    values = ratio(hits, ranking.depth(ks)) * ratio(hits, num_relevant)
+    return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric()
+def utility(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    worth: Number = 1.0,
+    cost: Number = 1.0,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Utility: what the relevant items at ranks 1..k are worth, less what the others cost.
+
+    .. math:: worth · hits@k − cost · (min(k, n) − hits@k)
+
+    n items have a rank. The value may be negative.
+
+    Undefined (never): every list that exists has a value. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        k: Cutoff or cutoffs.
+        worth: What each relevant item adds.
+        cost: What each other item takes away.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> f"{utility(labels, scores).compute():.1f}"  # 2 − 1
+        '1.0'
+
+    References:
+        Lewis, The TREC-4 filtering track, TREC 1995. Agrees with trec_eval `utility`.
+    """
+    worth, cost = (
+        _inputs.not_negative("worth", worth),
+        _inputs.not_negative("cost", cost),
+    )
+    ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
+    hits = ranking.expected_sum(hit, positions(), ks)
+    values = (worth + cost) * hits - cost * ranking.depth(ks)
+    return ranking.per_list(values, True, k, hit)
 
 
 @metric(names=("rprec",))

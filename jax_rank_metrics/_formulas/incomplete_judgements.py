@@ -30,7 +30,7 @@ def _and_not(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
     return is_remaining
 
 
-@metric(optional_columns=("judged",))
+@metric(names=("gm_bpref",), optional_columns=("judged",))
 def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Binary preference: how often relevant items outrank judged non-relevant ones.
 

@@ -30,7 +30,7 @@ from jax_rank_metrics._types import (
 _LAST_ADDED_RANK = 4096
 
 
-@metric(columns=("subtopics",))
+@metric(names={"p_ia": {"denominator": "k"}}, columns=("subtopics",))
 def precision_ia(
     ranking: Ranking,
     *,
@@ -67,7 +67,7 @@ def precision_ia(
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
-@metric(columns=("subtopics",))
+@metric(names=("map_ia", "ap_ia"), columns=("subtopics",))
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Intent-aware average precision: average precision for each subtopic, averaged.
 

@@ -1,20 +1,22 @@
-"""Interpolated precision, at levels of recall."""
+"""Precision where recall decides how deep: at levels of it, and at multiples of R."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
-from jax_rank_metrics._places.place import Place
+from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number, RecallLevels
 
 ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
-# The largest number of relevant items in the table of `_hits_needed` where the number of
+# The largest number of relevant items in the table of `_share_of` where the number of
 # items is not known.
 _TABLE_END = 2**16
 
@@ -84,6 +86,50 @@ def eleven_point_precision(
     return per_list_if_relevant(ranking, mean, relevance_threshold, None)
 
 
+@metric(names=("rprec_mult",), at="multiples")
+def precision_at_multiples(
+    ranking: Ranking,
+    *,
+    multiples: RecallLevels = MULTIPLES,
+    relevance_threshold: Number = 1.0,
+) -> PerList:
+    """Precision at multiples of R, the number of relevant items of the pool.
+
+    .. math:: hits@r / r, r = ⌊m · R + 0.9⌋
+
+    It is R-precision at the multiple 1, and 0 where r is 0.
+
+    Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
+    arguments of `rank`.
+
+    Args:
+        multiples: Positive numbers m: one, or a tuple, whose values are the last axis, as
+            those of several cutoffs are. By name, `rprec_mult@0.5,2`.
+        relevance_threshold: Least label of a relevant item.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
+        >>> state = precision_at_multiples(labels, scores, multiples=(0.5, 2))
+        >>> [f"{value:.5f}" for value in state.compute()]  # 1 of 1, and 2 of 4
+        ['1.00000', '0.50000']
+
+    References:
+        Agrees with trec_eval `Rprec_mult`.
+    """
+    hit = is_relevant(relevance_threshold)
+    num_relevant = ranking.num_relevant(relevance_threshold)
+    is_tuple = isinstance(multiples, (tuple, list))
+    factors = multiples if is_tuple else (multiples,)
+    parsed = [_inputs.positive("multiples", factor) for factor in factors]
+    if not parsed:
+        raise ValueError("multiples is empty; pass at least one number")
+    ranks = [_share_of(ranking, factor, num_relevant, 0.9) for factor in parsed]
+    hits = ranking.expected_sum(hit, positions(), ranks)
+    values = ratio(hits, jnp.stack(ranks, axis=-1))
+    keep_axis = (1,) if is_tuple else None
+    return per_list_if_relevant(ranking, values, relevance_threshold, keep_axis)
+
+
 def _precision_at_recall(
     ranking: Ranking, levels: RecallLevels, threshold: Number
 ) -> jax.Array:
@@ -101,19 +147,21 @@ def _precision_at_recall(
 
     # Cutoffs may be arrays `[*lists]`, so the numbers of hits take the place of cutoffs.
     parsed = [_inputs.fraction("recall_levels", level) for level in levels]
-    hits_needed = [_hits_needed(ranking, level, num_relevant) for level in parsed]
+    hits_needed = [_share_of(ranking, level, num_relevant, 0.5) for level in parsed]
     return ranking.expected_max(hit, precision, hits_needed, counting=(hit,))
 
 
-def _hits_needed(ranking: Ranking, level: float, num_relevant: jax.Array) -> jax.Array:
-    """Returns how many relevant items a level of recall takes, `[*lists]` floats.
+def _share_of(
+    ranking: Ranking, share: float, num_relevant: jax.Array, offset: float
+) -> jax.Array:
+    """Returns ⌊share·R + offset⌋ of the numbers R of relevant items, `[*lists]` floats.
 
-    In float32, 0.7·5 + 0.5 may be below 4. So level·R is rounded in float64, in a table
-    over the numbers R of relevant items; an R beyond the table is rounded in its dtype.
+    In float32, 0.7·5 + 0.5 may be below 4. So it is computed in float64, in a table over
+    the numbers R; an R beyond the table is rounded in its dtype.
     """
     table_end = ranking._max_items or _TABLE_END
-    rounded = np.floor(np.float64(level) * np.arange(table_end + 1) + 0.5)
+    rounded = np.floor(np.float64(share) * np.arange(table_end + 1) + offset)
     table = jnp.asarray(rounded.astype(num_relevant.dtype))
     from_table = table[jnp.minimum(num_relevant, table_end).astype(jnp.int32)]
-    computed = jnp.floor(level * num_relevant + 0.5)
+    computed = jnp.floor(share * num_relevant + offset)
     return jnp.where(num_relevant <= table_end, from_table, computed)

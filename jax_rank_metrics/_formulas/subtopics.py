@@ -166,7 +166,7 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     return per_list_where(ranking, values, num_topics > 0)
 
 
-@metric(names=("strec",), columns=("subtopics",), ties="order")
+@metric(names=("strec", "strecall"), columns=("subtopics",), ties="order")
 def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 

@@ -38,5 +38,6 @@ Files, each of which imports only those before it:
 - `clusters.py`: joins lists to clusters.
 - `per_list.py`: the values of lists, and what users compute from them.
 - `on_host.py`: the same numbers in NumPy, for tables.
+- `cutoff_names.py`: the names of the values at several cutoffs.
 - `merging.py`: operations on many states at once, held in any pytree.
 """

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, overload
 import jax
 
 from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.double_floats import (
     canonical,
     is_count,
@@ -27,9 +28,6 @@ from jax_rank_metrics._types import AxisNames, Undefined
 K = TypeVar("K")
 S = TypeVar("S", bound=State)
 T = TypeVar("T")
-
-# Cutoffs of metrics whose names may leave them out, such as standard recall levels.
-DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
 
 
 @overload
@@ -246,18 +244,6 @@ def cutoffs(
                 )
             owners[label] = name
             yield label, name, (..., index) if has_cutoffs else ...
-
-
-def cutoff_names(name: str, count: int) -> list[str]:
-    """Names the cutoffs of a metric: 'recall@1,5' becomes 'recall@1' and 'recall@5'."""
-    head, at, tail = name.rpartition("@")
-    if not at and name.lower() in DEFAULT_CUTOFFS:
-        head, at = name, "@"
-        tail = ",".join(f"{k:g}" for k in DEFAULT_CUTOFFS[name.lower()])
-    ks = [k.strip() for k in tail.split(",")]
-    if at and len(ks) == count:
-        return [f"{head}@{k}" for k in ks]
-    return [f"{name}[{index}]" for index in range(count)]
 
 
 def leaves_of(tree: object) -> list[Any]:

@@ -31,26 +31,8 @@ _measures = framework("ir_measures.measures", __name__)
 _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
 _REQUIRED = _base.Any(required=True)
 
-# The metric for each measure, with the options that all measures of the name have.
-_METRICS: dict[str, tuple[str, ...]] = {
-    "AP": ("average_precision",),
-    "Bpref": ("bpref",),
-    "ERR": ("expected_reciprocal_rank",),
-    "IPrec": ("interpolated_precision",),
-    "NumRel": ("num_relevant",),
-    "NumRet": ("num_retrieved",),
-    "P": ("precision", "denominator=k"),
-    "R": ("recall",),
-    "RBP": ("rank_biased_precision",),
-    "RR": ("reciprocal_rank",),
-    "Rprec": ("r_precision",),
-    "SetF": ("f_score",),
-    "SetP": ("precision",),
-    "SetR": ("recall",),
-    "Success": ("hit_rate",),
-    "infAP": ("inferred_average_precision",),
-    "nDCG": ("ndcg",),
-}
+# The names of measures are names of metrics. Where a measure means something else by its
+# name, `_name_of` sets options.
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
 
 Dicts = Mapping[str, Mapping[str, Any]]
@@ -77,7 +59,8 @@ class Provider(_irm.Provider):
         _measures._RR(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._Rprec(rel=_ANY, judged_only=_ANY),
         _measures._SetF(rel=_ANY, beta=_ANY, judged_only=_ANY),
-        _measures._SetP(rel=_ANY, relative=_base.Choices(False), judged_only=_ANY),
+        _measures._SetAP(rel=_ANY, judged_only=_ANY),
+        _measures._SetP(rel=_ANY, relative=_ANY, judged_only=_ANY),
         _measures._SetR(rel=_ANY),
         _measures._Success(cutoff=_ANY, rel=_ANY, judged_only=_ANY),
         _measures._infAP(rel=_ANY),
@@ -166,7 +149,7 @@ def _name_of(measure: Any) -> str | None:
     """Returns the name of the metric that computes a measure; None for `NumQ`.
 
     >>> _name_of(_irm.P(rel=2) @ 5), _name_of(_irm.nDCG), _name_of(_irm.NumRet)
-    ('precision(denominator=k,rel=2)@5', 'ndcg(gain_fn=linear_gain)', 'num_retrieved')
+    ('P(denominator=k,rel=2)@5', 'nDCG(gain_fn=linear_gain)', 'NumRet')
 
     Raises:
         ValueError: if there is none.
@@ -174,16 +157,20 @@ def _name_of(measure: Any) -> str | None:
     rel = _param(measure, "rel")
     if measure.NAME == "NumQ":
         return None
-    if measure.NAME not in _METRICS:
+    if not any(measure.NAME == known.NAME for known in Provider.SUPPORTED_MEASURES):
         raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
-    metric, *options = _METRICS[measure.NAME]
-    if measure.NAME == "nDCG":
+    metric, options = measure.NAME, []
+    if metric == "P":
+        options.append("denominator=k")
+    elif metric == "SetP" and measure["relative"]:
+        metric = "set_relative_P"
+    elif metric == "nDCG":
         options.append(f"gain_fn={_GAINS[measure['dcg']]}")
-    elif measure.NAME == "NumRet" and rel is not None:
+    elif metric == "NumRet" and rel is not None:
         metric = "num_relevant_retrieved"
-    elif measure.NAME == "SetF":  # the square of what is called β elsewhere
+    elif metric == "SetF":  # the square of what is called β elsewhere
         options.append(f"beta={math.sqrt(measure['beta'])!r}")
-    elif measure.NAME == "RBP":
+    elif metric == "RBP":
         options.append(f"p={measure['p']!r}")
     if rel is not None:
         options.append(f"rel={rel!r}")

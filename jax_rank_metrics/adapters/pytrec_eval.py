@@ -19,18 +19,13 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._command.request import metrics_of
-from jax_rank_metrics._command.trec_measures import (
-    FAMILIES,
-    NOT_MEASURED,
-    RUN_LINES,
-    SETS,
-)
 from jax_rank_metrics._files.join import join_dicts
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._trec import FAMILIES, NOT_MEASURED, RUN_LINES, SETS
 
 import_optional("polars", __name__, "trec")
 
@@ -201,7 +196,8 @@ def _words(measures: Iterable[str]) -> list[str]:
             )
         ks = set(map(float, match[2].split(","))) if match else set[float]()
         members = [match[1]] if match else supported_nicknames.get(measure, [measure])
-        if "iprec_at_recall" not in members and any(k < 1 or k % 1 for k in ks):
+        of_ranks = match is not None and FAMILIES[match[1]].suffix == "_{:g}"
+        if of_ranks and any(k < 1 or k % 1 for k in ks):
             raise ValueError(
                 f"measures: {measure!r} has a cutoff that is no rank; pass integers of "
                 "at least 1"

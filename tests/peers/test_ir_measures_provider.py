@@ -27,6 +27,7 @@ MEASURES = [
     *(irm.nDCG, irm.nDCG @ 3, irm.nDCG(gains=GAINS) @ 5),
     *(irm.Bpref, irm.Bpref(rel=2), irm.infAP, irm.infAP(rel=2)),
     *(irm.SetP, irm.SetP(rel=2), irm.SetR(rel=2), irm.SetF, irm.SetF(beta=2.0)),
+    *(irm.SetP(relative=True), irm.SetAP, irm.SetAP(rel=2)),
     *(irm.NumRet, irm.NumRet(rel=1), irm.NumRet(rel=2), irm.NumRel, irm.NumQ),
     *(irm.IPrec @ 0.0, irm.IPrec @ 1.0, irm.IPrec(rel=2) @ 1.0),  # as in version 9
 ]
@@ -146,11 +147,11 @@ def test_registered(monkeypatch, runs):
         del irm.providers.registry["jax_rank_metrics"]
 
 
-@pytest.mark.parametrize("measure", [irm.SetAP, irm.SetRelP, irm.RBP, irm.Judged @ 5])
+@pytest.mark.parametrize("measure", [irm.Compat, irm.RBP, irm.Judged @ 5])
 def test_measures_that_are_left_to_others(measure):
     assert not provider.supports(measure)
 
 
 def test_a_measure_that_is_refused():
-    with pytest.raises(ValueError, match="SetAP is not supported"):
-        provider.evaluator([irm.SetAP], {"q": {"a": 1}})
+    with pytest.raises(ValueError, match="Compat is not supported"):
+        provider.evaluator([irm.Compat], {"q": {"a": 1}})

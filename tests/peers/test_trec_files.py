@@ -8,7 +8,7 @@ from trec_names import COUNTS, NAMES, PYTREC_EVAL_NAMES
 from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._command.trec_measures import NOT_MEASURED
+from jax_rank_metrics._trec import NOT_MEASURED
 from jax_rank_metrics.cli import app
 
 with warnings.catch_warnings():

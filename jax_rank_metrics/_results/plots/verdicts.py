@@ -16,7 +16,7 @@ from jax_rank_metrics._results.comparisons.comparison import (
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.plots import labels as plot_labels
-from jax_rank_metrics._states.merging import cutoff_names
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from jax_rank_metrics._results.sheets.export import count_text, fixed_point
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_interval
 from jax_rank_metrics._results.systems.values import is_metric_name
 from jax_rank_metrics._results.tables.significance import method_of
-from jax_rank_metrics._states.merging import cutoff_names
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 
 _Names = tuple[str, ...]
 

@@ -20,9 +20,9 @@ from jax_rank_metrics._results.systems.values import (
     is_frame,
     is_seeds,
 )
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.merging import cutoff_names
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.weights import is_addressable

@@ -11,7 +11,7 @@ from jax_rank_metrics._results.comparisons.comparison import (
     is_significant,
 )
 from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.merging import cutoff_names
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.state import State
 

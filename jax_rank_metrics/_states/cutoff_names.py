@@ -1,0 +1,26 @@
+"""The names of the values that a metric has at several cutoffs."""
+
+from typing import Any
+
+from jax_rank_metrics import _trec
+
+# Cutoffs of metrics whose names may leave them out, such as standard recall levels.
+DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
+
+
+def cutoff_names(name: str, count: int) -> list[str]:
+    """Names the cutoffs of a metric of this name, which are numbered if it tells nothing.
+
+    >>> cutoff_names("recall@1,5", 2), cutoff_names("P.1,5", 2), cutoff_names("mine", 2)
+    (['recall@1', 'recall@5'], ['P_1', 'P_5'], ['mine[0]', 'mine[1]'])
+    """
+    if len(of_family := _trec.value_names(name)) == count:
+        return of_family
+    head, at, tail = name.rpartition("@")
+    if not at and name.lower() in DEFAULT_CUTOFFS:
+        head, at = name, "@"
+        tail = ",".join(f"{k:g}" for k in DEFAULT_CUTOFFS[name.lower()])
+    ks = [k.strip() for k in tail.split(",")]
+    if at and len(ks) == count:
+        return [f"{head}@{k}" for k in ks]
+    return [f"{name}[{index}]" for index in range(count)]

@@ -1,0 +1,147 @@
+"""The names of trec_eval's measures, families and sets; imports nothing of JAX."""
+
+import re
+from typing import NamedTuple
+
+_CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+
+
+class Family(NamedTuple):
+    """A measure of trec_eval with a value for each of several cutoffs."""
+
+    metric: str  # of this package
+    options: dict[str, str] = {}  # that give it the meaning of trec_eval
+    cutoffs: tuple[str, ...] = _CUTOFFS  # by default
+    suffix: str = "_{:g}"  # the format of a cutoff, after the name of the family
+
+
+FAMILIES = {
+    # trec_eval divides by k even where fewer documents were retrieved.
+    "P": Family("precision", {"denominator": "k"}),
+    "Rprec_mult": Family(
+        "precision_at_multiples",
+        cutoffs=tuple(f"{fifths / 5:g}" for fifths in range(1, 11)),
+        suffix="_{:.2f}",
+    ),
+    "iprec_at_recall": Family(
+        "interpolated_precision",
+        cutoffs=tuple(f"{tenths / 10:g}" for tenths in range(11)),
+        suffix="_{:.2f}",
+    ),
+    "map_cut": Family("average_precision"),
+    "ndcg_cut": Family("ndcg", {"gain_fn": "linear_gain"}),
+    "recall": Family("recall"),
+    "relative_P": Family("recall", {"denominator": "attainable"}),
+    "success": Family("hit_rate", cutoffs=("1", "5", "10")),
+}
+# Families whose names are also those of metrics here, which have no cutoff by default.
+AMBIGUOUS = ("P", "recall", "success")
+
+# Lines about the whole run, which are no metrics.
+RUN_LINES = ("runid", "num_q")
+
+OFFICIAL = (
+    *("num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
+    *("recip_rank", "iprec_at_recall", "P"),
+)
+SETS = {
+    "official": (*RUN_LINES, *OFFICIAL),
+    "set": (
+        *(*RUN_LINES, "num_ret", "num_rel", "num_rel_ret", "utility", "set_P"),
+        *("set_recall", "set_relative_P", "set_map", "set_F"),
+    ),
+    "all_trec": (
+        *(*RUN_LINES, *OFFICIAL, "relstring", "recall", "infAP", "gm_bpref"),
+        *("utility", "11pt_avg", "ndcg", "relative_P", "Rprec_mult", "success"),
+        *("map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P"),
+        *("set_recall", "set_relative_P", "set_map", "set_F"),
+        "num_nonrel_judged_ret",
+    ),
+}
+_NDCG = "ndcg(gain_fn=linear_gain)"  # the one of trec_eval; it is no family
+NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "rbp_resid", "yaap")
+
+_FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
+_NUMBER = r"\d*\.?\d+"
+_PATTERN = re.compile(
+    rf"(?P<name>{'|'.join(FAMILIES)})"
+    rf"(?:_(?P<cutoff>{_NUMBER})|\.(?P<cutoffs>{_NUMBER}(?:,{_NUMBER})*))?",
+    re.IGNORECASE,
+)
+
+
+class Meaning(NamedTuple):
+    """The metric that a name stands for, with options and cutoffs."""
+
+    metric: str
+    options: dict[str, str]
+    cutoffs: str | None = None  # what would follow @, such as "5,10"
+
+
+def meaning(name: str) -> Meaning:
+    """Returns the metric, the options and the cutoffs of a name without parentheses.
+
+    A name that is none of a family is returned as it is.
+
+    >>> meaning("ndcg_cut_10")
+    Meaning(metric='ndcg', options={'gain_fn': 'linear_gain'}, cutoffs='10')
+    >>> meaning("P.5,10").cutoffs, meaning("P")
+    ('5,10', Meaning(metric='P', options={}, cutoffs=None))
+    """
+    match = _match(name)
+    if match is None:
+        return Meaning(name, {})
+    family = _FAMILY_OF[match["name"].lower()]
+    return Meaning(family.metric, family.options, _cutoffs_of(match))
+
+
+def value_names(name: str) -> list[str]:
+    """Returns the names that trec_eval gives the values of a family.
+
+    Options in parentheses stay at the end. None are returned for other names.
+
+    >>> value_names("P.5,10"), value_names("map_cut.5(rel=2)")
+    (['P_5', 'P_10'], ['map_cut_5(rel=2)'])
+    >>> value_names("recall@5,10")
+    []
+    """
+    head, parenthesis, options = name.partition("(")
+    match = _match(head)
+    if match is None:
+        return []
+    suffix = match["name"] + _FAMILY_OF[match["name"].lower()].suffix
+    texts = [suffix.format(float(text)) for text in _cutoffs_of(match).split(",")]
+    return [text + parenthesis + options for text in texts]
+
+
+def _match(name: str) -> re.Match[str] | None:
+    """Matches the name of a family; None if it is that of a metric here."""
+    is_ambiguous = name.lower() in map(str.lower, AMBIGUOUS)
+    return None if is_ambiguous else _PATTERN.fullmatch(name)
+
+
+def _cutoffs_of(match: re.Match[str]) -> str:
+    default = _FAMILY_OF[match["name"].lower()].cutoffs
+    return match["cutoff"] or match["cutoffs"] or ",".join(default)
+
+
+def in_full(name: str) -> str:
+    """Returns the name of a family with its default cutoffs, and other names as they are.
+
+    Unlike the bare name, it has the meaning of trec_eval wherever it is read.
+
+    >>> in_full("success"), in_full("map")
+    ('success.1,5,10', 'map')
+    """
+    return f"{name}.{','.join(FAMILIES[name].cutoffs)}" if name in FAMILIES else name
+
+
+def members(name: str) -> list[str]:
+    """Returns the measures of a set that are metrics here, as `evaluate` names them.
+
+    >>> members("set")[:3], members("map")
+    (['num_ret', 'num_rel', 'num_rel_ret'], [])
+    """
+    absent = (*RUN_LINES, *NOT_MEASURED)
+    names = [member for member in SETS.get(name, ()) if member not in absent]
+    return [_NDCG if member == "ndcg" else in_full(member) for member in names]
