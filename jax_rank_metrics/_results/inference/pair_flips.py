@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import random
 
+from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._results.inference.sign_flips import (
     ROUNDING,
     all_flipped_sums,
@@ -88,8 +89,8 @@ def _random_sums(
     chunks = jnp.asarray(padded.reshape(-1, rows, systems))
     patterns = patterns_per_block(chunks)
     for block in range(-(-samples // patterns)):
-        sums = _flipped_sums(chunks, random.fold_in(key, block))
+        sums = _flipped_sums()(chunks, random.fold_in(key, block))
         yield np.asarray(sums)[: samples - block * patterns]
 
 
-_flipped_sums = jax.jit(flipped_sums)
+_flipped_sums = one_off_jit(flipped_sums, level=2)

@@ -4,7 +4,6 @@ Where `[lists, comparisons]` arrays are on the host, they are float64. All compa
 share their sign patterns.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -13,6 +12,7 @@ import numpy as np
 from jax import lax, random
 
 from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._one_off import one_off_jit
 
 SIGNS = 2**20  # random signs that exist at once: 4 MiB of floats
 # Sums that differ by less than this share of Σ|x| are equal: adding single floats in
@@ -95,7 +95,7 @@ def sign_flip_test(
     else:
         rows = min(1 << (len(terms) - 1).bit_length(), 1024)
         padded = np.pad(terms.astype(np.float32), ((0, -len(terms) % rows), (0, 0)))
-        counts = _count_extreme_sums(
+        counts = _count()(
             padded.reshape(-1, rows, terms.shape[1]),
             np.stack(thresholds).astype(np.float32),
             family,
@@ -176,7 +176,6 @@ def all_flipped_sums(terms: np.ndarray) -> np.ndarray:
     return sums
 
 
-@partial(jax.jit, static_argnums=(4, 5))
 def _count_extreme_sums(
     chunks: jax.Array,
     thresholds: jax.Array,
@@ -205,6 +204,9 @@ def _count_extreme_sums(
     start = jnp.zeros(thresholds.shape, jnp.int32)
     blocks = jnp.arange(-(-samples // patterns))
     return lax.scan(add_block, start, blocks)[0]
+
+
+_count = one_off_jit(_count_extreme_sums, ("samples", "two_sided"), level=2)
 
 
 def patterns_per_block(chunks: jax.Array) -> int:
