@@ -85,6 +85,22 @@ def log2_discount(ranks: jax.Array) -> jax.Array:
     return math.log(2) / jnp.log1p(ranks)
 
 
+def log2_rank_discount(ranks: jax.Array) -> jax.Array:
+    """Returns `1 / log2(max(rank, 2))`: 1, 1, 0.63, 0.5, …
+
+    The first two ranks are worth the same. This is how DCG was first defined, and the
+    attention that the Fair Ranking track of TREC gives to ranks.
+
+    >>> [f"{weight:.5f}" for weight in log2_rank_discount(jnp.array([1.0, 2.0, 4.0]))]
+    ['1.00000', '1.00000', '0.50000']
+
+    References:
+        Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques,
+        ACM TOIS 20(4), 2002.
+    """
+    return math.log(2) / jnp.log(jnp.maximum(ranks, 2))
+
+
 @dataclasses.dataclass(frozen=True)
 class log_discount:
     """Discount `1 / log_base(1 + rank)`; `log_discount(2)` is `log2_discount`.

@@ -49,8 +49,25 @@ from jax_rank_metrics._formulas.diversity import (
     intra_list_diversity as intra_list_diversity,
 )
 from jax_rank_metrics._formulas.exposure import exposure as exposure
+from jax_rank_metrics._formulas.exposure_fairness import (
+    attention_weighted_rank_fairness as attention_weighted_rank_fairness,
+)
+from jax_rank_metrics._formulas.exposure_fairness import (
+    expected_exposure as expected_exposure,
+)
+from jax_rank_metrics._formulas.exposure_fairness import ndkl as ndkl
+from jax_rank_metrics._formulas.exposure_parity import (
+    disparate_impact_ratio as disparate_impact_ratio,
+)
+from jax_rank_metrics._formulas.exposure_parity import (
+    disparate_treatment_ratio as disparate_treatment_ratio,
+)
+from jax_rank_metrics._formulas.exposure_parity import (
+    exposure_parity as exposure_parity,
+)
 from jax_rank_metrics._formulas.first_hit import hit_rate as hit_rate
 from jax_rank_metrics._formulas.first_hit import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.group_exposures import group_exposure as group_exposure
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision
@@ -140,6 +157,7 @@ from jax_rank_metrics._formulas.user_models import (
 from jax_rank_metrics._gains import exponential_gain as exponential_gain
 from jax_rank_metrics._gains import linear_gain as linear_gain
 from jax_rank_metrics._gains import log2_discount as log2_discount
+from jax_rank_metrics._gains import log2_rank_discount as log2_rank_discount
 from jax_rank_metrics._gains import log_discount as log_discount
 from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
 from jax_rank_metrics._inputs.list_ids import hash_ids as hash_ids
@@ -177,6 +195,7 @@ from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
 from jax_rank_metrics._states.exposure import Exposure as Exposure
 from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
+from jax_rank_metrics._states.group_exposure import GroupExposure as GroupExposure
 from jax_rank_metrics._states.histogram import Histogram as Histogram
 from jax_rank_metrics._states.mean import Mean as Mean
 from jax_rank_metrics._states.merging import all_reduce as all_reduce

@@ -88,6 +88,11 @@ AveragePrecisionDenominator = Literal["relevant", "attainable", "hits", "k"]
 RecallLevels = Number | tuple[Number, ...]
 NoveltyCount = Literal["interactions", "users"]
 RankReading = Literal["realistic"]
+# The part of expected exposure that is asked for, and how two extremes are compared.
+ExposurePart = Literal["loss", "disparity", "relevance"]
+Comparison = Literal["difference", "ratio"]
+# A share for each group; the groups' part of the relevant items; None: of the pool.
+GroupTarget = tuple[Number, ...] | Literal["relevant"] | None
 PairWeighting = Literal["list", "pairs"]
 PropensitySetting = Literal["default", "wikipedia", "amazon"]
 

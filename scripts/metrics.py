@@ -20,6 +20,8 @@ from jax_rank_metrics._formulas import (
     adjusted_for_chance,
     counts,
     cumulated_gain,
+    exposure_fairness,
+    exposure_parity,
     first_hit,
     hits,
     incomplete_judgements,
@@ -50,13 +52,15 @@ FAMILIES: tuple[ModuleType, ...] = (
     subtopics,
     intents,
     propensity_scored,
+    exposure_fairness,
+    exposure_parity,
 )
 
 PEERS = (
     "scikit-learn", "SciPy", "trec_eval", "gdeval", "pyndeval", "cwl_eval",
     "ir_measures", "ranx", "rax", "keras_rs", "TF-Ranking", "metrax", "torchmetrics",
     "RecBole", "RecTools", "recommenders", "torchreid", "fast-reid",
-    "pytorch-metric-learning", "PyKEEN", "OGB", "pyxclib", "napkinXC",
+    "pytorch-metric-learning", "PyKEEN", "OGB", "pyxclib", "napkinXC", "FairRankTune",
 )  # fmt: skip
 
 OVERVIEW = """# All metrics

@@ -35,6 +35,7 @@ LAYERS = [
     "_shards",
     "_arithmetic",
     "_gains",
+    "_group_amounts",
     "_one_off",
     "_inputs",
     "_check",

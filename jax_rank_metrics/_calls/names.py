@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
         _gains.exponential_gain,
         _gains.linear_gain,
         _gains.log2_discount,
+        _gains.log2_rank_discount,
         _gains.log_discount,
         _gains.reciprocal_discount,
     )

@@ -13,6 +13,8 @@
     subtopics.py              novelty and diversity: alpha-nDCG, nrbp, subtopic recall
     intents.py                means over the intents of a query
     propensity_scored.py      extreme classification, where labels are missing: psp, psr
+    exposure_fairness.py      exposure of groups against a target: awrf, ee, ndkl
+    exposure_parity.py        exposure of groups against each other: parity, dtr, dir
     adjusted_for_chance.py    ranks of one relevant item against those of a random order
     two_rankings.py           overlap of two rankings, without labels
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
@@ -22,6 +24,8 @@
     serendipity.py            relevant items that nobody would have expected
     diversity.py              how different the items of a list are
     exposure.py               what all lists recommend together
+    group_exposures.py        what groups of items get over all lists, as a state
+    groups.py                 reads groups of items, and sums what each gets
     building_blocks.py        what the formulas of labels are built from
     id_lists.py               reads lists of ids, for the metrics without labels
     matched_ids.py            matches two lists by their ids
@@ -45,6 +49,8 @@ A metric of labels is built in three steps from `building_blocks.py`:
 from jax_rank_metrics._formulas import adjusted_for_chance as adjusted_for_chance
 from jax_rank_metrics._formulas import counts as counts
 from jax_rank_metrics._formulas import cumulated_gain as cumulated_gain
+from jax_rank_metrics._formulas import exposure_fairness as exposure_fairness
+from jax_rank_metrics._formulas import exposure_parity as exposure_parity
 from jax_rank_metrics._formulas import first_hit as first_hit
 from jax_rank_metrics._formulas import hits as hits
 from jax_rank_metrics._formulas import incomplete_judgements as incomplete_judgements

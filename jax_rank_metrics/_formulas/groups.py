@@ -1,14 +1,23 @@
-"""Groups of items: reads the column `groups`.
+"""Groups of items: to which an item belongs, and how much of the ranks each holds.
 
-The column says how much of each item belongs to each group: 1 or True where it belongs
-there, fractions where it is divided or where its group is known with some probability. An
-item may belong to several groups, or to none.
+The column `groups` says how much of each item belongs to each group: 1 or True where it
+belongs there, fractions where it is divided or where its group is known with some
+probability. An item may belong to several groups, or to none.
 """
+
+import functools
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._ranking import Items
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
+from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._places.place import positions
+from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._types import Cut, Discount, Gain, GroupTarget, Number
 
 
 def memberships(items: Items) -> jax.Array:
@@ -28,3 +37,82 @@ def memberships(items: Items) -> jax.Array:
         )
     shares = column.astype(items.labels.dtype)
     return jnp.where((shares > 0) & items.exists[..., None], shares, 0)
+
+
+def membership_total(items: Items) -> jax.Array:
+    """Adds up the memberships of each item, `[*lists, items]`."""
+    return memberships(items).sum(-1)
+
+
+@functools.lru_cache(maxsize=256)
+def merit_of(gain_fn: Gain) -> ItemFn:
+    """Returns the function of items that gives each group its part of their gains."""
+    return lambda items: memberships(items) * gains_of(gain_fn, items.labels)[..., None]
+
+
+@functools.lru_cache(maxsize=256)
+def relevant_memberships(threshold: Number) -> ItemFn:
+    """Returns the function of items that gives the memberships of relevant items."""
+    hit = is_relevant(threshold)
+    return lambda items: jnp.where(hit(items)[..., None], memberships(items), 0)
+
+
+def exposures(
+    ranking: Ranking, discount_fn: Discount, ks: tuple[Cut, ...], item_fn: ItemFn
+) -> jax.Array:
+    """Sums `item_fn`, such as `memberships`, by the attention that ranks get.
+
+    It is the expected value over all orders of tied items.
+
+    Returns:
+        `[*lists, len(ks), groups]`.
+
+    Raises:
+        ValueError: if the groups or the places of some items are not known.
+    """
+    ranking._check_complete("groups")
+    return ranking.expected_sum(item_fn, positions(discount_fn), ks)
+
+
+def target_amounts(
+    ranking: Ranking, target: GroupTarget, threshold: Number
+) -> jax.Array:
+    """Returns what each group should get, up to a factor, `[*lists, groups]`.
+
+    Args:
+        ranking: The lists.
+        target: Shares, or which items of the pool to take them from; see `GroupTarget`.
+        threshold: The least label of a relevant item.
+    """
+    sizes = ranking.pool_sum(memberships)
+    if target is None:
+        return sizes
+    if target == "relevant":
+        return ranking.pool_sum(relevant_memberships(threshold))
+    shares = _inputs.group_shares("target", target, sizes.shape[-1])
+    return jnp.broadcast_to(jnp.asarray(shares, sizes.dtype), sizes.shape)
+
+
+def target_exposures(
+    ranking: Ranking,
+    target: GroupTarget,
+    discount_fn: Discount,
+    ks: tuple[Cut, ...],
+    threshold: Number,
+) -> jax.Array:
+    """Returns the exposures that groups should have, `[*lists, len(ks), groups]`."""
+    amounts = target_amounts(ranking, target, threshold)[..., None, :]
+    size = ranking.pool_sum(item_exists)[..., None]
+    if target != "relevant":
+        attention = ranking.expected_sum(item_exists, positions(discount_fn), ks)
+        means = amounts if target else ratio(amounts, size[..., None])
+        return attention[..., None] * means
+    num_relevant = ranking.num_relevant(threshold)[..., None]
+    to_relevant = ranking.ideal_sum(
+        is_relevant(threshold), discount_fn, ks, monotone=True
+    )
+    to_rest = ranking.ideal_sum(item_exists, discount_fn, ks) - to_relevant
+    sizes = ranking.pool_sum(memberships)[..., None, :]
+    per_relevant = ratio(to_relevant, num_relevant)[..., None]
+    per_rest = ratio(to_rest, size - num_relevant)[..., None]
+    return per_relevant * amounts + per_rest * (sizes - amounts)

@@ -47,6 +47,7 @@ from jax_rank_metrics._inputs.options import cutoffs as cutoffs
 from jax_rank_metrics._inputs.options import cuts as cuts
 from jax_rank_metrics._inputs.options import deepest as deepest
 from jax_rank_metrics._inputs.options import fraction as fraction
+from jax_rank_metrics._inputs.options import group_shares as group_shares
 from jax_rank_metrics._inputs.options import is_integer as is_integer
 from jax_rank_metrics._inputs.options import not_negative as not_negative
 from jax_rank_metrics._inputs.options import open_fraction as open_fraction

@@ -121,6 +121,18 @@ def fraction(name: str, value: object) -> float:
     return float(value)
 
 
+def group_shares(name: str, value: object, num_groups: int) -> tuple[float, ...]:
+    """Returns static shares of groups, at least 0 and not all 0, as floats."""
+    if not isinstance(value, tuple) or len(value) != num_groups:
+        raise ValueError(
+            f"{name} is {value!r}; pass a tuple of {num_groups} shares, one for each group"
+        )
+    shares = tuple(not_negative(name, share) for share in value)
+    if not any(shares):
+        raise ValueError(f"{name} is {value!r}; pass a share above 0 for some group")
+    return shares
+
+
 def axis_names(name: str, value: object) -> AxisNames | None:
     """Returns the name of one mesh axis, or a tuple of names; passes None on.
 
