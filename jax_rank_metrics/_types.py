@@ -12,6 +12,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
+from jax_rank_metrics._share import share
+
 if TYPE_CHECKING:
 
     class _SupportsArray(Protocol):
@@ -74,7 +76,8 @@ Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 Cut = int | None | jax.Array
 
 Number = float | int
-Cutoffs = int | Sequence[int | None] | None
+Cutoffs = int | share | Sequence[int | share | None] | None
+RankCutoffs = int | Sequence[int | None] | None  # where the number of ranks is static
 
 # Options. Run-time checks read the choices from these types.
 Ties = Literal["expected", "random", "stable", "best", "worst"]

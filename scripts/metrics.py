@@ -69,7 +69,8 @@ Each metric is a function of `jax_rank_metrics`, and each of its names is a name
 `evaluate` and `measure`. `help(jrm.ndcg)` has everything about it; the page of its family
 has the formula, the options, the ties, and where it is undefined.
 
-A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`; for
+A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
+first percent of each list, which is `jrm.share(0.01)` in Python. For
 `interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
 mean nothing else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`,
 `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`; so do its families with

@@ -29,6 +29,7 @@ LAYERS = [
     "_trec",
     "_optional",
     "_pytree",
+    "_share",
     "_types",
     "_while_tracing",
     "_mesh",

@@ -12,6 +12,7 @@ from jax_rank_metrics._calls import run
 from jax_rank_metrics._calls.spec import SHARED, Bound, Spec
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._share import share
 from jax_rank_metrics._sources.lists import ScoredLists, checked
 from jax_rank_metrics._states.cutoff_names import DEFAULT_CUTOFFS
 from jax_rank_metrics._states.mean import Mean
@@ -241,7 +242,8 @@ def metric(
         _register((name, *names), registered)
         cutoffs = options.get(at)
         if isinstance(cutoffs, tuple):
-            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), cutoffs))
+            texts = tuple(str(k) if isinstance(k, share) else f"{k:g}" for k in cutoffs)
+            DEFAULT_CUTOFFS.update(dict.fromkeys((name, *names), texts))
         return registered
 
     return register

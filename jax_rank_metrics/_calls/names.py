@@ -13,9 +13,9 @@ from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs, _trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.spec import SHARED, Bound
+from jax_rank_metrics._share import share
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._types import Number
 
 # A name, several names, or a dict from names of results to metrics.
 Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
@@ -202,17 +202,26 @@ def _bind(name: object, value: object) -> Bound:
     return metric.spec.bind(args, options)._replace(name=name)
 
 
-def _cutoffs(text: str, option: str) -> Number | tuple[Number, ...]:
-    """Returns the numbers after the @ of a name: `10` for "10", `(1, 5)` for "1,5"."""
-    number = int if option == "k" else float
+def _cutoffs(text: str, option: str) -> object:
+    """Returns what follows the @ of a name: `10` for "10", `(1, 5)` for "1,5".
+
+    >>> _cutoffs("1%", "k"), _cutoffs("0.5%,10", "k"), _cutoffs("0.5", "recall_levels")
+    (share(0.01), (share(0.005), 10), 0.5)
+    """
+    read: Callable[[str], object] = _rank_or_share if option == "k" else float
     try:
-        cutoffs = tuple(number(k) for k in text.split(","))
+        cutoffs = tuple(read(k.strip()) for k in text.split(","))
     except ValueError as error:
-        kind = "integers" if option == "k" else "numbers"
+        kind = "integers and percentages" if option == "k" else "numbers"
         raise ValueError(
             f"{text!r} after @ is not a list of {kind}; pass, for example, @10 or @1,5,10"
+            + (" or @1%" if option == "k" else "")
         ) from error
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
+
+
+def _rank_or_share(text: str) -> int | share:
+    return share.of_percent(text[:-1]) if text.endswith("%") else int(text)
 
 
 def _options(text: str | None) -> list[tuple[str, object]]:

@@ -43,7 +43,7 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> Reading:
     ranking = ranking._with_memo()
 
     def depth(i: int) -> float:
-        k = _inputs.deepest(_inputs.cutoffs(bounds[i].k))
+        k = bounds[i].depth
         return float("inf") if k is None else float(k)
 
     # The deepest metric first: the others reuse the ideal order that it stores.
@@ -69,7 +69,7 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
 def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     """Returns the depth to which the metrics together need the items in rank order."""
     readers = [bound for bound in bounds if not bound.spec.order_free]
-    ks = [k for bound in readers for k in _inputs.cutoffs(bound.k)]
+    ks = [bound.depth for bound in readers]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
     depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
     is_counted = few_relevant.pays(lists, depth, read, bounds)

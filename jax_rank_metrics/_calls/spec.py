@@ -119,6 +119,11 @@ class Bound(NamedTuple):
         return dict(self.options).get("k")
 
     @property
+    def depth(self) -> int | None:
+        """The largest cutoff; None if the metric reads whole lists."""
+        return _inputs.deepest(_inputs.cutoffs(self.k))
+
+    @property
     def num_values(self) -> int | None:
         """The length of the last axis of the values, such as 2 for cutoffs `(1, 5)`.
 

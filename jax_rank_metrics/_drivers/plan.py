@@ -32,13 +32,13 @@ class Plan(NamedTuple):
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
-        """The metrics with a cutoff, which read the top-k."""
-        return tuple(x for x in self.bounds if None not in _inputs.cutoffs(x.k))
+        """The metrics of the first ranks, which read the top-k."""
+        return tuple(x for x in self.bounds if x.depth is not None)
 
     @property
     def whole_list_metrics(self) -> tuple[Bound, ...]:
-        """The metrics without a cutoff, for which places are counted."""
-        return tuple(x for x in self.bounds if None in _inputs.cutoffs(x.k))
+        """The metrics of whole lists, for which places are counted."""
+        return tuple(x for x in self.bounds if x.depth is None)
 
     @property
     def ties_of_places(self) -> Ties | None:
@@ -49,8 +49,8 @@ class Plan(NamedTuple):
     @property
     def depth(self) -> int:
         """The number of ranks in the top-k: for the recommendations and the cutoffs."""
-        ks = [k for bound in self.top_k_metrics for k in _inputs.cutoffs(bound.k)]
-        return max([self.k, *(k for k in ks if k is not None)])
+        depths = [bound.depth for bound in self.bounds]
+        return max([self.k, *(depth for depth in depths if depth is not None)])
 
 
 def make_plan(

@@ -181,7 +181,7 @@ def _above_chance(
     # In a list without items everything is what chance gives, as in one of one item.
     length = jnp.maximum(ranking.pool_sum(item_exists), 1)
     depths = [
-        length if cut is None else jnp.minimum(length, cut)
+        length if cut is None else jnp.minimum(length, jnp.asarray(cut, length.dtype))
         for cut in ranking.cutoffs(k)
     ]
     expected = of_chance(jnp.stack(depths, axis=-1), length[..., None])

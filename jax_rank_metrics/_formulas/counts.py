@@ -15,7 +15,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Number
 
 
 @metric(optional_columns=("judged",), lower_is_better=None)
@@ -46,7 +46,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return per_list_where(ranking, values, True, k)
 
 
-def _num_judged(ranking: Ranking, ks: Sequence[int | None]) -> jax.Array:
+def _num_judged(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
     if "judged" not in ranking._column_names:
         return ranking.depth(ks)
     return ranking.expected_sum(is_judged, positions(), ks)

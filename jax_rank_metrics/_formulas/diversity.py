@@ -8,13 +8,13 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.item_tables import measure
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import RankCutoffs
 
 
 def intra_list_diversity(
     ids: _types.RankedIds | Ranking,
     embeddings: _types.Embeddings,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
 ) -> PerList:
     """Intra-list diversity: 1 − the mean cosine of all pairs of the first k items.
 
@@ -44,7 +44,7 @@ def intra_list_diversity(
     >>> [f"{value:.4f}" for value in lists.values]  # one pair of three is parallel
     ['1.0000', '0.6667']
     """
-    ks = _inputs.cutoffs(k)
+    ks = _inputs.rank_cutoffs(k)
     if 1 in ks:
         raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
     embeddings = _inputs.catalog_array("embeddings", embeddings, ("features",))

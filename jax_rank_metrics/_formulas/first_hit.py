@@ -12,7 +12,7 @@ from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number, PositionFn, RankReading
+from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn, RankReading
 
 _HIT_RATE_NAMES = (
     "hr",
@@ -129,7 +129,7 @@ def reciprocal_rank(
 def first_relevant(
     ranking: Ranking,
     threshold: Number,
-    ks: Sequence[int | None],
+    ks: Sequence[Cut],
     rank: RankReading | None,
     position_fn: PositionFn = reciprocal_discount,
     reader: str = "rank='realistic'",

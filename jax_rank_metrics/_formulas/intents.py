@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -20,6 +21,7 @@ from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
+    Cut,
     Cutoffs,
     Number,
     PositionFn,
@@ -136,14 +138,17 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
     sums = novelty_sum(ranking, reciprocal_discount, alpha, ks)
     per_topic = ratio(sums, num_topics[..., None])
     kept_share = 1 - _inputs.fraction("alpha", alpha)
-    length = ranking.depth((None,))[..., 0].astype(jnp.int32)
-    sum_to_length = sum_of_many(
-        jnp.zeros_like(length), length, ranking._max_items or 0, sums.dtype
-    )
+
+    def sum_to_depth(cutoff: Cut) -> jax.Array:
+        depth = ranking.depth((cutoff,), nominal=True)[..., 0].astype(jnp.int32)
+        max_rank, start = ranking._max_items or 0, jnp.zeros_like(depth)
+        place_sum = sum_of_many(start, depth, max_rank, sums.dtype)
+        return place_sum(_full_coverage(kept_share), None)
+
     values = [
-        ratio(per_topic[..., i], sum_to_length(_full_coverage(kept_share), None))
-        if cutoff is None
-        else per_topic[..., i] / _full_coverage_sum(kept_share, cutoff)
+        per_topic[..., i] / _full_coverage_sum(kept_share, cutoff)
+        if isinstance(cutoff, int)
+        else ratio(per_topic[..., i], sum_to_depth(cutoff))
         for i, cutoff in enumerate(ks)
     ]
     return per_list_where(ranking, jnp.stack(values, axis=-1), num_topics > 0, k)

@@ -15,7 +15,7 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, RankedIds
+from jax_rank_metrics._types import RankCutoffs, RankedIds
 
 # formula(rows, is_within, table, *numbers) returns the values, `[*lists, len(ks)]`, and the
 # number of items that a list needs for its value to be defined. `rows` are the rows of the
@@ -28,7 +28,7 @@ def measure(
     formula: Formula,
     ids: RankedIds | Ranking,
     table: jax.Array,
-    k: Cutoffs,
+    k: RankCutoffs,
     numbers: tuple[float, ...] = (),
 ) -> PerList:
     """Looks up the rows of a table for lists of ids, and applies a formula to them.
@@ -41,7 +41,7 @@ def measure(
         numbers: Numbers that the formula reads; traced, so that changing them does not
             compile again.
     """
-    ks = _inputs.cutoffs(k)
+    ks = _inputs.rank_cutoffs(k)
     id_array, dtype = ranked_ids("ids", ids, ks)
     dtype = wider(dtype, _inputs.float_dtype(table))
     keep_cutoffs = isinstance(k, (tuple, list))

@@ -11,7 +11,7 @@ from jax_rank_metrics._formulas.id_lists import equally_weighted, ranked_ids
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, RankedIds
+from jax_rank_metrics._types import RankCutoffs, RankedIds
 
 Ids = RankedIds | Ranking
 Cuts = tuple[int | None, ...]
@@ -23,7 +23,7 @@ def compare_ids(
     formula: Callable[..., Values],
     first: Ids,
     second: Ids,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
 ) -> PerList:
@@ -38,7 +38,7 @@ def compare_ids(
             compile again.
         reads_cutoffs: Whether rankings must reach k.
     """
-    ks = _inputs.cutoffs(k)
+    ks = _inputs.rank_cutoffs(k)
     first_ids, first_dtype = ranked_ids("first", first, ks if reads_cutoffs else ())
     second_ids, second_dtype = ranked_ids("second", second, ks if reads_cutoffs else ())
     _inputs.same_lists("second", second_ids, "first", first_ids)

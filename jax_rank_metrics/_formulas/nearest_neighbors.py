@@ -12,13 +12,13 @@ from jax_rank_metrics._formulas.id_lists import equally_weighted
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.weights import is_readable
-from jax_rank_metrics._types import Cutoffs, Number, PerListInput
+from jax_rank_metrics._types import Number, PerListInput, RankCutoffs
 
 
 def neighbor_recall(
     distances: PerListInput,
     true_distances: PerListInput,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     epsilon: Number = 0.0,
     ids: PerListInput | None = None,
 ) -> PerList:
@@ -71,7 +71,7 @@ def neighbor_recall(
     >>> f"{repeated.values:.2f}"
     '0.33'
     """
-    ks = _inputs.cutoffs(k)
+    ks = _inputs.rank_cutoffs(k)
     epsilon = _inputs.not_negative("epsilon", epsilon)
     returned = _distances("distances", distances)
     nearest = _distances("true_distances", true_distances)

@@ -9,13 +9,13 @@ from jax_rank_metrics._formulas.item_tables import mean_within, measure
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.weights import is_readable
-from jax_rank_metrics._types import Cutoffs, NoveltyCount
+from jax_rank_metrics._types import NoveltyCount, RankCutoffs
 
 
 def popularity(
     ids: _types.RankedIds | Ranking,
     counts: _types.PerItem,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     *,
     log: bool = True,
 ) -> PerList:
@@ -58,7 +58,7 @@ def popularity(
 def novelty(
     ids: _types.RankedIds | Ranking,
     counts: _types.PerItem,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     by: NoveltyCount = "interactions",
     num_users: int | None = None,
 ) -> PerList:

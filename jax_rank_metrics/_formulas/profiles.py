@@ -22,7 +22,7 @@ from jax_rank_metrics._formulas.popularity import popularity
 from jax_rank_metrics._gains import discounts_of
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import RankCutoffs
 
 Ids = _types.RankedIds | Ranking
 
@@ -31,7 +31,7 @@ def popularity_lift(
     ids: Ids,
     counts: _types.PerItem,
     profile_ids: _types.ProfileIds,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     *,
     ratio_of_means: bool = True,
 ) -> PerList:
@@ -108,7 +108,7 @@ def miscalibration(
     ids: Ids,
     genres: _types.ItemGenres,
     profile_ids: _types.ProfileIds,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
     *,
     discount_fn: _types.Discount | None = None,
     profile_weights: _types.ProfileWeights | None = None,
@@ -161,7 +161,7 @@ def miscalibration(
 
     The first is ½·ln(½ / ¾) + ½·ln(½ / ¼); in the second q is ¾ and ¼.
     """
-    ks, keep_cutoffs = _inputs.cutoffs(k), isinstance(k, (tuple, list))
+    ks, keep_cutoffs = _inputs.rank_cutoffs(k), isinstance(k, (tuple, list))
     genres = _inputs.catalog_array("genres", genres, ("genres",))
     alpha = _inputs.open_fraction("alpha", alpha)
     id_array, dtype = ranked_ids("ids", ids, ks)

@@ -18,14 +18,14 @@ from jax_rank_metrics._ordering.matching import match, scattered
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs
+from jax_rank_metrics._types import RankCutoffs
 
 
 def serendipity(
     ids: _types.RankedIds | Ranking,
     relevant_ids: _types.RelevantIds,
     counts: _types.PerItem,
-    k: Cutoffs = None,
+    k: RankCutoffs = None,
 ) -> PerList:
     """Serendipity: how many of the first k items are relevant, and less popular than that.
 
@@ -64,7 +64,7 @@ def serendipity(
     >>> serendipity(ids, relevant, counts, k=(1, 2, 3)).values.tolist()
     [1.0, 0.5, 0.33...]
     """
-    ks, keep_cutoffs = _inputs.cutoffs(k), isinstance(k, (tuple, list))
+    ks, keep_cutoffs = _inputs.rank_cutoffs(k), isinstance(k, (tuple, list))
     counts = _inputs.catalog_array("counts", counts)
     id_array, dtype = ranked_ids("ids", ids, ks)
     relevant_array, _ = ranked_ids("relevant_ids", relevant_ids)

@@ -14,7 +14,7 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.matched_ids import Cuts, Ids, Values, compare_ids
 from jax_rank_metrics._ordering.matching import Matched, scattered
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number
+from jax_rank_metrics._types import Number, RankCutoffs
 
 
 def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
@@ -64,7 +64,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
     return compare_ids(_rank_biased, first, second, numbers=(1 - p, math.log(p)))
 
 
-def overlap(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
+def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     """Overlap: the share of the first k ids of one list that another list has there too.
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
@@ -102,7 +102,7 @@ def overlap(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
     return compare_ids(_overlap, first, second, k, reads_cutoffs=True)
 
 
-def jaccard(first: Ids, second: Ids, k: Cutoffs = None) -> PerList:
+def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     """Jaccard index of the first k ids of two lists.
 
     .. math:: |A ∩ B| / |A ∪ B|

@@ -55,3 +55,4 @@ from jax_rank_metrics._inputs.options import option as option
 from jax_rank_metrics._inputs.options import positive as positive
 from jax_rank_metrics._inputs.options import positive_integer as positive_integer
 from jax_rank_metrics._inputs.options import prng_key as prng_key
+from jax_rank_metrics._inputs.options import rank_cutoffs as rank_cutoffs

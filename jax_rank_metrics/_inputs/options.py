@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics._types import AxisNames, Cut, Cutoffs
+from jax_rank_metrics._share import share
+from jax_rank_metrics._types import AxisNames, Cut, Cutoffs, RankCutoffs
 
 MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 
@@ -22,8 +23,8 @@ def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
-def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
-    """Returns the cutoffs of `k` as a tuple, each at most `MAX_INT32` or None.
+def cutoffs(k: Cutoffs) -> tuple[int | share | None, ...]:
+    """Returns the cutoffs of `k` as a tuple: shares, ints up to `MAX_INT32`, or None.
 
     No list is longer than `MAX_INT32`, so a larger cutoff also means the whole list.
 
@@ -36,17 +37,30 @@ def cutoffs(k: Cutoffs) -> tuple[int | None, ...]:
     return tuple([_cutoff(cutoff, k) for cutoff in ks])
 
 
-def _cutoff(cutoff: object, k: object) -> int | None:
+def rank_cutoffs(k: RankCutoffs) -> tuple[int | None, ...]:
+    """Returns what `cutoffs` returns, where shares of a list are refused."""
+    ks = cutoffs(k)
+    for cutoff in ks:
+        if isinstance(cutoff, share):
+            raise TypeError(
+                f"k is {k!r}; a share of a list is a cutoff of metrics alone, pass an int "
+                "or None here"
+            )
+    return tuple(x for x in ks if not isinstance(x, share))
+
+
+def _cutoff(cutoff: object, k: object) -> int | share | None:
     if isinstance(cutoff, jax.Array):
         raise TypeError(
             "k is a JAX array; pass a Python int, k is static and cannot be traced"
         )
-    if cutoff is None:
-        return None
+    if cutoff is None or isinstance(cutoff, share):
+        return cutoff
     if not is_integer(cutoff):
         kind = type(cutoff).__name__
         raise TypeError(
-            f"k is {k!r}; pass an int, None, or a tuple of them, not {kind}"
+            f"k is {k!r}; pass an int, None, or a tuple of them, not {kind}; a share of "
+            "the list is jrm.share(0.01)"
         )
     if cutoff < 1:
         raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
@@ -56,13 +70,22 @@ def _cutoff(cutoff: object, k: object) -> int | None:
 def cuts(ks: Sequence[object]) -> tuple[Cut, ...]:
     """Converts the cutoffs that a formula passes: ints, None, or arrays `[*lists]`."""
     return tuple(
-        int(k) if is_integer(k) else None if k is None else jnp.asarray(k) for k in ks
+        int(k)
+        if is_integer(k)
+        else k
+        if k is None or isinstance(k, jax.Array)
+        else jnp.asarray(k)
+        for k in ks
     )
 
 
-def deepest(ks: Sequence[int | None]) -> int | None:
-    """Returns the largest cutoff, or None for the whole list if one of them is None."""
-    return None if None in ks else max(k for k in ks if k is not None)
+def deepest(ks: Sequence[Cut | share]) -> int | None:
+    """Returns the largest cutoff, or None where one of them may reach the whole list.
+
+    That is None itself, a share of the list, or an array of cutoffs.
+    """
+    numbers = [k for k in ks if isinstance(k, int)]
+    return max(numbers) if len(numbers) == len(ks) else None
 
 
 def positive_integer(name: str, value: object) -> int:

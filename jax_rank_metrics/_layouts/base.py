@@ -4,6 +4,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
 
+from jax_rank_metrics._types import Cut
+
 T = TypeVar("T")
 
 
@@ -35,6 +37,10 @@ class PoolLayout(Protocol):
         Rows reshape `[*lists]` to `[*lists, 1]`; packed lists gather `[items]`.
         """
         ...
+
+    def cut_of_items(self, k: Cut) -> Cut:
+        """Returns a cutoff as items read it: an array, of one per list, is broadcast."""
+        return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None

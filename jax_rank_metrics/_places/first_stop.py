@@ -258,7 +258,7 @@ def cascade(
     rank = offset.astype(stop.dtype) + 1
     sums, chances = [], []
     for k in ks:
-        k = layout.broadcast_to_items(k) if isinstance(k, jax.Array) else k
+        k = layout.cut_of_items(k)
         sums.append(layout.sum(stop_chance * at_ranks(position_fn, rank, k)))
         within = exists & is_within(rank, k)
         chances.append(1 - layout.max(jnp.where(within, 1 - passed_through, 0)))

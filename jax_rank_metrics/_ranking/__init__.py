@@ -16,6 +16,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
     sums.py         how `expected_sum` is computed
     stops.py        how `expected_first` is computed
     concordance.py  how far the order by score agrees with the order by a value
+    shares.py       cutoffs that are shares of a list
     totals.py       totals over the pool, and the best order of its items
     greedy.py       the ideal order of items whose gain depends on the items above them
     ranking.py      the `Ranking` itself

@@ -11,7 +11,7 @@ from jax_rank_metrics._places.place import at_ranks
 from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._ranking.parts import Parts
-from jax_rank_metrics._types import PositionFn
+from jax_rank_metrics._types import Cut, PositionFn
 
 # Gains that differ by less than this share of the larger differ by rounding alone.
 _EQUAL = 1e-6
@@ -22,7 +22,7 @@ def ideal_sum(
     topics_fn: ItemFn,
     kept_share: float,
     position_fn: PositionFn,
-    ks: Sequence[int | None],
+    ks: Sequence[Cut],
 ) -> jax.Array:
     """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
 

@@ -33,13 +33,13 @@ class Memo:
         self.refused: dict[str, jax.Array] = {}
         self._results: dict[Hashable, tuple[object, Any]] = {}
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Returns `make()`, or the earlier result of the same key in this trace."""
-        try:
-            result = self._results.get(key)
-        except TypeError:  # a cutoff may be an array, which has no hash
-            return make()
-        trace = _trace_state()
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Returns `make()`, or the earlier result of the same key in this trace.
+
+        Keys are hashable, or tuples that hold arrays, such as the cutoffs of lists.
+        """
+        key, trace = _hashable(key), _trace_state()
+        result = self._results.get(key)
         if result is not None and result[0] == trace:
             return result[1]
         value = make()
@@ -54,3 +54,23 @@ class Memo:
         if result is not None and not serves(result[1]):
             del self._results[key]
         return self.once(key, make)
+
+
+class _Identity:
+    """An array as a part of a key: equal to itself alone. Arrays have no hash."""
+
+    def __init__(self, array: jax.Array) -> None:
+        self._array = array  # kept, so that no other array gets its id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self._array is other._array
+
+    def __hash__(self) -> int:
+        return id(self._array)
+
+
+def _hashable(key: object) -> Hashable:
+    """Returns a key in which arrays, also those in tuples, compare by identity."""
+    if isinstance(key, jax.Array):
+        return _Identity(key)
+    return tuple(map(_hashable, key)) if type(key) is tuple else key  # type: ignore

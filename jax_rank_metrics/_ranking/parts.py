@@ -69,7 +69,7 @@ class Parts:
             raise ValueError("segment_ids: these lists are not packed")
         return layout.ids
 
-    def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
+    def depth(self, ks: Sequence[Cut], *, nominal: bool = False) -> jax.Array:
         """Counts the items at the ranks up to each k, `[*lists, len(ks)]` floats.
 
         A list of 3 items has the depths 2 3 3 at k = 2, 5 and None. With `nominal`, the
@@ -77,7 +77,10 @@ class Parts:
         """
         length = self._length.astype(self._dtype)
         depth_at = jnp.full_like if nominal else jnp.minimum
-        depths = [length if k is None else depth_at(length, k) for k in ks]
+        depths = [
+            length if k is None else depth_at(length, jnp.asarray(k, length.dtype))
+            for k in ks
+        ]
         return jnp.stack(depths, axis=-1)
 
     @property
@@ -162,9 +165,11 @@ class Parts:
         """
         for k in ks:
             if not self._reaches((k,)):
-                k = k if isinstance(k, int) else None
+                problem = f"k is {k}"
+                if isinstance(k, jax.Array):
+                    problem, k = "k differs from list to list", None
                 raise ValueError(
-                    f"k is {k}, but the ranking was cut at k={self._cut}; rank with k={k}"
+                    f"{problem}, but the ranking was cut at k={self._cut}; rank with k={k}"
                     + ("" if k is None else " or deeper")
                 )
         if self._held is None:

@@ -87,10 +87,6 @@ class Ranking(Totals):
             tuple(sorted(partial_columns)),
         )
 
-    def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:
-        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs."""
-        return _inputs.cutoffs(k)
-
     def expected_sum(
         self,
         item_fn: ItemFn,

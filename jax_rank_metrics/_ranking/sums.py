@@ -39,9 +39,7 @@ def expected(
     held, dtype = ranking._held_through(ks), ranking._dtype
     layout, items = held.layout, held.items
     check_unlisted(ranking, item_fn)
-    cutoffs = [
-        layout.broadcast_to_items(k) if isinstance(k, jax.Array) else k for k in ks
-    ]
+    cutoffs = list(map(layout.cut_of_items, ks))
     per_item = [layout.broadcast_to_items(x) for x in per_list]
     straddling = ranking._straddling_group(held, (item_fn, *counting))
     if take_max and straddling is not None:

@@ -1,6 +1,7 @@
 """Totals over the pool of a `Ranking`, and the best order of its items."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,9 @@ from jax_rank_metrics._ranking.items import (
     item_values,
 )
 from jax_rank_metrics._ranking.parts import Parts
-from jax_rank_metrics._types import Number, PositionFn
+from jax_rank_metrics._ranking.shares import cutoff_of
+from jax_rank_metrics._share import share
+from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
 
 class Totals(Parts):
@@ -37,6 +40,21 @@ class Totals(Parts):
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self._judged_pool()
         return pool.layout.max(item_values(item_fn, pool.items.read(), self._dtype))
+
+    def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
+        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs.
+
+        Shares of a list become arrays `[*lists]` int32, the cutoff of each list.
+        """
+
+        def resolve(fraction: share) -> jax.Array:
+            pool = self._judged_pool()
+            return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
+
+        return tuple(
+            self._once(("share", x), partial(resolve, x)) if isinstance(x, share) else x
+            for x in _inputs.cutoffs(k)
+        )
 
     def num_relevant(self, relevance_threshold: Number) -> jax.Array:
         """Counts the relevant items of the pool, `[*lists]` floats."""
@@ -58,7 +76,7 @@ class Totals(Parts):
         self,
         item_fn: ItemFn,
         position_fn: PositionFn,
-        ks: Sequence[int | None],
+        ks: Sequence[Cut],
         *,
         monotone: bool = False,
     ) -> jax.Array:
@@ -83,13 +101,15 @@ class Totals(Parts):
         if monotone:
             values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
         place_sum = sum_of_slots(layout, values, self._dtype)
+        cutoffs = map(layout.cut_of_items, ks)
         terms = [
-            jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in ks
+            jnp.where(values > 0, values * place_sum(position_fn, k), 0)
+            for k in cutoffs
         ]
         return self._sums_to_cutoffs(layout, terms)
 
     def ideal_first(
-        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[int | None]
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
     ) -> jax.Array:
         """Returns the mean of `position_fn` at the first stop in the pool's best order.
 
@@ -132,7 +152,7 @@ class Totals(Parts):
         return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
 
     def _sorted_values(
-        self, item_fn: ItemFn | None, ks: Sequence[int | None]
+        self, item_fn: ItemFn | None, ks: Sequence[Cut]
     ) -> tuple[jax.Array, RankedLayout]:
         """Returns the largest values of the pool, descending, as deep as the cutoffs.
 

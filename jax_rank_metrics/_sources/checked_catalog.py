@@ -108,7 +108,7 @@ def _checked_catalog(
     item_mask: jax.Array | None,
     score_fn: Callable[[jax.Array, jax.Array], jax.Array],
     block_size: int,
-    k: _types.Cutoffs,
+    k: _types.RankCutoffs,
     relevant_labels: _types.RelevantIds | None = None,
     exclude_ids: _types.ExcludedIds | None = None,
     list_weights: _types.PerListInput | None = None,
@@ -150,7 +150,7 @@ def _checked_catalog(
         )
         # No ids, in one slot: arrays of size 0 have no type that varies over a mesh.
         relevant = Relevant(jnp.full((*lists, 1), -1, jnp.int32), None, {})
-    depth = _inputs.deepest(_inputs.cutoffs(k))
+    depth = _inputs.deepest(_inputs.rank_cutoffs(k))
     excluded = None
     if exclude_ids is not None:
         excluded = _inputs.ids("exclude_ids", exclude_ids)

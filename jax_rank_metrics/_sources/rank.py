@@ -103,7 +103,7 @@ def rank(
     weights: _types.Weights | None = None,
     key: _types.Key | None = None,
     *,
-    k: _types.Cutoffs = None,
+    k: _types.RankCutoffs = None,
     ties: _types.Ties | None = None,
     list_weights: _types.ListWeights | None = None,
     segment_ids: _types.SegmentIds | None = None,
@@ -214,7 +214,7 @@ def rank(
         McSherry and Najork, Computing information retrieval performance measures
         efficiently in the presence of tied scores, ECIR 2008.
     """
-    depth = Depth(_inputs.deepest(_inputs.cutoffs(k)))
+    depth = Depth(_inputs.deepest(_inputs.rank_cutoffs(k)))
     lists = checked(
         labels,
         scores,

@@ -1,11 +1,9 @@
 """The names of the values that a metric has at several cutoffs."""
 
-from typing import Any
-
 from jax_rank_metrics import _trec
 
-# Cutoffs of metrics whose names may leave them out, such as standard recall levels.
-DEFAULT_CUTOFFS: dict[str, tuple[Any, ...]] = {}
+# Cutoffs, as text, of metrics whose names may leave them out: standard recall levels.
+DEFAULT_CUTOFFS: dict[str, tuple[str, ...]] = {}
 
 
 def cutoff_names(name: str, count: int) -> list[str]:
@@ -19,7 +17,7 @@ def cutoff_names(name: str, count: int) -> list[str]:
     head, at, tail = name.rpartition("@")
     if not at and name.lower() in DEFAULT_CUTOFFS:
         head, at = name, "@"
-        tail = ",".join(f"{k:g}" for k in DEFAULT_CUTOFFS[name.lower()])
+        tail = ",".join(DEFAULT_CUTOFFS[name.lower()])
     ks = [k.strip() for k in tail.split(",")]
     if at and len(ks) == count:
         return [f"{head}@{k}" for k in ks]

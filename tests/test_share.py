@@ -1,0 +1,129 @@
+"""Cutoffs that are shares of a list: `jrm.share`."""
+
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._ranking.shares import cutoff_of
+
+LENGTHS = (1, 3, 8, 13, 13)
+# ceil(0.3·n) of each length.
+CUTOFFS = (1, 1, 3, 4, 4)
+WITH_CUTOFFS = sorted(
+    name
+    for name in jrm.__all__
+    if isinstance(metric := getattr(jrm, name), jrm.Metric)
+    and "k" in metric.spec.options
+)
+
+
+def draw(rng, topics=2):
+    """Draws lists of different lengths with ties, each with one relevant item."""
+    lists, items = len(LENGTHS), max(LENGTHS)
+    mask = np.arange(items) < np.array(LENGTHS)[:, None]
+    labels = np.zeros((lists, items), np.int32)
+    labels[np.arange(lists), rng.integers(0, LENGTHS)] = 1
+    scores = rng.integers(0, 5, (lists, items)).astype(np.float32)
+    subtopics = rng.random((lists, items, topics)) < 0.6
+    subtopics[0] = True
+    order = rng.permuted(np.tile(np.arange(items), (lists, 1)), axis=1)
+    take = [np.take_along_axis(x, order, 1) for x in (labels, scores, mask)]
+    subtopics = np.take_along_axis(subtopics, order[..., None], axis=1)
+    propensities = rng.uniform(0.1, 1, (lists, items)).astype(np.float32)
+    return *take, {"subtopics": subtopics, "propensities": propensities}
+
+
+def test_every_metric_at_a_share_and_at_ranks(rng):
+    """At a share, a list has the value that it has at the rank where the share ends."""
+    labels, scores, mask, columns = draw(rng)
+    ends = sorted(set(CUTOFFS))
+    names = [f"{name}@30%,{','.join(map(str, ends))}" for name in WITH_CUTOFFS]
+    assert len(names) > 20
+    ranking = jrm.rank(labels, scores, mask, columns=columns)
+    slots = [1 + ends.index(rank) for rank in CUTOFFS]
+    for name, found in jrm.measure(names, ranking).items():
+        expected = found.values[np.arange(len(LENGTHS)), slots]
+        np.testing.assert_allclose(
+            found.values[:, 0], expected, atol=1e-6, err_msg=name
+        )
+        if found.defined.ndim > 1:  # of ratios, by cutoff
+            expected = found.defined[np.arange(len(LENGTHS)), slots]
+            np.testing.assert_array_equal(found.defined[:, 0], expected, name)
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_cutoffs_are_those_of_float64(rng, x64):
+    """ceil(share·n) is that of NumPy's float64, for lists up to the longest there are."""
+    fractions = [0.07, 0.01, 0.29, 1 / 3, 1.0, 0.5, np.nextafter(1, 0), 1e-9, 1e-300]
+    fractions += [*rng.random(3), *np.round(rng.random(6), 2) + 0.001]
+    lengths = np.concatenate([np.arange(3000), rng.integers(0, 2**31, 3000)])
+    lengths = np.append(lengths, [2**31 - 1, 2**24 + 1, 100_000]).astype(np.int32)
+    with jax.enable_x64(x64):
+        for fraction in fractions:
+            found = cutoff_of(jrm.share(fraction), jnp.asarray(lengths))
+            assert found.dtype == jnp.int32
+            np.testing.assert_array_equal(found, np.ceil(fraction * lengths))
+    found = cutoff_of(jrm.share(0.07), jnp.asarray([100]))
+    assert found.tolist() == [8]
+
+
+def test_sources_count_unlisted_items(rng):
+    """A share is of all items of a catalogue, and of all that were retrieved."""
+    scores = jnp.asarray(rng.permutation(20)[None], jnp.float32)
+    above = 19 - int(scores[0, 7])
+    rank = {share: above < share * 20 for share in (0.2, 0.5, 0.8)}
+    ids = jnp.array([[7, -1]])
+    rankings = [
+        jrm.rank_scores(scores, ids),
+        jrm.rank_catalog(jnp.ones((1, 1)), scores.T, ids, k=None),
+        jrm.rank_places(
+            jnp.array([[1]]), jnp.array([[above]]), jnp.array([[1]]), num_retrieved=[20]
+        ),
+        jrm.rank_ids(jnp.argsort(-scores), ids),
+    ]
+    for ranking in rankings:
+        found = jrm.hit_rate.of(ranking, k=tuple(map(jrm.share, rank)))
+        assert found.values.tolist() == [list(map(float, rank.values()))]
+        found = jrm.precision.of(ranking, k=jrm.share(0.5))
+        assert found.values.tolist() == pytest.approx([rank[0.5] / 10])
+
+
+def test_names(rng):
+    """Names spell shares in percent, and results of several cutoffs are named after them."""
+    states = jrm.evaluate(("recall@ 12.5%,2", "mrr@7%"), jnp.eye(8), jnp.eye(8))
+    assert list(jrm.compute(states, flat=True)) == [
+        "recall@12.5%",
+        "recall@2",
+        "mrr@7%",
+    ]
+    for fraction in (0.01, 0.07, 0.005, 0.007, 1.0, 1e-5, 0.29, 1 / 3):
+        share = jrm.share(fraction)
+        assert jrm.share.of_percent(str(share)[:-1]) == share
+        assert eval(repr(share), {"share": jrm.share}) == share
+    assert str(jrm.share(1)) == "100%" and str(jrm.share(0.005)) == "0.5%"
+
+    default = (jrm.share(0.25), 10)
+
+    @jrm.metric(names=("depth_at_shares",))
+    def number_at_shares(ranking, *, k=default):
+        values = ranking.depth(ranking.cutoffs(k))
+        return ranking.per_list(values, True, k, lambda items: items.labels)
+
+    states = jrm.evaluate("depth_at_shares", jnp.eye(8), jnp.eye(8))
+    assert jrm.compute(states, flat=True, host=True) == {
+        "depth_at_shares@25%": 2.0,
+        "depth_at_shares@10": 8.0,
+    }
+
+
+def test_shares_are_values():
+    """Equal shares are one value, whatever number they were made of."""
+    numbers = (0.1, np.float32(0.1), np.float64(0.1))
+    assert len(set(map(jrm.share, numbers))) == 1
+    assert jrm.share(np.int64(1)) == jrm.share(1) == jrm.share(1.0)
+    assert pickle.loads(pickle.dumps(jrm.share(0.01))) == jrm.share(0.01)
+    assert repr((jrm.share(0.01), 10)) == "(share(0.01), 10)"
