@@ -81,6 +81,7 @@ from jax_rank_metrics._formulas.incomplete_judgements import bpref as bpref
 from jax_rank_metrics._formulas.incomplete_judgements import (
     inferred_average_precision as inferred_average_precision,
 )
+from jax_rank_metrics._formulas.incomplete_judgements import residual as residual
 from jax_rank_metrics._formulas.intents import (
     average_precision_ia as average_precision_ia,
 )

@@ -108,6 +108,27 @@ MUTANTS = [
         "jax_rank_metrics/_formulas/incomplete_judgements.py",
     ),
     Mutant(
+        "a residual reads the labels of items as they are",
+        "_ranking/relabelled.py",
+        "return item_fn(dataclasses.replace(items, labels=labels))",
+        "return item_fn(items)",
+        "tests/test_residual.py::test_against_loops",
+    ),
+    Mutant(
+        "judged items count in a residual",
+        "_formulas/incomplete_judgements.py",
+        "jnp.where(is_judged(items), items.labels, label)",
+        "jnp.maximum(items.labels, label)",
+        "tests/test_residual.py::test_against_loops",
+    ),
+    Mutant(
+        "the metric of a residual loses its options",
+        "_calls/spec.py",
+        "if isinstance(value, Bound) or not isinstance(spec, Spec):",
+        "if not isinstance(spec, Spec):",
+        "tests/test_residual.py::test_options_in_names",
+    ),
+    Mutant(
         "fall-out counts relevant items too",
         "_formulas/hits.py",
         "ratio(ranking.depth(ks) - hits,",

@@ -124,6 +124,14 @@ def test_options_of_the_call_go_into_metrics():
     (exact,) = names("map", level=0.1234567890123)
     assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
     assert names("rbp", "rbp(p=0.8)@5") == ["rbp(p=0.9)", "rbp(p=0.8)@5"]
+    assert names("residual@5", "residual(of=P, max_label=2)@5", "residual(of=dcg)") == [
+        "residual(of=rbp(p=0.9), max_label=1.0)@5",
+        'residual(of=P(denominator="k"), max_label=2)@5',
+        "residual(of=dcg, max_label=1.0)",
+    ]
+    assert names("residual", trec=False, level=2) == [
+        "residual(of=rbp(rel=2), max_label=1.0)"
+    ]
     assert names("rbp", "P", "recall", trec=False) == ["rbp", "P", "recall"]
     # Names that were written can be parsed.
     jrm.empty(tuple(names(level=0.5)))

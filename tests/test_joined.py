@@ -20,7 +20,7 @@ OPTIONS = [
 ]
 # Metrics that are read from places, and those that ask for more where documents tie.
 NAMES = ("recall@1,5", "ndcg", "bpref", "fall_out@3", "gm_map")
-NEED_ALL = ("ap(denominator=hits)", "err@3")
+NEED_ALL = ("ap(denominator=hits)", "err@3", "residual(of=rbp)@3")
 MORE = (
     "map",
     "mrr@3",
@@ -149,7 +149,7 @@ def test_values_under_all_options(rng, options):
     joined = jrm.join(*draw(rng), unjudged="skip", **options)
     names, need_all = (*NAMES, *MORE), (*NEED_ALL, *MORE_NEED_ALL)
     if options["ties"] == "trec":  # without ties, places tell the order
-        names, need_all = (*names, "err@3", "infap"), ("tau",)
+        names, need_all = (*names, "err@3", "infap"), ("tau", "residual(of=rbp)@3")
     check_values(joined, names, need_all)
 
 

@@ -134,6 +134,7 @@ def metric(
     order_free: bool = False,
     at: str = "k",
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
+    linear: bool = False,
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Turns a formula into a metric, and registers its names.
 
@@ -166,9 +167,13 @@ def metric(
         lower_is_better: True for errors and costs; None if neither direction is better,
             as for a count; or a function of the options that returns one of these.
             Tables, comparisons and plots read it to tell which system is better.
+        linear: True if the value of a list is a sum over its items: each adds a function
+            of its label times what its place is worth, and what divides the sum depends
+            on no label. `residual` takes such metrics.
 
     Raises:
-        ValueError: if another metric has one of the names.
+        ValueError: if another metric has one of the names, or a linear metric reads
+            columns or something else than expected values.
 
     >>> import jax.numpy as jnp
     >>> import jax_rank_metrics as jrm
@@ -186,6 +191,11 @@ def metric(
         _, *parameters = inspect.signature(formula).parameters.values()
         options = {parameter.name: parameter.default for parameter in parameters}
         name = formula.__name__
+        if linear and (ties != "expected" or columns or optional_columns):
+            raise ValueError(
+                f"{name}: a metric with linear=True reads labels and expected values "
+                "alone; leave out ties, columns and optional_columns, or linear"
+            )
         spec = Spec(
             name=name,
             formula=formula,
@@ -197,6 +207,7 @@ def metric(
             at=at,
             lower_is_better=lower_is_better,
             presets=names if isinstance(names, Mapping) else {},
+            linear=linear,
         )
 
         def bind(

@@ -252,7 +252,7 @@ def _options(text: str | None) -> list[tuple[str, object]]:
 
 
 def _value(node: ast.expr) -> object:
-    """Returns the value of an option: a literal, a bare word, a gain or a discount."""
+    """Returns the value of an option: a literal, a word, a gain, a discount or a metric."""
     if isinstance(node, ast.Name):
         value = FUNCTIONS.get(node.id, node.id)
         if isinstance(value, type):
@@ -262,6 +262,8 @@ def _value(node: ast.expr) -> object:
             )
         return value
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id.lower() in NAMES:
+            return parse(ast.unparse(node))
         function = FUNCTIONS.get(node.func.id)
         if isinstance(function, type):
             args = [_value(arg) for arg in node.args]
@@ -279,5 +281,5 @@ def _value(node: ast.expr) -> object:
     except (TypeError, *_UNREADABLE) as error:
         raise ValueError(
             f"{ast.unparse(node)!r} is not a literal; pass a Python literal, or the name "
-            "of a gain, a discount or a choice"
+            "of a gain, a discount, a metric or a choice"
         ) from error

@@ -1,6 +1,7 @@
 """The description of a metric as registered, and a metric with its options."""
 
 import dataclasses
+import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ class Spec:
     # None if neither direction is better, as for a count; or a function of the options.
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None]
     presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
+    linear: bool = False  # a sum of gains, each of a label alone: see `metric`
 
     def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
         """Pickles by reference: the name of the formula is that of its metric."""
@@ -66,7 +68,7 @@ class Spec:
             return ks if isinstance(value, (tuple, list)) else ks[0]
         if name == self.at and isinstance(value, list):
             value = tuple(value)
-        value = _as_python(value)
+        value = _as_bound(_as_python(value))
         if callable(self.options[name]) and not callable(value):
             raise TypeError(f"{name} is {value!r}; pass a function of an array")
         if isinstance(value, type):
@@ -95,6 +97,20 @@ def _as_python(value: Any) -> Any:
     if isinstance(value, np.floating):
         return float(str(value))
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_bound(value: Any) -> Any:
+    """Returns a metric, or a `functools.partial` of one, with its options as one value.
+
+    Such values are equal if metric and options are. All else is returned as it is.
+    """
+    metric, args, options = value, (), {}
+    if isinstance(value, functools.partial):
+        metric, args, options = value.func, value.args, value.keywords
+    spec = getattr(metric, "spec", None)
+    if isinstance(value, Bound) or not isinstance(spec, Spec):
+        return value
+    return spec.bind(args, options)
 
 
 def _spec_of(module: str, name: str) -> Spec:

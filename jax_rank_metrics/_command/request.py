@@ -86,7 +86,12 @@ def _with_options(name: str, trec: bool, level: float | None) -> str:
     ('map(rel=2)@5', 'map(rel=3)')
     """
     bound, options = parse(name), []
-    metric = bound.spec.name
+    metric, (head, *ks) = bound.spec.name, name.split("@")
+    if metric == "residual":  # what the call sets are options of its metric
+        values = dict(bound.options)
+        of = "@".join((getattr(values["of"], "name", values["of"]), *ks))
+        of = _with_options(of, trec, level).split("@")[0]
+        return "@".join((f"residual(of={of}, max_label={values['max_label']!r})", *ks))
     if (
         trec
         and metric in _TREC_OPTIONS
@@ -99,7 +104,6 @@ def _with_options(name: str, trec: bool, level: float | None) -> str:
     if level is not None and "relevance_threshold" in bound.spec.options:
         if not re.search(r"\b(rel|relevance_threshold)\s*=", name):
             options.append(f"rel={level:.17g}")
-    head, *ks = name.split("@")
     head = head.rstrip()
     if options and head.endswith(")"):
         head = f"{head[:-1]}, {', '.join(options)})"

@@ -52,7 +52,7 @@ def _num_judged(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
     return ranking.expected_sum(is_judged, positions(), ks)
 
 
-@metric(names=("num_rel_ret",), lower_is_better=None)
+@metric(names=("num_rel_ret",), lower_is_better=None, linear=True)
 def num_relevant_retrieved(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:

@@ -25,7 +25,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
 
-@metric()
+@metric(linear=True)
 def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> PerList:
     """Cumulated gain: the sum of the gains at ranks 1..k.
 
@@ -52,7 +52,7 @@ def cg(ranking: Ranking, *, k: Cutoffs = None, gain_fn: Gain = linear_gain) -> P
     return _cumulated(ranking, k, gain_fn, positions())
 
 
-@metric()
+@metric(linear=True)
 def dcg(
     ranking: Ranking,
     *,

@@ -21,7 +21,7 @@ from jax_rank_metrics._types import (
 )
 
 
-@metric(names=("p", "prec", "set_p", "setp"))
+@metric(names=("p", "prec", "set_p", "setp"), linear=True)
 def precision(
     ranking: Ranking,
     *,

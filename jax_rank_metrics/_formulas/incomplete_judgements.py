@@ -1,12 +1,16 @@
 """Metrics for pools of which not every item was judged."""
 
+import dataclasses
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
+from jax_rank_metrics._calls.metric import NAMES, metric
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._formulas.building_blocks import (
     is_judged,
     is_pooled,
@@ -14,10 +18,11 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_if_relevant,
 )
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Items, Ranking, Relabelled
 from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Number
 
 
 @functools.lru_cache(maxsize=256)
@@ -140,3 +145,89 @@ def inferred_average_precision(
     )
     values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+@metric(columns=("judged",), lower_is_better=None)
+def residual(
+    ranking: Ranking,
+    *,
+    k: Cutoffs = None,
+    of: str | Callable[..., Mean] = "rbp",
+    max_label: Number = 1.0,
+) -> PerList:
+    """Residual: how much a metric could still rise if all unjudged items were judged.
+
+    .. math:: residual = M(y^+) − M(y^0)
+
+    M is another metric. In y⁺ every unjudged item has the largest label, in y⁰ every one
+    has the label 0, and judged items have their own. The value of M lies between M(y⁰) and
+    that plus the residual, whatever the judgements. Neither direction is better.
+
+    It exists for metrics that are linear in gains: `rbp`, `dcg`, `cg`, `precision`,
+    `num_relevant_retrieved`, and those of `jrm.metric(linear=True)`. In all others, such as
+    ndcg, judging an item changes what the others are worth, and the two values bound
+    nothing.
+
+    Undefined (never): every list that exists has a value. Also accepts the arguments of
+    `rank`. Reads the bool column `judged`; items that are not listed beside ids are not
+    judged. Metrics of places alone raise: those of unlisted items count too.
+
+    Args:
+        k: Cutoff or cutoffs of the metric.
+        of: The metric: its name, the function, or a `functools.partial` of it. In a name,
+            options go in parentheses: "residual(of=rbp(p=0.5))@10".
+        max_label: The largest label there can be.
+
+    Raises:
+        ValueError: if the metric is unknown or not linear in gains, or has its own cutoff.
+
+    Example:
+        >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])
+        >>> columns = {"judged": jnp.array([True, False, False])}
+        >>> state = residual(labels, scores, columns=columns, of="precision", k=(2, 3))
+        >>> [f"{value:.5f}" for value in state.compute()]  # 2/2 − 1/2, 3/3 − 1/3
+        ['0.50000', '0.66667']
+
+    References:
+        Moffat and Zobel (see `rank_biased_precision`), section 4. Of RBP, cwl_eval and
+        trec_eval `rbp_resid` add p^n, all that the ranks after the n items of the run
+        could hold; otherwise they agree.
+    """
+    metric = _linear_metric(of)
+    options = dict(metric.options)
+    if options.get("k") is not None:
+        raise ValueError(
+            f"of: {metric.name} has a cutoff of its own; pass k to residual"
+        )
+    if "k" in options:
+        options["k"] = k
+    elif k is not None:
+        raise ValueError(f"k is {k}, but {metric.name} has no cutoff; leave k out")
+    lowest, highest = (
+        metric.spec.formula(Relabelled(ranking, _label_if(label)), **options)
+        for label in (0.0, _inputs.positive("max_label", max_label))
+    )
+    return dataclasses.replace(
+        lowest, values=highest.values - lowest.values, defined=lowest.weights > 0
+    )
+
+
+def _linear_metric(of: object) -> Bound:
+    """Returns the metric that `residual` reads, with its options."""
+    if isinstance(of, str) and of.lower() in NAMES:
+        spec = NAMES[of.lower()].spec
+        of = spec.bind((), spec.presets.get(of.lower(), {}))
+    if not isinstance(of, Bound) or not of.spec.linear:
+        known = {metric.spec.name for metric in NAMES.values() if metric.spec.linear}
+        name = of.name if isinstance(of, Bound) else repr(of)
+        raise ValueError(
+            f"of is {name}; pass a metric that is linear in gains: "
+            f"{', '.join(sorted(known))}"
+        )
+    return of
+
+
+@functools.lru_cache(maxsize=256)
+def _label_if(label: float) -> ItemFn:
+    """Returns the function of items that gives unjudged ones this label."""
+    return lambda items: jnp.where(is_judged(items), items.labels, label)

@@ -23,7 +23,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, PositionFn
 
 
-@metric(names=("rbp",))
+@metric(names=("rbp",), linear=True)
 def rank_biased_precision(
     ranking: Ranking,
     *,

@@ -20,6 +20,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
     totals.py       totals over the pool, and the best order of its items
     greedy.py       the ideal order of items whose gain depends on the items above them
     ranking.py      the `Ranking` itself
+    relabelled.py   the same places with other labels, for metrics linear in gains
 """
 
 from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
@@ -30,6 +31,7 @@ from jax_rank_metrics._ranking.items import Items as Items
 from jax_rank_metrics._ranking.pool import Pool as Pool
 from jax_rank_metrics._ranking.pool import PoolScores as PoolScores
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
+from jax_rank_metrics._ranking.relabelled import Relabelled as Relabelled
 from jax_rank_metrics._ranking.soft_places import SoftPlaces as SoftPlaces
 from jax_rank_metrics._ranking.straddle import Straddle as Straddle
 from jax_rank_metrics._ranking.tie_runs import TieRuns as TieRuns
