@@ -199,6 +199,27 @@ MUTANTS = [
         "jax_rank_metrics/_states/exposure.py",
     ),
     Mutant(
+        "gaps in a list keep their ranks",
+        "_formulas/exposure.py",
+        "_arithmetic.cumulative_count(exists) - 1",
+        "_arithmetic.iota(exists) + jnp.zeros_like(indices)",
+        "tests/test_exposure.py::test_lists_of_many_lengths",
+    ),
+    Mutant(
+        "items without genres count",
+        "_formulas/profiles.py",
+        "totals = _arithmetic.total(listed), _arithmetic.total(known)",
+        "totals = weights.sum(-1), in_profile.sum(-1, keepdims=True)",
+        "tests/test_profiles.py::test_values_are_those_of_loops",
+    ),
+    Mutant(
+        "the popularity of equal counts differs",
+        "_formulas/serendipity.py",
+        "starts = (keys != _arithmetic.shifted(keys, 1)) | (_arithmetic.iota(keys) == 0)",
+        "starts = jnp.ones_like(keys, bool)",
+        "tests/test_profiles.py::test_values_are_those_of_loops",
+    ),
+    Mutant(
         "the weights of a ratio are those of lists",
         "_states/of_lists.py",
         "jnp.where(defined, weights * denominator, 0)",
