@@ -465,6 +465,20 @@ MUTANTS = [
         "tests/test_propensity_scored.py::test_against_loops",
     ),
     Mutant(
+        "the middle of two lots of shares",
+        "_group_amounts.py",
+        "middle = (p + q) / 2",
+        "middle = q",
+        "tests/test_exposure_fairness.py::test_against_loops",
+    ),
+    Mutant(
+        "groups of the listed items taken for those of all",
+        "_ranking/parts.py",
+        "if column in self._partial_columns:",
+        "if column in ():",
+        "tests/test_exposure_fairness.py::test_groups_of_some_items_alone",
+    ),
+    Mutant(
         "the answer of a question leaves its list",
         "_drivers/triples.py",
         "is_known & (rows != self.answers[indices, None])",
