@@ -301,7 +301,7 @@ def test_wrong_attributes_raise(rng):
         (good | {"item_attributes": ["a", "b", "c"]}, "item_attributes holds strings"),
         (
             good | {"label_fn": lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))},
-            "label_fn gives float32 for what leaves",
+            r"label_fn gives float\d\d for what leaves",
         ),
     ]
     for options, message in wrong:
