@@ -68,9 +68,9 @@ from jax_rank_metrics._formulas.exposure_parity import (
 from jax_rank_metrics._formulas.first_hit import hit_rate as hit_rate
 from jax_rank_metrics._formulas.first_hit import reciprocal_rank as reciprocal_rank
 from jax_rank_metrics._formulas.group_exposures import group_exposure as group_exposure
+from jax_rank_metrics._formulas.group_recall import group_recall as group_recall
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
-from jax_rank_metrics._formulas.hits import group_recall as group_recall
 from jax_rank_metrics._formulas.hits import precision as precision
 from jax_rank_metrics._formulas.hits import r_precision as r_precision
 from jax_rank_metrics._formulas.hits import recall as recall

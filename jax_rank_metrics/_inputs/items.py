@@ -187,16 +187,17 @@ def relevant_items(
     return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
-def ids_below(name: str, values: jax.Array, num_items: int, rows_of: str) -> None:
-    """Raises if a known id has no row in the argument `rows_of`, of `num_items` rows."""
-    if isinstance(values, Tracer) or not values.is_fully_addressable:
-        return
-    highest = int(np.max(np.asarray(values), initial=-1))
-    if highest >= num_items:
-        raise ValueError(
-            f"{name} goes up to {highest}, but {rows_of} has {num_items} rows; pass one "
-            "for each item of the catalogue"
-        )
+def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
+    """Raises if a known id has no row in the argument `table`."""
+    for name, values in ids_by_name.items():
+        if isinstance(values, Tracer) or not values.is_fully_addressable:
+            continue
+        highest = int(np.max(np.asarray(values), initial=-1))
+        if highest >= num_rows:
+            raise ValueError(
+                f"{name} goes up to {highest}, but {table} has {num_rows} rows; pass one "
+                "for each item of the catalogue"
+            )
 
 
 def catalog_array(
@@ -215,7 +216,9 @@ def catalog_array(
     return array
 
 
-def item_groups(value: object, num_items: int | None = None) -> jax.Array | None:
+def item_groups(
+    value: object, relevant_columns: object = None, num_items: int | None = None
+) -> jax.Array | None:
     """Converts memberships of items in groups to floats; passes None on.
 
     They are `[num_items, groups]`; those that are negative or NaN become 0. `num_items` is
@@ -223,6 +226,11 @@ def item_groups(value: object, num_items: int | None = None) -> jax.Array | None
     """
     if value is None:
         return None
+    if isinstance(relevant_columns, Mapping) and "groups" in relevant_columns:
+        raise ValueError(
+            "item_groups is given and columns holds 'groups'; pass item_groups alone, "
+            "which has those of every item"
+        )
     array = catalog_array("item_groups", value, ("groups",))
     if not array.shape[1] or num_items not in (None, array.shape[0]):
         items = "num_items" if num_items is None else num_items

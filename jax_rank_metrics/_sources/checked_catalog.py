@@ -145,7 +145,9 @@ def _checked_catalog(
             )
         relevant = Relevant(
             *_inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of),
-            item_groups=_inputs.item_groups(item_groups, len(items) * num_parts),
+            item_groups=_inputs.item_groups(
+                item_groups, columns, len(items) * num_parts
+            ),
         )
     else:
         _check_absent(

@@ -188,18 +188,15 @@ def rank_ids(
         list_weights: `[*lists]`, or None.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
             have 0 or False there, so list judged non-relevant ids with the label 0.
-        item_groups: `[num_items, groups]` numbers or bools, how much each item of the
-            catalogue belongs to each group, perhaps by fractions: the column `groups` of
-            every item, relevant or not. An id beyond them raises, but in `jax.jit`
-            belongs to no group.
+        item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
+            but inside `jax.jit` it belongs to no group.
 
     Returns:
         A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
         is every relevant and every retrieved item, and its `items` are ids.
 
     Raises:
-        ValueError: if leading axes or shapes differ; if ids do not fit the integers of
-            JAX; if an id has no row in `item_groups`.
+        ValueError: if axes or shapes differ, or if ids do not fit the integers of JAX.
         TypeError: if ids are not integers.
 
     >>> from jax_rank_metrics import recall
@@ -212,16 +209,14 @@ def rank_ids(
         *_inputs.relevant_items(
             relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
         ),
-        item_groups=_inputs.item_groups(item_groups),
+        item_groups=_inputs.item_groups(item_groups, columns),
     )
     if relevant.item_groups is not None:
-        num_items = len(relevant.item_groups)
-        _inputs.ids_below("retrieved_ids", retrieved_ids, num_items, "item_groups")
-        _inputs.ids_below("relevant_ids", relevant.ids, num_items, "item_groups")
-    lists = retrieved_ids.shape[:-1]
-    list_weights = _inputs.per_list("list_weights", list_weights, lists)
+        ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
+        _inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
+    weights = _inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
-    return _rank_ids(retrieved_ids, relevant, list_weights)
+    return _rank_ids(retrieved_ids, relevant, weights)
 
 
 @jax.jit
