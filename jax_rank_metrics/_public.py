@@ -45,6 +45,9 @@ from jax_rank_metrics._formulas.counts import num_retrieved as num_retrieved
 from jax_rank_metrics._formulas.cumulated_gain import cg as cg
 from jax_rank_metrics._formulas.cumulated_gain import dcg as dcg
 from jax_rank_metrics._formulas.cumulated_gain import ndcg as ndcg
+from jax_rank_metrics._formulas.cwl import insq as insq
+from jax_rank_metrics._formulas.cwl import inst as inst
+from jax_rank_metrics._formulas.cwl import time_biased_gain as time_biased_gain
 from jax_rank_metrics._formulas.diversity import (
     intra_list_diversity as intra_list_diversity,
 )
@@ -67,8 +70,13 @@ from jax_rank_metrics._formulas.exposure_parity import (
 )
 from jax_rank_metrics._formulas.first_hit import hit_rate as hit_rate
 from jax_rank_metrics._formulas.first_hit import reciprocal_rank as reciprocal_rank
+from jax_rank_metrics._formulas.goals import (
+    bejeweled_player_model as bejeweled_player_model,
+)
+from jax_rank_metrics._formulas.goals import (
+    information_foraging as information_foraging,
+)
 from jax_rank_metrics._formulas.group_exposures import group_exposure as group_exposure
-from jax_rank_metrics._formulas.group_recall import group_recall as group_recall
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision
@@ -107,6 +115,9 @@ from jax_rank_metrics._formulas.multilabel import (
 from jax_rank_metrics._formulas.nearest_neighbors import (
     neighbor_recall as neighbor_recall,
 )
+from jax_rank_metrics._formulas.ntcir import o_measure as o_measure
+from jax_rank_metrics._formulas.ntcir import p_plus as p_plus
+from jax_rank_metrics._formulas.ntcir import q_measure as q_measure
 from jax_rank_metrics._formulas.order_agreement import gauc as gauc
 from jax_rank_metrics._formulas.order_agreement import (
     ordered_pair_accuracy as ordered_pair_accuracy,

@@ -62,7 +62,6 @@ RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
 PerItem = Shaped[_Arrays, "num_items"] | _Numbers
 ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
-ItemGroups = Shaped[_Arrays, "num_items groups"] | _Numbers | _Bools
 Embeddings = Shaped[_Arrays, "num_items features"] | _Numbers
 ItemGenres = Shaped[_Arrays, "num_items genres"] | _Numbers
 ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers
@@ -98,6 +97,7 @@ Comparison = Literal["difference", "ratio"]
 # A share for each group; the groups' part of the relevant items; None: of the pool.
 GroupTarget = tuple[Number, ...] | Literal["relevant"] | None
 PairWeighting = Literal["list", "pairs"]
+UserValue = Literal["utility", "total_utility", "cost", "total_cost", "items"]
 PropensitySetting = Literal["default", "wikipedia", "amazon"]
 
 Gain = Callable[[jax.Array], jax.Array]

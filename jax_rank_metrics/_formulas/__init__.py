@@ -5,6 +5,9 @@
     positions.py              where relevant items rank: average precision, mean rank, …
     first_hit.py              where the first of them ranks: hit rate, reciprocal rank
     user_models.py            a user who may stop anywhere: rbp, err
+    ntcir.py                  precision and gain in one ratio: Q-measure, P+, O-measure
+    cwl.py                    a user whose chance to go on depends on the gain: inst, tbg
+    goals.py                  a user who stops when a goal is met: bpm, ift
     order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
     multilabel.py             measures that define themselves what ties mean
     interpolated.py           precision at levels of recall, and at multiples of R
@@ -25,7 +28,6 @@
     diversity.py              how different the items of a list are
     exposure.py               what all lists recommend together
     group_exposures.py        what groups of items get over all lists, as a state
-    group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
     building_blocks.py        what the formulas of labels are built from
     id_lists.py               reads lists of ids, for the metrics without labels
@@ -50,15 +52,17 @@ A metric of labels is built in three steps from `building_blocks.py`:
 from jax_rank_metrics._formulas import adjusted_for_chance as adjusted_for_chance
 from jax_rank_metrics._formulas import counts as counts
 from jax_rank_metrics._formulas import cumulated_gain as cumulated_gain
+from jax_rank_metrics._formulas import cwl as cwl
 from jax_rank_metrics._formulas import exposure_fairness as exposure_fairness
 from jax_rank_metrics._formulas import exposure_parity as exposure_parity
 from jax_rank_metrics._formulas import first_hit as first_hit
-from jax_rank_metrics._formulas import group_recall as group_recall
+from jax_rank_metrics._formulas import goals as goals
 from jax_rank_metrics._formulas import hits as hits
 from jax_rank_metrics._formulas import incomplete_judgements as incomplete_judgements
 from jax_rank_metrics._formulas import intents as intents
 from jax_rank_metrics._formulas import interpolated as interpolated
 from jax_rank_metrics._formulas import multilabel as multilabel
+from jax_rank_metrics._formulas import ntcir as ntcir
 from jax_rank_metrics._formulas import order_agreement as order_agreement
 from jax_rank_metrics._formulas import positions as positions
 from jax_rank_metrics._formulas import propensity_scored as propensity_scored

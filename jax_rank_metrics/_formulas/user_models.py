@@ -63,7 +63,7 @@ def rank_biased_precision(
         hit = is_relevant(relevance_threshold)
         values = (1 - p) * ranking.expected_sum(hit, place_fn, ks)
         return per_list_if_relevant(ranking, values, relevance_threshold, k)
-    relevance = _graded_relevance(_inputs.positive("max_label", max_label))
+    relevance = graded_relevance(_inputs.positive("max_label", max_label))
     values = (1 - p) * ranking.expected_sum(relevance, place_fn, ks)
     return per_list_where(ranking, values, ranking.pool_max(relevance) > 0, k)
 
@@ -75,11 +75,12 @@ def persistence(p: float) -> PositionFn:
 
 
 @functools.lru_cache(maxsize=256)
-def _graded_relevance(max_label: float) -> ItemFn:
+def graded_relevance(max_label: float) -> ItemFn:
+    """Returns the function of items that gives label / max_label, clipped at 1."""
     return lambda items: jnp.minimum(items.labels / max_label, 1)
 
 
-@metric(names=("err",), ties="order")
+@metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order")
 def expected_reciprocal_rank(
     ranking: Ranking,
     *,
@@ -111,7 +112,8 @@ def expected_reciprocal_rank(
     References:
         Chapelle, Metlzer, Zhang and Grinspan, Expected reciprocal rank for graded
         relevance, CIKM 2009. Agrees with gdeval and ir_measures `ERR@k`, whose largest
-        label is 4.
+        label is 4. Normalised it is called nERR, and agrees with pyNTCIREVAL `nERR` for
+        grades 2^y − 1.
     """
     ks = ranking.cutoffs(k)
     stop_fn = _stop_chance(_inputs.positive("max_label", max_label))

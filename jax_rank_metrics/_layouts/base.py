@@ -69,11 +69,6 @@ class PoolLayout(Protocol):
         return False
 
     @property
-    def averaged_columns(self) -> tuple[str, ...]:
-        """The columns of which a slot of many items holds the mean of these items."""
-        return ()
-
-    @property
     def on_device(self) -> "PoolLayout":
         """The layout of the items that this device holds."""
         return self
@@ -114,6 +109,21 @@ class RankedLayout(PoolLayout, Protocol):
         """Whether each slot but the first is of the same list as the slot before it.
 
         Returns bools in a shape that broadcasts with `x`; false at the start of a list.
+        """
+        ...
+
+    def at_ranks(
+        self, x: jax.Array, ranks: jax.Array, items: "RankedLayout"
+    ) -> jax.Array:
+        """Reads numbers by rank, for the items of another layout of the same lists.
+
+        A list with the numbers 5 7 gives 5 7 7 to items of the ranks 1, 2 and 4: beyond
+        the end of a list, its last number is read, or 0 if it has none.
+
+        Args:
+            x: One number per slot of this layout.
+            ranks: int32, the rank of each item of the other layout.
+            items: The other layout.
         """
         ...
 

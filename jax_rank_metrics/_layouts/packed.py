@@ -127,6 +127,16 @@ class Packed(RankedLayout):
         """Whether each slot is of the same list as the slot before it, `[items]`."""
         return self.ids == _arithmetic.shifted(self.ids, 1, edge=-1)
 
+    def at_ranks(
+        self, x: jax.Array, ranks: jax.Array, items: RankedLayout
+    ) -> jax.Array:
+        """Gathers from the list of each item, which the ids of both layouts name alike."""
+        assert isinstance(items, Packed)
+        bounds = self.starts[:-1], self.starts[1:]
+        start, end = (jnp.take(x, items.ids, mode="clip") for x in bounds)
+        values = jnp.take(x, jnp.clip(start + ranks, start + 1, end) - 1, mode="clip")
+        return jnp.where(end > start, values, jnp.zeros_like(values))
+
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Sorts integers within each list; returns the sorted keys and their slots."""
         slots = packed.order_by(self.ids, [keys], self.starts)

@@ -55,6 +55,15 @@ class Rows(RankedLayout):
         """Returns F T T …: all slots of a row but the first."""
         return _arithmetic.iota(x) > 0
 
+    def at_ranks(
+        self, x: jax.Array, ranks: jax.Array, items: RankedLayout
+    ) -> jax.Array:
+        """Gathers the slots rank − 1, or the last one for ranks beyond it."""
+        del items
+        if not x.shape[-1]:
+            return jnp.zeros(ranks.shape, x.dtype)
+        return _arithmetic.take(x, jnp.clip(ranks - 1, 0, x.shape[-1] - 1))
+
     def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Sorts integers within each list; returns the sorted keys and their slots."""
         ranked, slots = sort_by([keys])

@@ -15,6 +15,7 @@ the pool. Formulas never name an axis, so that they hold for every layout.
     unlisted.py     what items are worth that are not listed
     sums.py         how `expected_sum` is computed
     stops.py        how `expected_first` is computed
+    browsing.py     a user whose chance to go on depends on what was gained so far
     concordance.py  how far the order by score agrees with the order by a value
     shares.py       cutoffs that are shares of a list
     totals.py       totals over the pool, and the best order of its items

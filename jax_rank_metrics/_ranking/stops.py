@@ -1,4 +1,4 @@
-"""Computes `Ranking.expected_first`."""
+"""Computes `Ranking.expected_first`, and where the best item of each list ranks."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,11 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._places import first_stop
+from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
-from jax_rank_metrics._ranking.unlisted import (
-    check_known,
-    check_linear,
-    check_unlisted,
-)
+from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._types import Cut, PositionFn
 
 
@@ -58,11 +55,6 @@ def _find_first_stop(
         )
     held = ranking._held_through(ks)
     straddling = ranking._straddling_group(held, (stop_fn,))
-    if straddling is not None:
-        check_linear(ranking, stop_fn)
-    if ranking._averaged_columns:
-        check_unlisted(ranking, stop_fn)
-    check_known(ranking, stop_fn)
     return held.first_stop(item_predicate(stop_fn, held.items), straddling)
 
 
@@ -83,3 +75,35 @@ def _cascade(
     return first_stop.cascade(
         stop, ranks.items.exists, ranks.above, position_fn, ks, ranks.layout
     )
+
+
+def best_ranks(ranking: Parts, item_fn: ItemFn, ks: Sequence[Cut]) -> jax.Array:
+    """Returns the rank of the first item with the largest value, in one definite order.
+
+    The values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
+
+    Args:
+        ranking: The lists.
+        item_fn: From `Items`, the value of each, not negative.
+        ks: Cutoffs: ints, None, or arrays `[*lists]`.
+
+    Returns:
+        `[*lists, len(ks)]` floats; 0 where no value up to k is above 0.
+
+    Raises:
+        ValueError: as `Ranking.expected_sum`.
+    """
+    ranks = ranking._held_through(ks).in_one_order()
+    check_unlisted(ranking, item_fn)
+    items, layout = ranks.items, ranks.layout
+    values = item_values(item_fn, items, ranking._dtype)
+    rank = ranks.above_and_tied(ranking._memo)[0] + 1
+    best = []
+    for cutoff in map(layout.cut_of_items, ks):
+        within = jnp.where(is_within(rank, cutoff), values, jnp.zeros_like(values))
+        largest = layout.broadcast_to_items(layout.max(within))
+        is_best = (within > 0) & (within == largest)
+        # Layouts have no minimum: negate the maximum of the negated ranks.
+        first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
+        best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
+    return jnp.stack(best, axis=-1).astype(ranking._dtype)

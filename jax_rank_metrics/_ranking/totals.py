@@ -20,7 +20,6 @@ from jax_rank_metrics._ranking.items import (
 )
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.shares import cutoff_of
-from jax_rank_metrics._ranking.unlisted import check_alike, check_known, check_linear
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -33,8 +32,6 @@ class Totals(Parts):
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
         pool = self._judged_pool()
-        check_known(self, item_fn)
-        check_linear(self, item_fn)
         items = pool.items.read()
         values = item_values(item_fn, items, self._dtype)
         return pool.layout.sum(values, values.ndim - items.exists.ndim)
@@ -42,8 +39,6 @@ class Totals(Parts):
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self._judged_pool()
-        check_known(self, item_fn)
-        check_alike(self, item_fn)
         return pool.layout.max(item_values(item_fn, pool.items.read(), self._dtype))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
@@ -132,6 +127,24 @@ class Totals(Parts):
         stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)
         return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
 
+    def _ideal_gained(self, gain_fn: ItemFn, ks: Sequence[Cut]) -> jax.Array:
+        """Sums the gains of the pool's best order up to the rank of each item.
+
+        The items are those held, in one definite order. A pool with the gains 3 2 0 has
+        3 5 5 at the ranks 1, 2 and 3, whatever stands there.
+
+        Args:
+            gain_fn: From `Items`, the gain of each, not negative.
+            ks: Cutoffs; beyond the deepest, entries mean nothing.
+
+        Returns:
+            `[*lists, held]`, along the items.
+        """
+        ranks = self._held_through(ks).in_one_order()
+        above, _ = ranks.above_and_tied(self._memo)
+        gains, layout = self._sorted_values(gain_fn, ks)
+        return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
+
     @property
     def _has_item_weights(self) -> bool:
         """Whether items have weights."""
@@ -171,8 +184,6 @@ class Totals(Parts):
             items = pool.items.read()
             values = items.labels
             if item_fn is not None:
-                check_known(self, item_fn)
-                check_alike(self, item_fn)
                 values = item_values(item_fn, items, self._dtype)
             return depth, *pool.layout.largest(values, items.exists, depth)
 
