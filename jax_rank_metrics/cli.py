@@ -110,6 +110,14 @@ def app() -> Any:
                 "--depth", "-M", min=1, help="Documents to keep for each query."
             ),
         ] = None,
+        judged_only: Annotated[
+            bool,
+            typer.Option(
+                "--judged-only",
+                "-J",
+                help="Leave out documents of the run that were not judged.",
+            ),
+        ] = False,
         missing: Annotated[
             Missing | None,
             typer.Option(

@@ -108,6 +108,13 @@ MUTANTS = [
         "jax_rank_metrics/_formulas/incomplete_judgements.py",
     ),
     Mutant(
+        "documents with a relevance below 0 stay in condensed lists",
+        "_files/places.py",
+        "sides.condensed(is_kept & (sides.judged.values >= 0))",
+        "sides.condensed(is_kept)",
+        "tests/test_joined.py::test_condensed_lists_are_those_of_judged_documents",
+    ),
+    Mutant(
         "a residual reads the labels of items as they are",
         "_ranking/relabelled.py",
         "return item_fn(dataclasses.replace(items, labels=labels))",

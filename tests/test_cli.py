@@ -87,6 +87,18 @@ def test_queries_and_comparisons(folder):
     assert lines[0] == f"{'recall@1':22}\tq1\t1.0000" and len(lines) == 6
 
 
+def test_judged_documents_only(folder):
+    """Documents without judgements leave the run, and later ones move up."""
+    (folder / "new.txt").write_text(
+        "q1 Q0 x 1 0.9 t\nq1 Q0 a 2 0.5 t\nq2 Q0 b 1 0.9 t\n"
+    )
+    text = printed("new.txt", *METRICS, "--format", "json")
+    assert json.loads(text)["runs"]["new"]["recall@1"]["mean"] == 0.25
+    for flag in ("-J", "--judged-only"):
+        text = printed("new.txt", *METRICS, flag, "--format", "json")
+        assert json.loads(text)["runs"]["new"]["recall@1"]["mean"] == 0.75
+
+
 def test_queries_without_values(folder):
     """A geometric mean has no value for each query; the table lists the queries alone."""
     assert printed("good.txt", "-m", "gm_map", "-q").startswith("good\n----\nq1\nq2\n")

@@ -113,6 +113,51 @@ def test_places_are_those_of_loops(rng, options, form):
     assert f"{judged} judged, {retrieved} retrieved" in repr(joined)
 
 
+@pytest.mark.parametrize("form", ["dicts", "frames"])
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda x: str(x.values()))
+def test_condensed_lists_are_those_of_judged_documents(rng, options, form):
+    """The first documents of the run are kept, and of these the ones that were judged."""
+    qrels, run = draw(rng)
+    run["q3"] = {"unseen": 1.0}  # of which nothing is left
+    kept = {
+        query: {
+            doc: run[query][doc]
+            for doc in sorted(
+                run[query],
+                key=lambda doc: (run[query][doc], doc.encode()),
+                reverse=True,
+            )[: options["depth"]]
+            if docs.get(doc, -1) >= 0
+        }
+        for query, docs in qrels.items()
+        if query in run
+    }
+    sides = [qrels, run]
+    if form == "frames":
+        sides = [frame_of(qrels, "relevance"), frame_of(run, "score")]
+    joined = jrm.join(*sides, unjudged="skip", condensed=True, **options)
+    expected = jrm.join(qrels, kept, missing="zero", ties=options["ties"])
+    for name, array, other in zip(
+        joined._places._fields, joined._places, expected._places, strict=True
+    ):
+        np.testing.assert_array_equal(array, other, name)
+    in_all = jrm.join(*sides, unjudged="skip", **options)
+    np.testing.assert_array_equal(joined.list_weights, in_all.list_weights)
+    assert joined.list_weights[3] == 1 and not kept["q3"]
+
+    def documents(joined):
+        keys = [joined.query_ids[int(i)] for i in joined.segment_ids[joined.mask]]
+        values = (joined.doc_ids, joined.labels, joined.retrieved)
+        return sorted(
+            zip(keys, *(x[: len(keys)] for x in values), strict=True), key=str
+        )
+
+    assert documents(joined) == documents(expected)
+    assert repr(joined) == repr(expected).replace(
+        "queries", f"queries{', 1 skipped' if options['missing'] == 'skip' else ''}"
+    )
+
+
 def same_values(ours, theirs):
     """Compares dicts of PerList."""
     assert [*ours] == [*theirs]

@@ -119,6 +119,7 @@ def _join(options: Options, judged: "pl.DataFrame", run: "pl.DataFrame") -> Join
             unjudged=options.unjudged or default,
             depth=options.depth,
             ties="trec" if options.trec else "expected",
+            condensed=options.judged_only,
         )
 
 

@@ -39,6 +39,7 @@ class Options(NamedTuple):
     complete: bool
     level: float | None
     depth: int | None
+    judged_only: bool
     missing: Missing | None
     unjudged: Unjudged | None
     duplicates: Duplicates

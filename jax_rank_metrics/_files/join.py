@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
+from jax_rank_metrics._files import places
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._files.lists import (
     Sides,
@@ -29,6 +30,7 @@ def join(
     unjudged: Unjudged = "error",
     depth: int | None = None,
     ties: TiesOfFiles = "expected",
+    condensed: bool = False,
 ) -> Joined:
     """Joins judgements and a run to lists, one for each query that is judged.
 
@@ -60,6 +62,10 @@ def join(
             first, as in trec_eval. Version 10 of trec_eval compares doubles, as this
             function does. Version 9, which pytrec_eval contains, first rounds them to
             float32; for its order, do the same to the scores of the run.
+        condensed: Whether documents that were not judged leave the run, so that later
+            ones move up, as under `trec_eval -J` (condensed lists). Documents with a
+            relevance below 0 were not judged. Whether the run lacks a query is decided
+            before, and so is `depth`.
 
     Returns:
         A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
@@ -99,7 +105,7 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    return _joined(sides_of(qrels, run), missing, unjudged, depth, ties)
+    return _joined(sides_of(qrels, run), missing, unjudged, depth, ties, condensed)
 
 
 def join_frames(
@@ -110,19 +116,21 @@ def join_frames(
     unjudged: Unjudged,
     depth: int | None,
     ties: TiesOfFiles,
+    condensed: bool,
 ) -> Joined:
     """Returns `join` of frames that `read_qrels` and `read_run` returned.
 
     These are checked already, so that it takes less time.
     """
-    return _joined(sides_of_frames(judged, run), missing, unjudged, depth, ties)
+    sides = sides_of_frames(judged, run)
+    return _joined(sides, missing, unjudged, depth, ties, condensed)
 
 
 def join_dicts(
     qrels: Mapping[str, Mapping[str, int]],
     run: Mapping[str, Mapping[str, float]],
     *,
-    judged_only: bool,
+    condensed: bool,
     ties: TiesOfFiles,
 ) -> Joined:
     """Returns `join` of dicts as programs on top of pytrec_eval have them.
@@ -134,19 +142,13 @@ def join_dicts(
     Args:
         qrels: The judgements, at least one.
         run: The run.
-        judged_only: Whether documents that were not judged leave the run.
+        condensed: See `join`.
         ties: See `join`.
     """
-    if judged_only:
-        run = {
-            query: {doc: x for doc, x in run[query].items() if docs.get(doc, -1) >= 0}
-            for query, docs in qrels.items()
-            if query in run
-        }
     sides = sides_of_dicts(qrels, run) or sides_of(qrels, run)
     if ties == "trec":
         sides = sides.with_float32_scores()
-    return _joined(sides, "zero", "skip", None, ties)
+    return _joined(sides, "zero", "skip", None, ties, condensed)
 
 
 def _joined(
@@ -155,6 +157,7 @@ def _joined(
     unjudged: Unjudged,
     depth: int | None,
     ties: TiesOfFiles,
+    condensed: bool,
 ) -> Joined:
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
@@ -178,6 +181,8 @@ def _joined(
             f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
         )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
+    if condensed:
+        sides, depth = places.condensed(sides, depth), None
     return Joined(sides, is_counted.astype(np.float32), ties, depth)
 
 

@@ -33,9 +33,47 @@ def places_of(sides: Sides, ties: str, depth: int | None) -> Places:
         ties: See `join`.
         depth: See `join`.
     """
-    judged, counts = sides.judged, sides.retrieved.counts
+    above, tied, is_ranked = _counted(sides, ties, depth)
+    counts = sides.retrieved.counts
+    if depth is not None:
+        counts = np.minimum(counts, depth)
+    judged, lists = sides.judged, sides.judged.list_ids()
+    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
+    return Places(
+        starts=_starts(judged.counts),
+        relevance=judged.values[order],
+        retrieved=is_ranked[order],
+        above=above[order],
+        tied=tied[order],
+        num_retrieved=counts.astype(np.int32),
+    )
+
+
+def condensed(sides: Sides, depth: int | None) -> Sides:
+    """Returns judgements and a run without the documents that were not judged.
+
+    Args:
+        sides: Judgements and a run.
+        depth: How many documents of each query to keep before; see `join`.
+    """
+    is_kept = ~np.isnan(sides.scores)
+    if depth is not None:
+        _, _, is_kept = _counted(sides, "expected", depth)
+    return sides.condensed(is_kept & (sides.judged.values >= 0))
+
+
+def _counted(
+    sides: Sides, ties: str, depth: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts the documents above each judged one, those that tie, and finds the ranked.
+
+    Returns:
+        `[judged]` each, in the order of the judgements: `above`, `tied` and `retrieved`
+        of `Places`.
+    """
+    counts = sides.retrieved.counts
     is_ranked = ~np.isnan(sides.scores)
-    lists = judged.list_ids()
+    lists = sides.judged.list_ids()
     above, tied = np.zeros((2, len(lists)), np.int32)
     above[is_ranked], tied[is_ranked] = count_places(
         [sides.retrieved.values[rows] for rows in sides.retrieved.ranges()],
@@ -54,16 +92,7 @@ def places_of(sides: Sides, ties: str, depth: int | None) -> Places:
         is_kept[documents] = above[documents] + later < depth
         tied[documents] = depth - above[documents]
         is_ranked &= is_kept
-        counts = np.minimum(counts, depth)
-    order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
-    return Places(
-        starts=_starts(judged.counts),
-        relevance=judged.values[order],
-        retrieved=is_ranked[order],
-        above=above[order],
-        tied=tied[order],
-        num_retrieved=counts.astype(np.int32),
-    )
+    return above, tied, is_ranked
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:

@@ -34,11 +34,11 @@ class Relabelled:
             "metric without it"
         )
 
-    def cutoffs(self, k: Cutoffs) -> tuple[int | None, ...]:
+    def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
         """As `Ranking.cutoffs`."""
         return self._ranking.cutoffs(k)
 
-    def depth(self, ks: Sequence[int | None], *, nominal: bool = False) -> jax.Array:
+    def depth(self, ks: Sequence[Cut], *, nominal: bool = False) -> jax.Array:
         """As `Ranking.depth`."""
         return self._ranking.depth(ks, nominal=nominal)
 

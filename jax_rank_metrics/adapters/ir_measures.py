@@ -117,7 +117,7 @@ class Evaluator(_irm.Evaluator):
                 else docs
                 for query, docs in qrels.items()
             }
-            joined = join_dicts(levels, run, judged_only=judged_only, ties=self._ties)
+            joined = join_dicts(levels, run, condensed=judged_only, ties=self._ties)
             metrics = tuple(dict.fromkeys(name for name in names.values() if name))
             lists = joined.measure(metrics) if metrics else {}
             for measure, name in names.items():

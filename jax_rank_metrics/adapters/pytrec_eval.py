@@ -126,7 +126,7 @@ class RelevanceEvaluator:
         if not qrels:
             return {}
         names = tuple(dict.fromkeys(metric.name for metric in self._metrics))
-        joined = join_dicts(qrels, run, judged_only=self._is_judged_only, ties="trec")
+        joined = join_dicts(qrels, run, condensed=self._is_judged_only, ties="trec")
         measured = joined.measure(names) if names else {}
         columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
         for metric in self._metrics:
