@@ -10,6 +10,7 @@ from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
 from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._share import share
 from jax_rank_metrics._states.group_exposure import AMOUNTS, GroupExposure
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Discount, Gain
@@ -17,7 +18,7 @@ from jax_rank_metrics._types import Discount, Gain
 
 def group_exposure(
     ranking: Ranking,
-    k: int | None = None,
+    k: int | share | None = None,
     *,
     gain_fn: Gain = linear_gain,
     discount_fn: Discount = log2_discount,
@@ -32,14 +33,14 @@ def group_exposure(
     Args:
         ranking: Made by `rank` and its kin with the column `groups`; see
             `attention_weighted_rank_fairness`.
-        k: Cutoff; None is whole lists.
+        k: One cutoff; None is whole lists.
         gain_fn: Maps labels to what items are worth, for merit; not negative.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Raises:
         ValueError: if the ranking lacks the column, knows it of some items alone, or was
             cut above k.
-        TypeError: if this is no ranking, or k is neither an int nor None.
+        TypeError: if this is no ranking, or k is a tuple.
 
     >>> from jax_rank_metrics import rank
     >>> columns = {"groups": jnp.array([[1, 0], [0, 1], [1, 0]])}
@@ -51,14 +52,14 @@ def group_exposure(
     '0.210'
     """
     if isinstance(k, (tuple, list)):
-        raise TypeError(f"k is {k!r}; pass one cutoff, an int or None")
+        raise TypeError(f"k is {k!r}; pass one cutoff")
     options = {"k": k, "gain_fn": gain_fn, "discount_fn": discount_fn}
     lists = run.measure_ranking((_AMOUNTS_OF_LISTS.bind((), options),), ranking)
     return GroupExposure.of(lists["group_exposure"])
 
 
 def _amounts_of_lists(
-    ranking: Ranking, *, k: int | None, gain_fn: Gain, discount_fn: Discount
+    ranking: Ranking, *, k: int | share | None, gain_fn: Gain, discount_fn: Discount
 ) -> PerList:
     """Returns the amounts of all groups, `[*lists, 4·groups]`."""
     ks, merit = ranking.cutoffs(k), merit_of(gain_fn)
