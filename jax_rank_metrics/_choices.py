@@ -3,8 +3,12 @@
 from typing import Literal
 
 # Of `read_qrels` and `read_run`.
-QrelsFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "svmlight"]
-RunFormat = Literal["trec", "csv", "tsv", "jsonl", "parquet", "scores"]
+QrelsFormat = Literal[
+    "trec", "csv", "tsv", "jsonl", "parquet", "json", "svmlight", "subtopics"
+]
+RunFormat = Literal[
+    "trec", "csv", "tsv", "jsonl", "parquet", "json", "scores", "msmarco"
+]
 Duplicates = Literal["error", "first", "last"]
 
 # Of `join`.

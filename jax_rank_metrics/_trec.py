@@ -76,6 +76,7 @@ class Meaning(NamedTuple):
     metric: str
     options: dict[str, str]
     cutoffs: str | None = None  # what would follow @, such as "5,10"
+    default: str | None = None  # what follows it if nothing else does
 
 
 def meaning(name: str) -> Meaning:
@@ -83,16 +84,17 @@ def meaning(name: str) -> Meaning:
 
     A name that is none of a family is returned as it is.
 
-    >>> meaning("ndcg_cut_10")
-    Meaning(metric='ndcg', options={'gain_fn': 'linear_gain'}, cutoffs='10')
-    >>> meaning("P.5,10").cutoffs, meaning("P")
-    ('5,10', Meaning(metric='P', options={}, cutoffs=None))
+    >>> meaning("ndcg_cut_10")[:3]
+    ('ndcg', {'gain_fn': 'linear_gain'}, '10')
+    >>> meaning("P.5,10").cutoffs, meaning("P").metric, meaning("success_1").default
+    ('5,10', 'P', '1,5,10')
     """
     match = _match(name)
     if match is None:
         return Meaning(name, {})
     family = _FAMILY_OF[match["name"].lower()]
-    return Meaning(family.metric, family.options, _cutoffs_of(match))
+    cutoffs = match["cutoff"] or match["cutoffs"]
+    return Meaning(family.metric, family.options, cutoffs, ",".join(family.cutoffs))
 
 
 def value_names(name: str) -> list[str]:
@@ -110,7 +112,9 @@ def value_names(name: str) -> list[str]:
     if match is None:
         return []
     suffix = match["name"] + _FAMILY_OF[match["name"].lower()].suffix
-    texts = [suffix.format(float(text)) for text in _cutoffs_of(match).split(",")]
+    default = ",".join(_FAMILY_OF[match["name"].lower()].cutoffs)
+    cutoffs = match["cutoff"] or match["cutoffs"] or default
+    texts = [suffix.format(float(text)) for text in cutoffs.split(",")]
     return [text + parenthesis + options for text in texts]
 
 
@@ -118,11 +122,6 @@ def _match(name: str) -> re.Match[str] | None:
     """Matches the name of a family; None if it is that of a metric here."""
     is_ambiguous = name.lower() in map(str.lower, AMBIGUOUS)
     return None if is_ambiguous else _PATTERN.fullmatch(name)
-
-
-def _cutoffs_of(match: re.Match[str]) -> str:
-    default = _FAMILY_OF[match["name"].lower()].cutoffs
-    return match["cutoff"] or match["cutoffs"] or ",".join(default)
 
 
 def in_full(name: str) -> str:

@@ -152,7 +152,10 @@ def app() -> Any:
         ] = None,
         qrels_columns: Annotated[
             str | None,
-            typer.Option(help="The columns of query, document and relevance: a,b,c."),
+            typer.Option(
+                help="The columns of query, document, relevance and perhaps subtopic: "
+                "a,b,c."
+            ),
         ] = None,
         run_columns: Annotated[
             str | None,

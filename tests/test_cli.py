@@ -251,9 +251,10 @@ def test_stdin(folder):
 def test_formats_of_both_files(folder):
     """Judgements and runs have a format and columns each."""
     (folder / "qrels.tsv").write_text(QRELS.replace(" ", "\t"))
-    done = invoke("qrels.tsv", "good.txt", *METRICS)
+    words = ("qrels.tsv", "good.txt", *METRICS)
+    done = invoke(*words, "--qrels-format", "tsv")
     assert "pass --qrels-format trec, as the first line" in done.stderr, done.stderr
-    done = invoke("qrels.tsv", "good.txt", *METRICS, "--qrels-format", "trec")
+    done = invoke(*words)
     assert done.exit_code == 0, done.output
     (folder / "run.csv").write_text("user,item,score\nq1,a,1\nq2,a,1\n")
     done = invoke("qrels.txt", "run.csv")
@@ -325,9 +326,16 @@ ERRORS = {
     "is there already; pass --duplicates first or --duplicates last": (
         *("qrels.txt", "twice.txt"),
     ),
-    "judgements of subtopics, which are not read": ("subtopics.txt", "good.txt"),
-    "-m alpha_ndcg@10 reads the column 'subtopics', which files": (
-        *("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
+    "judgements of subtopics; pass --qrels-format subtopics": (
+        *("subtopics.txt", "good.txt"),
+    ),
+    "alpha_ndcg@10 reads subtopics, which the judgements do not have; pass those of "
+    "--qrels-format subtopics": ("qrels.txt", "good.txt", "-m", "alpha_ndcg@10"),
+    "-m alpha-DCG@5: this measure of ndeval is not available": (
+        *("subtopics.txt", "good.txt", "-m", "alpha-DCG@5"),
+    ),
+    "--level 2.0: a document of subtopics.txt is relevant if": (
+        *("subtopics.txt", "good.txt", "--qrels-format", "subtopics", "-l", "2"),
     ),
     "-m Rndcg: this measure of trec_eval is not available": (
         *("qrels.txt", "good.txt", "-m", "Rndcg"),

@@ -70,6 +70,7 @@ SAME = {
     "P.2(rel=2)": functools.partial(
         jrm.precision, denominator="k", relevance_threshold=2, k=2
     ),
+    "map_cut@4": functools.partial(jrm.average_precision, k=4),
     "relative_P": functools.partial(
         jrm.recall,
         denominator="attainable",
@@ -78,6 +79,7 @@ SAME = {
     "Rprec_mult.0.5,1.20": functools.partial(
         jrm.precision_at_multiples, multiples=(0.5, 1.2)
     ),
+    "success(k=3)": functools.partial(jrm.hit_rate, k=3),
     "recip_rank(rel=3)": functools.partial(jrm.reciprocal_rank, relevance_threshold=3),
     "set_F(rel=3)": functools.partial(jrm.f_score, relevance_threshold=3),
     "set_relative_P": functools.partial(jrm.recall, denominator="attainable"),

@@ -94,9 +94,10 @@ def parse(text: object) -> Bound:
         preset = spec.presets.get(name, {}).items()
         of_family = [(key, FUNCTIONS.get(x, x)) for key, x in meaning.options.items()]
         options = [*preset, *of_family, *_options(match["options"])]
-        for cutoffs in (meaning.cutoffs, match["k"]):
-            if cutoffs is not None:
-                options.append((spec.at, _cutoffs(cutoffs, spec.at)))
+        texts = [x for x in (meaning.cutoffs, match["k"]) if x is not None]
+        if meaning.default and not texts and spec.at not in dict(options):
+            texts = [meaning.default]
+        options += [(spec.at, _cutoffs(cutoffs, spec.at)) for cutoffs in texts]
         bound = spec.bind((), dict(options))
     except (TypeError, ValueError) as error:
         raise type(error)(f"metric name {text!r}: {error}") from error

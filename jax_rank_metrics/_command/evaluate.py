@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.options import STDIN, Options, note
+from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read
-from jax_rank_metrics._files.text import Source
+from jax_rank_metrics._files.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +70,8 @@ def _measure(
             joined = _join(options, judged, run)
         except ValueError as error:
             raise ValueError(f"{_source(path)}: {error}") from error
-        runs[name] = report.measure(metrics, joined, options.confidence)
+        with in_options(format="--qrels-format"):
+            runs[name] = report.measure(metrics, joined, options.confidence)
     return runs
 
 
@@ -85,13 +87,19 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 
 def _read_qrels(options: Options) -> "pl.DataFrame":
     with in_options(format="--qrels-format", columns="--qrels-columns"):
-        return read(
+        judged = read(
             _source(options.qrels),
             options.qrels_format,
             _columns(options.qrels_columns),
             options.duplicates,
             "relevance",
         )
+    if options.level is not None and SUBTOPIC in judged.columns:
+        raise ValueError(
+            f"--level {options.level}: a document of {_source(options.qrels)} is "
+            "relevant if it is to any subtopic; leave --level out"
+        )
+    return judged
 
 
 def _read_run(options: Options, path: Path) -> "pl.DataFrame":

@@ -142,7 +142,7 @@ def _check_plot(path: Path) -> None:
 
 
 def run_names(paths: Sequence[Path]) -> list[str]:
-    """Returns a name for each run: that of its file, without the extension and `.gz`.
+    """Returns a name for each run: that of its file, without extensions such as `.run.gz`.
 
     If names are equal, all of them begin with as many folders as distinguish them. If only
     the extensions differ, names keep these. An extension contains a letter: `.9` is none.
@@ -158,7 +158,9 @@ def run_names(paths: Sequence[Path]) -> list[str]:
     ['bm25.run', 'bm25.csv']
     """
     stems = [
-        path.with_name(re.sub(r"(\.\w*[a-z]\w*)?(\.gz)?$", "", path.name, flags=re.I))
+        path.with_name(
+            re.sub(r"(\.\w*[a-z]\w*)?(\.(gz|zstd?))?$", "", path.name, flags=re.I)
+        )
         for path in paths
     ]
     for candidates in (stems, paths):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jax_rank_metrics import _trec
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command.words import metric_names
+from jax_rank_metrics._files import subtopics
 from jax_rank_metrics._files.measure import COLUMNS
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.mean import Mean
@@ -68,7 +69,7 @@ def _metric(word: str, trec: bool, level: float | None) -> Metric:
     name = _with_options(in_full, trec, level)
     bound = parse(name)
     for column in bound.spec.columns:
-        if column not in COLUMNS:
+        if column not in (*COLUMNS, subtopics.COLUMN):
             raise ValueError(
                 f"-m {word} reads the column {column!r}, which files of judgements and "
                 "runs do not hold; measure it from Python"

@@ -6,6 +6,9 @@ from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES, SETS
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 
+# Measures of ndeval that are divided by the value of a list which need not exist.
+_NOT_OF_NDEVAL = ("alpha-DCG", "nERR-IA", "nNRBP")
+
 
 def words_or_default(words: Sequence[str], trec: bool) -> list[str]:
     """Returns the words after `-m`, or the name of the default set if there are none.
@@ -29,6 +32,11 @@ def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
         if word in NOT_MEASURED:
             raise ValueError(
                 f"-m {word}: this measure of trec_eval is not available; leave it out"
+            )
+        if word.partition("@")[0] in _NOT_OF_NDEVAL:
+            raise ValueError(
+                f"-m {word}: this measure of ndeval is not available; pass alpha-nDCG, "
+                "ERR-IA or NRBP, or alpha_dcg, which is not divided by anything"
             )
         if word == "default":
             names += [(name, trec) for name in DEFAULT]

@@ -1,9 +1,11 @@
 """Reads judgements and runs from files, dicts and frames, joins and measures them.
 
     read.py        `jrm.read_qrels` and `jrm.read_run`: formats, and repeated documents
+    source.py      the bytes of a file, unpacked, and quoted in messages
     text.py        lines of fields between white space: TREC, svmlight, plain scores
-    columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet
-    frames.py      checks of columns of ids, scores and relevance
+    columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
+    frames.py      the names of columns, and checks of ids, scores and relevance
+    subtopics.py   judgements of subtopics as judgements of documents
     join.py        `jrm.join`: judgements and a run as one set of lists
     lists.py       the documents that judgements and a run both have, by query
     places.py      the places of the judged documents in the run

@@ -1,43 +1,49 @@
-"""Reads files with named columns: CSV, TSV, JSON lines, Parquet."""
+"""Reads files with named columns: CSV, TSV, JSON lines, Parquet; and JSON by query."""
 
 import bisect
 import collections
 import csv
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jax_rank_metrics._files.frames import first_true, listed, polars
-from jax_rank_metrics._files.text import (
-    QRELS,
-    RUN,
-    Parsed,
+from jax_rank_metrics._files.frames import Value, first_true, listed, polars
+from jax_rank_metrics._files.source import (
     Source,
     check_line_ends,
     check_utf8,
-    lines_of,
     quote_line,
 )
+from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, Parsed, lines_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+# Chooses the columns to read from all that a table has: those of query, document and
+# number, and perhaps of the subtopic.
+Choose = Callable[[Sequence[str]], Sequence[str]]
+
+
 def _indices(
-    source: Source, header: Sequence[str], columns: Sequence[str], first_line: str = ""
+    source: Source, header: Sequence[str], choose: Choose, first_line: str = ""
 ) -> list[int]:
     """Returns the index of each column in the header.
 
     Raises:
         ValueError: if the header has a column more than once, or not at all. The message
-            proposes the format "trec" if the first line is one of TREC.
+            proposes a format without names if the first line may be of one.
     """
+    columns = choose(header)
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
             cure = "columns=, the names of query, document and number"
             if QRELS.is_form_of(first_line) or RUN.is_form_of(first_line):
                 cure = "format='trec', as the first line is one of that form, without names"
+            elif MSMARCO.is_form_of(first_line):
+                cure = "format='msmarco', if lines are `query document rank`, without names"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
                 f"{listed(header)[:200]}; pass {cure}"
@@ -45,9 +51,7 @@ def _indices(
     return [list(header).index(name) for name in columns]
 
 
-def delimited(
-    source: Source, data: bytes, separator: str, columns: Sequence[str]
-) -> Parsed:
+def delimited(source: Source, data: bytes, separator: str, choose: Choose) -> Parsed:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     pl = polars("reading files")
     try:
@@ -66,7 +70,7 @@ def delimited(
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         check_utf8(source, data)
         raise _table_error(source, data, separator) from error
-    indices = _indices(source, header, columns, data.partition(b"\n")[0].decode())
+    indices = _indices(source, header, choose, data.partition(b"\n")[0].decode())
     is_blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()
@@ -121,7 +125,7 @@ def _table_error(source: Source, data: bytes, separator: str) -> ValueError:
     )
 
 
-def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
+def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
     A key that an object lacks is null in its row; one that all of them lack is an error.
@@ -154,21 +158,68 @@ def json_lines(source: Source, data: bytes, columns: Sequence[str]) -> Parsed:
             f"{source}, {location(count - 1)}: not a JSON object, or not like those "
             "before it"
         ) from error
-    indices = _indices(source, frame.columns, columns)
+    indices = _indices(source, frame.columns, choose)
     return Parsed(frame.select(pl.nth(indices)), location)
 
 
-def parquet(source: Source, columns: Sequence[str]) -> Parsed:
+def parquet(source: Source, choose: Choose) -> Parsed:
     """Returns the columns of a Parquet file; the others are not loaded."""
     pl = polars("reading files")
     with source.open() as file:
         try:
             names = [*pl.read_parquet_schema(file)]
             file.seek(0)
-            _indices(source, names, columns)
-            frame = pl.read_parquet(file, columns=[*columns])
+            columns = [names[index] for index in _indices(source, names, choose)]
+            frame = pl.read_parquet(file, columns=columns)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise ValueError(
                 f"{source}: truncated or corrupt Parquet file ({error})"
             ) from error
     return Parsed(frame.select(columns), lambda row: f"row {row}")
+
+
+class _Pairs(list[tuple[str, object]]):
+    """The names and values of a JSON object, of which a name may repeat."""
+
+
+def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
+    """Returns the rows of `{query: {document: number}}`.
+
+    Raises:
+        ValueError: with the line, if this is no JSON; with the query and the document, if
+            it has another form.
+    """
+    pl = polars("reading files")
+    try:
+        queries = json.loads(data.decode(), object_pairs_hook=_Pairs)
+    except UnicodeDecodeError:
+        check_utf8(source, data)
+        raise
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{source}, {quote_line(error.lineno, data)}: not JSON ({error.msg})"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{source}: not JSON that can be read ({error})") from error
+    form = f"pass an object {{query: {{document: {value}}}}}"
+    if not isinstance(queries, _Pairs):
+        raise ValueError(f"{source}: holds no JSON object; {form}")
+    rows: list[tuple[str, str, object]] = []
+    for query, docs in queries:
+        if not isinstance(docs, _Pairs):
+            raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
+        rows += [(query, doc, number) for doc, number in docs]
+
+    def location(row: int) -> str:
+        query, doc, _ = rows[row]
+        return f"query {query!r}, document {doc!r}"
+
+    for row, (_, _, number) in enumerate(rows):
+        if type(number) not in (int, float):
+            raise ValueError(
+                f"{source}, {location(row)}: {value} is {json.dumps(number)[:80]}, which "
+                "is not a number"
+            )
+    numbers = pl.Series([str(number) for _, _, number in rows], dtype=pl.String)
+    ids = [pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)]
+    return Parsed(pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -1,7 +1,7 @@
 """Checks columns of ids and numbers, and converts the arguments of `join` to frames."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -19,6 +19,23 @@ Value = Literal["relevance", "score"]
 Fail = Callable[[int, str], NoReturn]
 
 IDS = ("query_id", "doc_id")
+SUBTOPIC = "subtopic"
+
+# The columns of query, document and number, as programs name them.
+_RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
+_KNOWN: dict[Value, tuple[tuple[str, str, str], ...]] = {
+    "relevance": (
+        ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
+        ("qid", "docno", "label"),  # PyTerrier
+        *(_RANX, _BEIR),  # the latter also of MTEB
+    ),
+    "score": (
+        ("query_id", "doc_id", "score"),
+        ("qid", "docno", "score"),
+        *(_RANX, _BEIR),
+    ),
+}
+_SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
 
 
 def polars(purpose: str) -> ModuleType:
@@ -46,17 +63,49 @@ def listed(names: Iterable[object]) -> str:
     )
 
 
+def known_columns(names: Sequence[str], value: Value) -> tuple[str, ...]:
+    """Returns the columns of query, document, number and perhaps subtopic among names.
+
+    They are those of this package where no program's are there.
+
+    Raises:
+        ValueError: if those of two programs are there.
+
+    >>> known_columns(("qid", "docid", "docno", "label"), "relevance")
+    ('qid', 'docno', 'label')
+    """
+    present = [triple for triple in _KNOWN[value] if {*triple} <= {*names}]
+    if len(present) > 1:
+        raise ValueError(
+            f"the columns may be {listed(present[0])} or {listed(present[1])}"
+        )
+    triple = present[0] if present else _KNOWN[value][0]
+    subtopics = [x for x in _SUBTOPICS if x in names and value == "relevance"]
+    if len(subtopics) > 1:
+        raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
+    return (*triple, *subtopics)
+
+
+def standard_names(value: Value, count: int) -> tuple[str, ...]:
+    """Returns the names here of the first columns: query, document, number, subtopic."""
+    return (*IDS, value, SUBTOPIC)[:count]
+
+
 def cleaned(frame: "pl.DataFrame", value: Value, fail: Fail) -> "pl.DataFrame":
     """Returns the columns of ids and of `value`, checked and converted.
 
-    Ids become strings or int64, scores float64, and relevance int64 or float64. Plain
-    scores have no column query_id. The first row that is wrong is passed to `fail`.
+    Ids, and so subtopics, become strings or int64, scores float64, and relevance int64 or
+    float64. Plain scores have no column query_id. The first row that is wrong is passed to
+    `fail`.
     """
     pl = polars("a frame")
-    ids = [name for name in IDS if name in frame.columns]
+    names = (*IDS, value, SUBTOPIC)
     return frame.select(
-        *(_ids(pl, frame[name], fail) for name in ids),
-        _numbers(pl, frame[value], value, fail),
+        _numbers(pl, frame[name], value, fail)
+        if name == value
+        else _ids(pl, frame[name], fail)
+        for name in names
+        if name in frame.columns
     )
 
 
@@ -120,17 +169,25 @@ def _numbers(
 def first_repeat(frame: "pl.DataFrame") -> int | None:
     """Returns the index of the first row that repeats the ids of an earlier one, or None.
 
-    Plain scores, which have no query ids, do not repeat.
+    Subtopics belong to the ids. Plain scores, which have no query ids, do not repeat.
     """
     if "query_id" not in frame.columns:
         return None
     pl = polars("a frame")
     # Equal pairs have equal hashes, so that no pair repeats if all hashes differ. Checking
     # this takes a fifth of the time of comparing the pairs.
-    hashes = pl.col("query_id").hash(1) * 3 + pl.col("doc_id").hash(2)
+    ids = id_columns(frame)
+    hashes = pl.sum_horizontal(
+        pl.col(name).hash(seed) * seed for seed, name in enumerate(ids, 1)
+    )
     if frame.select(hashes.n_unique()).item() == frame.height:
         return None
-    return first_true(~frame.select(IDS).to_struct().is_first_distinct())
+    return first_true(~frame.select(ids).to_struct().is_first_distinct())
+
+
+def id_columns(frame: "pl.DataFrame") -> list[str]:
+    """Returns the columns that tell a row from all others."""
+    return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
 
 
 def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
@@ -139,7 +196,7 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
     Args:
         name: The argument, "qrels" or "run", for messages.
         data: A frame of polars or pandas, a table of pyarrow, or a dict
-            `{query: {document: number}}`.
+            `{query: {document: number}}`. Columns have names of `known_columns`.
         value: The column of numbers: "relevance" or "score".
 
     Raises:
@@ -176,16 +233,23 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
         columns[value] = _numeric(columns[value])  # one dtype for ints beside floats
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
         names = [*data.columns]
-        required = (*IDS, value) if name == "qrels" else ("doc_id", value)
-        missing = [column for column in required if column not in names]
+        try:
+            known = known_columns(names, value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}; drop the others") from error
+        is_plain = name == "run" and known[0] not in names  # plain scores
+        missing = [column for column in known[is_plain:] if column not in names]
         if missing:
             raise ValueError(
                 f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
             )
-        present = [column for column in (*IDS, value) if column in names]
+        standard = standard_names(value, len(known))
+        present = dict(zip(standard, known, strict=True))
+        if is_plain:
+            del present["query_id"]
         if isinstance(data, pl.DataFrame):
-            return data.select(present)
-        columns = {column: _numeric(data[column]) for column in present}
+            return data.select(pl.col(y).alias(x) for x, y in present.items())
+        columns = {x: _numeric(data[y]) for x, y in present.items()}
     else:
         raise TypeError(
             f"{name}: got {kind_of(data)}; pass a frame with the columns query_id, "

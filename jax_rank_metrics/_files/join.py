@@ -46,8 +46,11 @@ def join(
 
     Args:
         qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
-            columns query_id, doc_id and relevance, such as `read_qrels` returns, or a dict
-            `{query: {document: relevance}}`. A query without documents is ignored.
+            columns query_id, doc_id and relevance, such as `read_qrels` returns, or those
+            of another program that it knows; or a dict `{query: {document: relevance}}`. A
+            query without documents is ignored. If a column tells the subtopics to which
+            documents are relevant, a document has the label 1 if it is to any, and
+            metrics of subtopics can be measured.
         run: The same with score. A frame without query_id, as of plain scores, has an item
             for each of the judgements, in the same order.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as

@@ -11,6 +11,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._calls.run import measure_ranking
 from jax_rank_metrics._calls.spec import Bound
+from jax_rank_metrics._files import subtopics
 from jax_rank_metrics._files.lists import Sides
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._files.packed import PackedItems, pack
@@ -78,10 +79,11 @@ class Joined:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns "judged" and "pooled", each `[items]` bool.
+        """The columns "judged" and "pooled", each `[items]` bool, and perhaps "subtopics".
 
         A document of the judgements is pooled; it is judged if its relevance is not below
-        0.
+        0. Judgements of subtopics make `[items, topics]` bool, where the topics of a list
+        are those to which anything is relevant, in the order of their first appearance.
         """
         return self._packed.columns
 
@@ -165,7 +167,16 @@ class Joined:
 
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
         """Reads metrics from places if these suffice, and the others from all items."""
-        lists = measure_places(bounds, self._places, self.list_weights)
+        readers = [x.name for x in bounds if subtopics.COLUMN in x.spec.columns]
+        if readers and not self._sides.has_subtopics:
+            raise ValueError(
+                f"{readers[0]} reads subtopics, which the judgements do not have; pass "
+                "those of format='subtopics'"
+            )
+        of_places = tuple(bound for bound in bounds if bound.name not in readers)
+        lists = {}
+        if of_places:
+            lists = measure_places(of_places, self._places, self.list_weights)
         readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
         if readers_of_all:
             of_all = measure_ranking(readers_of_all, rank(**self.arguments()))

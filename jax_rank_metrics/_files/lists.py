@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._files.frames import IDS, frame_of, polars
+from jax_rank_metrics._files.frames import IDS, SUBTOPIC, frame_of, polars
+from jax_rank_metrics._files.subtopics import by_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,6 +55,7 @@ class Sides(NamedTuple):
     scores: np.ndarray  # [judged rows], of each in the run; NaN if the run lacks it
     doc_ids: Callable[[], Ids]  # of the rows of both
     frames: Callable[[], Frames]  # both in the order in which they were passed
+    has_subtopics: bool = False  # whether the frame of judgements has them
 
     def with_float32_scores(self) -> "Sides":
         """Returns the same with every score rounded to float32."""
@@ -129,6 +131,9 @@ def sides_of(qrels: object, run: object) -> Sides:
 def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
     """Finds the judged documents in the run, both as `frame_of` or `read` returns them."""
     pl = polars("jrm.join")
+    has_subtopics = SUBTOPIC in judged.columns
+    if has_subtopics:
+        judged = by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
     judged, run = frames = _with_equal_dtypes(judged, run)
@@ -157,6 +162,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
         scores,
         functools.partial(tuple, doc_ids),
         functools.partial(tuple, frames),
+        has_subtopics,
     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._files.frames import polars
+from jax_rank_metrics._files.subtopics import COLUMN, column_of
 from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def pack(
         for frame in (judged, run)
     )
     items = _with_keys(run, ties, depth).join(
-        judged.select("list", "doc_id", "relevance"),
+        judged.drop("query_id"),
         ["list", "doc_id"],
         "full",
         coalesce=True,
@@ -57,6 +58,13 @@ def pack(
         # therefore not depend on the join.
         maintain_order="left_right",
     )
+    has_subtopics = COLUMN in judged.columns
+    if has_subtopics:
+        # Of documents that add as many subtopics, the ideal order of α-nDCG takes the
+        # first item. This is the one with the last id, as in ndeval.
+        keys = "list", pl.col("doc_id").cast(pl.String)
+        order = items.select(pl.arg_sort_by(*keys, descending=[False, True]))
+        items = items[order.to_series()]
     size = items.height
     padding = next_size(size) - size
     relevance = items["relevance"]
@@ -72,7 +80,8 @@ def pack(
         columns={
             "judged": padded((relevance >= 0).fill_null(False).to_numpy()),
             "pooled": padded(relevance.is_not_null().to_numpy()),
-        },
+        }
+        | ({COLUMN: column_of(items, padding)} if has_subtopics else {}),
         segment_ids=padded(items["list"].to_numpy().astype(np.int32), -1),
         doc_ids=items["doc_id"].extend_constant(None, padding),
     )

@@ -1,5 +1,6 @@
 """`jrm.read_qrels` and `jrm.read_run`: judgements and runs from files."""
 
+import functools
 import re
 from collections.abc import Sequence
 from os import PathLike
@@ -9,26 +10,37 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Duplicates, QrelsFormat, RunFormat
 from jax_rank_metrics._files import columnar, text
 from jax_rank_metrics._files.frames import (
-    IDS,
     Value,
     cleaned,
     first_repeat,
+    id_columns,
+    known_columns,
     polars,
+    standard_names,
 )
+from jax_rank_metrics._files.source import PACKED, File, Source, content
 
 if TYPE_CHECKING:
     import polars as pl
 
 _EXTENSIONS = {
-    **{name: name for name in ("csv", "tsv", "jsonl", "parquet", "svmlight")},
+    **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
     "ndjson": "jsonl",
     "svm": "svmlight",
     "libsvm": "svmlight",
 }
+_FORMS: dict[tuple[str, Value], text.Form] = {
+    ("trec", "relevance"): text.QRELS,
+    ("trec", "score"): text.RUN,
+    ("subtopics", "relevance"): text.SUBTOPICS,
+    ("svmlight", "relevance"): text.SVMLIGHT,
+    ("msmarco", "score"): text.MSMARCO,
+    ("scores", "score"): text.SCORES,
+}
 
 
 def read_qrels(
-    path: str | PathLike[str],
+    path: File,
     *,
     format: QrelsFormat | None = None,
     columns: Sequence[str] | None = None,
@@ -36,40 +48,55 @@ def read_qrels(
 ) -> "pl.DataFrame":
     r"""Reads judgements from a file: which documents are relevant to which queries.
 
-    The format follows from the extension (text may have `.gz` after it), or is passed:
+    The format follows from the extension (before `.gz` or `.zst`), or is passed:
 
     - "trec", for any other extension: lines of `query iteration document relevance`,
-      separated by any blanks; the iteration is not read.
+      separated by any blanks; the iteration is not read. MS MARCO has these in files
+      called `.tsv`, which are "trec" if a number stands for the relevance in their first
+      line: names of columns are no numbers.
+    - "subtopics": lines of `query subtopic document relevance`, as the diversity task of
+      the TREC Web track has them.
     - "csv" and "tsv" (with a header, and quotes), "jsonl" or "ndjson" (an object in each
-      line) and "parquet": three columns by name; other columns are not read.
+      line) and "parquet": three columns by name; other columns are not read, except for
+      one called subtopic or subtopic_id.
+    - "json": one object `{query: {document: relevance}}`, as pytrec_eval and ranx have it.
     - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
       followed by features and comments that are not read. The id of a document is the
       index of its item in the file, from 0.
 
-    Text is UTF-8, plain or gzip. A byte order mark, blank lines and, except in tables,
-    lines that begin with "#" are skipped. Ids of text are strings as they are written, so
-    that "007" differs from "7". Integers in JSON and Parquet and the ids of svmlight are
-    int64. If a column of JSON holds ids of several kinds, all of them become strings.
+    Text is UTF-8, plain or packed by gzip or zstd. A byte order mark, blank lines and,
+    except in tables, lines that begin with "#" are skipped. Ids of text are strings as they
+    are written, so that "007" differs from "7". Integers in JSON lines and Parquet and the
+    ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all of
+    them become strings.
 
     Args:
-        path: The file.
+        path: The file: a path, or a file that is open in binary mode, such as
+            `sys.stdin.buffer`, which is read to its end.
         format: One of the above; None takes it from the extension.
-        columns: For tables, the names of the columns of query, document and relevance; by
-            default `("query_id", "doc_id", "relevance")`.
+        columns: For tables, the names of the columns of query, document and relevance, and
+            perhaps of the subtopic. By default, those of the program whose columns are
+            there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno and
+            label of PyTerrier; q_id, doc_id and score of ranx; query-id, corpus-id and
+            score of BEIR and MTEB.
         duplicates: What to do if a query has a document more than once: "error", or keep
             the "first" or the "last" line.
 
     Returns:
-        A polars frame with the columns query_id, doc_id and relevance, in the order of the
-        file. The relevance is int64, or float64 if one is not an integer. A relevance below
-        0 means that a document was pooled but not judged; see `join`.
+        A polars frame with the columns query_id, doc_id and relevance, and subtopic if the
+        file has it, in the order of the file. The relevance is int64, or float64 if one is
+        not an integer. A relevance below 0 means that a document was pooled but not judged;
+        see `join`.
 
     Raises:
         ValueError: with the file, the line and its text, if a line has another form, an id
             or number is missing, a relevance is not a finite number, bytes are not UTF-8,
-            or a document repeats; or if the file is empty, truncated or corrupt.
+            or a document repeats; or if the file is empty, truncated or corrupt, or holds
+            the columns of two programs.
         OSError: if the file cannot be opened.
-        ModuleNotFoundError: if polars is not installed.
+        TypeError: if `path` is no file, or one that is open as text.
+        ModuleNotFoundError: if polars is not installed; or zstandard, for zstd before
+            Python 3.14.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -77,13 +104,16 @@ def read_qrels(
     >>> _ = path.write_text("q1 0 doc7 2\nq1 0 doc9 0\n")
     >>> read_qrels(path).rows()
     [('q1', 'doc7', 2), ('q1', 'doc9', 0)]
+    >>> _ = path.write_text("q1 1 doc7 1\nq1 2 doc7 1\n")
+    >>> read_qrels(path, format="subtopics").rows()
+    [('q1', 'doc7', 1, '1'), ('q1', 'doc7', 1, '2')]
     >>> folder.cleanup()
     """
-    return read(text.Source.of(path), format, columns, duplicates, "relevance")
+    return read(Source.of(path), format, columns, duplicates, "relevance")
 
 
 def read_run(
-    path: str | PathLike[str],
+    path: File,
     *,
     format: RunFormat | None = None,
     columns: Sequence[str] | None = None,
@@ -91,17 +121,19 @@ def read_run(
 ) -> "pl.DataFrame":
     r"""Reads a run from a file: the documents that a system returned, with their scores.
 
-    The formats are those of `read_qrels`, with two differences. Lines of "trec" are `query
-    Q0 document rank score tag`, of which query, document and score are read: scores alone
-    determine the order. Instead of svmlight, runs have "scores": one number in each line,
-    for the items of an svmlight file in their order. No extension means "scores".
+    The formats are those of `read_qrels`, except for these. Lines of "trec" are `query Q0
+    document rank score tag`, of which query, document and score are read: scores alone
+    determine the order. Two formats have no extension, since nothing in a file tells that
+    it is one of them. "msmarco" are lines of `query document rank`, with the score −rank;
+    equal ranks tie. "scores", beside svmlight, are one number in each line, for the items
+    of an svmlight file in their order.
 
     Args:
-        path: The file.
-        format: "trec", "csv", "tsv", "jsonl", "parquet" or "scores"; None takes it from
-            the extension.
-        columns: For tables, the names of the columns of query, document and score; by
-            default `("query_id", "doc_id", "score")`.
+        path: As in `read_qrels`.
+        format: "trec", "csv", "tsv", "jsonl", "parquet", "json", "msmarco" or "scores";
+            None takes it from the extension.
+        columns: As in `read_qrels`, with the score instead: query_id, doc_id, score; qid,
+            docno, score; q_id, doc_id, score; or query-id, corpus-id, score.
         duplicates: See `read_qrels`.
 
     Returns:
@@ -110,9 +142,10 @@ def read_run(
         takes from the judgements.
 
     Raises:
-        ValueError: as in `read_qrels`; if a score is NaN.
+        ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.
         OSError: if the file cannot be opened.
-        ModuleNotFoundError: if polars is not installed.
+        TypeError: as in `read_qrels`.
+        ModuleNotFoundError: as in `read_qrels`.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -120,19 +153,23 @@ def read_run(
     >>> _ = path.write_text("user,item,rating\n3,17,4.5\n")
     >>> read_run(path, columns=("user", "item", "rating")).rows()
     [('3', '17', 4.5)]
+    >>> path = pathlib.Path(folder.name) / "top.tsv"
+    >>> _ = path.write_text("3\t17\t1\n3\t12\t2\n")
+    >>> read_run(path, format="msmarco").rows()
+    [('3', '17', -1.0), ('3', '12', -2.0)]
     >>> folder.cleanup()
     """
-    return read(text.Source.of(path), format, columns, duplicates, "score")
+    return read(Source.of(path), format, columns, duplicates, "score")
 
 
 def format_of(path: str | PathLike[str]) -> str | None:
     """Returns the format that an extension means, or None for any other extension."""
-    name = str(path).lower().removesuffix(".gz")
+    name = re.sub(PACKED, "", str(path).lower())
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
 
 def read(
-    source: text.Source,
+    source: Source,
     format: str | None,
     columns: Sequence[str] | None,
     duplicates: Duplicates,
@@ -140,17 +177,27 @@ def read(
 ) -> "pl.DataFrame":
     """Reads judgements if `value` is "relevance", or a run if it is "score"."""
     formats = QrelsFormat if value == "relevance" else RunFormat
-    if format is None:
-        format = format_of(source.name) or "trec"
-        if format not in get_args(formats):
-            raise ValueError(
-                f"{source}: {format!r} is a format for judgements, not runs; pass "
-                "format='scores' for plain scores"
-            )
-    _inputs.option("format", format, formats, "None or ")
+    by_extension = format_of(source.name) or "trec"
+    if format is None and by_extension not in get_args(formats):
+        raise ValueError(
+            f"{source}: {by_extension!r} is a format for judgements, not runs; pass "
+            "format='scores' for plain scores"
+        )
+    if format is not None:
+        _inputs.option("format", format, formats, "None or ")
     _inputs.option("duplicates", duplicates, Duplicates)
+    _check_columns(columns, format or by_extension, value)
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    parsed = _parsed(source, format, _names(columns, format, value), value)
+    choose = functools.partial(_columns_among, source, columns, value)
+    if (format or by_extension) == "parquet":
+        parsed = _named(columnar.parquet(source, choose), value)
+    else:
+        data = content(source)
+        if re.search(rb"\S", data) is None:
+            raise _empty_error(source, value)
+        if format is None and columns is None and by_extension == "tsv":
+            format = _format_of_tsv(data, value)
+        parsed = _parsed(source, data, format or by_extension, choose, value)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
 
@@ -161,69 +208,101 @@ def read(
     row = first_repeat(frame)
     if row is None:
         return frame
+    ids = id_columns(frame)
     if duplicates != "error":
-        return frame.unique(IDS, keep=duplicates, maintain_order=True)
-    query, doc, _ = frame.row(row)
+        return frame.unique(ids, keep=duplicates, maintain_order=True)
+    query, doc, *subtopics = frame.select(ids).row(row)
     cure = "pass duplicates='first' or duplicates='last' to keep one"
-    if format == "trec" and value == "relevance" and parsed.line is not None:
+    if not subtopics and value == "relevance" and parsed.line is not None:
         is_pair = (frame["query_id"] == query) & (frame["doc_id"] == doc)
-        iterations = {parsed.line(int(i)).split()[1] for i in is_pair.arg_true()}
-        if len(iterations) > 1:
-            cure = (
-                "as the second field differs, these may be judgements of subtopics, which "
-                "are not read; pass them to jrm.rank as columns={'subtopics': …}"
-            )
-    fail(row, f"document {doc!r} of query {query!r} is there already; {cure}")
+        lines = [parsed.line(int(index)) for index in is_pair.arg_true()]
+        if all(map(text.QRELS.is_form_of, lines)):
+            if len({line.split()[1] for line in lines}) > 1:
+                cure = (
+                    "as the second field differs, these may be judgements of subtopics; "
+                    "pass format='subtopics'"
+                )
+    of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
+    fail(
+        row,
+        f"document {doc!r}{of_subtopic} of query {query!r} is there already; {cure}",
+    )
 
 
-def _empty_error(source: text.Source, value: Value) -> ValueError:
+def _empty_error(source: Source, value: Value) -> ValueError:
     """Returns the error for a file without rows."""
     return ValueError(f"{source}: is empty, without a single {value}")
 
 
-def _names(columns: Sequence[str] | None, format: str, value: Value) -> tuple[str, ...]:
-    """Returns the names that the three columns have in the file, if it is a table."""
+def _format_of_tsv(data: bytes, value: Value) -> str:
+    """Returns the format of a file with the extension of a table between tabs.
+
+    It is "trec" if the first line is one of TREC, with a number where the relevance or the
+    score stands: names of columns are no numbers. MS MARCO has such judgements.
+    """
+    form = text.QRELS if value == "relevance" else text.RUN
+    first_line = data.partition(b"\n")[0].rstrip(b"\r").decode(errors="replace")
+    return "trec" if form.is_form_of(first_line) else "tsv"
+
+
+def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> None:
+    """Raises ValueError unless these can be the names of columns in files of the format."""
     if columns is None:
-        return (*IDS, value)
-    if format in ("trec", "svmlight", "scores"):
+        return
+    if format not in ("csv", "tsv", "jsonl", "parquet"):
         raise ValueError(
             f"columns is {columns!r}, and files of the format {format!r} have no names; "
             "leave it out"
         )
-    if isinstance(columns, str) or len(columns) != 3 or len({*columns}) != 3:
+    counts = (3, 4) if value == "relevance" else (3,)
+    count = 0 if isinstance(columns, str) else len(columns)
+    if count not in counts or len({*columns}) != count:
+        subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
         raise ValueError(
-            f"columns is {columns!r}; pass three names, of query, document and {value}"
+            f"columns is {columns!r}; pass three names, of query, document and "
+            f"{value}{subtopic}"
         )
-    return tuple(columns)
+
+
+def _columns_among(
+    source: Source, columns: Sequence[str] | None, value: Value, names: Sequence[str]
+) -> Sequence[str]:
+    """Returns the columns to read from a table with columns of these names."""
+    if columns is not None:
+        return columns
+    try:
+        return known_columns(names, value)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}; pass columns=") from error
 
 
 def _parsed(
-    source: text.Source, format: str, names: tuple[str, ...], value: Value
+    source: Source, data: bytes, format: str, choose: columnar.Choose, value: Value
 ) -> text.Parsed:
-    """Returns the columns query_id, doc_id and `value` of a file, before `cleaned`.
+    """Returns the columns of ids and of `value` of a file, before `cleaned`.
 
     Args:
         source: The file.
-        format: One of the formats of judgements or runs.
-        names: The names that these columns have in the file, if it is a table.
+        data: Its content.
+        format: One of the formats of judgements or runs, but not "parquet".
+        choose: Chooses the columns of a table.
         value: "relevance" for judgements, "score" for a run.
     """
-    if format == "parquet":
-        parsed = columnar.parquet(source, names)
-    else:
-        data = text.content(source)
-        if re.search(rb"\S", data) is None:
-            raise _empty_error(source, value)
-        if format in ("csv", "tsv"):
-            separator = "," if format == "csv" else "\t"
-            parsed = columnar.delimited(source, data, separator, names)
-        elif format == "jsonl":
-            parsed = columnar.json_lines(source, data, names)
-        elif format == "trec":
-            form = text.QRELS if value == "relevance" else text.RUN
-            return text.fields(source, data, form)
-        else:
-            form = text.SVMLIGHT if format == "svmlight" else text.SCORES
-            return text.with_item_ids(text.fields(source, data, form))
-    parsed.frame.columns = [*IDS, value]
+    if format in ("csv", "tsv"):
+        separator = "," if format == "csv" else "\t"
+        return _named(columnar.delimited(source, data, separator, choose), value)
+    if format == "jsonl":
+        return _named(columnar.json_lines(source, data, choose), value)
+    if format == "json":
+        return _named(columnar.json_by_query(source, data, value), value)
+    parsed = text.fields(source, data, _FORMS[format, value])
+    if format == "msmarco":
+        return text.ranks_as_scores(source, parsed)
+    return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed
+
+
+def _named(parsed: text.Parsed, value: Value) -> text.Parsed:
+    """Returns a table with the names of columns that frames have here."""
+    frame = parsed.frame
+    frame.columns = [*standard_names(value, frame.width)]
     return parsed

@@ -1,51 +1,27 @@
 """Reads lines of fields between white space: TREC, svmlight, and plain scores."""
 
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Callable
-from os import PathLike
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jax_rank_metrics._files.frames import first_true, polars
+from jax_rank_metrics._files.source import (
+    Source,
+    check_line_ends,
+    check_utf8,
+    quote_line,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-BOM = b"\xef\xbb\xbf"
-GZIP = b"\x1f\x8b"
-
-# Patterns of the first bytes of compressed files that are refused.
-_REFUSED_COMPRESSION = {
-    "zstd": rb"\x28\xb5\x2f\xfd",
-    "xz": rb"\xfd7zXZ\x00",
-    "bzip2": rb"BZh\d1AY&SY",
-    "zip": rb"PK\x03\x04",
-}
-MAX_SHOWN = 80  # characters of a bad line that a message quotes
 CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
 
 # The white space of C, and so of trec_eval. Other spaces of Unicode are part of an id.
 _BLANKS = " \t\r\v\f"
 _BLANK, _FIELD = f"[{_BLANKS}]", f"[^{_BLANKS}]+"
 _NUMBER = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
-
-
-class Source(NamedTuple):
-    """A file to read: its name for messages, and a function that opens it."""
-
-    name: str
-    open: Callable[[], BinaryIO]
-
-    @classmethod
-    def of(cls, path: str | PathLike[str]) -> "Source":
-        """Returns the file at a path."""
-        return cls(str(path), lambda: open(path, "rb"))
-
-    def __str__(self) -> str:
-        """Returns the name."""
-        return self.name
 
 
 class Parsed(NamedTuple):
@@ -117,6 +93,13 @@ RUN = RUN._replace(
     merged_lines=rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{6,7}}"
     rf"{_FIELD}{_BLANK}+{_FIELD}{_BLANK}+\d+{_BLANK}+{_NUMBER}(?:{_BLANK}|$)"
 )
+SUBTOPICS = Form.of(
+    "query subtopic document relevance",
+    query="query_id", subtopic="subtopic", document="doc_id", relevance="relevance",
+)  # fmt: skip
+MSMARCO = Form.of(
+    "query document rank", query="query_id", document="doc_id", rank="score"
+)
 SCORES = Form.of("score", score="score")
 # The features that follow the id of the query are not read.
 SVMLIGHT = Form(
@@ -125,70 +108,6 @@ SVMLIGHT = Form(
     "relevance qid:query",
     merged_lines=rf"^[^#]*{_BLANK}qid:[^#]*{_BLANK}qid:",
 )
-
-
-def content(source: Source) -> bytes:
-    """Returns the bytes of a file, unpacked if it is gzip, without a byte order mark.
-
-    Raises:
-        ValueError: if it is truncated or corrupt gzip, or has the extension but is no gzip;
-            if it is compressed in another way.
-        OSError: if it cannot be opened.
-    """
-    with source.open() as file:
-        data = file.read()
-    for format, magic in _REFUSED_COMPRESSION.items():
-        if re.match(magic, data):
-            raise ValueError(
-                f"{source}: is compressed by {format}, which is not read; decompress it, "
-                "or compress it by gzip"
-            )
-    if data.startswith(GZIP) or source.name.lower().endswith(".gz"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{source}: truncated or corrupt gzip file ({error})"
-            ) from error
-    return data.removeprefix(BOM)
-
-
-def check_utf8(source: Source, data: bytes) -> None:
-    """Raises ValueError with the line of the first byte that is not UTF-8, if any."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{source}, {quote_line(line, data)}: bytes are not UTF-8; save the file as "
-            "UTF-8"
-        ) from error
-
-
-def check_line_ends(source: Source, data: bytes) -> None:
-    """Raises ValueError if a carriage return stands inside a line.
-
-    Old Macintosh programs end every line with one and no newline, so that the whole file
-    would be read as a single line.
-    """
-    match = re.search(rb"\r(?![\r\n]|\Z)", data) if b"\r" in data else None
-    if match is not None:
-        line = data.count(b"\n", 0, match.start()) + 1
-        raise ValueError(
-            f"{source}, {quote_line(line, data)}: a carriage return inside the line; end "
-            "lines with \\n or \\r\\n"
-        )
-
-
-def quote_line(line: int, data: bytes) -> str:
-    r"""Returns the number of a line of a file, counted from 1, and its first characters.
-
-    >>> quote_line(2, b"q1 0 d7 2\nq1 0 d9\n")
-    "line 2 ('q1 0 d9')"
-    """
-    text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
-    excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-    return f"line {line} ({excerpt!r})"
 
 
 def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
@@ -275,8 +194,11 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
     frame = groups.struct.rename_fields(form.columns).struct.unnest()
     row = first_true(frame[form.columns[0]].is_null())
     if row is not None:
+        cure = ""
+        if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
+            cure = "; pass format='msmarco' if its third field is a rank"
         raise ValueError(
-            f"{source}, {location(row)}: not of the form `{form.description}`"
+            f"{source}, {location(row)}: not of the form `{form.description}`{cure}"
         )
     if form.merged_lines is not None:
         row = first_true(lines["text"].str.contains(form.merged_lines))
@@ -285,6 +207,26 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
                 f"{source}, {location(row)}: two lines in one; put a newline between them"
             )
     return Parsed(frame, location, lambda row: lines["text"][row])
+
+
+def ranks_as_scores(source: Source, parsed: Parsed) -> Parsed:
+    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
+
+    Raises:
+        ValueError: if a rank is not an integer of at least 1.
+    """
+    pl = polars("reading files")
+    texts = parsed.frame["score"]
+    ranks = texts.cast(pl.Float64, strict=False)
+    row = first_true(
+        ~ranks.is_finite().fill_null(False) | (ranks < 1) | (ranks % 1 != 0)
+    )
+    if row is not None:
+        raise ValueError(
+            f"{source}, {parsed.location(row)}: the rank is {texts[row]}; pass integers, "
+            "counted from 1"
+        )
+    return parsed._replace(frame=parsed.frame.with_columns(score=-ranks))
 
 
 def with_item_ids(parsed: Parsed) -> Parsed:

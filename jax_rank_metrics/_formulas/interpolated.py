@@ -86,7 +86,7 @@ def eleven_point_precision(
     return per_list_if_relevant(ranking, mean, relevance_threshold, None)
 
 
-@metric(names=("rprec_mult",), at="multiples")
+@metric(at="multiples")
 def precision_at_multiples(
     ranking: Ranking,
     *,
@@ -104,7 +104,8 @@ def precision_at_multiples(
 
     Args:
         multiples: Positive numbers m: one, or a tuple, whose values are the last axis, as
-            those of several cutoffs are. By name, `rprec_mult@0.5,2`.
+            those of several cutoffs are. By name,
+            `precision_at_multiples@0.5,2`.
         relevance_threshold: Least label of a relevant item.
 
     Example:

@@ -4,8 +4,10 @@ import functools
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics.cli import app
 
 pyndeval = pytest.importorskip("pyndeval")
 
@@ -70,3 +72,53 @@ def test_every_query(name, values, agree):
     # At 1, ndeval does not divide ERR-IA.
     first = 1 if name == "ERR-IA" else 0
     agree(ours[name].values[..., first:], theirs[name][..., first:])
+
+
+# The measures of ndeval that are names of the command.
+NAMES = (
+    *("ERR-IA@5", "ERR-IA@20", "alpha-nDCG@5", "alpha-nDCG@20", "NRBP", "MAP-IA"),
+    *("P-IA@5", "P-IA@20", "strec@5", "strec@20"),
+)
+
+
+def test_files(tmp_path):
+    """The command reads judgements of subtopics; ideal orders break ties as in ndeval.
+
+    Scores do not tie: pyndeval then ranks the first id first, and trec_eval the last.
+    """
+    rng, qrels, run = np.random.default_rng(4), [], []
+    for query in ("q1", "q2", "q3", "q10"):
+        for doc in (f"d{number}" for number in rng.permutation(40)):
+            # Nothing is relevant to the fifth subtopic.
+            levels = np.where(rng.random(5) < 0.3, rng.choice([-2, 0, 1, 2], 5), 0)
+            levels[4] = min(levels[4], 0)
+            judged = rng.random(5) < 0.7
+            qrels += [
+                (query, str(topic), doc, int(levels[topic]))
+                for topic in np.flatnonzero(judged)
+            ]
+            if rng.random() < 0.6:
+                run.append((query, doc, float(len(run) * 7919 % 1009)))
+    for name, rows in (
+        ("qrels", qrels),
+        ("run", [(query, "Q0", doc, 1, score, "tag") for query, doc, score in run]),
+    ):
+        lines = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+        (tmp_path / f"{name}.txt").write_text(lines)
+    theirs = pyndeval.ndeval(qrels, run, NAMES)
+    words = (
+        "evaluate",
+        str(tmp_path / "qrels.txt"),
+        str(tmp_path / "run.txt"),
+        "--trec",
+    )
+    options = ("--qrels-format", "subtopics", "-q", "--format", "trec")
+    metrics = [word for name in NAMES for word in ("-m", name)]
+    done = CliRunner().invoke(app(), [*words, *options, *metrics])
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines()]
+    ours = {(name, query): float(value) for name, query, value in lines}
+    for name in NAMES:
+        for query, values in theirs.items():
+            assert abs(ours[name, query] - values[name]) < 6e-5, (name, query)
+    assert len(theirs) == 4

@@ -1,0 +1,161 @@
+"""The bytes of a file: opened, unpacked, and quoted in messages."""
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, BinaryIO, NamedTuple
+
+from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._optional import import_optional
+
+BOM = b"\xef\xbb\xbf"
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED = r"\.(?:gz|zst|zstd)$"  # the extension that follows that of the format
+
+# Patterns of the first bytes of compressed files that are refused.
+_REFUSED_COMPRESSION = {
+    "xz": rb"\xfd7zXZ\x00",
+    "bzip2": rb"BZh\d1AY&SY",
+    "zip": rb"PK\x03\x04",
+}
+MAX_SHOWN = 80  # characters of a bad line that a message quotes
+
+File = str | PathLike[str] | BinaryIO
+
+
+class Source(NamedTuple):
+    """A file to read: its name for messages, and a function that opens it."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+    @classmethod
+    def of(cls, file: File) -> "Source":
+        """Returns the file at a path, or one that is open already.
+
+        Raises:
+            TypeError: if it is neither, or is open as text.
+        """
+        if isinstance(file, str | PathLike):
+            return cls(str(file), lambda: open(file, "rb"))
+        if not hasattr(file, "read"):
+            raise TypeError(
+                f"path: got {kind_of(file)}; pass a path, or a file that is open"
+            )
+        name = str(getattr(file, "name", "the open file"))
+
+        def remaining() -> BinaryIO:
+            data: Any = file.read()
+            if isinstance(data, str):
+                raise TypeError(
+                    f"{name} is open as text; open it with mode 'rb', or pass "
+                    "sys.stdin.buffer"
+                )
+            return io.BytesIO(data)
+
+        return cls(name, remaining)
+
+    def __str__(self) -> str:
+        """Returns the name."""
+        return self.name
+
+
+def content(source: Source) -> bytes:
+    """Returns the bytes of a file, unpacked, without a byte order mark.
+
+    Raises:
+        ValueError: if it is truncated or corrupt gzip or zstd, or has the extension of
+            either but is none; if it is compressed in another way.
+        OSError: if it cannot be opened.
+        ModuleNotFoundError: if it is zstd, and no library for that is installed.
+    """
+    with source.open() as file:
+        data = file.read()
+    for format, magic in _REFUSED_COMPRESSION.items():
+        if re.match(magic, data):
+            raise ValueError(
+                f"{source}: is compressed by {format}, which is not read; decompress it, "
+                "or compress it by gzip or zstd"
+            )
+    extension = re.search(PACKED, source.name, re.IGNORECASE)
+    is_gzip = extension is not None and extension[0].lower() == ".gz"
+    if data.startswith(GZIP) or (is_gzip and not data.startswith(ZSTD)):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{source}: truncated or corrupt gzip file ({error})"
+            ) from error
+    elif data.startswith(ZSTD) or extension is not None:
+        data = _unpack_zstd(source, data)
+    return data.removeprefix(BOM)
+
+
+def _unpack_zstd(source: Source, data: bytes) -> bytes:
+    """Returns the content of all frames of a file that zstd has packed."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        new_decompressor: Callable[[], Any] = zstd.ZstdDecompressor
+        failure: type[Exception] = zstd.ZstdError
+    else:
+        library = import_optional("zstandard", f"{source}: zstd", "trec")
+        new_decompressor = library.ZstdDecompressor().decompressobj
+        failure = library.ZstdError
+    parts, reason = [], "no frame"
+    while data:
+        decompressor = new_decompressor()
+        try:
+            parts.append(decompressor.decompress(data))
+        except failure as error:
+            parts, reason = [], str(error)
+            break
+        if not decompressor.eof:
+            parts, reason = [], "the last frame has no end"
+            break
+        data = decompressor.unused_data
+    if not parts:
+        raise ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
+    return b"".join(parts)
+
+
+def check_utf8(source: Source, data: bytes) -> None:
+    """Raises ValueError with the line of the first byte that is not UTF-8, if any."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{source}, {quote_line(line, data)}: bytes are not UTF-8; save the file as "
+            "UTF-8"
+        ) from error
+
+
+def check_line_ends(source: Source, data: bytes) -> None:
+    """Raises ValueError if a carriage return stands inside a line.
+
+    Old Macintosh programs end every line with one and no newline, so that the whole file
+    would be read as a single line.
+    """
+    match = re.search(rb"\r(?![\r\n]|\Z)", data) if b"\r" in data else None
+    if match is not None:
+        line = data.count(b"\n", 0, match.start()) + 1
+        raise ValueError(
+            f"{source}, {quote_line(line, data)}: a carriage return inside the line; end "
+            "lines with \\n or \\r\\n"
+        )
+
+
+def quote_line(line: int, data: bytes) -> str:
+    r"""Returns the number of a line of a file, counted from 1, and its first characters.
+
+    >>> quote_line(2, b"q1 0 d7 2\nq1 0 d9\n")
+    "line 2 ('q1 0 d9')"
+    """
+    text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
+    excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return f"line {line} ({excerpt!r})"

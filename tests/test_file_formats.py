@@ -1,0 +1,304 @@
+"""Columns and formats of other programs, other compressions, open files, and subtopics."""
+
+import gzip
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics import cli
+
+zstandard = pytest.importorskip("zstandard")
+
+TRIPLES = {
+    "relevance": (
+        *(("query_id", "doc_id", "relevance"), ("qid", "docno", "label")),
+        *(("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")),
+    ),
+    "score": (
+        *(("query_id", "doc_id", "score"), ("qid", "docno", "score")),
+        *(("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")),
+    ),
+}
+SIDES = [(value, triple) for value, triples in TRIPLES.items() for triple in triples]
+ROWS = [("q1", "a", 2), ("q1", "b", 0), ("q2", "a", 1)]
+
+
+def read(value, *args, **options):
+    """Reads judgements or a run, by the name of its number; returns rows."""
+    function = jrm.read_qrels if value == "relevance" else jrm.read_run
+    return function(*args, **options).rows()
+
+
+@pytest.mark.parametrize(("value", "triple"), SIDES, ids=str)
+def test_columns_of_other_programs(tmp_path, value, triple):
+    """Tables and frames are read by the names that each program gives its columns."""
+    frame = pl.DataFrame(ROWS, triple, orient="row")
+    frame = frame.with_columns(docid=pl.lit(7), rank=pl.lit(1))  # of PyTerrier
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_csv(tmp_path / "a.tsv", separator="\t")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    frame.write_parquet(tmp_path / "a.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        assert read(value, path) == ROWS
+    dicts = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
+    for form in (frame, frame.lazy(), pd.DataFrame(frame.to_dicts())):
+        sides = (form, dicts) if value == "relevance" else (dicts, form)
+        joined = jrm.join(*sides)
+        assert (
+            joined.query_ids.to_list() == ["q1", "q2"] and joined.retrieved.sum() == 3
+        )
+
+
+def test_columns_of_two_programs_are_refused(tmp_path):
+    """Nothing tells which of them are meant."""
+    names = ("query_id", "doc_id", "relevance", "qid", "docno", "label")
+    frame = pl.DataFrame([("q", "a", 1, "q", "a", 0)], names, orient="row")
+    frame.write_csv(tmp_path / "qrels.csv")
+    why = "may be query_id, doc_id, relevance or qid, docno, label; "
+    with pytest.raises(
+        ValueError, match=rf"qrels\.csv: the columns {why}pass columns="
+    ):
+        jrm.read_qrels(tmp_path / "qrels.csv")
+    with pytest.raises(ValueError, match=f"qrels: the columns {why}drop the others"):
+        jrm.join(frame, {"q": {"a": 1.0}})
+    chosen = jrm.read_qrels(tmp_path / "qrels.csv", columns=names[3:])
+    assert chosen.rows() == [("q", "a", 0)]
+    frame = pl.DataFrame(
+        {"qid": ["q"], "docno": ["a"], "label": [1], "subtopic": ["1"]}
+    )
+    both = frame.with_columns(subtopic_id="subtopic")
+    with pytest.raises(ValueError, match="the subtopic may be subtopic or subtopic_id"):
+        jrm.join(both, {"q": {"a": 1.0}})
+
+
+def test_files_of_ms_marco(tmp_path):
+    """Judgements without a header are told from tables; ranks are a format of their own."""
+    qrels, run = tmp_path / "qrels.tsv", tmp_path / "run.tsv"
+    qrels.write_text("7\t0\t3\t1\r\n7\t0\t4\t0\r\n")
+    assert jrm.read_qrels(qrels).rows() == [("7", "3", 1), ("7", "4", 0)]
+    qrels.write_text("query_id\tQ0\tdoc_id\trelevance\n7\t0\t3\t1\n")
+    assert jrm.read_qrels(qrels).rows() == [("7", "3", 1)]
+    run.write_text("7\t4\t1\n7\t3\t2\n")
+    assert jrm.read_run(run, format="msmarco").rows() == [
+        ("7", "4", -1),
+        ("7", "3", -2),
+    ]
+    with pytest.raises(ValueError, match="pass format='msmarco', if lines are"):
+        jrm.read_run(run)
+    with pytest.raises(ValueError, match="pass format='msmarco' if its third field"):
+        jrm.read_run(run, format="trec")
+    for bad in ("0", "1.5", "nan", "inf", "x", "-1"):
+        run.write_text(f"7 4 1\n7 3 {bad}\n")
+        why = rf"run\.tsv, line 2 \('7 3 {bad}'\): the rank is {bad}"
+        with pytest.raises(ValueError, match=f"(?i){why}"):
+            jrm.read_run(run, format="msmarco")
+    run.write_text("7 Q0 4 1 0.5 tag\n".replace(" ", "\t"))
+    assert jrm.read_run(run).rows() == [("7", "4", 0.5)]
+
+
+def test_json_by_query(tmp_path):
+    """Dicts as pytrec_eval and ranx write them, packed or not."""
+    path = tmp_path / "qrels.json"
+    text = json.dumps({"q1": {"a": 2, "b": -1}, "q2": {}, "q3": {"a": 0}})
+    path.write_text(text)
+    expected = [("q1", "a", 2), ("q1", "b", -1), ("q3", "a", 0)]
+    assert jrm.read_qrels(path).rows() == expected
+    packed = tmp_path / "run.json.gz"
+    packed.write_bytes(gzip.compress(b'{"q1": {"a": 0.25, "b": -Infinity, "c": 3}}'))
+    assert [row[2] for row in jrm.read_run(packed).rows()] == [0.25, -np.inf, 3]
+
+
+BAD_JSON = {
+    '{"q": {"a": 1},\n "r": {"a" 1}}': r"line 2 \(.*\): not JSON \(Expecting ':'",
+    '[["q", "a", 1]]': r"holds no JSON object; pass an object {query: {document: relevance}}",
+    '{"q": [1]}': "query 'q': holds no object; pass an object",
+    '{"q": {"a": 1, "b": "2"}}': "query 'q', document 'b': relevance is \"2\", which is not",
+    '{"q": {"a": true}}': "document 'a': relevance is true, which is not a number",
+    '{"q": {"a": null}}': "document 'a': relevance is null",
+    '{"q": {"a": 1, "a": 2}}': "query 'q', document 'a': document 'a' of query 'q' is there",
+    '{"q": {"a": NaN}}': "document 'a': relevance is .*; pass a finite number",
+    '{"q": {"": 1}}': "query 'q', document '': doc_id is missing",
+    "{}": "is empty",
+    "[" * 100_000: "not JSON that can be read",
+}
+
+
+@pytest.mark.parametrize("text", BAD_JSON, ids=lambda text: text[:20])
+def test_bad_json_is_named(tmp_path, text):
+    """The error names the file, and the line or the document."""
+    path = tmp_path / "qrels.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=BAD_JSON[text]) as raised:
+        jrm.read_qrels(path)
+    assert str(raised.value).startswith(str(path)) and len(str(raised.value)) < 600
+
+
+def test_zstd(tmp_path):
+    """Text of every format may be packed by zstd, in several frames."""
+    pack = zstandard.ZstdCompressor().compress
+    plain = b"q1 Q0 a 1 0.5 t\nq1 Q0 b 2 0.25 t\n"
+    parts = pack(plain[:16]) + pack(plain[16:])
+    rows = [("q1", "a", 0.5), ("q1", "b", 0.25)]
+    for name in ("run.trec.zst", "run.zstd", "run.txt"):
+        (tmp_path / name).write_bytes(parts)
+        assert jrm.read_run(tmp_path / name).rows() == rows
+    table = tmp_path / "run.csv.zst"
+    table.write_bytes(pack(b"qid,docno,score\nq1,a,0.5\nq1,b,0.25\n"))
+    assert jrm.read_run(table).rows() == rows
+    assert cli_names("x/bm25.csv.zst") == ["bm25"]
+    for data in (parts[:-3], parts + b"junk", plain, b""):
+        table.write_bytes(data)
+        with pytest.raises(ValueError, match=r"csv\.zst: .*zstd file"):
+            jrm.read_run(table)
+
+
+def cli_names(path):
+    from pathlib import Path
+
+    from jax_rank_metrics._command.options import run_names
+
+    return run_names([Path(path)])
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python itself unpacks zstd")
+def test_zstd_without_its_library(tmp_path, monkeypatch):
+    """The message names the file and the extra."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    path = tmp_path / "run.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(ModuleNotFoundError, match=r"run\.zst: zstd needs .*\[trec\]"):
+        jrm.read_run(path)
+
+
+def test_open_files(tmp_path):
+    """Files that are open are read to their end, and named if they have a name."""
+    data = b"q1 0 a 1\n"
+    assert jrm.read_qrels(io.BytesIO(data)).rows() == [("q1", "a", 1)]
+    path = tmp_path / "qrels.csv"
+    path.write_bytes(b"query_id,doc_id,relevance\nq1,a,1\n")
+    with path.open("rb") as file:  # its name tells the format
+        assert jrm.read_qrels(file).rows() == [("q1", "a", 1)]
+        assert not file.closed
+    with (
+        path.open() as file,
+        pytest.raises(TypeError, match=r"csv is open as text; open"),
+    ):
+        jrm.read_qrels(file)
+    with pytest.raises(ValueError, match="the open file, line 1"):
+        jrm.read_qrels(io.BytesIO(b"q1 0 a\n"))
+    with pytest.raises(TypeError, match="path: got .*list; pass a path, or a file"):
+        jrm.read_qrels(["q1 0 a 1"])
+    frame = pl.DataFrame(ROWS, TRIPLES["score"][0], orient="row")
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    buffer.seek(0)
+    assert jrm.read_run(buffer, format="parquet").rows() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [
+        ("msmarco", b"q1 a 1\nq1 b 2\n"),
+        ("json", b'{"q1": {"a": 2, "b": 1}}'),
+        ("csv", b"qid,docno,score\nq1,a,2\nq1,b,1\n"),
+    ],
+)
+def test_stdin_of_every_format(tmp_path, format, data):
+    """The command reads a dash as stdin, with a format, packed or not."""
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q1 0 a 1\nq1 0 b 0\n")
+    words = ["evaluate", str(qrels), "-", "--run-format", format, "--format", "csv"]
+    packed = zstandard.ZstdCompressor().compress(data)
+    for form in (data, packed):
+        done = CliRunner().invoke(cli.app(), [*words, "-m", "num_ret"], input=form)
+        assert done.exit_code == 0 and "\nstdin,num_ret,2.0" in done.stdout, done.output
+
+
+SUBTOPICS = [  # query, subtopic, document, relevance
+    *(("q1", 1, "a", 1), ("q1", 2, "a", 0), ("q1", 9, "b", 2), ("q1", 1, "b", 1)),
+    *(("q1", 2, "c", 0), ("q1", 2, "d", -2), ("q2", 1, "a", 1)),
+]
+SUBTOPIC_RUN = {"q1": {"a": 0.9, "x": 0.5, "b": 0.4}, "q2": {"b": 1.0}}
+
+
+def subtopic_forms(folder):
+    """Yields the same judgements of subtopics as files and frames of every form."""
+    path = folder / "qrels.txt"
+    lines = (" ".join(map(str, row)) + "\n" for row in SUBTOPICS)
+    path.write_text("".join(lines))
+    yield jrm.read_qrels(path, format="subtopics")
+    names = ("query_id", "subtopic", "doc_id", "relevance")
+    frame = pl.DataFrame(SUBTOPICS, names, orient="row")
+    yield frame
+    yield pd.DataFrame(frame.to_dicts()).rename(columns={"subtopic": "subtopic_id"})
+    frame.write_csv(folder / "qrels.csv")
+    yield jrm.read_qrels(folder / "qrels.csv")
+    renamed = frame.select(q="query_id", d="doc_id", s="subtopic", r="relevance")
+    renamed.write_ndjson(folder / "qrels.jsonl")
+    yield jrm.read_qrels(folder / "qrels.jsonl", columns=("q", "d", "r", "s"))
+
+
+def test_judgements_of_subtopics(tmp_path):
+    """A document is relevant if it is to any subtopic; those to which none is do not count."""
+    for form in subtopic_forms(tmp_path):
+        joined = jrm.join(form, SUBTOPIC_RUN)
+        of_q1 = np.flatnonzero(joined.segment_ids == 0)
+        documents = joined.doc_ids[of_q1.tolist()].to_list()
+        assert documents == ["x", "d", "c", "b", "a"]  # in the order of ndeval
+        assert joined.labels[of_q1].tolist() == [0, 0, 0, 1, 1]
+        assert joined.columns["judged"][of_q1].tolist() == [
+            False,
+            False,
+            True,
+            True,
+            True,
+        ]
+        subtopics = joined.columns["subtopics"]
+        assert subtopics.shape == (len(joined.mask), 2)
+        assert subtopics[of_q1].tolist() == [
+            *(
+                [False, False],
+                [False, False],
+                [False, False],
+                [True, True],
+                [True, False],
+            ),
+        ]
+    metrics = ("strec@1,3", "num_rel", "MAP-IA")
+    values = joined.measure(metrics)
+    assert list(values) == list(metrics)
+    assert values["strec@1,3"].values.tolist() == [[0.5, 1.0], [0.0, 0.0]]
+    assert values["num_rel"].values.tolist() == [2.0, 1.0]
+    # (1/1 + 2/3) / 2 for the first subtopic and 1/3 for the second
+    np.testing.assert_allclose(
+        values["MAP-IA"].values, [(5 / 6 + 1 / 3) / 2, 0], rtol=1e-6
+    )
+    assert {*joined.arguments("strec")["columns"]} == {"subtopics"}
+
+
+def test_subtopics_that_repeat(tmp_path):
+    """A document may be judged once for each subtopic."""
+    path = tmp_path / "qrels"
+    path.write_text("q 1 a 1\nq 2 a 1\nq 1 a 0\n")
+    why = r"qrels, line 3 \('q 1 a 0'\): document 'a' of subtopic '1' of query 'q' is there"
+    with pytest.raises(ValueError, match=why):
+        jrm.read_qrels(path, format="subtopics")
+    kept = jrm.read_qrels(path, format="subtopics", duplicates="last")
+    assert kept.rows() == [("q", "a", 1, "2"), ("q", "a", 0, "1")]
+    nothing = kept.with_columns(relevance=pl.lit(0))
+    joined = jrm.join(nothing, {"q": {"a": 1.0}})
+    assert (
+        not joined.columns["subtopics"].any()
+        and joined.columns["subtopics"].shape[1] == 1
+    )
+    with pytest.raises(
+        ValueError, match="pass three names, of query, document and score$"
+    ):
+        jrm.read_run(tmp_path / "x.csv", columns=("a", "b", "c", "d"))
