@@ -77,6 +77,7 @@ from jax_rank_metrics._formulas.goals import (
     information_foraging as information_foraging,
 )
 from jax_rank_metrics._formulas.group_exposures import group_exposure as group_exposure
+from jax_rank_metrics._formulas.group_recall import group_recall as group_recall
 from jax_rank_metrics._formulas.hits import f_score as f_score
 from jax_rank_metrics._formulas.hits import fall_out as fall_out
 from jax_rank_metrics._formulas.hits import precision as precision

@@ -27,7 +27,8 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], ArrayLike]
 class _Lists(NamedTuple):
     """Lists as rows, `[lists, items]` each; columns may have trailing axes.
 
-    Items from index `_NUM_LISTED` on are unlisted: their labels and columns are 0.
+    Items from index `_NUM_LISTED` on are unlisted: their labels and columns are 0, except
+    for `groups`, which every item has.
     """
 
     labels: np.ndarray
@@ -144,6 +145,9 @@ def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> _Lis
     column_arrays = {}
     for name, draw in columns.items():
         column = np.asarray(draw(rng, shape))
+        if name == "groups":
+            column_arrays[name] = column
+            continue
         listed = is_listed.reshape(_NUM_ITEMS, *(1,) * (column.ndim - 2))
         column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
@@ -172,7 +176,15 @@ def _check_rank_order(
 
 
 def _check_ids(lists: _Lists, evaluate: Callable[..., PerList], name: str) -> None:
-    """Checks that scores with the ids of listed items have the same values as rows."""
+    """Checks that scores with the ids of listed items have the same values as rows.
+
+    Groups are those of a catalogue: of every item, and the same for all lists.
+    """
+    groups = lists.columns.get("groups")
+    if groups is not None:
+        groups = groups[0]
+        of_lists = np.broadcast_to(groups, (_NUM_LISTS, *groups.shape))
+        lists = lists._replace(columns=lists.columns | {"groups": of_lists})
     ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))
     listed = lists.map(lambda x: x[:, :_NUM_LISTED])
     rank_with_ids = functools.partial(
@@ -181,7 +193,10 @@ def _check_ids(lists: _Lists, evaluate: Callable[..., PerList], name: str) -> No
         ids,
         listed.labels,
         item_mask=lists.mask,
-        columns=listed.columns,
+        columns={
+            name: column for name, column in listed.columns.items() if name != "groups"
+        },
+        item_groups=groups,
         ties="stable",
     )
     for k in (None, _NUM_ITEMS):

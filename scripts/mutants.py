@@ -206,6 +206,27 @@ MUTANTS = [
         "jax_rank_metrics/_states/exposure.py",
     ),
     Mutant(
+        "gaps in a list keep their ranks",
+        "_formulas/exposure.py",
+        "_arithmetic.cumulative_count(exists) - 1",
+        "_arithmetic.iota(exists) + jnp.zeros_like(indices)",
+        "tests/test_exposure.py::test_lists_of_many_lengths",
+    ),
+    Mutant(
+        "items without genres count",
+        "_formulas/profiles.py",
+        "totals = _arithmetic.total(listed), _arithmetic.total(known)",
+        "totals = weights.sum(-1), in_profile.sum(-1, keepdims=True)",
+        "tests/test_profiles.py::test_values_are_those_of_loops",
+    ),
+    Mutant(
+        "the popularity of equal counts differs",
+        "_formulas/serendipity.py",
+        "starts = (keys != _arithmetic.shifted(keys, 1)) | (_arithmetic.iota(keys) == 0)",
+        "starts = jnp.ones_like(keys, bool)",
+        "tests/test_profiles.py::test_values_are_those_of_loops",
+    ),
+    Mutant(
         "the weights of a ratio are those of lists",
         "_states/of_lists.py",
         "jnp.where(defined, weights * denominator, 0)",
@@ -449,6 +470,20 @@ MUTANTS = [
         "ranking.per_list(ratio(values, divisor), True, k, hit)",
         "ranking.per_list(values, True, k, hit)",
         "tests/test_propensity_scored.py::test_against_loops",
+    ),
+    Mutant(
+        "the middle of two lots of shares",
+        "_group_amounts.py",
+        "middle = (p + q) / 2",
+        "middle = q",
+        "tests/test_exposure_fairness.py::test_against_loops",
+    ),
+    Mutant(
+        "groups of the listed items taken for those of all",
+        "_ranking/parts.py",
+        "if column in self._partial_columns:",
+        "if column in ():",
+        "tests/test_exposure_fairness.py::test_groups_of_some_items_alone",
     ),
     Mutant(
         "a user reads on where the list ends, but nobody counts",

@@ -10,6 +10,7 @@ import pytest
 from cases import ORDERS
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
+from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -155,7 +156,7 @@ def test_counted_over_devices(rng):
         (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
     )
 
-    @jax.jit
+    @quick_jit
     @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
     def run(*data):
         plain = {

@@ -23,21 +23,22 @@ def recommended(rng, lists=16):
     return ids
 
 
-def by_loops(ids, num_items):
-    """Computes coverage, Gini index, entropy and personalization as RecBole does."""
+def by_loops(ids, num_items, discount=lambda rank: 1):
+    """Computes coverage, Gini index and entropy as RecBole does, and personalization."""
     counts = {}
-    for item in ids.ravel():
-        counts[item] = counts.get(item, 0) + 1
-    ordered, total = sorted(counts.values()), ids.size
+    for row in ids:
+        for rank, item in enumerate(row, 1):
+            counts[item] = counts.get(item, 0) + discount(rank)
+    ordered, total = sorted(counts.values()), sum(counts.values())
     first = num_items - len(ordered) + 1
     gini = sum((2 * i - num_items - 1) * c for i, c in enumerate(ordered, first)) / (
         num_items * total
     )
     entropy = -sum(c / total * np.log(c / total) for c in ordered)
-    shared = [
-        len(set(a) & set(b)) / ids.shape[1] for a, b in itertools.combinations(ids, 2)
-    ]
-    return len(counts) / num_items, gini, entropy, 1 - np.mean(shared)
+    pairs = list(itertools.combinations(map(set, ids), 2))
+    shared = sum(len(a & b) for a, b in pairs)
+    lengths = sum((len(a) + len(b)) / 2 for a, b in pairs)
+    return len(counts) / num_items, gini, entropy, 1 - shared / lengths
 
 
 @jax.jit
@@ -76,6 +77,60 @@ def test_exposure_is_that_of_loops(rng):
     nothing = numbers(jrm.Exposure.empty(ITEMS, K))
     np.testing.assert_array_equal(nothing, np.zeros(4))
     assert not np.signbit(nothing).any()
+
+
+def test_lists_of_many_lengths(rng):
+    """Ranks are discounted without gaps, and pairs of lists counted by their lengths."""
+    ids = recommended(rng)
+    ids[rng.random(ids.shape) < 0.4] = -1
+    ids[:3], ids[3, 1:] = -1, ITEMS
+    kept = [[i for i in row if 0 <= i < ITEMS] for row in ids.tolist()]
+    expected = by_loops([row for row in kept if row], ITEMS)
+    np.testing.assert_allclose(numbers(jrm.exposure(ids, ITEMS)), expected, atol=1e-6)
+    discount_fn = jrm.reciprocal_discount
+    state = jrm.exposure(ids, ITEMS, discount_fn)
+    discounted = by_loops(kept, ITEMS, lambda rank: 1 / rank)
+    actual = numbers(state)
+    np.testing.assert_allclose(actual[:3], discounted[:3], atol=1e-6)
+    np.testing.assert_allclose(actual[3], expected[3], atol=1e-6)
+
+    parts = [jrm.exposure(part, ITEMS, discount_fn) for part in np.split(ids, 2)]
+    merged = jrm.merge(jrm.Exposure.empty(ITEMS, K, discounted=True), *parts)
+    np.testing.assert_array_equal(merged.counts, state.counts)
+    np.testing.assert_allclose(numbers(merged), actual, atol=1e-6)
+    with pytest.raises(ValueError, match="states differ"):
+        merged.merge(jrm.exposure(ids, ITEMS))
+
+
+@pytest.mark.long
+def test_discounts_do_not_drift(rng):
+    """Sums of discounts stay exact over many merges and lists, and over devices."""
+    ids = np.zeros((10**6, K), np.int32)
+    state = jrm.exposure(ids, ITEMS, jrm.log2_discount)
+    exact = 10**6 * (1 / np.log2(np.arange(2, K + 2))).sum()
+    np.testing.assert_allclose(state.sums.high[0], exact, rtol=3e-7)
+    stacked = jax.tree.map(lambda x: jnp.stack([x] * 999), state)
+    pair = stacked.reduce().sums
+    np.testing.assert_allclose(
+        float(pair.high[0]) + float(pair.low[0]), 999 * float(state.sums.high[0])
+    )
+    ids = recommended(rng)
+    mesh = jax.make_mesh((8,), ("data",), (AxisType.Explicit,))
+    over_devices = jax.shard_map(
+        lambda x: jrm.all_reduce(jrm.exposure(x, ITEMS, jrm.log2_discount), "data"),
+        mesh=mesh, in_specs=P("data"), out_specs=P(),
+    )  # fmt: skip
+    cut = jax.device_put(ids, NamedSharding(mesh, P("data")))
+    chex.assert_trees_all_close(
+        numbers(jax.device_get(jax.jit(over_devices)(cut))),
+        numbers(jrm.exposure(ids, ITEMS, jrm.log2_discount)),
+        atol=1e-6,
+    )
+    with jax.enable_x64(True):
+        state = jrm.exposure(ids, ITEMS, jrm.reciprocal_discount)
+        expected = by_loops(ids, ITEMS, lambda rank: 1 / rank)[:3]
+        computed = (state.coverage(), state.gini(), state.entropy())
+        np.testing.assert_allclose(computed, expected, rtol=1e-12)
 
 
 def test_exposure_merges(rng):

@@ -5,7 +5,6 @@ import math
 
 import chex
 import jax
-import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
@@ -13,6 +12,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._calls.names import lower_is_better, parse
 
 LISTS, ITEMS, GROUPS = 7, 7, 3
 KS = (1, 3, None)
@@ -49,6 +49,9 @@ METRICS = {
     "ndkl": functools.partial(jrm.ndkl, k=KS),
     "ndkl-given": functools.partial(jrm.ndkl, k=KS, target=GIVEN),
 }
+
+# One metric of each kind, for tests of layouts.
+FEW = ("awrf-relevant", "loss-relevant", "dir", "ndkl-given")
 
 
 class Query:
@@ -208,6 +211,16 @@ def check_same(results, expected):
             )
 
 
+def few_at(*ks):
+    """Returns the metrics of `FEW` at other cutoffs."""
+    return {
+        name: functools.partial(
+            METRICS[name].func, **METRICS[name].keywords | {"k": ks}
+        )
+        for name in FEW
+    }
+
+
 def sums_by_loops(data, k):
     """Returns the amounts of a `GroupExposure` of all lists, each of weight 1."""
     sums = np.zeros((4, GROUPS))
@@ -246,43 +259,53 @@ def test_against_loops(rng):
     assert (state.lists, state.undefined) == (LISTS - 1, 1)
 
 
+@jax.jit
+def numbers(state):
+    """Computes every number of a state of two groups."""
+    return {
+        "shares": state.shares(),
+        "difference": state.parity(),
+        "ratio": state.parity("ratio"),
+        "treatment": state.treatment_ratio(),
+        "impact": state.impact_ratio(),
+        "awrf": state.awrf((1, 0)),
+    }
+
+
 def test_all_lists_together():
-    """What a state computes from its sums, by hand; lists merge and weights count."""
+    """What a state computes from its sums, by hand; states merge, and weights count."""
     columns = {"groups": np.float32([[[1, 0], [0, 1]]] * 2)}
     labels, scores = np.float32([[1, 2], [1, 2]]), np.float32([[2, 1], [1, 2]])
-    second = 1 / math.log2(3)
 
-    def state_of(weights):
-        return jrm.group_exposure(
-            jrm.rank(labels, scores, weights=weights, columns=columns)
-        )
+    def state_of(*weights):
+        ranking = jrm.rank(labels, scores, weights=np.float32(weights), columns=columns)
+        return jrm.group_exposure(ranking)
 
-    weights = np.float32([3, 1])
-    state = state_of(weights)
-    first_group, second_group = 3 + second, 3 * second + 1
-    np.testing.assert_allclose(
-        state.sums.round(),
-        [[first_group, second_group], [4, 4], [4, 8], [first_group, 2 * second_group]],
-        rtol=1e-6,
-    )
-    share = first_group / (first_group + second_group)
-    np.testing.assert_allclose(state.shares(), [share, 1 - share], rtol=1e-6)
-    np.testing.assert_allclose(state.parity(), (first_group - second_group) / 4, 1e-6)
-    ratio = second_group / first_group
-    np.testing.assert_allclose(state.parity("ratio"), ratio, 1e-6)
-    np.testing.assert_allclose(state.treatment_ratio(), ratio / 2, 1e-6)
-    np.testing.assert_allclose(state.impact_ratio(), ratio, 1e-6)
-    np.testing.assert_allclose(state.awrf((share, 1 - share)), 1, 1e-6)
-    one_group = 1 - (math.log(2 / (1 + share)) + share * math.log(2 * share / (1 + share))
-                     + (1 - share) * math.log(2)) / 2  # fmt: skip
-    np.testing.assert_allclose(state.awrf((1, 0)), one_group, 1e-6)
-    np.testing.assert_allclose(state.amounts()["merit"], [4, 8])
-    parts = [state_of(weights * np.float32(part)) for part in ([1, 0], [0, 1])]
-    chex.assert_trees_all_close(parts[0].merge(parts[1]), state)
+    state, second_rank = state_of(3, 1), 1 / math.log2(3)
+    first, second = 3 + second_rank, 3 * second_rank + 1
+    sums = [[first, second], [4, 4], [4, 8], [first, 2 * second]]
+    np.testing.assert_allclose(state.sums.round(), sums, rtol=1e-6)
+    share = first / (first + second)
+    divergence = (
+        math.log(2 / (1 + share))
+        + share * math.log(2 * share / (1 + share))
+        + (1 - share) * math.log(2)
+    ) / 2
+    expected = {
+        "shares": [share, 1 - share],
+        "difference": (first - second) / 4,
+        "ratio": second / first,
+        "treatment": second / first / 2,
+        "impact": second / first,
+        "awrf": 1 - divergence,
+    }
+    for name, value in numbers(state).items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
+    merged = state_of(3, 0).merge(state_of(0, 1))
+    chex.assert_trees_all_close(merged, state, rtol=1e-6)
     empty = jrm.GroupExposure.empty(2)
     chex.assert_trees_all_equal(empty.merge(state), state)
-    for nothing in (empty.awrf(), empty.parity(), empty.treatment_ratio()):
-        assert nothing == 0
+    assert not any(np.any(value) for value in numbers(empty).values())
     with pytest.raises(ValueError, match="the same groups"):
         state.merge(jrm.GroupExposure.empty(3))
     with pytest.raises(ValueError, match="a tuple of 2 shares"):
@@ -329,13 +352,13 @@ def test_groups_of_some_items_alone():
 
 def test_names_stand_for_parts():
     """The names of the three parts, and which direction of each is better."""
-    columns = {"groups": np.eye(2)}
-    names = ("ee_l", "ee_d", "ee_r", "ee(part=relevance)")
-    states = jrm.evaluate(names, np.ones(2), np.array([2.0, 1.0]), columns=columns)
-    loss, disparity, relevance, same = jrm.compute(states, host=True).values()
-    assert (disparity, relevance, loss, same) == (2, 2, 0, 2)
-    better = [jrm._calls.names.lower_is_better(name) for name in names]
-    assert better == [True, True, False, False]
+    names = ("ee", "ee_l", "ee_d", "ee_r", "expected_exposure(part=relevance)")
+    parts = [dict(parse(name).options)["part"] for name in names]
+    assert parts == ["loss", "loss", "disparity", "relevance", "relevance"]
+    better = [lower_is_better(name) for name in names]
+    assert better == [True, True, True, False, False]
+    gap, ratio = "exposure_parity", "exposure_parity(comparison=ratio)@5"
+    assert lower_is_better(gap) and not lower_is_better(ratio)
 
 
 def draw_groups(rng, shape):
@@ -344,7 +367,7 @@ def draw_groups(rng, shape):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", FEW)
 def test_laws(name):
     """Jit, vmap, padding, order of the items, layouts, merges and gradients."""
     metric = METRICS[name]
@@ -357,13 +380,10 @@ def test_laws(name):
 def test_cut_and_retrieved_lists(rng):
     """Rankings that are cut inside a tie group, and lists in rank order with a pool."""
     labels, scores, mask, groups, retrieved = data = draw(rng, items=60)
-    table = {
-        name: functools.partial(metric.func, **metric.keywords | {"k": (2, 9)})
-        for name, metric in METRICS.items()
-        if not name.startswith("ndkl")
-    }
-    expected = jrm.measure(table, ranked(*data))
-    check_same(jrm.measure(table, ranked(*data, k=9)), expected)
+    table = few_at(9)
+    in_groups = {name: table[name] for name in FEW if not name.startswith("ndkl")}
+    expected = jrm.measure(in_groups, ranked(*data))
+    check_same(jrm.measure(in_groups, ranked(*data, k=9)), expected)
     in_order = rng.permuted(np.tile(np.float32(np.arange(60)), (LISTS, 1)), axis=1)
     ranking = ranked(labels, in_order, mask, groups, retrieved)
     slots = np.maximum(ranking.items, 0)
@@ -374,7 +394,7 @@ def test_cut_and_retrieved_lists(rng):
         columns={"groups": np.take_along_axis(groups, slots[..., None], 1)},
         pool_columns={"groups": groups},
     )
-    check_same(jrm.measure(METRICS, listed), jrm.measure(METRICS, ranking))
+    check_same(jrm.measure(table, listed), jrm.measure(table, ranking))
 
 
 def over_devices(run, in_specs, out_specs):
@@ -386,23 +406,24 @@ def over_devices(run, in_specs, out_specs):
     )
 
 
+def check_state(state, expected):
+    """Asserts equal sums and counts, up to rounding."""
+    chex.assert_trees_all_close(state, expected, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.long
 def test_items_over_devices(rng):
-    """Every metric of lists whose items are cut over devices."""
+    """Lists whose items are cut over devices, with the sums of all lists."""
     data = draw(rng, items=16)
-    table = {
-        name: functools.partial(metric.func, **metric.keywords | {"k": (1, 5)})
-        for name, metric in METRICS.items()
-    }
 
     def run(*data):
         ranking = ranked(*data, items_axis="model", k=5)
-        return jrm.measure(table, ranking), jrm.group_exposure(ranking, k=5)
+        return jrm.measure(few_at(1, 5), ranking), jrm.group_exposure(ranking, k=5)
 
     whole = ranked(*data, k=5)
     results, state = over_devices(run, P(None, "model"), P())(*data)
-    check_same(results, jrm.measure(table, whole))
-    chex.assert_trees_all_close(state, jrm.group_exposure(whole, k=5), rtol=1e-6)
+    check_same(results, jrm.measure(few_at(1, 5), whole))
+    check_state(state, jrm.group_exposure(whole, k=5))
 
 
 @pytest.mark.long
@@ -414,40 +435,30 @@ def test_states_over_devices(rng):
     def run(*data):
         return jrm.all_reduce(jrm.group_exposure(ranked(*data)), "model")
 
-    everywhere = over_devices(run, P("model"), P())(*data)
-    chex.assert_trees_all_close(everywhere, expected, rtol=1e-6)
+    check_state(over_devices(run, P("model"), P())(*data), expected)
     halves = [np.stack(np.split(x, 2)) for x in data]
     stacked = jax.vmap(lambda *x: jrm.group_exposure(ranked(*x)))(*halves)
-    chex.assert_trees_all_close(stacked.reduce(), expected, rtol=1e-6)
+    check_state(stacked.reduce(), expected)
     assert stacked.parity().shape == (2,) and stacked.shares().shape == (2, GROUPS)
-    chex.assert_trees_all_close(
-        jrm.merge(stacked).awrf(GIVEN)[0], stacked.awrf(GIVEN)[0]
-    )
     ids = np.repeat(np.arange(8, dtype=np.int32), ITEMS)
     flat = [x.reshape(-1, *x.shape[2:]) for x in data]
     packed = ranked(*flat, segment_ids=ids, num_segments=8)
-    chex.assert_trees_all_close(jrm.group_exposure(packed), expected, rtol=1e-6)
+    check_state(jrm.group_exposure(packed), expected)
 
 
 @pytest.mark.long
 def test_double_precision(rng):
     """Under x64, floats of 64 bits give values of 64 bits."""
     data = draw(rng)
+    doubles = [x.astype(np.float64) if x.dtype == np.float32 else x for x in data]
     with jax.enable_x64(True):
-        wide = ranked(
-            *(x.astype(np.float64) if x.dtype == np.float32 else x for x in data)
-        )
-        results = jax.device_get(jrm.measure(METRICS, wide))
-        state = jax.device_get(jrm.group_exposure(wide, k=3))
+        results = jax.device_get(jrm.measure(few_at(*KS), ranked(*doubles)))
     for row, arrays in enumerate(zip(*data, strict=True)):
-        query = Query(*arrays)
-        for name in ("awrf", "loss-relevant", "dtr"):
-            expected = [query.value(name, k, None) or 0 for k in KS]
-            np.testing.assert_allclose(
-                results[name].values[row], expected, rtol=1e-6, atol=1e-9
-            )
-    assert results["awrf"].values.dtype == np.float64
-    np.testing.assert_allclose(state.sums.high, sums_by_loops(data, 3), rtol=1e-6)
+        for name in FEW[:3]:
+            expected = [Query(*arrays).value(name, k, None) or 0 for k in KS]
+            values = results[name].values
+            np.testing.assert_allclose(values[row], expected, rtol=1e-6, atol=1e-9)
+            assert values.dtype == np.float64
 
 
 @pytest.mark.long
@@ -456,10 +467,6 @@ def test_long_lists_of_ties():
     groups = np.eye(2, dtype=np.float32)[np.arange(3000) % 3 // 2]
     columns, labels = {"groups": groups}, np.ones(3000, np.float32)
     ranking = jrm.rank(labels, np.zeros(3000, np.float32), columns=columns, k=100)
-    table = ("awrf@10,100", "exposure_parity(comparison=ratio)@10", "dtr@100", "ee@100")
-    values = jrm.measure(table, ranking)
-    np.testing.assert_allclose(values[table[0]].values, 1, atol=1e-6)
-    np.testing.assert_allclose(values[table[1]].values, 1, atol=1e-5)
-    np.testing.assert_allclose(values[table[2]].values, 1, atol=1e-5)
-    np.testing.assert_allclose(values[table[3]].values, 0, atol=1e-6)
-    assert isinstance(values[table[0]].values, jnp.ndarray)
+    fair = {"awrf@100": 1, "exposure_parity(comparison=ratio)@10": 1, "ee@100": 0}
+    for name, lists in jrm.measure(tuple(fair), ranking).items():
+        np.testing.assert_allclose(lists.values, fair[name], atol=1e-5, err_msg=name)

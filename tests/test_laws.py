@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES, CORE, FEW, MORE, ORDERS, TOP, WHOLE, metrics
+from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -122,7 +123,7 @@ def test_jit_equals_eager(ks, ties, data):
     """Calling metrics inside `jax.jit` changes no value; outside, they are programs too."""
     eager, names = lists_of(ks, ties, data), ("ndcg", "reciprocal_rank")
     few = metrics(ks, ties, {n: c for n, c in FEW.items() if n in names})
-    jitted = jax.jit(lambda *args: jrm.measure(few, jrm.rank(*args, k=ks)))(*data)
+    jitted = quick_jit(lambda *args: jrm.measure(few, jrm.rank(*args, k=ks)))(*data)
     assert_same(jitted, {name: eager[name] for name in few})
 
 
@@ -141,7 +142,7 @@ def test_vmap_equals_batch(ks, ties, data):
         every_fourth = jax.tree.map(lambda x: x[::4], batched)
         assert_same(every_fourth, jax.tree.map(lambda *rows: jnp.stack(rows), *single))
     else:
-        batched = jax.vmap(lambda *arrays: lists_of(ks, ties, arrays))(*data)
+        batched = quick_jit(jax.vmap(lambda *x: lists_of(ks, ties, x)))(*data)
         assert_same(batched, lists_of(ks, ties, data))
 
 

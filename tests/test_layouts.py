@@ -24,6 +24,7 @@ from cases import (
 )
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -157,7 +158,7 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
         options.pop("key", None),
     )
 
-    @jax.jit
+    @quick_jit
     @jax.shard_map(
         mesh=mesh,
         in_specs=(P("data", "model"), P("data"), P()),
@@ -202,7 +203,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
     mesh = make_mesh(devices, ("data", "model"))
 
-    @jax.jit
+    @quick_jit
     @jax.shard_map(
         mesh=mesh,
         in_specs=(P("data"), P("model"), P()),
@@ -326,7 +327,7 @@ def test_every_metric_on_every_source(source, ties, rng):
     """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
     then = functools.partial(jrm.measure, of_source(source, ties, table(ties)))
-    expected = padded(problem, then, k=KS, ties=ties)
+    expected = quick_jit(lambda: padded(problem, then, k=KS, ties=ties))()
     actual = SOURCES[source](problem, then, k=KS, ties=ties)
     check_same(actual, expected)
 

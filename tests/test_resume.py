@@ -1,5 +1,6 @@
 """States survive a stop: an evaluation saved in the middle resumes as if uninterrupted."""
 
+import functools
 import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import orbax.checkpoint as ocp
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -75,10 +77,13 @@ def form(request):
     return FORMATS[request.param]
 
 
-def evaluate_with_checkpoints(metrics, batches, folder, form, interval, key):
+evaluate = quick_jit(functools.partial(jrm.evaluate, METRICS))
+
+
+def evaluate_with_checkpoints(batches, folder, form, interval, key):
     """Resumes from the last checkpoint in a folder, if there is one."""
     saved = [int(path.name) for path in folder.iterdir() if path.name.isdecimal()]
-    done, states = max(saved, default=0), jrm.empty(metrics)
+    done, states = max(saved, default=0), jrm.empty(METRICS)
     if done:
         states = form.load(folder / str(done), states)
     for number, batch in enumerate(batches, 1):
@@ -86,7 +91,7 @@ def evaluate_with_checkpoints(metrics, batches, folder, form, interval, key):
             continue
         # Ties depend on the batch's number alone, not on where the loop was resumed.
         key_of_batch = jax.random.fold_in(key, number)
-        states = jrm.merge(states, jrm.evaluate(metrics, *batch, key=key_of_batch))
+        states = jrm.merge(states, evaluate(*batch, key=key_of_batch))
         if number % interval == 0:
             # Renamed once complete: a crash while writing leaves the previous one.
             form.save(folder / "unfinished", states)
@@ -109,7 +114,7 @@ def batches():
 def after(batches, states):
     """Merges further batches into states."""
     for batch in batches:
-        states = jrm.merge(states, jrm.evaluate(METRICS, *batch))
+        states = jrm.merge(states, evaluate(*batch))
     return states
 
 
@@ -174,7 +179,7 @@ def test_states_of_other_metrics_are_refused(name, halfway, tmp_path):
 def run(batches, tmp_path):
     """An evaluation that fails on demand; runs of one name share checkpoints."""
 
-    def evaluate(name, form, interval, start=0, stop=None):
+    def evaluate_batches(name, form, interval, start=0, stop=None):
         def source():
             for number, batch in enumerate(batches):
                 if number == stop:
@@ -185,9 +190,9 @@ def run(batches, tmp_path):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         key = jax.random.key(8)
-        return evaluate_with_checkpoints(METRICS, source(), folder, form, interval, key)
+        return evaluate_with_checkpoints(source(), folder, form, interval, key)
 
-    return evaluate
+    return evaluate_batches
 
 
 @pytest.mark.parametrize("interval", [1, 3])

@@ -28,6 +28,7 @@
     diversity.py              how different the items of a list are
     exposure.py               what all lists recommend together
     group_exposures.py        what groups of items get over all lists, as a state
+    group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums what each gets
     building_blocks.py        what the formulas of labels are built from
     id_lists.py               reads lists of ids, for the metrics without labels
@@ -57,6 +58,7 @@ from jax_rank_metrics._formulas import exposure_fairness as exposure_fairness
 from jax_rank_metrics._formulas import exposure_parity as exposure_parity
 from jax_rank_metrics._formulas import first_hit as first_hit
 from jax_rank_metrics._formulas import goals as goals
+from jax_rank_metrics._formulas import group_recall as group_recall
 from jax_rank_metrics._formulas import hits as hits
 from jax_rank_metrics._formulas import incomplete_judgements as incomplete_judgements
 from jax_rank_metrics._formulas import intents as intents

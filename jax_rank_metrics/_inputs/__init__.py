@@ -34,7 +34,9 @@ from jax_rank_metrics._inputs.arrays import unsharded as unsharded
 from jax_rank_metrics._inputs.attributes import attributes as attributes
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._inputs.items import columns as columns
+from jax_rank_metrics._inputs.items import ids_below as ids_below
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays
+from jax_rank_metrics._inputs.items import item_groups as item_groups
 from jax_rank_metrics._inputs.items import per_list as per_list
 from jax_rank_metrics._inputs.items import relevant_items as relevant_items
 from jax_rank_metrics._inputs.items import segments as segments
@@ -48,6 +50,7 @@ from jax_rank_metrics._inputs.options import cuts as cuts
 from jax_rank_metrics._inputs.options import deepest as deepest
 from jax_rank_metrics._inputs.options import fraction as fraction
 from jax_rank_metrics._inputs.options import group_shares as group_shares
+from jax_rank_metrics._inputs.options import index as index
 from jax_rank_metrics._inputs.options import is_integer as is_integer
 from jax_rank_metrics._inputs.options import not_negative as not_negative
 from jax_rank_metrics._inputs.options import open_fraction as open_fraction

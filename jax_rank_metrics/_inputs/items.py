@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs.arrays import (
     boolean,
     first_index,
+    float_dtype,
     ids,
     integers,
     kind_of,
@@ -185,6 +187,19 @@ def relevant_items(
     return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
+def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
+    """Raises if a known id has no row in the argument `table`."""
+    for name, values in ids_by_name.items():
+        if isinstance(values, Tracer) or not values.is_fully_addressable:
+            continue
+        highest = int(np.max(np.asarray(values), initial=-1))
+        if highest >= num_rows:
+            raise ValueError(
+                f"{name} goes up to {highest}, but {table} has {num_rows} rows; pass one "
+                "for each item of the catalogue"
+            )
+
+
 def catalog_array(
     name: str, value: object, trailing_axes: tuple[str, ...] = ()
 ) -> jax.Array:
@@ -199,6 +214,32 @@ def catalog_array(
         raise ValueError(f"{name} has shape {array.shape}; pass an array [{shape}]")
     unsharded(name, array, "where all of it is on every device")
     return array
+
+
+def item_groups(
+    value: object, relevant_columns: object = None, num_items: int | None = None
+) -> jax.Array | None:
+    """Converts memberships of items in groups to floats; passes None on.
+
+    They are `[num_items, groups]`; those that are negative or NaN become 0. `num_items` is
+    None where the caller does not know how many items there are.
+    """
+    if value is None:
+        return None
+    if isinstance(relevant_columns, Mapping) and "groups" in relevant_columns:
+        raise ValueError(
+            "item_groups is given and columns holds 'groups'; pass item_groups alone, "
+            "which has those of every item"
+        )
+    array = catalog_array("item_groups", value, ("groups",))
+    if not array.shape[1] or num_items not in (None, array.shape[0]):
+        items = "num_items" if num_items is None else num_items
+        raise ValueError(
+            f"item_groups has shape {array.shape}; pass how much of each item belongs to "
+            f"each group, [{items}, groups]"
+        )
+    array = lax.stop_gradient(array).astype(float_dtype(array))
+    return jnp.where(array > 0, array, 0)
 
 
 def columns(

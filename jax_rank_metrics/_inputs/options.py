@@ -99,6 +99,15 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+def index(name: str, value: object) -> int:
+    """Returns a static integer of at least 0."""
+    if not is_integer(value):
+        raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
+    if value < 0:
+        raise ValueError(f"{name} is {value}; pass an int >= 0")
+    return int(value)
+
+
 def option(name: str, value: object, literal: object, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`.
 

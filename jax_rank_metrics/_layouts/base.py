@@ -69,6 +69,11 @@ class PoolLayout(Protocol):
         return False
 
     @property
+    def averaged_columns(self) -> tuple[str, ...]:
+        """The columns of which a slot of many items holds the mean of these items."""
+        return ()
+
+    @property
     def on_device(self) -> "PoolLayout":
         """The layout of the items that this device holds."""
         return self

@@ -116,14 +116,25 @@ class Counted(PoolLayout):
         return jnp.max(values, axis=-1, initial=0), Rows()
 
 
-@pytree("ranks")
+@pytree("ranks", "averaged")
 class Weighted(Counted):
     """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
 
     The last slot stands for all unlisted items: those that the list of relevant items
     does not name. All of them have the label 0, so that one slot and a count represent
     them. All other slots stand for one item or none.
+
+    Attributes:
+        averaged: The columns in which unlisted items may differ. The last slot
+            holds their mean, from which sums of linear functions are exact.
     """
+
+    averaged: tuple[str, ...] = ()
+
+    @property
+    def averaged_columns(self) -> tuple[str, ...]:
+        """The columns of which the last slot holds a mean."""
+        return self.averaged
 
     @property
     def omits_unlisted(self) -> bool:
@@ -151,7 +162,10 @@ class Weighted(Counted):
 
 
 def with_unlisted(
-    is_listed: jax.Array, number: jax.Array, ranks: int | None = None
+    is_listed: jax.Array,
+    number: jax.Array,
+    ranks: int | None = None,
+    averaged: tuple[str, ...] = (),
 ) -> tuple[jax.Array, Weighted]:
     """Adds a slot that stands for all unlisted items of a set.
 
@@ -159,10 +173,11 @@ def with_unlisted(
         is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
         number: `[*lists]` int32, how many items the set has in all.
         ranks: See `Weighted`.
+        averaged: See `Weighted`.
 
     Returns:
         Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
     """
     unlisted = (number - Rows().sum(is_listed))[..., None]
     counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
-    return counts > 0, Weighted(counts, ranks)
+    return counts > 0, Weighted(counts, ranks, averaged)

@@ -1,7 +1,7 @@
 """The best items of all that were seen so far, block after block."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +16,9 @@ from jax_rank_metrics._ordering.order import gather_candidates
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._types import AxisNames
 
-# Counts items by their labels: from labels `[*lists, items]` and which items to count,
-# bool, to counts `[*lists, kinds]` int32.
-Tally = Callable[[jax.Array, jax.Array], jax.Array]
+# Adds up items: from candidates `[*lists, items]` and which of them to add up, bool, to a
+# pytree of totals `[*lists, …]`, such as how many have each label.
+Tally = Callable[[Candidates, jax.Array], Any]
 
 
 class FirstRanks(NamedTuple):
@@ -26,9 +26,9 @@ class FirstRanks(NamedTuple):
 
     keys: jax.Array  # [*lists, depth], of their scores
     ids: jax.Array  # [*lists, depth] int32, −1 where a list is shorter
-    # [*lists] int32, how many other items tie with the last of them; with a tally, how
-    # many of each kind, [*lists, kinds].
-    dropped: jax.Array
+    # [*lists] int32, how many other items tie with the last of them; with a tally, what it
+    # makes of them.
+    dropped: Any
     labels: jax.Array  # [*lists, depth]; 0 where nothing reads labels
 
 
@@ -41,11 +41,11 @@ class BestSoFar(NamedTuple):
             left out: they never change, and in a scan's carry would have to vary over the
             same mesh axes as the rest.
         dropped: `[*lists]` int32, how many other items so far tie with the last of them;
-            `[*lists, kinds]` where a tally tells kinds of items apart.
+            or what a tally makes of these items.
     """
 
     best: Candidates
-    dropped: jax.Array
+    dropped: Any
 
     def extended(
         self,
@@ -60,8 +60,8 @@ class BestSoFar(NamedTuple):
             block: The items of the block.
             order: How items compare.
             length: `[*lists]`, the number of items so far, those of the block included.
-            tally: Counts `dropped` items by their labels, which are then kept; None
-                counts all of them together.
+            tally: Adds up `dropped` items, by labels that are then kept; None counts
+                them.
         """
         depth = self.best.keys.shape[-1]
         if top_k.is_faster(block.scores, depth) and _keys.has_digit(order.dtype):
@@ -77,11 +77,12 @@ class BestSoFar(NamedTuple):
         def count_dropped() -> jax.Array:
             parts = (self.best, block.read(), best)
             so_far, added, kept = (_count(x, last_key, tally) for x in parts)
-            return so_far + added - kept
+            return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
 
-        zeros = still_dropped - still_dropped  # varying over the same mesh axes
+        # Varying over the same mesh axes.
+        zeros = jax.tree.map(lambda x: x - x, still_dropped)
         dropped = lax.cond(may_drop, count_dropped, lambda: zeros)
-        return BestSoFar(best, still_dropped + dropped)
+        return BestSoFar(best, jax.tree.map(jnp.add, still_dropped, dropped))
 
     def in_order(
         self,
@@ -104,14 +105,16 @@ class BestSoFar(NamedTuple):
             last_key = keys[..., -1:]
             dropped = lax.psum(self._dropped_if_last(last_key), items_axis)
             held = Candidates(keys, ids, ItemArrays(labels, ids >= 0))
-            dropped = dropped + _count(candidates, last_key, tally)
-            dropped = dropped - _count(held, last_key, tally)
+            parts = (_count(x, last_key, tally) for x in (candidates, held))
+            dropped = jax.tree.map(lambda x, y, z: x + y - z, dropped, *parts)
         return FirstRanks(keys, ids, dropped, labels)
 
-    def _dropped_if_last(self, key: jax.Array) -> jax.Array:
+    def _dropped_if_last(self, key: jax.Array) -> Any:
         """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
         is_last = (key == _last_key(self.best))[..., 0]
-        return jnp.where(_arithmetic.widen(is_last, self.dropped), self.dropped, 0)
+        return jax.tree.map(
+            lambda x: jnp.where(_arithmetic.widen(is_last, x), x, 0), self.dropped
+        )
 
     def _top_indices(
         self, block: RawCandidates, order: ItemOrder
@@ -207,11 +210,9 @@ def _last_key(candidates: Candidates) -> jax.Array:
     return jnp.min(candidates.keys, axis=-1, keepdims=True)
 
 
-def _count(
-    candidates: Candidates, key: jax.Array, tally: Tally | None = None
-) -> jax.Array:
-    """Counts the items of each list that have a key `[*lists, 1]`."""
+def _count(candidates: Candidates, key: jax.Array, tally: Tally | None = None) -> Any:
+    """Counts the items of each list that have a key `[*lists, 1]`, or adds them up."""
     has_key = (candidates.keys == key) & candidates.items.exists
     if tally is None:
         return _arithmetic.count(has_key)
-    return tally(candidates.items.labels, has_key)
+    return tally(candidates, has_key)

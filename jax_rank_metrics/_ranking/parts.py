@@ -105,6 +105,11 @@ class Parts:
         return self._pool is not None and self._pool.layout.omits_unlisted
 
     @property
+    def _averaged_columns(self) -> tuple[str, ...]:
+        """The columns of which a slot of the pool holds a mean of many items."""
+        return () if self._pool is None else self._pool.layout.averaged_columns
+
+    @property
     def _max_items(self) -> int | None:
         """The largest number of items a list can have, static; None if unknown."""
         if self._pool is None:
@@ -140,7 +145,8 @@ class Parts:
         if column in self._partial_columns:
             raise UnknownPlaceError(
                 f"the column {column!r} is known of the listed items alone, and would be 0 "
-                "for all others; rank all items, or pass the column of the whole catalogue"
+                "for all others; rank all items, or pass item_groups where items are known "
+                "by id"
             )
 
     def _sample_items(self) -> Items:

@@ -10,7 +10,11 @@ from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
-from jax_rank_metrics._ranking.unlisted import check_unlisted
+from jax_rank_metrics._ranking.unlisted import (
+    check_known,
+    check_linear,
+    check_unlisted,
+)
 from jax_rank_metrics._types import Cut, PositionFn
 
 
@@ -55,6 +59,11 @@ def _find_first_stop(
         )
     held = ranking._held_through(ks)
     straddling = ranking._straddling_group(held, (stop_fn,))
+    if straddling is not None:
+        check_linear(ranking, stop_fn)
+    if ranking._averaged_columns:
+        check_unlisted(ranking, stop_fn)
+    check_known(ranking, stop_fn)
     return held.first_stop(item_predicate(stop_fn, held.items), straddling)
 
 

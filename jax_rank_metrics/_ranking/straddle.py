@@ -10,7 +10,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
@@ -37,11 +37,14 @@ class Straddle:
         tied: `[*lists, pool]` bool, the items of the pool that tie with the last one
             held; None where scores find them.
         layout: The layout of the pool.
+        items: The items of the pool, where a slot holds a mean of those that tie and not
+            of all; None where the pool has them.
     """
 
     lists: jax.Array
     tied: jax.Array | None
     layout: PoolLayout
+    items: ItemArrays | None = None
 
     def group(
         self,
@@ -68,7 +71,8 @@ class Straddle:
         layout = self.layout.on_device
 
         def look() -> tuple[jax.Array, list[jax.Array]]:
-            items = pool.items.retrieved_items()
+            source = pool.items if self.items is None else self.items
+            items = source.retrieved_items()
             tied = self.tied
             if tied is None:
                 assert scores is not None

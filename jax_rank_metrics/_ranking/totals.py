@@ -20,6 +20,7 @@ from jax_rank_metrics._ranking.items import (
 )
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.shares import cutoff_of
+from jax_rank_metrics._ranking.unlisted import check_alike, check_known, check_linear
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
@@ -32,6 +33,8 @@ class Totals(Parts):
     def pool_sum(self, item_fn: ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
         pool = self._judged_pool()
+        check_known(self, item_fn)
+        check_linear(self, item_fn)
         items = pool.items.read()
         values = item_values(item_fn, items, self._dtype)
         return pool.layout.sum(values, values.ndim - items.exists.ndim)
@@ -39,6 +42,8 @@ class Totals(Parts):
     def pool_max(self, item_fn: ItemFn) -> jax.Array:
         """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
         pool = self._judged_pool()
+        check_known(self, item_fn)
+        check_alike(self, item_fn)
         return pool.layout.max(item_values(item_fn, pool.items.read(), self._dtype))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
@@ -184,6 +189,8 @@ class Totals(Parts):
             items = pool.items.read()
             values = items.labels
             if item_fn is not None:
+                check_known(self, item_fn)
+                check_alike(self, item_fn)
                 values = item_values(item_fn, items, self._dtype)
             return depth, *pool.layout.largest(values, items.exists, depth)
 

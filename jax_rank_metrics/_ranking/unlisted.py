@@ -1,11 +1,16 @@
-"""The value of items that are not listed, where only listed ones hold places.
+"""The value of items that are not listed, where only listed ones are known one by one.
 
 Such an item has the label 0, and 0 or False in every column. Its value is computed while
 tracing, by one small program for each function of items.
+
+Only groups are a matter of fact for unlisted items too. Where they were passed for all
+items, a slot of the pool stands for the average item; where they were not, they are
+unknown. In both cases the values of a few made-up items tell what a function may be read
+for.
 """
 
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 
 import jax
 import jax.numpy as jnp
@@ -17,16 +22,27 @@ from jax_rank_metrics._ranking.items import ItemFn, item_amounts
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._while_tracing import constant
 
-# Values that were found, by the shapes and dtypes of what a function reads; None if it
-# gives 0. They are kept for as long as the function itself.
-_Values = dict[Hashable, np.ndarray | None]
+# Values that were found, by the shapes and dtypes of what a function reads.
+# They are kept for as long as the function itself.
+_Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
+
+# The column that every item has, whether anybody has judged it or not.
+GROUPS = "groups"
+
+# How many pairs of items tell whether a function is linear in a column.
+_PAIRS = 6
 
 
 def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
     """Raises if items with the label 0 have a value, but their places are not held."""
-    value = unlisted_value(ranking, item_fn)
-    if isinstance(value, np.ndarray):
+    check_known(ranking, item_fn)
+    if not ranking._omits_unlisted:
+        return
+    value = _varied_values(ranking, item_fn)
+    if value is None:
+        value = unlisted_value(ranking, item_fn)
+    if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
             "ranking holds only the items that are listed; pass a k to the call that made "
@@ -40,33 +56,161 @@ def unlisted_value(ranking: Parts, item_fn: ItemFn) -> np.ndarray | jax.Array | 
 
     None where every place is held, or where the value is 0. It is traced only if
     `item_fn` has taken traced values from elsewhere.
+
+    Raises:
+        ValueError: if unlisted items may have different values.
     """
+    check_known(ranking, item_fn)
     if not ranking._omits_unlisted:
         return None
+    check_alike(ranking, item_fn)
+    values = _values_of(ranking, item_fn, {})
+    if isinstance(values, np.ndarray):
+        return np.asarray(values[0]) if values.any() else None
+    return values[0]
+
+
+def check_known(ranking: Parts, item_fn: ItemFn) -> None:
+    """Raises if the value of unlisted items depends on groups that were not passed."""
+    if GROUPS not in ranking._partial_columns:
+        return
+    values = _varied_values(ranking, item_fn)
+    if values is not None and values.any():
+        raise UnknownPlaceError(
+            "columns holds 'groups' of the listed items alone, and items with the label 0 "
+            "are worth something by their groups; pass item_groups, which has those of "
+            "every item, or rank all items"
+        )
+
+
+def check_alike(ranking: Parts, item_fn: ItemFn) -> None:
+    """Raises if unlisted items may have different values, where one stands for all."""
+    values = _varied_values(ranking, item_fn)
+    if values is not None and (values != values[:1]).any():
+        raise UnknownPlaceError(
+            "the groups of items with the label 0 are read one by one, but this ranking "
+            "holds only the items that are listed; pass a k to the call that made it, or "
+            "pass all items to rank, with their groups as a column"
+        )
+
+
+def check_linear(ranking: Parts, item_fn: ItemFn) -> None:
+    """Raises if a sum over unlisted items is not as many times the value of their mean."""
+    values = _varied_values(ranking, item_fn)
+    if values is None:
+        return
+    first, second, middle = (values[i::3] for i in range(3))
+    if not np.allclose(first + second, 2 * middle, rtol=1e-4, atol=1e-5):
+        raise ValueError(
+            "what items with the label 0 are worth is not linear in their groups, of which "
+            "this ranking knows only the total; pass all items to rank, with their groups "
+            "as a column"
+        )
+
+
+def _varied_values(ranking: Parts, item_fn: ItemFn) -> np.ndarray | None:
+    """Returns the values of unlisted items that differ in their groups.
+
+    Returns:
+        `[3·_PAIRS, …]`: the values of two items and of their mean, and so on; None where
+        the groups of every item are at hand, or where the function does not read them.
+    """
+    differing = (*ranking._averaged_columns, *ranking._partial_columns)
+    if GROUPS not in differing or not _reads_groups(ranking, item_fn):
+        return None
+    column = _columns(ranking, 1)[GROUPS]
+    # Fractions, and memberships that are 0, 1 or 2.
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, _PAIRS, *column.shape[1:])) * 2
+    first[::2], second[::2] = np.round(first[::2]), np.round(second[::2])
+    items = np.stack([first, second, (first + second) / 2], axis=1)
+    items = items.reshape(-1, *column.shape[1:]).astype(column.dtype)
+    values = _values_of(ranking, item_fn, {GROUPS: items})
+    if isinstance(values, jax.Array):
+        raise ValueError(
+            "a function of items reads groups and also traced values, so that it is not "
+            "known what items with the label 0 are worth; pass these values as per_list, "
+            "or pass all items to rank, with their groups as a column"
+        )
+    return values
+
+
+class _Recorded(Mapping[str, jax.Array]):
+    """Columns that remember which of them were read."""
+
+    def __init__(self, columns: Mapping[str, jax.Array]) -> None:
+        """Takes columns of which none was read."""
+        self.read = set[str]()
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> jax.Array:
+        self.read.add(name)
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def _reads_groups(ranking: Parts, item_fn: ItemFn) -> bool:
+    """Whether a function of items reads the column of groups."""
+    columns = _Recorded(jax.tree.map(jnp.asarray, _columns(ranking, 1)))
+    dtype = ranking._dtype
+
+    def value_of() -> jax.Array:
+        items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
+        return item_amounts(item_fn, items, dtype)
+
+    jax.eval_shape(value_of)
+    return GROUPS in columns.read
+
+
+def _columns(ranking: Parts, num_items: int) -> dict[str, np.ndarray]:
+    """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
     assert ranking._held is not None
-    trailing, dtype = ranking._list_exists.ndim + 1, ranking._dtype
-    columns = {
-        name: np.zeros((1, *x.shape[trailing:]), x.dtype)
+    trailing = ranking._list_exists.ndim + 1
+    return {
+        name: np.zeros((num_items, *x.shape[trailing:]), x.dtype)
         for name, x in ranking._held.items.columns.items()
     }
+
+
+def _values_of(
+    ranking: Parts, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
+) -> np.ndarray | jax.Array:
+    """Returns the values of items with the label 0 that have these entries in columns.
+
+    Args:
+        ranking: The lists.
+        item_fn: A function of items.
+        probes: By name, arrays `[items, …]`; all other columns are 0. Without any, there
+            is one item.
+
+    Returns:
+        `[items, …]`; traced only if `item_fn` has taken traced values from elsewhere.
+    """
+    num_items = max((len(probe) for probe in probes.values()), default=1)
+    columns, dtype = _columns(ranking, num_items) | dict(probes), ranking._dtype
     names, arrays = list(columns), list(columns.values())
     kinds = {name: (x.shape, x.dtype) for name, x in columns.items()}
-    key = (dtype, tuple(sorted(kinds.items())))
+    key = (dtype, tuple(sorted(kinds.items())), tuple(probes))
     try:
         values = _values.setdefault(item_fn, {})
     except TypeError:  # a callable that cannot be a weak key
         values = _Values()
-    if key in values:
-        return values[key]
 
     def value_of(labels: jax.Array, exists: jax.Array, *arrays: jax.Array) -> jax.Array:
         columns = dict(zip(names, arrays, strict=True))
         items = ItemArrays(labels, exists, None, columns)
-        return item_amounts(item_fn, items, dtype)[0]
+        return item_amounts(item_fn, items, dtype)
 
-    arguments = (np.zeros(1, dtype), np.ones(1, bool), *arrays)
-    value = constant(value_of, *arguments)
+    arguments = (np.zeros(num_items, dtype), np.ones(num_items, bool), *arrays)
+    value = values.get(key)
+    if value is None:
+        value = constant(value_of, *arguments)
     if value is None:
         return value_of(*map(jnp.asarray, arguments))
-    values[key] = value if value.any() else None
-    return values[key]
+    values[key] = value
+    return value

@@ -13,6 +13,8 @@ checked_catalog.py  their checked arguments
 labels.py     labels that a function derives from attributes of queries and items
 labelled.py   catalogues with such labels: as rows, or streamed in blocks
 census.py     which labels the items of a catalogue have, and how many items each
+item_groups.py  memberships of the items of a catalogue, and their totals
+seen.py       the relevant items in the blocks so far, and totals of all items
 blocks.py     a catalogue, and its scores in blocks
 host_blocks.py  items that the host reads one part after the other
 streams.py    the two ways through the blocks: the first ranks, or counting places

@@ -11,6 +11,7 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.labels import Labeller
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import AxisNames
@@ -26,6 +27,7 @@ class Block(NamedTuple):
     first_id: jax.Array
     first_new_id: jax.Array  # the items before it were in an earlier block
     labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
+    memberships: jax.Array | None  # [*lists, groups], or [groups] for all lists: totals
 
     def offsets(self, ids: jax.Array) -> jax.Array:
         """Returns the offsets of ids in the block, its size where they are not in it.
@@ -134,8 +136,21 @@ class Catalog:
             length = _arithmetic.count(exists)
         masks = (self.item_mask, self.exclude_ids, labels)
         is_masked = any(x is not None for x in masks)
-        first_new_id = first_new + id_of_first
-        return Block(scores, exists, is_masked, length, first_id, first_new_id, labels)
+        memberships = None
+        if self.relevant.item_groups is not None:
+            ids = first_id + lax.iota(jnp.int32, self.block_length)
+            memberships = memberships_of(self.relevant.item_groups, ids)
+            memberships = _arithmetic.dot(exists.astype(memberships.dtype), memberships)
+        return Block(
+            scores=scores,
+            exists=exists,
+            is_masked=is_masked,
+            length=length,
+            first_id=first_id,
+            first_new_id=first_new + id_of_first,
+            labels=labels,
+            memberships=memberships,
+        )
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:

@@ -33,6 +33,7 @@ def rank_catalog(
     key: _types.Key | None = None,
     ties: _types.Ties | None = None,
     columns: _types.Columns | None = None,
+    item_groups: _types.ItemGroups | None = None,
     label_fn: LabelFn | None = None,
     query_attributes: Any = None,
     item_attributes: Any = None,
@@ -81,6 +82,10 @@ def rank_catalog(
         key: As for `rank`.
         ties: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_groups: `[num_items, groups]` numbers or bools, how much each item of the
+            whole catalogue belongs to each group, perhaps by fractions; the same on every
+            device. They are the column `groups` of every item. With k=None metrics may
+            read those of relevant items alone. Not with `label_fn`.
         label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
             `[queries, block]` of a block of items, bools, integers or floats; or a pair
             of these and a bool array of the same shape, true for items that leave the
@@ -147,6 +152,7 @@ def rank_catalog(
         key=key,
         ties=ties,
         columns=columns,
+        item_groups=item_groups,
         label_fn=label_fn,
         query_attributes=query_attributes,
         item_attributes=item_attributes,
@@ -167,6 +173,7 @@ def rank_scores(
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
     columns: _types.Columns | None = None,
+    item_groups: _types.ItemGroups | None = None,
     label_fn: LabelFn | None = None,
     query_attributes: Any = None,
     item_attributes: Any = None,
@@ -195,6 +202,7 @@ def rank_scores(
         ties: As for `rank`.
         key: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
+        item_groups: `[num_items, groups]`; see `rank_catalog`.
         label_fn: As for `rank_catalog`, in place of `relevant_ids`: labels are computed
             for all items at once and ranked as by `rank`. Only where `items_axis` cuts
             them, k=None leaves the metrics of the first relevant item.
@@ -238,6 +246,7 @@ def rank_scores(
         ties=ties,
         key=key,
         columns=columns,
+        item_groups=item_groups,
         label_fn=label_fn,
         query_attributes=query_attributes,
         item_attributes=item_attributes,

@@ -10,6 +10,7 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.pools import Counted
+from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ranking import Pool, Straddle
 from jax_rank_metrics._types import AxisNames
 
@@ -97,6 +98,10 @@ class Census(NamedTuple):
             jnp.zeros(shape, labels.dtype), jnp.zeros(shape, jnp.int32), overflows
         )
         return empty._with_amounts(jnp.where(counts > 0, labels, -1), counts)
+
+    def tally_of(self, candidates: Candidates, is_counted: jax.Array) -> jax.Array:
+        """Counts candidates by their labels, `[*lists, slots]`; a `Tally`."""
+        return self.tally(candidates.items.labels, is_counted)
 
     def tally(self, labels: jax.Array, amounts: jax.Array) -> jax.Array:
         """Adds up amounts by label, `[*lists, slots]` int32.

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.lax import axis_size
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
@@ -116,6 +117,7 @@ def _checked_catalog(
     key: _types.Key | None = None,
     ties: _types.Ties | None = None,
     columns: _types.Columns | None = None,
+    item_groups: _types.ItemGroups | None = None,
     label_fn: LabelFn | None = None,
     query_attributes: Any = None,
     item_attributes: Any = None,
@@ -126,6 +128,10 @@ def _checked_catalog(
     axis, and its name.
     """
     lists = lists_of[1].shape[:-1]
+    items_axis = _inputs.axis_names("items_axis", items_axis)
+    num_parts = (
+        1 if item_groups is None or items_axis is None else axis_size(items_axis)
+    )
     attributes = {
         "query_attributes": query_attributes,
         "item_attributes": item_attributes,
@@ -138,7 +144,10 @@ def _checked_catalog(
                 "or a function that labels items by attributes of theirs and of queries"
             )
         relevant = Relevant(
-            *_inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of)
+            *_inputs.relevant_items(relevant_ids, relevant_labels, columns, *lists_of),
+            item_groups=_inputs.item_groups(
+                item_groups, columns, len(items) * num_parts
+            ),
         )
     else:
         _check_absent(
@@ -147,11 +156,11 @@ def _checked_catalog(
             relevant_ids=relevant_ids,
             relevant_labels=relevant_labels,
             columns=columns,
+            item_groups=item_groups,
         )
         # No ids, in one slot: arrays of size 0 have no type that varies over a mesh.
         relevant = Relevant(jnp.full((*lists, 1), -1, jnp.int32), None, {})
-    depth = _inputs.deepest(_inputs.rank_cutoffs(k))
-    excluded = None
+    depth, excluded = _inputs.deepest(_inputs.rank_cutoffs(k)), None
     if exclude_ids is not None:
         excluded = _inputs.ids("exclude_ids", exclude_ids)
         _inputs.same_lists("exclude_ids", excluded, *lists_of)
@@ -178,7 +187,7 @@ def _checked_catalog(
         block_size=block_size,
         depth=depth,
         policy=policy,
-        items_axis=_inputs.axis_names("items_axis", items_axis),
+        items_axis=items_axis,
     )
     if label_fn is None:
         return catalog

@@ -13,6 +13,7 @@ from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.item_groups import with_groups
 
 
 @pytree("policy", "num_segments", "items_axis", "relax")
@@ -113,12 +114,16 @@ class Relevant(NamedTuple):
     ids: jax.Array  # [*lists, relevant]
     labels: jax.Array | None  # the same shape; None is 1 for all
     columns: dict[str, jax.Array]
+    item_groups: jax.Array | None = None  # [num_items, groups], of all items; or None
 
     def items(self, *inputs: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
         """Returns the items, in the dtype of values that labels and `inputs` ask for."""
         dtype = _inputs.float_dtype(self.labels, *inputs).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
-        return RawItems(labels, dtype, self.ids >= 0, columns=self.columns).read()
+        items = RawItems(labels, dtype, self.ids >= 0, columns=self.columns).read()
+        if self.item_groups is None:
+            return items
+        return with_groups(items, self.item_groups, self.ids)
 
     def find(
         self, ids: jax.Array, relevant: ItemArrays
@@ -134,10 +139,11 @@ class Relevant(NamedTuple):
 
         Returns:
             The items `[*lists, ids]`, and whether each was found, bool. Items that are
-            not relevant or repeat an earlier id are not found and have the label 0.
+            not relevant or repeat an earlier id are not found and have the label 0. All
+            have the groups of their ids.
         """
         relevant_ids, num_relevant = self.ids, self.ids.shape[-1]
-        num_ids = ids.shape[-1]
+        num_ids, ranked_ids = ids.shape[-1], ids
         if ids.dtype != relevant_ids.dtype:
             ids, relevant_ids = ids.astype(jnp.int64), relevant_ids.astype(jnp.int64)
         # [*lists, ids, relevant]
@@ -150,7 +156,10 @@ class Relevant(NamedTuple):
         first_index = first_index.min(-2, keepdims=True, initial=num_ids)
         slot = jnp.where(index == first_index, _arithmetic.iota(is_same), num_relevant)
         slot = jnp.min(slot, axis=-1, initial=num_relevant)  # [*lists, ids]
-        return relevant.padded(1).at(slot), slot < num_relevant
+        items = relevant.padded(1).at(slot)
+        if self.item_groups is not None:
+            items = with_groups(items, self.item_groups, ranked_ids)
+        return items, slot < num_relevant
 
 
 def clean_weights(

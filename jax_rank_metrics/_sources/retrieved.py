@@ -10,6 +10,7 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
+from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
 
 
@@ -172,6 +173,7 @@ def rank_ids(
     *,
     list_weights: _types.PerListInput | None = None,
     columns: _types.Columns | None = None,
+    item_groups: _types.ItemGroups | None = None,
 ) -> Ranking:
     """Makes a ranking of the ids that a system returned, and the ids of relevant items.
 
@@ -186,14 +188,15 @@ def rank_ids(
         list_weights: `[*lists]`, or None.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other items
             have 0 or False there, so list judged non-relevant ids with the label 0.
+        item_groups: `[num_items, groups]`; see `rank_catalog`. An id without a row raises,
+            but inside `jax.jit` it belongs to no group.
 
     Returns:
         A `Ranking` in one definite order, never cut, as from `rank_retrieved`. Its pool
         is every relevant and every retrieved item, and its `items` are ids.
 
     Raises:
-        ValueError: if leading axes or shapes differ, or if ids do not fit the integers
-            of JAX.
+        ValueError: if axes or shapes differ, or if ids do not fit the integers of JAX.
         TypeError: if ids are not integers.
 
     >>> from jax_rank_metrics import recall
@@ -205,12 +208,15 @@ def rank_ids(
     relevant = Relevant(
         *_inputs.relevant_items(
             relevant_ids, relevant_labels, columns, "retrieved_ids", retrieved_ids
-        )
+        ),
+        item_groups=_inputs.item_groups(item_groups, columns),
     )
-    lists = retrieved_ids.shape[:-1]
-    list_weights = _inputs.per_list("list_weights", list_weights, lists)
+    if relevant.item_groups is not None:
+        ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
+        _inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
+    weights = _inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
-    return _rank_ids(retrieved_ids, relevant, list_weights)
+    return _rank_ids(retrieved_ids, relevant, weights)
 
 
 @jax.jit
@@ -223,6 +229,10 @@ def _rank_ids(
     # Relevant items come first in the pool, then retrieved ones that are not relevant.
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
+    if relevant.item_groups is not None:
+        parts = (relevant_items.columns[GROUPS], items.columns[GROUPS])
+        groups = jnp.concatenate(parts, axis=exists.ndim - 1)
+        pool = pool._replace(columns={**pool.columns, GROUPS: groups}).only(in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
     retrieved = items._replace(exists=exists)
     return rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)

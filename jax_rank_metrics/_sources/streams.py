@@ -9,28 +9,26 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, SharedItems
-from jax_rank_metrics._layouts.pools import with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks
-from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking, Straddle, TieRuns
+from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks, Tally
+from jax_rank_metrics._ranking import CountedPlaces, Ranking, TieRuns
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 from jax_rank_metrics._sources.census import Census
+from jax_rank_metrics._sources.item_groups import (
+    GroupTally,
+    pool_of,
+    straddle_of,
+    tally_of,
+)
 from jax_rank_metrics._sources.lists import clean_weights
+from jax_rank_metrics._sources.seen import Seen
 
 State = TypeVar("State")
-
-
-class Seen(NamedTuple):
-    """The relevant items in the blocks so far, and the number of all items in them."""
-
-    keys: jax.Array  # [*lists, relevant], of their scores; the least where not found
-    exists: jax.Array  # [*lists, relevant] bool, which were found
-    length: jax.Array  # [*lists] int32, how many items exist
 
 
 class FirstPass(NamedTuple):
@@ -91,7 +89,10 @@ class Stream(NamedTuple):
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
-        dropped = length = jnp.zeros(shape[:-1], jnp.int32)
+        seen = Seen.empty(self.catalog.relevant, empty)
+        dropped = seen.length
+        if seen.memberships is not None:
+            dropped = GroupTally(seen.length, seen.memberships)
         if self.catalog.labeller is not None:
             labels = jax.eval_shape(lambda: self.catalog.block(jnp.int32(0)).labels)
             assert labels is not None
@@ -99,7 +100,7 @@ class Stream(NamedTuple):
             dropped = jnp.zeros_like(census.counts)
         if depth is not None:
             best = BestSoFar(self.no_candidates((*shape[:-1], depth)), dropped)
-        return FirstPass(best, Seen(empty.keys, empty.items.exists, length), census)
+        return FirstPass(best, seen, census)
 
     def extended(self, first_pass: FirstPass) -> FirstPass:
         """Returns the state of the first pass after the items of this catalogue."""
@@ -107,13 +108,14 @@ class Stream(NamedTuple):
         def step(
             state: FirstPass, block: Block, candidates: RawCandidates
         ) -> FirstPass:
-            seen = self._look_up(state.seen, block)
-            best, census, tally = state.best, state.census, None
+            is_judged = self.judged.exists
+            seen = state.seen.extended(block, self.relevant_ids, is_judged)
+            best, census = state.best, state.census
             if census is not None:
                 assert block.labels is not None
                 census = census.extended(block.labels, candidates.read().items.exists)
-                tally = census.tally
             if best is not None:
+                tally = self._tally(census)
                 best = best.extended(candidates, self.order, seen.length, tally)
             return FirstPass(best, seen, census)
 
@@ -123,18 +125,23 @@ class Stream(NamedTuple):
         """Puts the first ranks in order, and merges what devices with parts found."""
         (best, seen, census), axis = first_pass, self.catalog.items_axis
         if axis is not None:
-            exists = lax.pmax(seen.exists.astype(jnp.int32), axis) > 0
-            keys, length = lax.pmax(seen.keys, axis), lax.psum(seen.length, axis)
-            seen = Seen(keys, exists, length)
+            seen = seen.over_devices(axis)
             if census is not None:
                 of_device, census = census, census.over_devices(axis)
                 if best is not None:  # its slots are those of the device
                     dropped = census.tally(of_device.labels, best.dropped)
                     best = best._replace(dropped=dropped)
-        first, tally = None, None if census is None else census.tally
+        first = None
         if best is not None:
-            first = best.in_order(self.order, self.seeds, axis, tally)
+            first = best.in_order(self.order, self.seeds, axis, self._tally(census))
         return Outcome(first, seen, census)
+
+    def _tally(self, census: Census | None) -> Tally | None:
+        """Returns what adds up items that tie with the last of the first ranks."""
+        item_groups = self.catalog.relevant.item_groups
+        if item_groups is not None:
+            return tally_of(item_groups)
+        return None if census is None else census.tally_of
 
     def no_counts(self) -> Outranking:
         """Returns the state of the second pass before the first block."""
@@ -171,8 +178,8 @@ class Stream(NamedTuple):
         assert first is not None
         depth, straddle = first.ids.shape[-1], None
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
+        judged = self.judged.only(seen.exists)
         if census is None:
-            judged = self.judged.only(seen.exists)
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
         else:
@@ -180,10 +187,8 @@ class Stream(NamedTuple):
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
             if census is None:
-                num_tied = _arithmetic.count(is_last) + first.dropped
-                relevant_tied = (seen.keys == last_key) & seen.exists
-                tied, layout = with_unlisted(relevant_tied, num_tied)
-                straddle = Straddle(first.dropped > 0, tied, layout)
+                is_tied = (seen.keys == last_key) & seen.exists
+                straddle = straddle_of(judged, is_tied, items, is_last, first.dropped)
             else:
                 straddle = census.straddle(items.labels, is_last, first.dropped)
         held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
@@ -224,9 +229,8 @@ class Stream(NamedTuple):
         else:
             is_listed = self.judged.exists & seen.exists
             ranks = None if depth is None else total_items
-            exists, layout = with_unlisted(is_listed, seen.length, ranks)
-            listed = self.judged.only(seen.exists).padded(1)
-            pool = Pool(listed._replace(exists=exists), layout)
+            judged = self.judged.only(seen.exists)
+            pool = pool_of(judged, is_listed, seen.length, seen.memberships, ranks)
         weights = self.catalog.list_weights
         return Ranking._of(
             held=held,
@@ -236,7 +240,7 @@ class Stream(NamedTuple):
             list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
-            partial_columns=self.judged.columns,
+            partial_columns=self.catalog.relevant.columns,
         )
 
     def fold(
@@ -275,13 +279,6 @@ class Stream(NamedTuple):
         labels = jnp.zeros(shape, self.judged.labels.dtype)
         items = ItemArrays(labels, jnp.zeros(shape, bool))
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
-
-    def _look_up(self, seen: Seen, block: Block) -> Seen:
-        """Returns what was seen after a block, with the relevant items that it holds."""
-        exists, keys = block.look_up(self.relevant_ids)
-        exists = exists & self.judged.exists
-        keys = jnp.where(exists, keys, seen.keys)
-        return Seen(keys, seen.exists | exists, seen.length + block.length)
 
 
 def rank_listed(catalog: Catalog) -> Ranking:

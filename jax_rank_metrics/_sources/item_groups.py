@@ -1,0 +1,127 @@
+"""Memberships of the items of a catalogue in groups, and their totals over some items.
+
+Of the items that no list of relevant ones names, a ranking holds only their number. With
+the total of their memberships it also knows those of their average item, which stands for
+all of them: sums of a linear function of memberships are then exact.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.pools import Weighted, with_unlisted
+from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._ordering.candidates import Candidates
+from jax_rank_metrics._ordering.streaming import Tally
+from jax_rank_metrics._ranking import Pool, Straddle
+from jax_rank_metrics._ranking.unlisted import GROUPS
+
+
+class GroupTally(NamedTuple):
+    """The number of some items, and the totals of their memberships."""
+
+    number: jax.Array  # [*lists] int32
+    memberships: jax.Array  # [*lists, groups] floats
+
+
+def memberships_of(item_groups: jax.Array, ids: jax.Array) -> jax.Array:
+    """Returns the memberships of items, `[*ids.shape, groups]`; 0 where ids are of none."""
+    rows = jnp.where(ids >= 0, ids, item_groups.shape[0])
+    return item_groups.at[rows].get(mode="fill", fill_value=0)
+
+
+def with_groups(
+    items: ItemArrays, item_groups: jax.Array, ids: jax.Array
+) -> ItemArrays:
+    """Adds the memberships of items that have these ids, as the column of groups."""
+    memberships = memberships_of(item_groups, ids).astype(items.labels.dtype)
+    return items._replace(columns={**items.columns, GROUPS: memberships})
+
+
+def tally_of(item_groups: jax.Array) -> Tally:
+    """Returns what counts items, and adds up their memberships."""
+
+    def tally(candidates: Candidates, is_counted: jax.Array) -> GroupTally:
+        memberships = memberships_of(item_groups, candidates.ids)
+        # Not as a product, before which every membership would be written out.
+        totals = jnp.where(is_counted[..., None], memberships, 0).sum(-2)
+        return GroupTally(_arithmetic.count(is_counted), totals)
+
+    return tally
+
+
+def pool_of(
+    listed: ItemArrays,
+    is_member: jax.Array,
+    number: jax.Array,
+    memberships: jax.Array | None,
+    ranks: int | None,
+) -> Pool:
+    """Returns items of a catalogue as a pool: some that are listed, and all others as one.
+
+    Args:
+        listed: `[*lists, listed]`, the items that are known one by one.
+        is_member: `[*lists, listed]` bool, which of them are in the pool.
+        number: `[*lists]` int32, how many items are in the pool.
+        memberships: `[*lists, groups]`, the total of these items; None without groups.
+        ranks: See `with_unlisted`.
+    """
+    averaged = () if memberships is None else (GROUPS,)
+    exists, layout = with_unlisted(is_member, number, ranks, averaged)
+    items = listed.padded(1)._replace(exists=exists)
+    if memberships is not None:
+        items = _averaged_over(items, layout, memberships)
+    return Pool(items, layout)
+
+
+def _averaged_over(
+    items: ItemArrays, layout: Weighted, memberships: jax.Array
+) -> ItemArrays:
+    """Gives the last slot the mean memberships of the unlisted items.
+
+    Args:
+        items: `[*lists, listed + 1]`; the last slot stands for the unlisted items.
+        layout: The layout of the items.
+        memberships: `[*lists, groups]`, the total of all items.
+    """
+    exists = items.exists
+    groups, axis = items.columns[GROUPS], exists.ndim - 1
+    of_members = jnp.where(exists[..., None], groups, 0)
+    unlisted = memberships.astype(groups.dtype) - Rows().sum(of_members, 1)
+    unlisted = jnp.expand_dims(jnp.maximum(unlisted, 0), axis)  # rounding may go below
+    mean = ratio(unlisted, layout.counts[..., -1:, None].astype(groups.dtype))
+    groups = jnp.concatenate([groups[..., :-1, :], mean], axis=axis)
+    return items._replace(columns={**items.columns, GROUPS: groups})
+
+
+def straddle_of(
+    listed: ItemArrays,
+    is_tied: jax.Array,
+    held: ItemArrays,
+    is_last: jax.Array,
+    dropped: Any,
+) -> Straddle:
+    """Returns the tie group of the last of the first ranks, which may reach beyond it.
+
+    Args:
+        listed: `[*lists, listed]`, the items that are known one by one.
+        is_tied: `[*lists, listed]` bool, which of them are in the group.
+        held: `[*lists, ranks]`, the items of the first ranks.
+        is_last: `[*lists, ranks]` bool, which of these are in the group.
+        dropped: How many further items are, `[*lists]` int32, or a `GroupTally` of them.
+    """
+    num_last = _arithmetic.count(is_last)
+    if not isinstance(dropped, GroupTally):
+        tied, layout = with_unlisted(is_tied, num_last + dropped)
+        return Straddle(dropped > 0, tied, layout)
+    memberships = Rows().sum(held.only(is_last).columns[GROUPS], 1)
+    memberships = memberships + dropped.memberships.astype(memberships.dtype)
+    number = num_last + dropped.number
+    tied, layout = with_unlisted(is_tied, number, None, (GROUPS,))
+    items = listed.padded(1)._replace(exists=tied)
+    items = _averaged_over(items, layout, memberships)
+    return Straddle(dropped.number > 0, tied, layout, items)

@@ -1,0 +1,67 @@
+"""The items of a catalogue that its first pass has seen: relevant ones, and totals."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics._ordering.candidates import Candidates
+from jax_rank_metrics._sources.blocks import Block
+from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._types import AxisNames
+
+
+class Seen(NamedTuple):
+    """The relevant items in the blocks so far, and totals of all items in them."""
+
+    keys: jax.Array  # [*lists, relevant], of their scores; the least where not found
+    exists: jax.Array  # [*lists, relevant] bool, which were found
+    length: jax.Array  # [*lists] int32, how many items exist
+    memberships: (
+        jax.Array | None
+    )  # [*lists, groups], in each group; None without groups
+
+    @classmethod
+    def empty(cls, relevant: Relevant, padding: Candidates) -> "Seen":
+        """Returns what was seen before the first block.
+
+        Args:
+            relevant: The relevant items.
+            padding: `[*lists, relevant]`, candidates of which none exists.
+        """
+        exists, memberships = padding.items.exists, None
+        lists = exists.shape[:-1]
+        if relevant.item_groups is not None:
+            groups = relevant.item_groups
+            memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
+        return cls(padding.keys, exists, jnp.zeros(lists, jnp.int32), memberships)
+
+    def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> "Seen":
+        """Returns what was seen after a further block.
+
+        Args:
+            block: The block.
+            ids: `[*lists, relevant]`, of the relevant items.
+            is_judged: `[*lists, relevant]` bool, which of these are no padding.
+        """
+        exists, keys = block.look_up(ids)
+        exists = exists & is_judged
+        keys = jnp.where(exists, keys, self.keys)
+        memberships = self.memberships
+        if memberships is not None and block.memberships is not None:
+            memberships = memberships + block.memberships
+        length = self.length + block.length
+        return Seen(keys, self.exists | exists, length, memberships)
+
+    def over_devices(self, items_axis: AxisNames) -> "Seen":
+        """Returns what all devices saw, each of which has a part of the items."""
+        exists = lax.pmax(self.exists.astype(jnp.int32), items_axis) > 0
+        keys, length = (
+            lax.pmax(self.keys, items_axis),
+            lax.psum(self.length, items_axis),
+        )
+        memberships = self.memberships
+        if memberships is not None:
+            memberships = lax.psum(memberships, items_axis)
+        return Seen(keys, exists, length, memberships)

@@ -1,0 +1,128 @@
+"""Against FairRankTune, and against the evaluation of TREC's Fair Ranking tracks."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+pd = pytest.importorskip("pandas")
+theirs = pytest.importorskip("FairRankTune.Metrics")
+distance = pytest.importorskip("scipy.spatial.distance")
+
+LISTS, ITEMS, GROUPS = 8, 12, 3
+
+
+def geometric(ranks):
+    """Returns the attention that FairRankTune's AWRF gives to ranks, for p = 0.2."""
+    return 100 * 0.2 * 0.8 ** (ranks - 1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Returns relevance, scores and the group of each item; every group has merit."""
+    rng = np.random.default_rng(5)
+    labels = rng.choice(np.float32([0, 0.5, 1]), (LISTS, ITEMS))
+    labels[:, :GROUPS] = 1
+    scores = rng.permuted(np.tile(np.float32(np.arange(ITEMS)), (LISTS, 1)), axis=1)
+    groups = rng.integers(0, GROUPS, (LISTS, ITEMS))
+    groups[:, :GROUPS] = np.arange(GROUPS)
+    return labels, scores, groups
+
+
+@pytest.fixture(scope="module")
+def ranking(data):
+    """Returns the lists ranked, with the groups as memberships."""
+    labels, scores, groups = data
+    return jrm.rank(labels, scores, columns={"groups": np.eye(GROUPS)[groups]})
+
+
+def by_fairranktune(function, data, *arguments):
+    """Returns the value of each list; each argument is computed from ranked relevance."""
+    labels, scores, groups = data
+    values = []
+    for y, order, members in zip(labels, np.argsort(-scores), groups, strict=True):
+        frames = [pd.DataFrame(argument(y[order])) for argument in arguments]
+        group_of_item = dict(enumerate(members.tolist()))
+        values.append(function(pd.DataFrame(order), group_of_item, *frames))
+    return [value[0] if isinstance(value, tuple) else value for value in values]
+
+
+def clicks(relevance):
+    """Returns relevance times the attention of ranks."""
+    return relevance / np.log2(np.arange(len(relevance)) + 2)
+
+
+def relevances(relevance):
+    """Returns relevance itself."""
+    return relevance
+
+
+@pytest.mark.parametrize(
+    "metric, name, options, arguments",
+    [
+        (jrm.exposure_parity, "EXP", {"combo": "MaxMinDiff"}, ()),
+        ("ratio", "EXP", {"combo": "MinMaxRatio"}, ()),
+        ("geometric", "AWRF", {"p": 0.2, "combo": "MaxMinDiff"}, ()),
+        (jrm.disparate_treatment_ratio, "EXPU", {"combo": "MinMaxRatio"}, (relevances,)),
+        (
+            jrm.disparate_impact_ratio,
+            "EXPRU",
+            {"combo": "MinMaxRatio"},
+            (relevances, clicks),
+        ),
+        (jrm.ndkl, "NDKL", {}, ()),
+    ],
+)  # fmt: skip
+def test_against_fairranktune(metric, name, options, arguments, data, ranking, agree):
+    """List by list; its NDKL adds 1e-7 to every share."""
+    parity = {"ratio": {"comparison": "ratio"}, "geometric": {"discount_fn": geometric}}
+    if isinstance(metric, str):
+        metric = functools.partial(jrm.exposure_parity.of, **parity[metric])
+    else:
+        metric = metric.of
+    function = functools.partial(getattr(theirs, name), **options)
+    agree(metric(ranking).values, by_fairranktune(function, data, *arguments))
+
+
+def trec_discount(ranks):
+    """Returns the attention that the track gives to ranks."""
+    return 1 / np.log2(np.maximum(ranks, 2))
+
+
+def test_awrf_of_trec(rng, agree):
+    """The formula of the track: one less the square of SciPy's distance.
+
+    Pages whose groups are unknown give no attention to any group.
+    """
+    shape = (LISTS, ITEMS, GROUPS)
+    groups = rng.dirichlet(np.ones(GROUPS), shape[:2])
+    groups[rng.random(shape[:2]) < 0.3] = np.nan
+    target = (0.2, 0.5, 0.3)
+    ranking = jrm.rank_retrieved(np.ones(shape[:2]), columns={"groups": groups})
+    values = jrm.attention_weighted_rank_fairness.of(ranking, target=target).values
+    attention = trec_discount(np.arange(ITEMS) + 1)
+    expected = [
+        1 - distance.jensenshannon(np.nansum(page.T * attention, 1), target) ** 2
+        for page in groups
+    ]
+    agree(values, expected)
+
+
+@pytest.mark.parametrize("name", ["ee_l", "ee_d", "ee_r"])
+def test_expected_exposure_of_trec(name, rng, agree):
+    """The formula of the track, over all 24 orders of a ranking with ties."""
+    groups = rng.dirichlet(np.ones(GROUPS), ITEMS)
+    scores, target = np.float32([4] * 4 + [3, 2, 1] + [0] * 5), (0.2, 0.5, 0.3)
+    ranking = jrm.rank(np.ones(ITEMS), scores, columns={"groups": groups}, k=7)
+    metric = f"{name}(target={target})@7"
+    value = jrm.measure(metric, ranking)[metric].values
+    attention = trec_discount(np.arange(7) + 1)
+    attention[:4] = attention[:4].mean()
+    exposed = (groups[:7] * attention[:, None]).sum(0)
+    wanted = np.array(target) * trec_discount(np.arange(7) + 1).sum()
+    parts = {"ee_d": exposed @ exposed, "ee_r": exposed @ wanted}
+    parts["ee_l"] = math.dist(exposed, wanted) ** 2
+    agree(value, parts[name])

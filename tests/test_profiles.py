@@ -1,0 +1,209 @@
+"""Recommendations beside profiles: popularity lift, miscalibration, serendipity, novelty."""
+
+import math
+
+import chex
+import jax
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+ITEMS, GENRES = 12, 3
+KS = (1, 3, None)
+COUNTS = np.array([4, 0, 12, 1, 7, 0, 3, 40, 2, 1, 30, 7])
+USERS, ALPHA = 50, 0.1
+
+
+@jax.jit
+def of_lists(ids, profiles, relevant, weights, genres, counts):
+    """Measures all metrics at all cutoffs."""
+    options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}
+    return {
+        "novelty": jrm.novelty(ids, counts, KS, by="users", num_users=USERS),
+        "lift": jrm.popularity_lift(ids, counts, profiles, KS),
+        "lift of users": jrm.popularity_lift(
+            ids, counts, profiles, KS, ratio_of_means=False
+        ),
+        "plain": jrm.miscalibration(ids, genres, profiles, KS),
+        "weighted": jrm.miscalibration(
+            ids, genres, profiles, profile_weights=weights, **options
+        ),
+        "serendipity": jrm.serendipity(ids, relevant, counts, KS),
+    }
+
+
+def draw(rng):
+    """Draws lists with gaps and repeats, empty ones, and ones that are undefined."""
+    ids = rng.integers(-3, ITEMS + 2, (10, 6)).astype(np.int32)
+    profiles = rng.integers(-2, ITEMS + 2, (10, 5)).astype(np.int32)
+    relevant = rng.integers(-1, ITEMS + 2, (10, 4)).astype(np.int32)
+    genres = rng.choice([0.0, 0.0, 1.0, 0.5], (ITEMS, GENRES)).astype(np.float32)
+    genres[0], genres[1], genres[2] = 0, (np.nan, -1, 0), (1, 1, 0)
+    ids[0], profiles[1], relevant[2] = -1, ITEMS, -5
+    ids[3] = (0, 1, 2, 4, 7, 7)  # the first two have no genre
+    profiles[4], ids[5] = (1, 1, 5, -1, -1), (1, 0, 0, -1, 1, 0)
+    profiles[6] = np.resize(ids[6], 5)
+    weights = rng.choice([1.0, 2.5, 0.25, 0.0, np.nan, -1.0], (10, 5))
+    weights[7] = 0
+    return ids, profiles, relevant, weights.astype(np.float32), genres, COUNTS
+
+
+def in_catalog(ids):
+    """Returns the places of ids that are no padding."""
+    return [at for at, i in enumerate(ids) if 0 <= i < ITEMS]
+
+
+def distribution(ids, weights, genres):
+    """Adds up the genres of items, each divided among its genres; None if there are none."""
+    sums = [0.0] * GENRES
+    for i, weight in zip(ids, weights, strict=True):
+        shares = [max(float(x), 0.0) if x == x else 0.0 for x in genres[i]]
+        weight = float(weight) if weight > 0 else 0.0
+        for genre, share in enumerate(shares):
+            if share:
+                sums[genre] += weight * share / math.fsum(shares)
+    total = math.fsum(sums)
+    return [x / total for x in sums] if total else None
+
+
+def divergence(p, q, alpha):
+    """Returns KL(p ‖ (1 − α)·q + α·p) by its definition."""
+    mixed = [(1 - alpha) * b + alpha * a for a, b in zip(p, q, strict=True)]
+    return math.fsum(a * math.log(a / b) for a, b in zip(p, mixed, strict=True) if a)
+
+
+def by_loops(ids, profile, relevant, weights, genres, k):
+    """Computes the values of one user at one cutoff; None where undefined."""
+    kept = [int(ids[at]) for at in in_catalog(ids)]
+    known = [int(profile[at]) for at in in_catalog(profile)]
+    weights = [weights[at] for at in in_catalog(profile)]
+    liked = {int(relevant[at]) for at in in_catalog(relevant)}
+    top, values = kept[:k], {}
+    bits = [math.log2(USERS / max(int(COUNTS[i]), 1)) for i in top]
+    values["novelty"] = math.fsum(bits) / len(bits) if bits else None
+    base = math.fsum(COUNTS[known]) / len(known) if known else 0
+    lift = (math.fsum(COUNTS[top]) / len(top) - base) / base if top and base else None
+    values["lift"] = values["lift of users"] = lift
+    for name, alpha, by_rank, of_profile in (
+        ("plain", 0.01, [1] * len(kept), [1] * len(known)),
+        ("weighted", ALPHA, [1 / (r + 1) for r in range(len(kept))], weights),
+    ):
+        p = distribution(known, of_profile, genres)
+        q = distribution(top, by_rank[:k], genres) or [0] * GENRES
+        defined = p and distribution(kept, by_rank, genres)
+        values[name] = divergence(p, q, alpha) if defined else None
+    distinct = list(dict.fromkeys(kept))
+    ranked = sorted({int(c) for c in COUNTS if c}, reverse=True)
+    terms = []
+    for rank, i in enumerate(distinct[:k], 1):
+        unexpected = (ITEMS + 1 - rank) / ITEMS
+        if COUNTS[i]:
+            unexpected -= (ITEMS + 1 - (ranked.index(COUNTS[i]) + 1)) / ITEMS
+        terms.append(max(unexpected, 0) * (i in liked))
+    defined = distinct and liked
+    values["serendipity"] = math.fsum(terms) / len(terms) if defined else None
+    return values
+
+
+def test_values_are_those_of_loops(rng):
+    """Every value, weight and undefined list is that of the definitions, in float64."""
+    arrays = draw(rng)
+    ids, profiles, relevant, weights, genres, _ = arrays
+    actual = jax.device_get(of_lists(*arrays))
+    undefined = dict.fromkeys(actual, 0)
+    for u in range(len(ids)):
+        for column, k in enumerate(KS):
+            user = (ids[u], profiles[u], relevant[u], weights[u])
+            for name, value in by_loops(*user, genres, k).items():
+                lists = actual[name]
+                np.testing.assert_allclose(
+                    lists.values[u, column], value or 0, rtol=3e-6, atol=2e-7
+                )
+                assert bool(lists.defined[u]) == (value is not None), (name, u)
+                undefined[name] += value is None
+    assert all(number >= 3 for number in undefined.values()), undefined
+    assert (actual["plain"].values >= 0).all()
+
+
+def test_mean_of_lifts_is_the_lift_of_means(rng):
+    """The mean over a group is that of papers: of its mean profile, not of its users."""
+    arrays = draw(rng)
+    ids, profiles, *_ = arrays
+    lists = of_lists(*arrays)["lift"]
+    groups = np.arange(len(ids)) % 2
+    actual = lists.by(groups, 2).compute()
+    members = [
+        np.flatnonzero(np.asarray(lists.defined) & (groups == g)) for g in (0, 1)
+    ]
+    for group, users in enumerate(members):
+        before = np.mean(
+            [COUNTS[profiles[u][in_catalog(profiles[u])]].mean() for u in users]
+        )
+        after = np.mean([COUNTS[ids[u][in_catalog(ids[u])]].mean() for u in users])
+        np.testing.assert_allclose(
+            actual[group, -1], (after - before) / before, rtol=3e-6
+        )
+
+
+def test_a_calibrated_list():
+    """A list with the genres of the profile is at 0, and one with none of them at ln(1/α)."""
+    genres = np.eye(3, dtype=np.float32)[[0, 0, 0, 1, 1, 2]]
+    ids = np.array([[4, 0, 1], [5, 5, 5]])
+    lists = jrm.miscalibration(
+        ids, genres, np.array([[1, 2, 3], [0, 1, 3]]), alpha=0.05
+    )
+    np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
+    assert lists.defined.all()
+
+
+@pytest.mark.long
+def test_mapped_sharded_and_wide(rng):
+    """vmap, several leading axes, sharded lists and x64 give the same values."""
+    arrays = draw(rng)
+    actual = of_lists(*arrays)
+    mapped = jax.vmap(of_lists, (0, 0, 0, 0, None, None))(*arrays)
+    chex.assert_trees_all_close(mapped, actual, atol=1e-5)
+    halves = [x.reshape(2, 5, -1) for x in arrays[:4]]
+    folded = of_lists(*halves, *arrays[4:])
+    for name, lists in folded.items():
+        np.testing.assert_allclose(
+            lists.values.reshape(10, -1), actual[name].values, atol=1e-5
+        )
+    mesh = jax.make_mesh((5,), ("data",), (AxisType.Explicit,))
+    over_lists, whole = (NamedSharding(mesh, spec) for spec in (P("data"), P()))
+    tables = [jax.device_put(x, whole) for x in arrays[4:]]
+    for sharded in ([0], [1, 2, 3]):  # the others are whole on every device
+        cut = [
+            jax.device_put(x, over_lists if at in sharded else whole)
+            for at, x in enumerate(arrays[:4])
+        ]
+        values = jax.device_get(of_lists(*cut, *tables))
+        chex.assert_trees_all_close(values, jax.device_get(actual), atol=1e-5)
+    with jax.enable_x64(True):
+        wide = [*(x.astype(np.int64) for x in arrays[:3]), *arrays[3:]]
+        wide[3:] = [x.astype(float) for x in wide[3:]]
+        actual = jax.device_get(of_lists(*wide))
+    for name, lists in actual.items():
+        assert lists.values.dtype == np.float64
+        for u in range(len(wide[0])):
+            user = [x[u] for x in wide[:4]]
+            value = by_loops(*user, wide[4], None)[name] or 0
+            np.testing.assert_allclose(lists.values[u, -1], value, atol=1e-12)
+
+
+@pytest.mark.long
+def test_rankings_are_read_by_their_items(rng):
+    """A ranking gives the values of its ids, to the depth where it was cut."""
+    ids, profiles, relevant, weights, genres, counts = draw(rng)
+    ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
+    ranking = jrm.rank_ids(ids, relevant)
+    for metric in (
+        lambda x: jrm.serendipity(x, relevant, counts, 3),
+        lambda x: jrm.popularity_lift(x, counts, profiles, 3),
+        lambda x: jrm.miscalibration(x, genres, profiles, 3, profile_weights=weights),
+        lambda x: jrm.novelty(x, counts, 3, "users", 99),
+    ):
+        chex.assert_trees_all_equal(metric(ranking), metric(ids))
