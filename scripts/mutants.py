@@ -208,8 +208,8 @@ MUTANTS = [
     Mutant(
         "gaps in a list keep their ranks",
         "_formulas/exposure.py",
-        "_arithmetic.cumulative_count(exists) - 1",
-        "_arithmetic.iota(exists) + jnp.zeros_like(indices)",
+        "_arithmetic.cumulative_count(exists) - 1, ranks)",
+        "_arithmetic.iota(exists), ranks)",
         "tests/test_exposure.py::test_lists_of_many_lengths",
     ),
     Mutant(

@@ -131,6 +131,7 @@ def test_discounts_do_not_drift(rng):
         expected = by_loops(ids, ITEMS, lambda rank: 1 / rank)[:3]
         computed = (state.coverage(), state.gini(), state.entropy())
         np.testing.assert_allclose(computed, expected, rtol=1e-12)
+    np.testing.assert_allclose(numbers(state)[:3], expected, rtol=1e-6)
 
 
 def test_exposure_merges(rng):

@@ -9,7 +9,6 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
 from jax_rank_metrics._formulas.id_lists import ranked_ids
 from jax_rank_metrics._gains import discounts_of
-from jax_rank_metrics._ordering.matching import scattered
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.exposure import Exposure
@@ -74,7 +73,7 @@ def _count_exposure(
     num_lists = jnp.sum(flags, axis=-1, dtype=jnp.int32)  # of all, of empty ones
     sums = None
     if discount_fn is not None:
-        sums = FloatPair.of(_discounted(indices, exists, num_items, discount_fn))
+        sums = FloatPair.of(_discounted(indices, num_items, discount_fn))
     return Exposure(ids.shape[-1], counts, num_lists, sums)
 
 
@@ -84,20 +83,21 @@ def _counted(indices: jax.Array, num_items: int) -> jax.Array:
 
 
 def _discounted(
-    indices: jax.Array,
-    exists: jax.Array,
-    num_items: int,
-    discount_fn: _types.Discount,
+    indices: jax.Array, num_items: int, discount_fn: _types.Discount
 ) -> jax.Array:
     """Sums the multipliers of the ranks at which each item is, `[num_items]`.
 
     Rank by rank: counts are exact however many lists there are, so that an item has one
     rounding error per rank, where a sum over lists would have one per list.
     """
-    ranks = exists.shape[-1]
-    slots = _arithmetic.cumulative_count(exists) - 1
-    without_gaps = scattered(slots, indices, exists, ranks)  # −1 where none is put
-    without_gaps = jnp.where(without_gaps < 0, num_items, without_gaps)
+    ranks = indices.shape[-1]
+    indices = indices.reshape(-1, ranks)
+    exists = indices < num_items
+    slots = jnp.where(exists, _arithmetic.cumulative_count(exists) - 1, ranks)
+    # The items at each rank, `[ranks, lists]`, where lists have no gaps.
+    columns = _mesh.match_varying(jnp.full_like(indices.T, num_items), indices)
+    lists = lax.broadcasted_iota(jnp.int32, indices.shape, 0)
+    columns = columns.at[slots, lists].set(indices, mode="drop")
     dtype = jax.dtypes.canonicalize_dtype(float)
     discounts = discounts_of(discount_fn, jnp.arange(1, ranks + 1, dtype=dtype))
 
@@ -107,6 +107,5 @@ def _discounted(
         column, discount = rank
         return sums + _counted(column, num_items).astype(dtype) * discount, None
 
-    columns = jnp.moveaxis(without_gaps, -1, 0).reshape(ranks, -1)
     zeros = _mesh.match_varying(jnp.zeros(num_items, dtype), indices)
     return lax.scan(add, zeros, (columns, discounts))[0]

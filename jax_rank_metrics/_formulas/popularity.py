@@ -43,7 +43,7 @@ def popularity(
     References:
         Abdollahpouri, Burke and Mobasher, Managing popularity bias in recommender systems
         with personalized re-ranking, FLAIRS 2019 (counts). With `log=False` it agrees
-        with RecBole's `averagepopularity`.
+        with RecBole's `averagepopularity` and RecTools' `AvgRecPopularity`.
 
     >>> ids, counts = jnp.array([2, 0, 1]), jnp.array([4, 1, 16])
     >>> popularity(ids, counts, k=(1, 2), log=False).values.tolist()

@@ -148,8 +148,8 @@ def miscalibration(
         TypeError: if ids are not integers, or alpha is not a number.
 
     References:
-        Steck, Calibrated recommendations, RecSys 2018, equations 2, 3 and 5 (C_KL). Tools
-        that take logarithms to base 2, such as RADio, report it divided by ln 2.
+        Steck, Calibrated recommendations, RecSys 2018 (C_KL). Implementations to base 2
+        report it divided by ln 2. RADio does too, and mixes q into p as well.
 
     >>> genres = jnp.array([[1, 0], [1, 0], [0, 1], [1, 1]])  # romance, action
     >>> ids, profile = jnp.array([3, 1, 2]), jnp.array([0, 2])

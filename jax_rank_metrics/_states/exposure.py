@@ -9,7 +9,7 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._ordering.keys import float_key
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._states.double_floats import FloatPair
+from jax_rank_metrics._states.double_floats import FloatPair, canonical
 from jax_rank_metrics._states.state import State
 
 
@@ -113,7 +113,7 @@ class Exposure(State):
         >>> state.gini().item()  # (-3·0 - 1·1 + 1·1 + 3·2) / (4·4)
         0.375
         """
-        return _gini(self)
+        return _gini(canonical(self))
 
     def entropy(self) -> jax.Array:
         """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of exposure.
@@ -130,7 +130,7 @@ class Exposure(State):
         >>> f"{state.entropy():.4f}"  # (2·ln 2 + ln 4 + ln 4) / 4
         '1.0397'
         """
-        return _entropy(self)
+        return _entropy(canonical(self))
 
     def personalization(self) -> jax.Array:
         """Personalization: 1 − the share of items that two lists have in common.
