@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.run import raise_refused
@@ -53,8 +54,9 @@ def test_ratios_of_sums_merge():
     labels[7] = 0
     scores, mask = rng.integers(0, 5, (40, 12)), rng.random((40, 12)) < 0.7
     mask |= labels > 0
+    evaluate = quick_jit(functools.partial(jrm.evaluate, NAMES))
     halves = [
-        jrm.evaluate(NAMES, labels[part], scores[part], mask[part])
+        evaluate(labels[part], scores[part], mask[part])
         for part in (slice(20), slice(20, None))
     ]
     states = jrm.merge(*halves)
