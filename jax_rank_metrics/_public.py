@@ -51,6 +51,12 @@ from jax_rank_metrics._formulas.cwl import time_biased_gain as time_biased_gain
 from jax_rank_metrics._formulas.diversity import (
     intra_list_diversity as intra_list_diversity,
 )
+from jax_rank_metrics._formulas.early_recognition import bedroc as bedroc
+from jax_rank_metrics._formulas.early_recognition import (
+    enrichment_factor as enrichment_factor,
+)
+from jax_rank_metrics._formulas.early_recognition import log_auc as log_auc
+from jax_rank_metrics._formulas.early_recognition import rie as rie
 from jax_rank_metrics._formulas.exposure import exposure as exposure
 from jax_rank_metrics._formulas.exposure_fairness import (
     attention_weighted_rank_fairness as attention_weighted_rank_fairness,

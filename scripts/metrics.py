@@ -21,6 +21,7 @@ from jax_rank_metrics._formulas import (
     counts,
     cumulated_gain,
     cwl,
+    early_recognition,
     exposure_fairness,
     exposure_parity,
     first_hit,
@@ -50,6 +51,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     cwl,
     goals,
     ntcir,
+    early_recognition,
     order_agreement,
     multilabel,
     interpolated,
@@ -70,6 +72,7 @@ PEERS = (
     "ir_measures", "ranx", "rax", "keras_rs", "TF-Ranking", "metrax", "torchmetrics",
     "RecBole", "RecTools", "recommenders", "torchreid", "fast-reid",
     "pytorch-metric-learning", "PyKEEN", "OGB", "pyxclib", "napkinXC", "FairRankTune",
+    "RDKit",
 )  # fmt: skip
 
 OVERVIEW = """# All metrics

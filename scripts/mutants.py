@@ -513,6 +513,34 @@ MUTANTS = [
         "* num_relations",
         "tests/test_evaluate_links.py::test_realistic_means_on_every_side",
     ),
+    Mutant(
+        "share of a list rounded down",
+        "_ranking/shares.py",
+        "(quotient + exceeds.astype(jnp.uint32))",
+        "quotient",
+        "tests/test_share.py::test_cutoffs_are_those_of_float64",
+    ),
+    Mutant(
+        "share of a list not rounded as float64",
+        "_ranking/shares.py",
+        "bit = jnp.where(half // _BITS == index, 1 << half % _BITS, 0)",
+        "bit = jnp.zeros_like(half)",
+        "tests/test_share.py::test_cutoffs_are_those_of_float64",
+    ),
+    Mutant(
+        "worst order of BEDROC as if nothing were last",
+        "_formulas/early_recognition.py",
+        "least = worth_of_ranks(length - num_active, num_active)[..., None]",
+        "least = worth_of_ranks(length, num_active)[..., None]",
+        "tests/test_early_recognition.py::test_against_loops",
+    ),
+    Mutant(
+        "decoys that tie never before an active item",
+        "_formulas/early_recognition.py",
+        "tied = place.tied - hits_tied + 1",
+        "tied = jnp.ones_like(place.tied)",
+        "tests/test_early_recognition.py::test_against_loops",
+    ),
 ]
 
 

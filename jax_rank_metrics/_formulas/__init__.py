@@ -8,6 +8,7 @@
     ntcir.py                  precision and gain in one ratio: Q-measure, P+, O-measure
     cwl.py                    a user whose chance to go on depends on the gain: inst, tbg
     goals.py                  a user who stops when a goal is met: bpm, ift
+    early_recognition.py      whether the first percent is rich: ef, rie, bedroc, logauc
     order_agreement.py        labels against scores, pair by pair: opa, auc, tau, rho
     multilabel.py             measures that define themselves what ties mean
     interpolated.py           precision at levels of recall, and at multiples of R
@@ -54,6 +55,7 @@ from jax_rank_metrics._formulas import adjusted_for_chance as adjusted_for_chanc
 from jax_rank_metrics._formulas import counts as counts
 from jax_rank_metrics._formulas import cumulated_gain as cumulated_gain
 from jax_rank_metrics._formulas import cwl as cwl
+from jax_rank_metrics._formulas import early_recognition as early_recognition
 from jax_rank_metrics._formulas import exposure_fairness as exposure_fairness
 from jax_rank_metrics._formulas import exposure_parity as exposure_parity
 from jax_rank_metrics._formulas import first_hit as first_hit

@@ -10,7 +10,11 @@ from jax.scipy.special import digamma
 
 from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
+from jax_rank_metrics._formulas.building_blocks import (
+    is_relevant,
+    item_exists,
+    pool_depth,
+)
 from jax_rank_metrics._formulas.first_hit import first_relevant
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -180,11 +184,8 @@ def _above_chance(
     """
     # In a list without items everything is what chance gives, as in one of one item.
     length = jnp.maximum(ranking.pool_sum(item_exists), 1)
-    depths = [
-        length if cut is None else jnp.minimum(length, jnp.asarray(cut, length.dtype))
-        for cut in ranking.cutoffs(k)
-    ]
-    expected = of_chance(jnp.stack(depths, axis=-1), length[..., None])
+    depth = jnp.maximum(pool_depth(ranking, ranking.cutoffs(k)), 1)
+    expected = of_chance(depth, length[..., None])
     has_relevant = ranking.num_relevant(threshold) > 0
     return _ratio(ranking, values - expected, 1 - expected, has_relevant, k, threshold)
 

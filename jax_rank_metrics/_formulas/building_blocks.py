@@ -39,6 +39,19 @@ def item_exists(items: Items) -> jax.Array:
     return items.exists
 
 
+def pool_depth(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
+    """Counts the ranks up to each k that the pool fills, `[*lists, len(ks)]` floats.
+
+    A pool of 3 items, whether or not they have a rank, gives 2 3 3 at k = 2, 5 and None.
+    """
+    length = ranking.pool_sum(item_exists)
+    depths = [
+        length if k is None else jnp.minimum(length, jnp.asarray(k, length.dtype))
+        for k in ks
+    ]
+    return jnp.stack(depths, axis=-1)
+
+
 def label_of(items: Items) -> jax.Array:
     """Returns the labels of items."""
     return items.labels

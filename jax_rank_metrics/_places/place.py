@@ -67,6 +67,18 @@ class Place:
             k = k.astype(self.above.dtype)
         return jnp.clip(k - self.above, 0, self.tied)
 
+    def among(self, above: jax.Array, tied: jax.Array, max_rank: int) -> "Place":
+        """Returns the place of the item among other items, such as those of one kind.
+
+        Args:
+            above: How many of these rank strictly before its tie group, a float.
+            tied: One more than how many of them are in the group.
+            max_rank: The largest rank there can be, static.
+        """
+        ranks = above.astype(jnp.int32), tied.astype(jnp.int32)
+        place_sum = sum_of_many(*ranks, max_rank, above.dtype)
+        return dataclasses.replace(self, above=above, tied=tied, _sum=place_sum)
+
 
 def positions(position_fn: PositionFn | None = None) -> Callable[..., jax.Array]:
     """Makes a `place_fn` for `expected_sum` out of a function of ranks.

@@ -11,7 +11,7 @@ from jax import lax
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._places.place import Place, at_ranks
+from jax_rank_metrics._places.place import Place, PlaceSum, at_ranks
 from jax_rank_metrics._places.tie_groups import Line
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, Number, PositionFn
@@ -66,6 +66,22 @@ class _SoftPlace(Place):
         """Returns 1 where the nearest whole rank is at most k, else 0."""
         return self.sum(jnp.ones_like, k)
 
+    def among(self, above: jax.Array, tied: jax.Array, max_rank: int) -> Place:
+        """Returns the soft place of the item among other items."""
+        del max_rank
+        return dataclasses.replace(
+            self, above=above, tied=tied, _sum=_sum_of_one(above)
+        )
+
+
+def _sum_of_one(above: jax.Array) -> PlaceSum:
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
+        k = None if k is None else jnp.asarray(k).astype(above.dtype) + 0.5
+        return at_ranks(position_fn, above + 1, k)
+
+    return place_sum
+
 
 @pytree("temperature")
 class SoftScores:
@@ -111,13 +127,10 @@ class SoftScores:
             self._sums_above(addends, line.layout), axis=-1
         )
 
-        def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-            # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
-            k = None if k is None else jnp.asarray(k).astype(line.dtype) + 0.5
-            return at_ranks(position_fn, above + 1, k)
-
         ones = jnp.ones_like(above)
-        return _SoftPlace(above, ones, tuple(counted_above), tuple(amounts), place_sum)
+        return _SoftPlace(
+            above, ones, tuple(counted_above), tuple(amounts), _sum_of_one(above)
+        )
 
     def _sums_above(self, addends: jax.Array, layout: RankedLayout) -> jax.Array:
         """Sums the addends of all other items, weighted by how surely each is above.
