@@ -462,6 +462,32 @@ def test_double_precision(rng):
 
 
 @pytest.mark.long
+def test_soft_ranks(rng):
+    """The exposure of soft ranks has gradients: a larger score, more exposure."""
+    labels, scores, mask, groups, _ = draw(rng)
+
+    def first_share(scores):
+        soft = ranked(labels, scores, mask, groups, relax=jrm.sigmoid_ranks(0.5))
+        return jrm.group_exposure(soft).shares()[0]
+
+    member = np.where(groups > 0, groups, 0) * mask[..., None]
+    gradient = np.asarray(jax.grad(first_share)(scores))
+    assert gradient[(member[..., 0] == 0) & (member.sum(-1) > 0)].sum() < 0
+    assert gradient[(member[..., 0] > 0) & (member[..., 1:].sum(-1) == 0)].sum() > 0
+
+
+@pytest.mark.long
+def test_large_gains():
+    """Sums of gains that are each near the largest float do not overflow."""
+    columns = {"groups": np.repeat(np.eye(2, dtype=np.float32), 2, axis=0)}
+    labels, scores = np.full(4, 127, np.float32), np.float32([4, 3, 2, 1])
+    expected = (oracle.log2(3) + oracle.log2(4)) / (oracle.log2(1) + oracle.log2(2))
+    for metric in (jrm.disparate_treatment_ratio, jrm.disparate_impact_ratio):
+        state = metric(labels, scores, columns=columns, gain_fn=jrm.exponential_gain)
+        np.testing.assert_allclose(state.compute(), expected, rtol=1e-6)
+
+
+@pytest.mark.long
 def test_long_lists_of_ties():
     """A constant scorer gives every item the same exposure, at every cutoff."""
     groups = np.eye(2, dtype=np.float32)[np.arange(3000) % 3 // 2]

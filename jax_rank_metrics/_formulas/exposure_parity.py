@@ -8,7 +8,7 @@ computed from these means.
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.building_blocks import per_list_where
+from jax_rank_metrics._formulas.building_blocks import per_list_where, scaled
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
 from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._group_amounts import compared, has_several
@@ -140,13 +140,14 @@ def disparate_impact_ratio(
         Singh and Joachims (see `exposure_parity`), of two groups the smaller over the
         larger. Agrees with FairRankTune `EXPRU` of one ranking of all items.
     """
-    return _worst_by_merit(ranking, merit_of(gain_fn), gain_fn, discount_fn, k)
+    clicks_fn = scaled(merit_of(gain_fn))
+    return _worst_by_merit(ranking, clicks_fn, gain_fn, discount_fn, k)
 
 
 def _worst_by_merit(
     ranking: Ranking, item_fn: ItemFn, gain_fn: Gain, discount_fn: Discount, k: Cutoffs
 ) -> PerList:
-    merits = ranking.pool_sum(merit_of(gain_fn))
+    merits = ranking.pool_sum(scaled(merit_of(gain_fn)))
     exposed = exposures(ranking, discount_fn, ranking.cutoffs(k), item_fn)
     has_merit = merits > 0
     by_merit = ratio(exposed, merits[..., None, :])
