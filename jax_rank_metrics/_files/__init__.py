@@ -1,6 +1,7 @@
 """Reads judgements and runs from files, dicts and frames, joins and measures them.
 
-    read.py        `jrm.read_qrels` and `jrm.read_run`: formats, and repeated documents
+    read.py        `jrm.read_qrels` and `jrm.read_run`: whole files, and repeated documents
+    formats.py     the formats: their extensions, forms and columns
     source.py      the bytes of a file, unpacked, and quoted in messages
     text.py        lines of fields between white space: TREC, svmlight, plain scores
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
@@ -8,6 +9,7 @@
     subtopics.py   judgements of subtopics as judgements of documents
     join.py        `jrm.join`: judgements and a run as one set of lists
     lists.py       the documents that judgements and a run both have, by query
+    dicts.py       the same from dicts
     places.py      the places of the judged documents in the run
     measure.py     metrics of every query from these places
     packed.py      all documents as packed arrays

@@ -8,13 +8,10 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
 from jax_rank_metrics._files import places
+from jax_rank_metrics._files.dicts import sides_of_dicts
+from jax_rank_metrics._files.frames import frame_of
 from jax_rank_metrics._files.joined import Joined
-from jax_rank_metrics._files.lists import (
-    Sides,
-    sides_of,
-    sides_of_dicts,
-    sides_of_frames,
-)
+from jax_rank_metrics._files.lists import Sides, sides_of_frames
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +105,23 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    return _joined(sides_of(qrels, run), missing, unjudged, depth, ties, condensed)
+    return _joined(_sides_of(qrels, run), missing, unjudged, depth, ties, condensed)
+
+
+def _sides_of(qrels: object, run: object) -> Sides:
+    """Checks the arguments of `join`, and finds the judged documents in the run.
+
+    Raises:
+        ValueError: see `frame_of`.
+        TypeError: see `frame_of`.
+    """
+    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
+        sides = sides_of_dicts(qrels, run)
+        # Where either is empty, making a frame of it raises.
+        if sides and len(sides.judged.values) and len(sides.retrieved.values):
+            return sides
+    judged = frame_of("qrels", qrels, "relevance")
+    return sides_of_frames(judged, frame_of("run", run, "score"))
 
 
 def join_frames(
@@ -148,7 +161,7 @@ def join_dicts(
         condensed: See `join`.
         ties: See `join`.
     """
-    sides = sides_of_dicts(qrels, run) or sides_of(qrels, run)
+    sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run)
     if ties == "trec":
         sides = sides.with_float32_scores()
     return _joined(sides, "zero", "skip", None, ties, condensed)

@@ -1,14 +1,12 @@
 """Judgements and runs as rows grouped by query, and the documents that both have."""
 
 import functools
-import itertools
-import numbers
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._files.frames import IDS, SUBTOPIC, frame_of, polars
+from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
 from jax_rank_metrics._files.subtopics import by_document
 
 if TYPE_CHECKING:
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
 
 Frames = tuple["pl.DataFrame", "pl.DataFrame"]  # of judgements and of a run
 Ids = tuple["pl.Series", "pl.Series"]
-Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
 
 # Spreads the hashes of documents that several lists have: 2⁶⁴ by the golden ratio.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -109,25 +106,6 @@ def _rounded(values: np.ndarray) -> np.ndarray:
         return values.astype(np.float32).astype(np.float64)
 
 
-def sides_of(qrels: object, run: object) -> Sides:
-    """Checks the arguments of `join`, and finds the judged documents in the run.
-
-    Raises:
-        ValueError: see `frame_of`.
-        TypeError: see `frame_of`.
-    """
-    if isinstance(qrels, Mapping) and isinstance(run, Mapping):
-        sides = sides_of_dicts(qrels, run)
-        # Where either is empty, making a frame of it raises.
-        if sides and len(sides.judged.values) and len(sides.retrieved.values):
-            return sides
-    judged = frame_of("qrels", qrels, "relevance")
-    return sides_of_frames(judged, frame_of("run", run, "score"))
-
-
-# From frames
-
-
 def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
     """Finds the judged documents in the run, both as `frame_of` or `read` returns them."""
     pl = polars("jrm.join")
@@ -212,90 +190,3 @@ def _with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     strings = pl.col(mixed).cast(pl.String)
     return judged.with_columns(strings), run.with_columns(strings)
-
-
-# From dicts
-
-
-def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | None:
-    """Finds the judged documents in the run without making frames of all documents.
-
-    Either may be empty.
-
-    Returns:
-        None unless all ids are strings and all numbers are real and legal. Whoever makes
-        frames of the dicts then learns what is wrong, if anything is.
-    """
-    pl = polars("jrm.join")
-    judged, retrieved = _strings_only(qrels), _strings_only(run)
-    if judged is None or retrieved is None:
-        return None
-    relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
-    if relevance is None or run_scores is None:
-        return None
-    run_scores = run_scores.astype(np.float64, copy=False)
-    if np.isnan(run_scores).any() or not np.isfinite(relevance).all():
-        return None
-    judged_rows, run_rows = _rows_of(judged, relevance), _rows_of(retrieved, run_scores)
-    index_in_run = {query: index for index, query in enumerate(retrieved)}
-    indices = [index_in_run.get(query, -1) for query in judged]
-    starts = np.append(run_rows.starts, 0)[indices]
-    counts = np.append(run_rows.counts, 0)[indices]
-    empty: dict[str, float] = {}
-    scores = itertools.chain.from_iterable(
-        map(retrieved.get(query, empty).get, docs, itertools.repeat(np.nan))
-        for query, docs in judged.items()
-    )
-    unjudged = [query for query in retrieved if query not in judged]
-    return Sides(
-        pl.Series("query_id", [*judged]),
-        pl.Series("query_id", unjudged, pl.String),
-        judged_rows,
-        Rows(run_scores, starts, counts),
-        np.fromiter(scores, np.float64, len(relevance)),
-        functools.partial(_doc_ids_of, judged, retrieved),
-        functools.partial(_frames_of, judged, retrieved),
-    )
-
-
-def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
-    """Returns a copy without empty queries; None unless all ids are strings."""
-    kinds, copies = set(map(type, data)), {}
-    for query, docs in data.items():
-        if not isinstance(docs, Mapping) or "" in docs:
-            return None
-        kinds.update(map(type, docs))
-        if docs:
-            copies[query] = dict(docs)
-    return copies if kinds <= {str} and "" not in copies else None
-
-
-def _numbers_of(dicts: Dicts) -> np.ndarray | None:
-    """Returns all numbers as int64 or float64; None if there are other values."""
-    kinds = set[type]()
-    for docs in dicts.values():
-        kinds.update(map(type, docs.values()))
-    if not all(issubclass(kind, numbers.Real) for kind in kinds):
-        return None
-    is_integer = all(issubclass(kind, numbers.Integral) for kind in kinds)
-    values = itertools.chain.from_iterable(docs.values() for docs in dicts.values())
-    try:
-        return np.fromiter(values, np.int64 if is_integer else np.float64)
-    except OverflowError:
-        return None
-
-
-def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
-    counts = np.array([len(docs) for docs in dicts.values()], np.int64)
-    return Rows(values, np.cumsum(counts) - counts, counts)
-
-
-def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
-    pl = polars("jrm.join")
-    ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
-    judged_ids, run_ids = (pl.Series("doc_id", x) for x in ids)
-    return judged_ids, run_ids
-
-
-def _frames_of(judged: Dicts, run: Dicts) -> Frames:
-    return frame_of("qrels", judged, "relevance"), frame_of("run", run, "score")
