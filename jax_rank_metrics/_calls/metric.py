@@ -172,8 +172,8 @@ def metric(
             on no label. `residual` takes such metrics.
 
     Raises:
-        ValueError: if another metric has one of the names, or a linear metric reads
-            columns or something else than expected values.
+        ValueError: if another metric has one of the names, or a linear metric needs
+            columns.
 
     >>> import jax.numpy as jnp
     >>> import jax_rank_metrics as jrm
@@ -191,10 +191,9 @@ def metric(
         _, *parameters = inspect.signature(formula).parameters.values()
         options = {parameter.name: parameter.default for parameter in parameters}
         name = formula.__name__
-        if linear and (ties != "expected" or columns or optional_columns):
+        if linear and columns:
             raise ValueError(
-                f"{name}: a metric with linear=True reads labels and expected values "
-                "alone; leave out ties, columns and optional_columns, or linear"
+                f"{name}: a metric with linear=True reads labels alone; leave out columns"
             )
         spec = Spec(
             name=name,

@@ -27,7 +27,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._formulas.user_models import graded_relevance
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.browsing import LogContinuation, Step, browsing
+from jax_rank_metrics._ranking.browsing import LogContinuation, Step
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, UserValue
 
@@ -93,7 +93,12 @@ def inst(
     )
 
 
-@metric(ties="order", optional_columns=("costs",), lower_is_better=direction)
+@metric(
+    ties="order",
+    optional_columns=("costs",),
+    lower_is_better=direction,
+    linear=True,
+)
 def insq(
     ranking: Ranking,
     *,
@@ -243,8 +248,7 @@ def measured(
     ks, has_costs = ranking.cutoffs(k), "costs" in ranking._column_names
     if has_costs:
         ranking._check_complete("costs")
-    user = browsing(
-        ranking,
+    user = ranking._browsing(
         gain,
         continuation,
         ks,

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,7 @@ from jax_rank_metrics._ranking import Items, Ranking, Relabelled
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, Number
+from jax_rank_metrics._types import Cut, Cutoffs, Number, TieReading
 
 
 @functools.lru_cache(maxsize=256)
@@ -147,7 +148,12 @@ def inferred_average_precision(
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric(columns=("judged",), lower_is_better=None)
+def _tie_reading(options: dict[str, Any]) -> TieReading:
+    """Ties mean what they mean to the metric whose residual it is."""
+    return _linear_metric(options["of"]).tie_reading
+
+
+@metric(ties=_tie_reading, columns=("judged",), lower_is_better=None)
 def residual(
     ranking: Ranking,
     *,
@@ -163,10 +169,10 @@ def residual(
     has the label 0, and judged items have their own. The value of M lies between M(y⁰) and
     that plus the residual, whatever the judgements. Neither direction is better.
 
-    It exists for metrics that are linear in gains: `rbp`, `dcg`, `cg`, `precision`,
-    `num_relevant_retrieved`, and those of `jrm.metric(linear=True)`. In all others, such as
-    ndcg, judging an item changes what the others are worth, and the two values bound
-    nothing.
+    It exists for metrics that are linear in gains: `rbp`, `insq`, `dcg`, `cg`,
+    `precision`, `num_relevant_retrieved`, and those of `jrm.metric(linear=True)`. In all
+    others, such as ndcg, judging an item changes what the others are worth, and the two
+    values bound nothing. Ties mean what they mean to the metric.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
     `rank`. Reads the bool column `judged`; items that are not listed beside ids are not
@@ -189,9 +195,9 @@ def residual(
         ['0.50000', '0.66667']
 
     References:
-        Moffat and Zobel (see `rank_biased_precision`), section 4. Of RBP, cwl_eval and
-        trec_eval `rbp_resid` add p^n, all that the ranks after the n items of the run
-        could hold; otherwise they agree.
+        Moffat and Zobel (see `rank_biased_precision`), section 4. There, in cwl_eval and
+        in trec_eval `rbp_resid`, the ranks after the n items of the run count as unjudged
+        too, which adds p^n to the residual of RBP; otherwise they agree.
     """
     metric = _linear_metric(of)
     options = dict(metric.options)
