@@ -157,6 +157,13 @@ def test_a_calibrated_list():
     )
     np.testing.assert_allclose(lists.values, [0, math.log(20)], atol=1e-6)
     assert lists.defined.all()
+    nothing = np.zeros((2, 0), np.int32)
+    for lists in (
+        jrm.miscalibration(ids, genres, nothing, profile_weights=np.zeros((2, 0))),
+        jrm.popularity_lift(ids, np.ones(6), nothing),
+        jrm.serendipity(nothing, ids, np.ones(6)),
+    ):
+        assert not lists.defined.any() and not lists.values.any()
 
 
 @pytest.mark.long

@@ -78,7 +78,7 @@ def popularity_lift(
     -0.1...
     """
     listed = popularity(ids, counts, k, log=False)
-    profile_array = _inputs.ids("profile_ids", profile_ids)
+    profile_array, _ = ranked_ids("profile_ids", profile_ids)
     if profile_array.shape[:-1] != listed.weights.shape:
         raise ValueError(
             f"profile_ids has shape {profile_array.shape} for lists of shape "
@@ -169,9 +169,10 @@ def miscalibration(
     _inputs.same_lists("profile_ids", profile_array, "ids", id_array)
     if profile_weights is not None:
         profile_weights = _inputs.real("profile_weights", profile_weights)
-        _inputs.same_shape(
-            "profile_weights", profile_weights, "profile_ids", profile_array.shape
-        )
+        shape = _inputs.ids("profile_ids", profile_ids).shape
+        _inputs.same_shape("profile_weights", profile_weights, "profile_ids", shape)
+        # Where no profile has an item, one slot of padding stands for them.
+        profile_weights = profile_weights if shape[-1] else None
     dtype = wider(dtype, _inputs.float_dtype(genres, profile_weights))
     static = ks, keep_cutoffs, dtype.name, discount_fn
     profile = profile_array, profile_weights
