@@ -30,7 +30,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number, RecallDenominator
 
 
-@metric(ties="order")
+@metric(names=("q",), ties="order")
 def q_measure(
     ranking: Ranking,
     *,

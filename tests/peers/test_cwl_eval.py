@@ -101,6 +101,7 @@ def test_five_columns(lists, with_costs):
                 )
 
 
+@pytest.mark.long
 def test_deeper_lists():
     """Ranks beyond 1000 are not read, as in cwl_eval."""
     rng = np.random.default_rng(7)
