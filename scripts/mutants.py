@@ -109,9 +109,9 @@ MUTANTS = [
     ),
     Mutant(
         "documents with a relevance below 0 stay in condensed lists",
-        "_files/places.py",
-        "sides.condensed(is_kept & (sides.judged.values >= 0))",
-        "sides.condensed(is_kept)",
+        "_files/condensed.py",
+        "is_kept = is_kept & (judged.values >= 0)",
+        "is_kept = is_kept & (judged.values >= -9)",
         "tests/test_joined.py::test_condensed_lists_are_those_of_judged_documents",
     ),
     Mutant(

@@ -11,6 +11,7 @@
     lists.py       the documents that judgements and a run both have, by query
     dicts.py       the same from dicts
     places.py      the places of the judged documents in the run
+    condensed.py   runs without the documents that were not judged
     measure.py     metrics of every query from these places
     packed.py      all documents as packed arrays
     joined.py      what `join` returns

@@ -7,7 +7,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Missing, TiesOfFiles, Unjudged
-from jax_rank_metrics._files import places
+from jax_rank_metrics._files.condensed import condensed as condensed_sides
 from jax_rank_metrics._files.dicts import sides_of_dicts
 from jax_rank_metrics._files.frames import frame_of
 from jax_rank_metrics._files.joined import Joined
@@ -198,7 +198,7 @@ def _joined(
         )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
     if condensed:
-        sides, depth = places.condensed(sides, depth), None
+        sides, depth = condensed_sides(sides, depth), None
     return Joined(sides, is_counted.astype(np.float32), ties, depth)
 
 

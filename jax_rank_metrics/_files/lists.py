@@ -70,35 +70,6 @@ class Sides(NamedTuple):
             frames=frames,
         )
 
-    def condensed(self, is_kept: np.ndarray) -> "Sides":
-        """Returns the same with a run of judged documents alone.
-
-        Args:
-            is_kept: `[judged rows]` bool, which of them the run keeps; it has them all.
-        """
-        rows, lists = np.flatnonzero(is_kept), self.judged.list_ids()[is_kept]
-        counts = np.bincount(lists, minlength=len(self.judged.counts))
-        values = self.scores[rows]
-        queries = self.query_ids[lists]
-        return self._replace(
-            retrieved=Rows(values, np.cumsum(counts) - counts, counts),
-            scores=np.where(is_kept, self.scores, np.nan),
-            doc_ids=functools.partial(_condensed_ids, self.doc_ids, rows),
-            frames=functools.partial(_condensed_frames, self, rows, queries),
-        )
-
-
-def _condensed_ids(doc_ids: Callable[[], Ids], rows: np.ndarray) -> Ids:
-    judged_ids, _ = doc_ids()
-    return judged_ids, judged_ids[rows]
-
-
-def _condensed_frames(sides: Sides, rows: np.ndarray, queries: "pl.Series") -> Frames:
-    judged, _ = sides.frames()
-    score = polars("jrm.join").lit(sides.scores[rows]).alias("score")
-    doc_ids = sides.doc_ids()[0][rows]
-    return judged, doc_ids.to_frame().select(queries, "doc_id", score)
-
 
 def _rounded(values: np.ndarray) -> np.ndarray:
     """Returns values rounded to float32, infinite where they are beyond it."""

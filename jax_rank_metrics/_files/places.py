@@ -33,7 +33,7 @@ def places_of(sides: Sides, ties: str, depth: int | None) -> Places:
         ties: See `join`.
         depth: See `join`.
     """
-    above, tied, is_ranked = _counted(sides, ties, depth)
+    above, tied, is_ranked = count_places_of_judged(sides, ties, depth)
     counts = sides.retrieved.counts
     if depth is not None:
         counts = np.minimum(counts, depth)
@@ -49,20 +49,7 @@ def places_of(sides: Sides, ties: str, depth: int | None) -> Places:
     )
 
 
-def condensed(sides: Sides, depth: int | None) -> Sides:
-    """Returns judgements and a run without the documents that were not judged.
-
-    Args:
-        sides: Judgements and a run.
-        depth: How many documents of each query to keep before; see `join`.
-    """
-    is_kept = ~np.isnan(sides.scores)
-    if depth is not None:
-        _, _, is_kept = _counted(sides, "expected", depth)
-    return sides.condensed(is_kept & (sides.judged.values >= 0))
-
-
-def _counted(
+def count_places_of_judged(
     sides: Sides, ties: str, depth: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Counts the documents above each judged one, those that tie, and finds the ranked.
