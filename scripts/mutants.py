@@ -480,10 +480,10 @@ MUTANTS = [
     ),
     Mutant(
         "groups of the listed items taken for those of all",
-        "_ranking/parts.py",
-        "if column in self._partial_columns:",
-        "if column in ():",
-        "tests/test_exposure_fairness.py::test_groups_of_some_items_alone",
+        "_ranking/unlisted.py",
+        "if GROUPS not in ranking._partial_columns:",
+        "if GROUPS not in ():",
+        "tests/test_exposure_fairness.py::test_groups_of_relevant_items_alone",
     ),
     Mutant(
         "a user reads on where the list ends, but nobody counts",

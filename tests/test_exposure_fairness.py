@@ -333,21 +333,56 @@ def test_errors(metric, groups, message):
         jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
 
 
-def test_groups_of_some_items_alone():
-    """Groups that are known of relevant items alone are no groups of all items."""
-    ids, columns = np.array([1]), {"groups": np.ones((1, 2))}
-    scores = np.arange(3.0)
-    rankings = {
-        "listed items alone": jrm.rank_ids(np.array([2, 1]), ids, columns=columns),
-        "of the listed items": jrm.rank_scores(scores, ids, k=2, columns=columns),
-        "places of listed items": jrm.rank_scores(scores, ids, columns=columns),
-    }
-    for message, ranking in rankings.items():
-        for measure in (jrm.ndkl.of, jrm.disparate_impact_ratio.of, jrm.group_exposure):
+CATALOG = {
+    "labels": np.float32([0, 1, 2, 0]),
+    "scores": np.float32([3, 1, 2, 2]),
+    "ids": np.array([1, 2]),
+    "groups": np.float32([[1, 0], [0.5, 0.5], [0, 1], [0, 1]]),
+}
+
+
+def ranked_by_id(**how):
+    """Ranks the catalogue by the ids of its relevant items."""
+    ids = CATALOG["ids"]
+    return jrm.rank_scores(CATALOG["scores"], ids, CATALOG["labels"][ids], **how)
+
+
+def test_groups_of_relevant_items_alone():
+    """They do not say what other items get; places of relevant items alone do not either."""
+    ids, columns = CATALOG["ids"], {"groups": CATALOG["groups"][CATALOG["ids"]]}
+    in_order = jrm.rank_ids(np.array([2, 0]), ids, columns=columns)
+    for message, ranking in {
+        "of the listed items alone": in_order,
+        "pass a k": ranked_by_id(item_groups=CATALOG["groups"]),
+    }.items():
+        for measure in (jrm.ndkl.of, jrm.exposure_parity.of, jrm.group_exposure):
             with pytest.raises(ValueError, match=message):
                 measure(ranking, k=2)
     with pytest.raises(TypeError, match="one cutoff"):
-        jrm.group_exposure(rankings["listed items alone"], k=(1, 2))
+        jrm.group_exposure(in_order, k=(1, 2))
+
+
+@pytest.mark.long
+def test_groups_of_the_items_of_a_catalogue():
+    """They have the values of rows; impact needs the groups of relevant items alone."""
+    names = ("awrf@3", "ee(target=relevant)@3", "ndkl@3", "dir@3")
+    rows = ranked(CATALOG["labels"], CATALOG["scores"], None, CATALOG["groups"])
+    expected = jrm.measure(names, rows)
+    whole = ranked_by_id(k=3, item_groups=CATALOG["groups"])
+    check_same(jrm.measure(names[:2], whole), {n: expected[n] for n in names[:2]})
+    stable = {"k": 3, "ties": "stable", "item_groups": CATALOG["groups"]}
+    first_ranks = jrm.rank_ids(
+        ranked_by_id(**stable).items,
+        CATALOG["ids"],
+        CATALOG["labels"][CATALOG["ids"]],
+        item_groups=CATALOG["groups"],
+    )
+    check_same(
+        jrm.measure(names[2:3], ranked_by_id(**stable)),
+        jrm.measure(names[2:3], first_ranks),
+    )
+    partial = ranked_by_id(columns={"groups": CATALOG["groups"][CATALOG["ids"]]})
+    check_same(jrm.measure(names[3:], partial), {"dir@3": expected["dir@3"]})
 
 
 def test_names_stand_for_parts():

@@ -64,7 +64,8 @@ def attention_weighted_rank_fairness(
     where no item at ranks 1..k belongs to a group. Reads tie groups under every policy: it
     is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
-    0 or more, perhaps in fractions. NaN is unknown and counts as 0.
+    0 or more, perhaps in fractions. NaN is unknown and counts as 0. Where items are known
+    by id, `item_groups` has them.
 
     Args:
         k: Cutoff or cutoffs.
@@ -202,7 +203,6 @@ def ndkl(
         systems with application to LinkedIn talent search, KDD 2019. Agrees with
         FairRankTune `NDKL` but for the 1e-7 that it adds to every share.
     """
-    ranking._check_complete("groups")
     ks, counting = ranking.cutoffs(k), (memberships, membership_total)
     if target == "relevant" or 0 in (target or ()):
         raise ValueError(

@@ -70,7 +70,6 @@ def exposures(
     Raises:
         ValueError: if the groups or the places of some items are not known.
     """
-    ranking._check_complete("groups")
     return ranking.expected_sum(item_fn, positions(discount_fn), ks)
 
 
