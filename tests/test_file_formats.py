@@ -271,11 +271,11 @@ def test_judgements_of_subtopics(tmp_path):
                 [True, False],
             ),
         ]
-    metrics = ("strec@1,3", "num_rel", "MAP-IA")
+    metrics = ("strec@1,3", "num_ret", "MAP-IA")
     values = joined.measure(metrics)
     assert list(values) == list(metrics)
     assert values["strec@1,3"].values.tolist() == [[0.5, 1.0], [0.0, 0.0]]
-    assert values["num_rel"].values.tolist() == [2.0, 1.0]
+    assert values["num_ret"].values.tolist() == [3.0, 1.0]
     # (1/1 + 2/3) / 2 for the first subtopic and 1/3 for the second
     np.testing.assert_allclose(
         values["MAP-IA"].values, [(5 / 6 + 1 / 3) / 2, 0], rtol=1e-6

@@ -12,8 +12,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     irm = pytest.importorskip("ir_measures")
 
+from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics.adapters.ir_measures import (
     Provider,
+    _name_of,
     provider,
     register,
 )
@@ -99,6 +101,21 @@ def test_other_providers(runs, name, measures, rounded):
     assert {*ours} == {*theirs}
     for key, value in theirs.items():
         assert math.isclose(ours[key], value, rel_tol=3e-6, abs_tol=2e-6 + rounded), key
+
+
+def test_names_of_measures():
+    """They are names of metrics, with the same meaning unless ours means something else."""
+    others = {"P", "nDCG", "NumRet(rel=1)", "NumRet(rel=2)", "NumQ", "SetF(beta=2.0)"}
+    others.add("SetP(relative=True)")
+    names = {str(measure): _name_of(measure) for measure in MEASURES}
+    compared = {
+        text
+        for text in names
+        if not {text, text.partition("@")[0].partition("(")[0]} & others
+    }
+    assert {"AP(rel=2)@5", "RR", "SetAP(rel=2)", "IPrec@0.0", "NumRel"} <= compared
+    for text in compared:
+        assert parse(text)[1:] == parse(names[text])[1:], text
 
 
 def test_expected_ties(runs):
