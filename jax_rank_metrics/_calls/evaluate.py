@@ -40,8 +40,9 @@ def evaluate(
     if there is no other metric, nothing is sorted.
 
     Args:
-        metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", or a dict of
-            names to metrics, or to `functools.partial` of metrics.
+        metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5"; among them
+            trec_eval's families and sets, such as "ndcg_cut.5,10" and "official". Or a
+            dict of names to metrics, or to `functools.partial` of metrics.
         labels: See `rank`, as for all further arguments.
         scores: See `rank`.
         mask: See `rank`.

@@ -176,7 +176,7 @@ def test_runs_without_results():
 
 @pytest.mark.parametrize(
     "measure",
-    ["yaap", "ndcg@10", "relstring", "set_map", "P.", "bpref_5", "P.0", "P.2.5"],
+    ["yaap", "ndcg@10", "relstring", "Rndcg", "P.", "bpref_5", "P.0", "P.2.5"],
 )
 def test_measures_that_are_refused(measure):
     with pytest.raises(ValueError, match=re.escape(repr(measure))):
