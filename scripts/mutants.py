@@ -565,8 +565,8 @@ MUTANTS = [
     Mutant(
         "worst order of BEDROC as if nothing were last",
         "_formulas/early_recognition.py",
-        "least = worth_of_ranks(length - num_active, num_active)[..., None]",
-        "least = worth_of_ranks(length, num_active)[..., None]",
+        "of_worst = worth_of_ranks(length - num_active, num_active)[..., None]",
+        "of_worst = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_early_recognition.py::test_against_loops",
     ),
     Mutant(

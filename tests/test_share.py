@@ -1,5 +1,6 @@
 """Cutoffs that are shares of a list: `jrm.share`."""
 
+import functools
 import pickle
 
 import jax
@@ -13,6 +14,11 @@ from jax_rank_metrics._ranking.shares import cutoff_of
 LENGTHS = (1, 3, 8, 13, 13)
 # ceil(0.3·n) of each length.
 CUTOFFS = (1, 1, 3, 4, 4)
+# Metrics that between them read cutoffs in every way that formulas do.
+READERS = (
+    *("ndcg", "precision(denominator=k)", "nerr", "alpha_ndcg", "err_ia", "mrr"),
+    "adjusted_mrr",
+)
 WITH_CUTOFFS = sorted(
     name
     for name in jrm.__all__
@@ -34,15 +40,24 @@ def draw(rng, topics=2):
     take = [np.take_along_axis(x, order, 1) for x in (labels, scores, mask)]
     subtopics = np.take_along_axis(subtopics, order[..., None], axis=1)
     propensities = rng.uniform(0.1, 1, (lists, items)).astype(np.float32)
-    return *take, {"subtopics": subtopics, "propensities": propensities}
+    return *take, {
+        "subtopics": subtopics,
+        "propensities": propensities,
+        "judged": rng.random((lists, items)) < 0.7,
+        "groups": rng.random((lists, items, 2)).astype(np.float32),
+    }
 
 
-def test_every_metric_at_a_share_and_at_ranks(rng):
+@pytest.mark.parametrize(
+    "metrics",
+    [READERS, pytest.param(WITH_CUTOFFS, marks=pytest.mark.long)],
+    ids=["readers", "all"],
+)
+def test_metrics_at_a_share_and_at_ranks(rng, metrics):
     """At a share, a list has the value that it has at the rank where the share ends."""
     labels, scores, mask, columns = draw(rng)
     ends = sorted(set(CUTOFFS))
-    names = [f"{name}@30%,{','.join(map(str, ends))}" for name in WITH_CUTOFFS]
-    assert len(names) > 20
+    names = [f"{name}@30%,{','.join(map(str, ends))}" for name in metrics]
     ranking = jrm.rank(labels, scores, mask, columns=columns)
     slots = [1 + ends.index(rank) for rank in CUTOFFS]
     for name, found in jrm.measure(names, ranking).items():
@@ -55,11 +70,19 @@ def test_every_metric_at_a_share_and_at_ranks(rng):
             np.testing.assert_array_equal(found.defined[:, 0], expected, name)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("metric", [jrm.ndcg, jrm.average_precision])
+def test_layouts(metric):
+    """Shares are those of each list on every layout, also where lists are packed."""
+    jrm.testing.check_metric(metric, k=(jrm.share(0.3), jrm.share(1), 5))
+
+
 @pytest.mark.parametrize("x64", [False, True])
 def test_cutoffs_are_those_of_float64(rng, x64):
     """ceil(share·n) is that of NumPy's float64, for lists up to the longest there are."""
-    fractions = [0.07, 0.01, 0.29, 1 / 3, 1.0, 0.5, np.nextafter(1, 0), 1e-9, 1e-300]
-    fractions += [*rng.random(3), *np.round(rng.random(6), 2) + 0.001]
+    fractions = [0.07, 0.1, 1 / 3, np.round(rng.random(), 2) + 0.001]
+    if not x64:
+        fractions += [1.0, np.nextafter(1, 0), 1e-9, 1e-300, rng.random()]
     lengths = np.concatenate([np.arange(3000), rng.integers(0, 2**31, 3000)])
     lengths = np.append(lengths, [2**31 - 1, 2**24 + 1, 100_000]).astype(np.int32)
     with jax.enable_x64(x64):
@@ -85,11 +108,14 @@ def test_sources_count_unlisted_items(rng):
         ),
         jrm.rank_ids(jnp.argsort(-scores), ids),
     ]
+    metrics = {
+        "hit": functools.partial(jrm.hit_rate, k=tuple(map(jrm.share, rank))),
+        "hits": functools.partial(jrm.num_relevant_retrieved, k=jrm.share(0.5)),
+    }
     for ranking in rankings:
-        found = jrm.hit_rate.of(ranking, k=tuple(map(jrm.share, rank)))
-        assert found.values.tolist() == [list(map(float, rank.values()))]
-        found = jrm.precision.of(ranking, k=jrm.share(0.5))
-        assert found.values.tolist() == pytest.approx([rank[0.5] / 10])
+        found = jrm.measure(metrics, ranking)
+        assert found["hit"].values.tolist() == [list(map(float, rank.values()))]
+        assert found["hits"].values.tolist() == [float(rank[0.5])]
 
 
 def test_names(rng):

@@ -97,10 +97,10 @@ def rie(
         nonpeptide gap in topological similarity searches, Journal of Chemical Information
         and Computer Sciences 41, 2001. Agrees with RDKit `CalcRIE`.
     """
-    worth, whole = _early_worth(ranking, alpha, relevance_threshold)
+    worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
     num_active = ranking.num_relevant(relevance_threshold)
     length = ranking.pool_sum(item_exists)
-    mean = ratio(whole(jnp.zeros_like(length), length), length)
+    mean = ratio(worth_of_ranks(jnp.zeros_like(length), length), length)
     values = ratio(worth, (num_active * mean)[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
@@ -139,9 +139,9 @@ def bedroc(
     worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
     num_active = ranking.num_relevant(relevance_threshold)
     length = ranking.pool_sum(item_exists)
-    largest = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
-    least = worth_of_ranks(length - num_active, num_active)[..., None]
-    values = 1 - ratio(largest - worth, largest - least)
+    of_best = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
+    of_worst = worth_of_ranks(length - num_active, num_active)[..., None]
+    values = 1 - ratio(of_best - worth, of_best - of_worst)
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
