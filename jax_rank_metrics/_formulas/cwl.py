@@ -13,6 +13,7 @@ not know that the list ends.
 
 import functools
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -27,9 +28,15 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._formulas.user_models import graded_relevance
 from jax_rank_metrics._ranking import Items, Ranking
-from jax_rank_metrics._ranking.browsing import LogContinuation, Step
+from jax_rank_metrics._ranking.browsing import (
+    Browsing,
+    LogContinuation,
+    Step,
+    browsing,
+    browsing_by_rank,
+)
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cutoffs, Number, UserValue
+from jax_rank_metrics._types import Cutoffs, Number, PositionFn, UserValue
 
 
 def direction(options: dict[str, object]) -> bool | None:
@@ -87,18 +94,11 @@ def inst(
         into the measurement of search effectiveness, ACM TOIS 35(3), 2017. Agrees with
         cwl_eval `INST`.
     """
-    continuation = _squared(_target(target), adapts=True)
-    return measured(
-        ranking, continuation, k, value, max_label, max_rank, relevance_threshold
-    )
+    follow = functools.partial(browsing, log_continuation=_slowing(_target(target)))
+    return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-@metric(
-    ties="order",
-    optional_columns=("costs",),
-    lower_is_better=direction,
-    linear=True,
-)
+@metric(optional_columns=("costs",), lower_is_better=direction, linear=True)
 def insq(
     ranking: Ranking,
     *,
@@ -111,13 +111,12 @@ def insq(
 ) -> PerList:
     """INSQ: the gain per item of a user who goes on more readily the deeper the rank.
 
-    .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T
+    .. math:: C(r) = ((n − 1) / n)^2, n = r + 2 · T, V(r) = (2 · T / (r − 1 + 2 · T))^2
 
     T is the gain that the user hopes for. The user is that of `inst`, who does not look at
     what was found. The value is EU@k; see `inst`.
 
-    Undefined (nothing relevant in the pool): 0. Read in one order of tied items. Also
-    accepts the arguments of `rank`. Raises for rankings that hold only listed items.
+    Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs: what is below counts as not retrieved.
@@ -138,10 +137,8 @@ def insq(
         Moffat, Scholer and Thomas, Models and metrics: IR evaluation as a user process,
         ADCS 2012. Agrees with cwl_eval `INSQ`.
     """
-    continuation = _squared(_target(target), adapts=False)
-    return measured(
-        ranking, continuation, k, value, max_label, max_rank, relevance_threshold
-    )
+    follow = functools.partial(browsing_by_rank, view_fn=_squared(_target(target)))
+    return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
 def _target(target: Number) -> float:
@@ -153,12 +150,18 @@ def _target(target: Number) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _squared(target: float, adapts: bool) -> LogContinuation:
+def _slowing(target: float) -> LogContinuation:
     def log_continuation(step: Step) -> jax.Array:
-        n = step.rank + 2 * target - (step.gained if adapts else 0)
+        n = step.rank + 2 * target - step.gained
         return 2 * jnp.log1p(-1 / jnp.maximum(n, 1))  # sums may round below 1
 
     return log_continuation
+
+
+@functools.lru_cache(maxsize=256)
+def _squared(target: float) -> PositionFn:
+    """Returns C(1) · … · C(r − 1) of INSQ, in which all factors but two cancel."""
+    return lambda ranks: (2 * target / (ranks + (2 * target - 1))) ** 2
 
 
 @metric(
@@ -215,10 +218,9 @@ def time_biased_gain(
     """
     half_life = _inputs.positive("half_life", half_life)
     max_rank = _inputs.positive_integer("max_rank", max_rank)
-    continuation = _decay(half_life, max_rank)
-    return measured(
-        ranking, continuation, k, value, max_label, max_rank, relevance_threshold
-    )
+    decay = _decay(half_life, max_rank)
+    follow = functools.partial(browsing, log_continuation=decay)
+    return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
 @functools.lru_cache(maxsize=256)
@@ -232,14 +234,14 @@ def _decay(half_life: float, max_rank: int) -> LogContinuation:
 
 def measured(
     ranking: Ranking,
-    continuation: LogContinuation,
+    follow: Callable[..., Browsing],
     k: Cutoffs,
     value: UserValue,
     max_label: Number | None,
     max_rank: int,
     relevance_threshold: Number,
 ) -> PerList:
-    """Measures what a user does; the arguments are those of `inst`."""
+    """Measures what a user does whom `follow` follows; the rest is as in `inst`."""
     _inputs.option("value", value, UserValue)
     max_rank = _inputs.positive_integer("max_rank", max_rank)
     gain = is_relevant(relevance_threshold)
@@ -248,13 +250,8 @@ def measured(
     ks, has_costs = ranking.cutoffs(k), "costs" in ranking._column_names
     if has_costs:
         ranking._check_complete("costs")
-    user = ranking._browsing(
-        gain,
-        continuation,
-        ks,
-        cost_fn=_cost_of if has_costs else None,
-        max_rank=max_rank,
-    )
+    cost_fn = _cost_of if has_costs else None
+    user = follow(ranking, gain, ks=ks, cost_fn=cost_fn, max_rank=max_rank)
     values = {
         "utility": ratio(user.gain, user.items),
         "total_utility": user.gain_at_stop,

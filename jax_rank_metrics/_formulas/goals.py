@@ -13,7 +13,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.cwl import direction, measured
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._ranking.browsing import LogContinuation, Step
+from jax_rank_metrics._ranking.browsing import LogContinuation, Step, browsing
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, UserValue
 
@@ -84,9 +84,8 @@ def bejeweled_player_model(
         _inputs.not_negative("budget_step", budget_step),
         _inputs.fraction("median_gain", median_gain),
     )
-    return measured(
-        ranking, continuation, k, value, max_label, max_rank, relevance_threshold
-    )
+    follow = functools.partial(browsing, log_continuation=continuation)
+    return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
 # Gains are rounded: three items of a gain of 1/3 meet the target 1.
@@ -186,11 +185,9 @@ def information_foraging(
             math.log(_inputs.positive("rate_intercept", rate_intercept)),
             _inputs.positive("rate_rationality", rate_rationality),
         )
-    return measured(
-        ranking,
-        _foraging(by_target, by_rate),
-        *(k, value, max_label, max_rank, relevance_threshold),
-    )
+    continuation = _foraging(by_target, by_rate)
+    follow = functools.partial(browsing, log_continuation=continuation)
+    return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
 @functools.lru_cache(maxsize=256)

@@ -5,19 +5,25 @@ of all reading that a rank gets, and L the chance that a rank is the last one re
 only C is given; the other two follow from it.
 """
 
+import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._places.place import is_within
+from jax_rank_metrics._places.place import is_within, positions
 from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
-from jax_rank_metrics._types import Cut
+from jax_rank_metrics._types import Cut, PositionFn
+
+if TYPE_CHECKING:
+    from jax_rank_metrics._ranking.ranking import Ranking
 
 # Ranks without an item are read so many at a time.
 _STEP = 64
@@ -105,6 +111,61 @@ def browsing(
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
     return ranking._once(("browsing", *args), lambda: _browse(ranking, *args))
+
+
+def browsing_by_rank(
+    ranking: "Ranking",
+    gain_fn: ItemFn,
+    view_fn: PositionFn,
+    ks: Sequence[Cut],
+    *,
+    cost_fn: ItemFn | None = None,
+    max_rank: int = 1000,
+) -> Browsing:
+    """Follows a user whose chance to read a rank depends on that rank alone.
+
+    All is then linear in gains and costs, and so exact over the orders of tied items.
+
+    Args:
+        ranking: The lists.
+        gain_fn: As for `browsing`.
+        view_fn: The chance that rank 1, 2, … is read, also for NumPy arrays.
+        ks: Cutoffs: ints, None, or arrays `[*lists]`.
+        cost_fn: As for `browsing`.
+        max_rank: The last rank that a user can read.
+
+    Raises:
+        ValueError: as `browsing`, except that listed items suffice without costs.
+    """
+    cuts = [
+        min(max_rank if k is None else k, max_rank)
+        if k is None or isinstance(k, int)
+        else jnp.minimum(k, max_rank)
+        for k in ks
+    ]
+    ranks = np.arange(1, max_rank + 2, dtype=np.float64)
+    *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
+    gain = ranking.expected_sum(gain_fn, positions(view_fn), cuts)
+    gained = ranking.expected_sum(gain_fn, positions(), cuts)
+    items = jnp.full_like(gain, math.fsum(views))
+    cost, spent = items, jnp.full_like(gain, max_rank)
+    if cost_fn is not None:
+        surplus = _surplus(cost_fn)
+        cost = cost + ranking.expected_sum(surplus, positions(view_fn), cuts)
+        spent = spent + ranking.expected_sum(surplus, positions(), cuts)
+    return Browsing(
+        items=items,
+        gain=gain,
+        cost=cost,
+        gain_at_stop=gain - float(never_stops) * gained,
+        cost_at_stop=cost - float(never_stops) * spent,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _surplus(cost_fn: ItemFn) -> ItemFn:
+    """Returns what each item costs beyond the 1 that a rank without an item costs."""
+    return lambda items: cost_fn(items) - 1
 
 
 def _browse(

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,6 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import concordance, stops, sums
-from jax_rank_metrics._ranking.browsing import Browsing, browsing
 from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
@@ -251,10 +249,6 @@ class Ranking(Totals):
         where nothing ties. A rank that is not whole is beyond k if it is above k.
         """
         return stops.at_mean_rank(self, stop_fn, position_fn, _inputs.cuts(ks))
-
-    def _browsing(self, gain_fn: ItemFn, *args: Any, **options: Any) -> Browsing:
-        """Follows a user whose chance to go on depends on the gain; see `browsing`."""
-        return browsing(self, gain_fn, *args, **options)
 
     def _rank_products(self, value_fn: ItemFn) -> concordance.Products:
         """Sums products of the mean ranks of items by score and by value.

@@ -3,12 +3,10 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._ranking.browsing import Browsing
 from jax_rank_metrics._ranking.items import ItemFn, Items
 from jax_rank_metrics._ranking.ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -80,9 +78,6 @@ class Relabelled:
     ) -> PerList:
         """As `Ranking.per_list`."""
         return self._ranking.per_list(values, defined, k, self._reading(item_fn))
-
-    def _browsing(self, gain_fn: ItemFn, *args: Any, **options: Any) -> Browsing:
-        return self._ranking._browsing(self._reading(gain_fn), *args, **options)
 
     @property
     def _column_names(self) -> list[str]:
