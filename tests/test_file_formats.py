@@ -125,6 +125,7 @@ BAD_JSON = {
     '{"q": {"a": 1, "a": 2}}': "query 'q', document 'a': document 'a' of query 'q' is there",
     '{"q": {"a": NaN}}': "document 'a': relevance is .*; pass a finite number",
     '{"q": {"": 1}}': "query 'q', document '': doc_id is missing",
+    '{"q": {"\\ud800": 1}}': r"the id '\\ud800' holds half a character",
     "{}": "is empty",
     "[" * 100_000: "not JSON that can be read",
 }

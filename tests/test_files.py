@@ -92,7 +92,7 @@ def test_runs_are_read_as_written(tmp_path, format_rows, end, packed, mark):
         st.binary(max_size=60),
         st.text("q1 0.5\t\n\r\"'{}:[],#naif-e\ufeff\x85", max_size=60).map(str.encode),
     ),
-    st.sampled_from([*FORMATS, "svmlight", "scores"]),
+    st.sampled_from([*FORMATS, "svmlight", "scores", "subtopics", "json", "msmarco"]),
     st.booleans(),
     st.integers(0, 30),
 )
@@ -100,7 +100,8 @@ def test_junk_is_read_or_refused_by_name(tmp_path, data, format, packed, cut):
     """Arbitrary bytes raise nothing but ValueError, with the name of the file."""
     path = tmp_path / f"junk{'.gz' * packed}"
     path.write_bytes(gzip.compress(data)[: 40 - cut] if packed else data)
-    read = jrm.read_qrels if format == "svmlight" else jrm.read_run
+    is_of_judgements = format in ("svmlight", "subtopics")
+    read = jrm.read_qrels if is_of_judgements else jrm.read_run
     try:
         frame = read(path, format=format)
     except ValueError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jax_rank_metrics._files.frames import Value, first_true, listed, polars
 from jax_rank_metrics._files.source import (
+    MAX_SHOWN,
     Source,
     check_line_ends,
     check_utf8,
@@ -221,5 +222,11 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
                 "is not a number"
             )
     numbers = pl.Series([str(number) for _, _, number in rows], dtype=pl.String)
-    ids = [pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)]
+    try:
+        ids = [
+            pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)
+        ]
+    except UnicodeEncodeError as error:
+        text = error.object[:MAX_SHOWN]
+        raise ValueError(f"{source}: the id {text!r} holds half a character") from error
     return Parsed(pl.DataFrame([*ids, numbers.alias("number")]), location)
