@@ -109,3 +109,13 @@ def test_packed_queries_with_nothing_relevant(case, undefined, policy, agree):
     agree(np.ravel(state.compute())[0], RECORDED["packed_means"][case][policy])
     assert state.undefined == 2
     assert state.lists == present().size - 2 * (undefined == "skip")
+
+
+def test_log_auc():
+    """`binary_logauc` of torchmetrics 1.9.0, with `fpr_range=(0.001, 1.0)`, of this draw."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random(4000) < 0.05).astype(int)
+    scores = rng.permutation(4000).astype(np.float32) / 4000 + 0.2 * labels
+    ranks = np.argsort(np.argsort(scores)).astype(np.float32)  # nothing ties
+    value = jrm.log_auc(labels, ranks).compute()
+    assert float(value) == pytest.approx(0.2915389835834503, abs=1e-6)
