@@ -44,7 +44,8 @@ def check(values, lists, make_metric, cutoff=None):
         np.testing.assert_allclose(values[row], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("beta", [1.0, pytest.param(10.0, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("beta", [1.0, 10.0])
 def test_metrics(lists, beta):
     """At a cutoff, pyNTCIREVAL divides Q by min(k, R), and P+ and O know none."""
     options = {"beta": beta, "gain_fn": jrm.exponential_gain}
