@@ -10,6 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
+from jax.core import Tracer
+
 import jax_rank_metrics as jrm
 from jax_rank_metrics._one_off import one_off_jit
 
@@ -20,7 +23,12 @@ def quick_jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def quick_measure(metrics: Any, ranking: jrm.Ranking) -> dict[str, jrm.PerList]:
-    """Returns `measure(metrics, ranking)`, from a program that compiles quickly."""
+    """Returns `measure(metrics, ranking)`, from a program that compiles quickly.
+
+    Inside another program it becomes part of that.
+    """
+    if any(isinstance(x, Tracer) for x in jax.tree.leaves(ranking)):
+        return jrm.measure(metrics, ranking)
     is_table = isinstance(metrics, dict)
     return _measure(tuple(metrics.items() if is_table else metrics), is_table)(ranking)
 
