@@ -403,7 +403,7 @@ def draw_groups(rng, shape):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", FEW[1:])  # the loss reads all that AWRF does
 def test_laws(name):
     """Jit, vmap, padding, order of the items, layouts, merges and gradients."""
     metric = METRICS[name]
