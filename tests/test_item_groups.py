@@ -6,12 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import oracle
+import pytest
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._formulas.groups import memberships
 
 LISTS, ITEMS, GROUPS, RELEVANT, EXCLUDED = 6, 13, 3, 5, 6
 KS = (1, 4, 9)
+PLACES = jrm.positions(jrm.log2_discount)
 
 
 def label_times_groups(items):
@@ -53,24 +57,31 @@ def rows_of(data):
     return labels, mask, groups
 
 
-@functools.partial(jax.jit, static_argnums=1)
-def read(ranking, ks=KS):
-    """Returns totals of groups over ranks and over the pool."""
-    place_fn = jrm.positions(jrm.log2_discount)
-    recalls = [jrm.group_recall.of(ranking, k=ks, group=g) for g in range(GROUPS)]
-    return {
-        "exposure": ranking.expected_sum(memberships, place_fn, ks),
-        "merit": ranking.expected_sum(label_times_groups, place_fn, ks),
+@jax.jit
+def read(ranking):
+    """Returns totals of groups over ranks and over the pool, and recalls of two groups."""
+    return read_relevant(ranking) | {
+        "exposure": ranking.expected_sum(memberships, PLACES, KS),
         "pool": ranking.pool_sum(memberships),
-        "pool merit": ranking.pool_sum(label_times_groups),
-        "recall": jnp.stack([lists.values for lists in recalls], -1),
-        "defined": jnp.stack([lists.defined for lists in recalls], -1),
     }
 
 
-def assert_same(actual, expected, names=None):
+@jax.jit
+def read_relevant(ranking):
+    """Returns what is worth 0 for items with the label 0, and the total of the pool."""
+    merit = ranking.expected_sum(label_times_groups, PLACES, KS)
+    recall = jrm.group_recall.of(ranking, k=KS, group=1)
+    return {
+        "merit": merit,
+        "pool": ranking.pool_sum(memberships),
+        "recall": recall.values,
+        "defined": recall.defined,
+    }
+
+
+def assert_same(actual, expected):
     """Asserts equal totals."""
-    for name in names or expected:
+    for name in actual:
         np.testing.assert_allclose(
             actual[name], expected[name], rtol=2e-6, atol=2e-6, err_msg=name
         )
@@ -99,44 +110,348 @@ def loops(data):
     """Returns the totals by loops over one list and all orders of tied items."""
     labels, mask, groups = rows_of(data)
     groups = np.where(groups > 0, groups, 0).astype(float)
-    totals = {name: [] for name in ("exposure", "pool", "recall", "defined")}
+    totals = {name: [] for name in ("exposure", "merit", "pool", "recall", "defined")}
     for row in range(LISTS):
         pool = oracle.existing(labels[row], mask[row])
         orders = list(oracle.all_orders(oracle.tie_groups(pool, data["scores"][row])))
         relevant = [i for i in pool if labels[row, i] >= 1]
-        of_group = groups[row][relevant].sum(0)
-        exposure, recall = np.zeros((len(KS), GROUPS)), np.zeros((len(KS), GROUPS))
+        total = groups[row, relevant, 1].sum()
+        exposure, merit = np.zeros((2, len(KS), GROUPS))
+        recall = np.zeros(len(KS))
         for order in orders:
             for at, k in enumerate(KS):
                 for rank, i in enumerate(order[:k], 1):
-                    exposure[at] += oracle.log2(rank) * groups[row, i] / len(orders)
-                    recall[at] += (i in relevant) * groups[row, i] / len(orders)
+                    share = oracle.log2(rank) * groups[row, i] / len(orders)
+                    exposure[at] += share
+                    merit[at] += labels[row, i] * share
+                    recall[at] += (i in relevant) * groups[row, i, 1] / len(orders)
         totals["exposure"].append(exposure)
+        totals["merit"].append(merit)
         totals["pool"].append(groups[row][pool].sum(0))
-        totals["recall"].append(recall / np.where(of_group > 0, of_group, 1))
-        totals["defined"].append((of_group > 0) & bool(pool))
+        totals["recall"].append(recall / (total or 1))
+        totals["defined"].append(total > 0)
     return totals
 
 
-def test_rows_and_blocks(rng):
-    """Rows against loops over orders; a streamed catalogue against rows."""
+def test_blocks(rng):
+    """A catalogue in blocks, cut inside of tie groups, against loops over all orders."""
+    data = draw(rng)
+    actual = read(catalog(data, k=9, block_size=4))
+    assert_same(actual, loops(data))
+    defined = np.asarray(actual["defined"])
+    assert defined.any() and not defined.all()
+
+
+@pytest.mark.long
+def test_sources(rng):
+    """Rows, scores with a depth, and counted places."""
     data = draw(rng)
     labels, mask, groups = rows_of(data)
     rows = read(jrm.rank(labels, data["scores"], mask, columns={"groups": groups}))
-    assert_same(rows, loops(data), ("exposure", "pool", "recall", "defined"))
-    assert_same(read(catalog(data, k=9, block_size=4)), rows)
-    # Counted places tell what relevant items are worth.
-    counted = read_merit(catalog(data, k=None, block_size=4))
-    assert_same(counted, rows, counted)
-
-
-@jax.jit
-def read_merit(ranking):
-    """Returns what of `read` is worth 0 for items with the label 0."""
-    place_fn = jrm.positions(jrm.log2_discount)
-    recalls = [jrm.group_recall.of(ranking, k=KS, group=g) for g in range(GROUPS)]
-    return {
-        "merit": ranking.expected_sum(label_times_groups, place_fn, KS),
-        "pool": ranking.pool_sum(memberships),
-        "recall": jnp.stack([lists.values for lists in recalls], -1),
+    assert_same(rows, loops(data))
+    options = {
+        "relevant_labels": data["labels"],
+        "exclude_ids": data["exclude"],
+        "item_mask": data["item_mask"],
+        "item_groups": data["groups"],
     }
+    scores = functools.partial(
+        jrm.rank_scores, data["scores"], data["relevant"], **options
+    )
+    for k in (9, ITEMS):
+        assert_same(read(scores(k=k)), rows)
+    for ranking in (scores(k=None), catalog(data, k=None, block_size=4)):
+        assert_same(read_relevant(ranking), rows)
+
+
+@pytest.mark.long
+def test_retrieved_ids(rng):
+    """Ids in rank order against rows: the pool is what is relevant and what was retrieved."""
+    data = draw(rng)
+    labels, mask, groups = rows_of(data | {"exclude": np.full((LISTS, 1), -1)})
+    del mask
+    ranked = np.argsort(-data["scores"], axis=1, kind="stable")[:, :6].astype(np.int32)
+    ranked[2, 4:] = -1
+    retrieved, pool = np.zeros((2, LISTS, ITEMS), bool)
+    for row in range(LISTS):
+        retrieved[row, ranked[row][ranked[row] >= 0]] = True
+        pool[row, data["relevant"][row][data["relevant"][row] >= 0]] = True
+    rows = jrm.rank(
+        *(labels, data["scores"], pool | retrieved),
+        retrieved=retrieved,
+        columns={"groups": groups},
+        ties="stable",
+    )
+    ids = jrm.rank_ids(
+        ranked, data["relevant"], data["labels"], item_groups=data["groups"]
+    )
+    assert_same(read(ids), read(rows))
+    unknown = {"columns": {"groups": np.ones((*data["relevant"].shape, GROUPS))}}
+    partial = jrm.rank_ids(ranked, data["relevant"], data["labels"], **unknown)
+    assert jrm.group_recall.of(partial, k=2).values.shape == (
+        LISTS,
+    )  # of relevant items
+    with pytest.raises(ValueError, match="pass item_groups"):
+        partial.pool_sum(memberships)
+
+
+@pytest.mark.long
+def test_what_a_total_cannot_tell(rng):
+    """Functions that are not linear in groups, or read unlisted items one by one."""
+    data = draw(rng)
+    places, first = catalog(data, k=None), catalog(data, k=3)
+    place_fn = jrm.positions()
+
+    def is_member(items):
+        return items.columns["groups"][..., 0] > 0.5
+
+    def of_user(items):
+        shares = memberships(items)
+        return shares * taste[(0,) * (3 - shares.ndim)]
+
+    for reading, message in (
+        (lambda: first.pool_sum(is_member), "not linear"),
+        (lambda: first.expected_sum(is_member, place_fn, (3,)), "not linear"),
+        (lambda: first.pool_max(is_member), "one by one"),
+        (lambda: places.expected_sum(memberships, place_fn, (3,)), "label 0 is worth"),
+        (
+            lambda: places.expected_sum(
+                label_times_groups, place_fn, (3,), counting=(memberships,)
+            ),
+            "one by one",
+        ),
+        (lambda: places.expected_first(is_member, jnp.sqrt, (3,)), "label 0 is worth"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            reading()
+    taste = jnp.ones((1, 1, GROUPS))
+    assert first.pool_sum(of_user).shape == (LISTS, GROUPS)
+
+
+@pytest.mark.parametrize(
+    "change, error, message",
+    [
+        ({"item_groups": np.ones(ITEMS)}, ValueError, "num_items, groups"),
+        ({"item_groups": np.ones((ITEMS, 0))}, ValueError, f"{ITEMS}, groups"),
+        ({"item_groups": np.ones((ITEMS - 1, 2))}, ValueError, f"{ITEMS}, groups"),
+        (
+            {"columns": {"groups": np.ones((LISTS, RELEVANT, 2))}},
+            ValueError,
+            "item_groups alone",
+        ),
+        (
+            {"relevant_ids": None, "label_fn": lambda x, y: x[:, None] == y},
+            ValueError,
+            "item_groups is given beside label_fn",
+        ),
+    ],
+)
+def test_wrong_groups(change, error, message, rng):
+    """Shapes that are not those of the catalogue; two sources of groups."""
+    data = draw(rng)
+    arguments = {"relevant_ids": data["relevant"], "item_groups": data["groups"]}
+    with pytest.raises(error, match=message):
+        jrm.rank_scores(data["scores"], **arguments | change)
+
+
+def test_wrong_ids_and_groups():
+    """An id without a row; a group that nobody has; groups that nobody reads."""
+    with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
+        jrm.rank_ids([5], [1], item_groups=np.ones((5, 2)))
+    columns = {"groups": np.ones((3, 2))}
+    for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError)):
+        with pytest.raises(error, match="group"):
+            metric = functools.partial(jrm.group_recall, group=group)
+            metric(np.ones(3), np.arange(3.0), columns=columns)
+    model, relevant = (np.eye(3), np.eye(3)), [[0], [1], [2]]
+    with pytest.raises(ValueError, match="or item_groups where"):
+        jrm.evaluate_users("group_recall@1", model, relevant)
+    with pytest.raises(ValueError, match="no metric of this call reads"):
+        jrm.evaluate_users("mrr@1", model, relevant, item_groups=np.ones((3, 1)))
+
+
+USERS, DIMS = 9, 3
+
+
+@pytest.fixture(scope="module")
+def users():
+    """Draws a model, what its users have seen, and one user who has nothing to find."""
+    rng = np.random.default_rng(5)
+    queries, items = (rng.normal(size=(n, DIMS)).round() for n in (USERS, 14))
+    relevant = [rng.permutation(14)[:3].tolist() for _ in range(USERS)]
+    relevant[2], relevant[6] = [], relevant[6][:1]
+    seen = [
+        [i for i in rng.permutation(14)[:4].tolist() if i not in own]
+        for own in relevant
+    ]
+    seen[6] = [*seen[6], *relevant[6]]  # what was seen cannot be found
+    groups = rng.choice([0, 1, 0.5], (14, 2)).astype(np.float32)
+    return {
+        "model": (queries.astype(np.float32), items.astype(np.float32)),
+        "relevant": relevant,
+        "seen": seen,
+        "groups": groups,
+    }
+
+
+METRICS = ("group_recall(group=1)@3", "recall@3")
+
+
+def evaluated(users, **options):
+    """Evaluates the users, among whom one has seen all that is relevant."""
+    with pytest.warns(UserWarning, match="every relevant item was seen"):
+        return jrm.evaluate_users(
+            METRICS,
+            users["model"],
+            users["relevant"],
+            seen=users["seen"],
+            item_groups=users["groups"],
+            **options,
+        )
+
+
+def rows_of_users(users):
+    """Returns the values of rows."""
+    queries, items = users["model"]
+    labels, seen = np.zeros((2, USERS, 14), np.float32)
+    for table, ids in ((labels, users["relevant"]), (seen, users["seen"])):
+        for row, row_ids in enumerate(ids):
+            table[row, row_ids] = 1
+    groups = np.broadcast_to(users["groups"], (USERS, 14, 2))
+    ranking = jrm.rank(labels, queries @ items.T, seen == 0, columns={"groups": groups})
+    return jrm.measure(METRICS, ranking)
+
+
+def check_users(users, evaluation):
+    """Asserts the values of rows, and that the rest is of the users that count."""
+    for name, lists in rows_of_users(users).items():
+        values = evaluation.lists[name]
+        np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
+        np.testing.assert_array_equal(values.defined, lists.defined)
+    counted = np.array([row not in (2, 6) for row in range(USERS)])
+    np.testing.assert_array_equal(evaluation.lists["recall@3"].defined, counted)
+    shown = evaluation.items[counted]
+    assert (evaluation.items >= 0).all()  # recommendations are of all users
+    counts = np.bincount(shown.ravel(), minlength=14)
+    np.testing.assert_array_equal(evaluation.exposure.counts, counts)
+    assert evaluation.exposure.non_empty == counted.sum()
+    seen_by = np.bincount(np.concatenate(users["seen"]).astype(int), minlength=14)
+    logs = np.log(np.maximum(seen_by, 1))[shown].mean()
+    popularity = evaluation.states["popularity@3"]
+    np.testing.assert_allclose(popularity.compute(), logs, rtol=1e-5)
+    assert (popularity.lists, popularity.undefined) == (counted.sum(), 2)
+    np.testing.assert_array_equal(evaluation.lists["novelty@3"].defined, counted)
+
+
+def test_users_that_count(users):
+    """Groups in a driver; with undefined="skip", everything is over the users that count."""
+    evaluation = evaluated(users, undefined="skip", block_size=5)
+    check_users(users, evaluation)
+    by_kind = evaluation.by([row in (2, 6) for row in range(USERS)])
+    assert by_kind[True]["popularity@3"].lists == 0
+
+
+@pytest.mark.long
+def test_all_users_count_by_default(users):
+    """Without "skip" the exposure is that of all recommendations."""
+    evaluation = evaluated(users, embeddings=users["model"][1])
+    counts = np.bincount(evaluation.items.ravel(), minlength=14)
+    np.testing.assert_array_equal(evaluation.exposure.counts, counts)
+    assert evaluation.states["intra_list_diversity@3"].lists == USERS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("axes", ["queries", "items", "both"])
+def test_users_on_a_mesh(users, axes):
+    """The users that count, and the groups of all items, on four devices."""
+    shape = {"queries": (4, 1), "items": (1, 4), "both": (2, 2)}[axes]
+    mesh = jax.make_mesh(
+        shape,
+        ("users", "items"),
+        axis_types=(AxisType.Auto,) * 2,
+        devices=jax.devices()[:4],
+    )
+    saved = []
+    options = {
+        "mesh": mesh,
+        "queries_axis": "users",
+        "items_axis": "items",
+        "undefined": "skip",
+        "batch_size": 4,
+    }
+    evaluation = evaluated(users, on_batch=saved.append, **options)
+    check_users(users, evaluation.gather())
+    resumed = evaluated(users, resume_from=saved[0], **options)
+    check_users(users, resumed.gather())
+    changed = users | {"groups": users["groups"][::-1]}
+    with pytest.raises(ValueError, match="resume_from"):
+        evaluated(changed, resume_from=saved[0], **options)
+
+
+@pytest.mark.long
+def test_embeddings(users, tmp_path):
+    """All items, blocks that the host reads, and candidates that are all items."""
+    queries, items = users["model"]
+    groups = {"item_groups": users["groups"]}
+    everything = np.tile(np.arange(14), (USERS, 1))
+    metrics = (*METRICS, "exposure_parity@3")
+    evaluate = functools.partial(
+        jrm.evaluate_embeddings, metrics, relevant=users["relevant"], **groups
+    )
+    labels = np.zeros((USERS, 14), np.float32)
+    for row, ids in enumerate(users["relevant"]):
+        labels[row, ids] = 1
+    columns = {"groups": np.broadcast_to(users["groups"], (USERS, 14, 2))}
+    rows = jrm.measure(metrics, jrm.rank(labels, queries @ items.T, columns=columns))
+    for evaluation in (
+        evaluate(queries, items),
+        evaluate(queries, items, block_size=4),
+        evaluate(queries, [items[:5], items[5:]], block_size=4),
+        evaluate(queries, iter([items[:9], items[9:]]), block_size=4),
+        evaluate(queries, items, candidates=everything),
+    ):
+        for name, lists in rows.items():
+            values = evaluation.lists[name]
+            np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
+            np.testing.assert_array_equal(values.defined, lists.defined)
+
+
+@pytest.mark.long
+def test_items_over_devices(rng):
+    """Items cut over devices, whose ties are cut, with the groups of all on each."""
+    data = draw(rng)
+    data = data | {"scores": np.pad(data["scores"], ((0, 0), (0, 3)))}
+    data["item_mask"] = np.pad(data["item_mask"], (0, 3))
+    groups = np.pad(data["groups"], ((0, 3), (0, 0)))
+
+    def run(scores, item_mask):
+        ranking = jrm.rank_scores(
+            scores,
+            data["relevant"],
+            data["labels"],
+            item_mask=item_mask,
+            exclude_ids=data["exclude"],
+            k=9,
+            items_axis="items",
+            item_groups=groups,
+        )
+        return read(ranking)
+
+    mesh = jax.make_mesh(
+        (4,), ("items",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
+    )
+    specs = (P(None, "items"), P("items"))
+    program = jax.jit(jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=P()))
+    actual = program(data["scores"], data["item_mask"])
+    data["scores"], data["item_mask"] = data["scores"][:, :-3], data["item_mask"][:-3]
+    assert_same(actual, loops(data))
+
+
+@pytest.mark.long
+def test_laws():
+    """On every layout, by `check_metric`."""
+
+    def shares(rng, shape):
+        return rng.choice([0, 0.5, 1], (*shape, 2)).astype(np.float32)
+
+    jrm.testing.check_metric(jrm.group_recall, group=1, columns={"groups": shares})

@@ -11,6 +11,7 @@ from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.lists import Depth, ScoredLists
 from jax_rank_metrics._sources.rank import read_lists
@@ -83,9 +84,11 @@ def check_columns(
     readers = {name: bound.name for bound in bounds for name in bound.spec.columns}
     for name, metric in readers.items():
         if name not in columns:
+            cure = f"columns={{{name!r}: …}}"
+            if name == GROUPS:
+                cure += ", or item_groups where items are known by id"
             raise ValueError(
-                f"{metric} reads the column {name!r}, which was not passed; pass "
-                f"columns={{{name!r}: …}}"
+                f"{metric} reads the column {name!r}, which was not passed; pass {cure}"
             )
     optional = {name for bound in bounds for name in bound.spec.optional_columns}
     for name in columns:

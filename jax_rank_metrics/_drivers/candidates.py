@@ -17,6 +17,8 @@ from jax_rank_metrics._drivers.step import (
     read_by_name,
     score_pairs,
 )
+from jax_rank_metrics._ranking.unlisted import GROUPS
+from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.rank import rank
 
 
@@ -147,6 +149,9 @@ def measure_candidates(
     # a query counts like any other without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
+    columns = None
+    if catalog.groups is not None:
+        columns = {GROUPS: memberships_of(catalog.groups, jnp.asarray(queries.ids))}
     ranking = rank(
         queries.labels,
         scores,
@@ -156,6 +161,7 @@ def measure_candidates(
         k=None if plan.whole_list_metrics else plan.depth,
         ties=plan.ties,
         retrieved=queries.retrieved,
+        columns=columns,
     )
     values, faults = read_by_name(plan.bounds, ranking)
     slots = ranking.items[..., : plan.k]

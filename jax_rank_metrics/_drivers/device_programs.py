@@ -51,7 +51,7 @@ def take_rows(
 def specs_of(devices: Devices, catalog: step.Catalog) -> step.Catalog:
     """Returns how the arrays of a catalogue are cut: over the axis of items, or whole."""
     of_items = jax.tree.map(lambda _: devices.of_items, catalog)
-    return of_items._replace(counts=EVERYWHERE, origin=EVERYWHERE)
+    return of_items._replace(counts=EVERYWHERE, origin=EVERYWHERE, groups=EVERYWHERE)
 
 
 def specs_of_batch(devices: Devices, queries: Any, of_scores: bool) -> Any:

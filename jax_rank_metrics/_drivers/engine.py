@@ -17,6 +17,11 @@ from jax_rank_metrics._drivers.checkpoints import (
     checksum,
     read_checkpoint,
 )
+from jax_rank_metrics._drivers.counted_queries import (
+    counted_items,
+    counted_values,
+    is_counted,
+)
 from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
@@ -116,10 +121,18 @@ def run(
     collected = _collect(job, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in collected.lists]
+    shown = collected.items
+    if job.undefined == "skip":
+        # Whatever is measured beside the metrics is of the queries that they are of.
+        num_metrics = len(job.bounds)
+        counted = is_counted(lists[:num_metrics])
+        lists[num_metrics:] = [counted_values(x, counted) for x in lists[num_metrics:]]
+        shown = counted_items(shown, counted) if job.num_items is not None else shown
     kinds = [bound.state for bound in job.bounds]
     kinds += [Mean] * (len(lists) - len(kinds))
-    collected = Collected(lists, collected.items)
-    summary = job.executor.summary(job.parts, collected, kinds, job.num_items)
+    summary = job.executor.summary(
+        job.parts, Collected(lists, shown), kinds, job.num_items
+    )
     undefined_names = [
         bound.name
         for bound, is_defined in zip(job.bounds, summary.is_defined, strict=False)

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
@@ -22,7 +23,7 @@ from jax_rank_metrics._drivers.host_items import (
 from jax_rank_metrics._drivers.interactions import RawInteractions
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.over_devices import read_executor
-from jax_rank_metrics._drivers.plan import make_plan
+from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.query_inputs import (
     global_arguments,
     read_judgements,
@@ -55,6 +56,7 @@ def evaluate_embeddings(
     k: int | None = None,
     batch_size: int = 1024,
     item_mask: _types.ItemMask | None = None,
+    item_groups: _types.ItemGroups | None = None,
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
     undefined: _types.Undefined = "zero",
@@ -94,7 +96,7 @@ def evaluate_embeddings(
     same object again, and not a fresh lambda, to use its program again.
 
     Args:
-        metrics: As for `evaluate`. Columns are not supported.
+        metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. With a `score_fn`, any trailing axes.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
@@ -140,6 +142,8 @@ def evaluate_embeddings(
         batch_size: How many queries are evaluated at a time; fewer where they would fill
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that exist.
+        item_groups: `[items, groups]`, how much each item belongs to each group, for
+            metrics that read groups; see `rank_catalog`. Not with `label_fn`.
         ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
             default counts every order of tied items.
         key: See `rank`.
@@ -214,11 +218,13 @@ def evaluate_embeddings(
     num_queries, blocks = len(queries), None
     if in_blocks:
         expected = num_queries if exclude_self else None
-        blocks = read_blocks(items, item_mask, item_attributes, expected)
+        per_item = (item_mask, item_groups, *jax.tree.leaves(item_attributes))
+        blocks = read_blocks(items, per_item, expected)
         items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
     else:
         items = read_vectors("items", items)
         num_items = len(items)
+    groups = read_groups(item_groups, bounds, num_items, label_fn)
     score_fn = read_similarity(similarity, score_fn, queries, items)
     judgements = read_judgements(
         relevant,
@@ -242,6 +248,7 @@ def evaluate_embeddings(
         executor.table(queries),
         items,
         _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
+        groups,
         judgements,
         batch_size_for(num_queries, max_size),
         key,
@@ -268,6 +275,7 @@ def evaluate_embeddings(
             judgements.excluded,
             judgements.candidates,
             inputs.item_mask,
+            *([] if groups is None else [groups]),
         ],
         nan_message=lambda index: (
             f"the scores of query {index} hold nan; pass embeddings without nan, and a "

@@ -36,7 +36,7 @@ from jax_rank_metrics._drivers.model import (
     refuse_nan,
 )
 from jax_rank_metrics._drivers.over_devices import read_executor
-from jax_rank_metrics._drivers.plan import Plan, make_plan
+from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
     remark_on_seen,
@@ -56,6 +56,7 @@ def evaluate_users(
     batch_size: int = 1024,
     item_mask: _types.ItemMask | None = None,
     embeddings: _types.Embeddings | None = None,
+    item_groups: _types.ItemGroups | None = None,
     ties: _types.Ties | None = None,
     key: _types.Key | None = None,
     undefined: _types.Undefined = "zero",
@@ -77,9 +78,12 @@ def evaluate_users(
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are. Many tools leave them out, which
-    `undefined="skip"` or `users=` does here too. Seen items are excluded, so a relevant
-    item that is also seen cannot be found, and is not counted. There is a warning where
-    that leaves a user no relevant item, and where a metric is undefined for all users.
+    `undefined="skip"` or `users=` does here too. With "skip", a user for whom none of the
+    metrics is defined does not count in anything: not in the exposure, popularity,
+    novelty and diversity either, though `items` has the recommendations. Seen items are
+    excluded, so a relevant item that is also seen cannot be found, and is not counted.
+    There is a warning where that leaves a user no relevant item, and where a metric is
+    undefined for all users.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
@@ -88,7 +92,7 @@ def evaluate_users(
 
     Args:
         metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
-            sparse `relevant`. Columns are not supported.
+            sparse `relevant`. Of columns, `groups` are supported, as `item_groups`.
         model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
             and `[items, dims]`, scored by their product. Scores `[users, items]`, an
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
@@ -111,6 +115,8 @@ def evaluate_users(
         item_mask: `[items]` bool, the items that may be recommended, and found.
         embeddings: `[items, features]`, in which the diversity of the recommended items
             is measured.
+        item_groups: `[items, groups]`, how much each item belongs to each group, for
+            metrics that read groups; see `rank_catalog`. Every device has all of them.
         ties: See `rank`.
         key: See `rank`.
         undefined: See `PerList.mean`.
@@ -170,6 +176,7 @@ def evaluate_users(
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
     plan = make_plan(bounds, k, block_size, policy.name)
+    groups = read_groups(item_groups, bounds, None)
 
     relevant = Interactions.of("relevant", relevant)
     user_ids = read_users(users, relevant)
@@ -203,6 +210,7 @@ def evaluate_users(
     if seen is not None:
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
+    catalog = catalog._replace(groups=read_groups(groups, bounds, num_items))
     catalog = executor.catalog(catalog, num_items)
     refuse_nan("model[1]", catalog, num_items, executor)
     metric_names = distinct(step.metric_names(plan, catalog))
@@ -222,7 +230,10 @@ def evaluate_users(
         undefined=undefined,
         k=plan.k,
         num_items=num_items,
-        inputs=[policy.name, key, user_ids, relevant_rows, seen_rows, item_mask],
+        inputs=[
+            *(policy.name, key, user_ids, relevant_rows, seen_rows, item_mask),
+            *([] if groups is None else [groups]),
+        ],
         nan_message=lambda index: (
             f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
             "-inf for items that are not to be recommended"

@@ -1,6 +1,7 @@
 """The batches of `evaluate_embeddings` over items that the host reads in parts."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -28,19 +29,18 @@ MAX_ITEMS = 2**31 - 1
 
 
 def read_blocks(
-    items: Any, item_mask: Any, item_attributes: Any, num_items: int | None
+    items: Any, per_item: Iterable[Any], num_items: int | None
 ) -> HostBlocks:
     """Returns items that come in blocks, and checks how many there are while they are read.
 
     Args:
         items: What `HostBlocks` takes.
-        item_mask: `[items]`, or None.
-        item_attributes: A pytree of arrays `[items, …]`, or None.
+        per_item: Arrays `[items, …]`, or None.
         num_items: How many there have to be, if that is known otherwise.
     """
-    for per_item in (item_mask, *jax.tree.leaves(item_attributes)):
-        if num_items is None and per_item is not None:
-            num_items = len(per_item)
+    for array in per_item:
+        if num_items is None and array is not None:
+            num_items = len(array)
     return HostBlocks(items, num_items)
 
 
@@ -81,7 +81,9 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
         items = _inputs.real("items", part.items)
         exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
-        catalog = step.Catalog(items, exists, attributes=attributes, origin=origin)
+        catalog = step.Catalog(
+            items, exists, attributes=attributes, origin=origin, groups=inputs.groups
+        )
         num_read = part.first_id + int(np.count_nonzero(part.exists))
         refuse_nan("items", catalog, num_read, inputs.executor, part.first_id)
         return catalog
@@ -107,6 +109,7 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
         jnp.ones(1, bool),
         attributes=jax.tree.map(lambda x: x[:1], judgements.item_attributes),
         origin=origin,
+        groups=inputs.groups,
     )
     first_passes = [
         _start()(plan, example, queries, blocks.num_items) for queries in all_queries

@@ -1,10 +1,14 @@
 """The options that all batches of an evaluation share."""
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
+
+import jax
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.run import check_columns
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.similarities import ScoreFn
+from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.labels import LabelFn
 from jax_rank_metrics._types import AxisNames, Ties
 
@@ -51,6 +55,35 @@ class Plan(NamedTuple):
         """The number of ranks in the top-k: for the recommendations and the cutoffs."""
         depths = [bound.depth for bound in self.bounds]
         return max([self.k, *(depth for depth in depths if depth is not None)])
+
+
+def read_groups(
+    item_groups: Any,
+    bounds: tuple[Bound, ...],
+    num_items: int | None,
+    label_fn: LabelFn | None = None,
+) -> jax.Array | None:
+    """Checks the memberships of items in groups, and that a metric reads them if any does.
+
+    Args:
+        item_groups: `[num_items, groups]`, or None.
+        bounds: The metrics.
+        num_items: How many items there are; None if that is not known yet.
+        label_fn: What is relevant by attributes, which groups do not go with; or None.
+    """
+    if item_groups is not None and label_fn is not None:
+        raise ValueError(
+            "item_groups and label_fn are both given; pass relevant, the ids of relevant "
+            "items, beside item_groups"
+        )
+    groups = _inputs.item_groups(item_groups, None, num_items)
+    columns = () if groups is None else (GROUPS,)
+    check_columns(bounds, columns, allow_unread=True)
+    if groups is not None and not any(GROUPS in x.spec.columns for x in bounds):
+        raise ValueError(
+            "item_groups is given, but no metric of this call reads groups; leave it out"
+        )
+    return groups
 
 
 def make_plan(

@@ -45,6 +45,7 @@ class Inputs(NamedTuple):
         queries: `[queries, …]`, on the host or on a device.
         items: `[items, …]`, on the host or on a device.
         item_mask: `[items]` bool, the items that exist; or None.
+        groups: `[items, groups]`, memberships of the items; or None.
         judgements: What each query is judged on.
         size: How many queries share a batch at most.
         key: The key of all random ties, or None.
@@ -54,6 +55,7 @@ class Inputs(NamedTuple):
     queries: Array
     items: Array
     item_mask: jax.Array | None
+    groups: jax.Array | None
     judgements: Judgements
     size: int
     key: jax.Array | None
@@ -93,6 +95,7 @@ def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
         inputs.item_mask,
         attributes=judgements.item_attributes,
         origin=origin_of(plan.score_fn, inputs.queries),
+        groups=inputs.groups,
     )
     catalog = executor.catalog(catalog, num_items)
     refuse_nan("items", catalog, num_items, executor)
@@ -148,7 +151,8 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
     executor, parts = inputs.executor, inputs.parts
-    catalog = step.Catalog(None, None, origin=origin_of(plan.score_fn, inputs.queries))
+    origin = origin_of(plan.score_fn, inputs.queries)
+    catalog = step.Catalog(None, None, origin=origin, groups=inputs.groups)
     catalog = executor.catalog(catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
     size = _bounded(inputs.size, listed.width * row_size, min_size=1)

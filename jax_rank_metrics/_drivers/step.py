@@ -1,5 +1,6 @@
 """One batch of queries on the device: ranked once, and read by every metric."""
 
+import dataclasses
 import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ class Catalog(NamedTuple):
         features: `[items, features]`, in which diversity is measured.
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
         origin: `[dims]`, the point from which distances are measured; see `l2`.
+        groups: `[items, groups]`, memberships of all items, on every device.
     """
 
     items: jax.Array | None
@@ -51,6 +53,7 @@ class Catalog(NamedTuple):
     features: jax.Array | None = None
     attributes: Any = None
     origin: jax.Array | None = None
+    groups: jax.Array | None = None
 
 
 class QueryBatch(NamedTuple):
@@ -102,7 +105,7 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
         "items_axis": plan.items_axis,
     }
     if catalog.items is None:
-        return checked_scores(queries.rows, **arguments)
+        return _with_groups(checked_scores(queries.rows, **arguments), catalog.groups)
     arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
     if plan.label_fn is not None:
         arguments |= {
@@ -111,7 +114,14 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
             "item_attributes": catalog.attributes,
         }
     rows = _with_origin(catalog.origin, queries.rows)
-    return checked_embeddings(rows, catalog.items, **arguments)
+    source = checked_embeddings(rows, catalog.items, **arguments)
+    return _with_groups(source, catalog.groups)
+
+
+def _with_groups(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog:
+    """Adds the memberships of all items, of which a device may have only a part."""
+    relevant = source.relevant._replace(item_groups=groups)
+    return dataclasses.replace(source, relevant=relevant)
 
 
 def measure_rankings(
