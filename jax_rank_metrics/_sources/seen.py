@@ -50,7 +50,8 @@ class Seen(NamedTuple):
         keys = jnp.where(exists, keys, self.keys)
         memberships = self.memberships
         if memberships is not None and block.memberships is not None:
-            memberships = memberships + block.memberships
+            of_block = jnp.broadcast_to(block.memberships, memberships.shape)
+            memberships = memberships + of_block
         length = self.length + block.length
         return Seen(keys, self.exists | exists, length, memberships)
 
