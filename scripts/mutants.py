@@ -150,6 +150,27 @@ MUTANTS = [
         "jax_rank_metrics/_places/soft.py",
     ),
     Mutant(
+        "a group counts items that are not relevant",
+        "_formulas/group_recall.py",
+        "return shares[..., group] * is_hit(items).astype(shares.dtype)",
+        "return shares[..., group]",
+        "tests/test_item_groups.py::test_blocks",
+    ),
+    Mutant(
+        "items dropped at the cut are in no group",
+        "_sources/item_groups.py",
+        "memberships = memberships + dropped.memberships.astype(memberships.dtype)",
+        "memberships = memberships + 0 * dropped.memberships.astype(memberships.dtype)",
+        "tests/test_item_groups.py::test_blocks",
+    ),
+    Mutant(
+        "users that do not count are shown items",
+        "_drivers/engine.py",
+        "counted_ids = counted_items(counted_ids, counted)",
+        "counted_items(counted_ids, counted)",
+        "tests/test_item_groups.py::test_users_that_count",
+    ),
+    Mutant(
         "the first item of a subtopic counts as its second",
         "_formulas/subtopics.py",
         "power(1 - alpha, num_above)",

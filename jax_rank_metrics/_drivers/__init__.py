@@ -6,6 +6,7 @@
     batches.py          which queries share a batch, and their ids padded to few widths
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
     step.py             one batch on the device: ranked once, read by every metric
+    counted_queries.py  the queries that count where undefined values are skipped
     evaluation.py       the result: states, values of every query, and the items found
     checkpoints.py      what is done after a batch, to be saved and taken up again
 

@@ -33,8 +33,8 @@ def counted_items(items: Any, counted: Any) -> Any:
     return _only(items, counted, -1)
 
 
-def _only(x: Any, counted: Any, other: int) -> Any:
+def _only(x: Any, counted: Any, filler: int) -> Any:
     """Returns `x`, `[queries, …]`, with another number where queries do not count."""
     where = jnp.where if isinstance(x, jax.Array) else np.where
     counted = counted.reshape(counted.shape + (1,) * (x.ndim - 1))
-    return where(counted, x, np.asarray(other, x.dtype))
+    return where(counted, x, np.asarray(filler, x.dtype))

@@ -121,17 +121,18 @@ def run(
     collected = _collect(job, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in collected.lists]
-    shown = collected.items
+    counted_ids = collected.items
     if job.undefined == "skip":
         # Whatever is measured beside the metrics is of the queries that they are of.
         num_metrics = len(job.bounds)
         counted = is_counted(lists[:num_metrics])
         lists[num_metrics:] = [counted_values(x, counted) for x in lists[num_metrics:]]
-        shown = counted_items(shown, counted) if job.num_items is not None else shown
+        if job.num_items is not None:
+            counted_ids = counted_items(counted_ids, counted)
     kinds = [bound.state for bound in job.bounds]
     kinds += [Mean] * (len(lists) - len(kinds))
     summary = job.executor.summary(
-        job.parts, Collected(lists, shown), kinds, job.num_items
+        job.parts, Collected(lists, counted_ids), kinds, job.num_items
     )
     undefined_names = [
         bound.name
