@@ -131,6 +131,23 @@ class Parts:
             )
         return self._pool
 
+    def _check_complete(self, column: str) -> None:
+        """Raises unless a column is known of every item, and every item has a place.
+
+        For formulas that read the column of all items, relevant or not.
+        """
+        if self._omits_unlisted:
+            raise UnknownPlaceError(
+                f"the column {column!r} is read at every rank, but this ranking holds only "
+                "the places of listed items; pass a k to the call that made it "
+                "(rank_places takes none), or rank all items"
+            )
+        if column in self._partial_columns:
+            raise UnknownPlaceError(
+                f"the column {column!r} is known of the listed items alone, and would be 0 "
+                "for all others; rank all items"
+            )
+
     def _sample_items(self) -> Items:
         """Returns items on which a function of items is traced for its dtype."""
         if self._held is None:
