@@ -57,20 +57,24 @@ class Memo:
 
 
 class _Identity:
-    """An array as a part of a key: equal to itself alone. Arrays have no hash."""
+    """A part of a key that has no hash, as arrays have none: equal to itself alone."""
 
-    def __init__(self, array: jax.Array) -> None:
-        self._array = array  # kept, so that no other array gets its id
+    def __init__(self, part: object) -> None:
+        self._part = part  # kept, so that nothing else gets its id
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self._array is other._array
+        return isinstance(other, _Identity) and self._part is other._part
 
     def __hash__(self) -> int:
-        return id(self._array)
+        return id(self._part)
 
 
 def _hashable(key: object) -> Hashable:
-    """Returns a key in which arrays, also those in tuples, compare by identity."""
-    if isinstance(key, jax.Array):
+    """Returns a key in which what has no hash, also in tuples, compares by identity."""
+    if type(key) is tuple:
+        return tuple(map(_hashable, key))
+    try:
+        hash(key)
+    except TypeError:
         return _Identity(key)
-    return tuple(map(_hashable, key)) if type(key) is tuple else key  # type: ignore
+    return key  # type: ignore[return-value]
