@@ -4,13 +4,14 @@ In every function, `[lists, comparisons]` arrays are float64 on the host, and al
 comparisons share their random draws.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.inference.resampling import (
     RESAMPLES,
@@ -74,7 +75,7 @@ def studentised_bootstrap(
     errors = scales * np.sqrt((wr * wr).sum(0)) / w.sum(0)
     columns = np.concatenate([w, wr, w * w, w * wr, wr * wr], axis=1)
     seeds = seeds_of(key, samples)
-    t = _t_of_resamples()(columns.astype(np.float32), seeds, samples, two_sided)
+    t = _resampled_t(columns.astype(np.float32), seeds, samples, two_sided)
     return p_and_reach(
         np.asarray(t), np.abs(means) if two_sided else means, errors, level
     )
@@ -103,6 +104,7 @@ def p_and_reach(
     return p, np.where(quantile < 1e30, quantile * errors, np.inf)
 
 
+@partial(jax.jit, static_argnums=(2, 3))
 def _resampled_t(
     columns: jax.Array, seeds: jax.Array, samples: int, two_sided: bool
 ) -> jax.Array:
@@ -131,9 +133,6 @@ def _resampled_t(
         return jnp.where(has_error, distance / error, jnp.inf)
 
     return lax.map(t_of_block, padded).reshape(blocks * width, -1)[:samples]
-
-
-_t_of_resamples = one_off_jit(_resampled_t, ("samples", "two_sided"), level=2)
 
 
 def sums_of_resamples(

@@ -1,11 +1,12 @@
 """The randomised Tukey test: all pairs of several systems at once."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.keys import mix
 from jax_rank_metrics._results.inference.sign_flips import ROUNDING
 
@@ -52,13 +53,14 @@ def tukey_test(
     rows = min(1 << max(lists - 1, 0).bit_length(), ROWS)
     padded = np.pad(terms.astype(np.float32), ((0, 0), (0, -lists % rows)))
     chunks = padded.reshape(systems, -1, rows).swapaxes(0, 1)
-    ranges = np.asarray(_ranges()(chunks, key, samples))
+    ranges = np.asarray(_permuted_ranges(chunks, key, samples))
     counts = [
         np.sum(ranges[:, None] >= row.astype(np.float32), axis=0) for row in thresholds
     ]
     return (1 + np.array(counts)) / (1 + samples), samples
 
 
+@partial(jax.jit, static_argnums=2)
 def _permuted_ranges(chunks: jax.Array, key: jax.Array, samples: int) -> jax.Array:
     """Largest less smallest sum of any system, under every permutation, `[samples]`.
 
@@ -87,9 +89,6 @@ def _permuted_ranges(chunks: jax.Array, key: jax.Array, samples: int) -> jax.Arr
         return jnp.max(sums, axis=0) - jnp.min(sums, axis=0)
 
     return lax.map(ranges_of_block, pattern_seeds).reshape(-1)[:samples]
-
-
-_ranges = one_off_jit(_permuted_ranges, ("samples",), level=2)
 
 
 def _permuted_sums(terms: jax.Array, words: jax.Array) -> jax.Array:

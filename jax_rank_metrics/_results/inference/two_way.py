@@ -5,6 +5,7 @@ of each are draws of their own. A system without seeds is fixed, with values `[1
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,6 @@ import numpy as np
 from jax import lax, random
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._results.inference.chance import p_and_reach, sums_of_resamples
 from jax_rank_metrics._results.inference.resampling import (
     RESAMPLES,
@@ -84,14 +84,8 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
 
 def draws_of_seeds(seed_count: int, samples: int, key: jax.Array) -> np.ndarray:
     """Counts how often each seed is drawn, in draws of all seeds, `[samples, seeds]`."""
-    return counts_of_draws(np.asarray(_draw()(key, samples, seed_count)))
-
-
-def _draws(key: jax.Array, samples: int, seed_count: int) -> jax.Array:
-    return random.randint(key, (samples, seed_count), 0, seed_count)
-
-
-_draw = one_off_jit(_draws, ("samples", "seed_count"), level=2)
+    draws = random.randint(key, (samples, seed_count), 0, seed_count)
+    return counts_of_draws(np.asarray(draws))
 
 
 def studentised_two_way(
@@ -159,7 +153,7 @@ def studentised_two_way(
         np.concatenate(counts, axis=1),
     )
     t = np.asarray(
-        _t_of_resamples()(
+        _resampled_t(
             *(x.astype(np.float32) for x in arrays), seeds_of(list_key, samples), sizes
         )
     )
@@ -169,6 +163,7 @@ def studentised_two_way(
     return p_and_reach(t, means, errors, level)
 
 
+@partial(jax.jit, static_argnums=6)
 def _resampled_t(
     residuals: jax.Array,
     weights: jax.Array,
@@ -238,6 +233,3 @@ def _resampled_t(
 
     t = lax.map(t_of_block, blocks)
     return t.reshape(-1, comparisons)[:samples]
-
-
-_t_of_resamples = one_off_jit(_resampled_t, ("sizes",), level=2)
