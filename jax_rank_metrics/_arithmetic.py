@@ -82,7 +82,8 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     x = pad_items(x, after=chunks * length - size)
     within_chunk = cumulative_sum(x.reshape((*x.shape[:-1], chunks, length)))
     chunk_totals = within_chunk[..., -1]  # [*lists, chunks]
-    before_chunk = cumulative_sum(chunk_totals) - chunk_totals
+    # Totals subtracted from sums through them would take the digits of smaller sums along.
+    before_chunk = cumulative_sum(shifted(chunk_totals, 1))
     return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
 
 

@@ -4,6 +4,7 @@ import functools
 import importlib
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CORE, POLICIES, metrics
@@ -11,6 +12,7 @@ from quick_programs import quick_jit
 from test_brute_force import compare
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._ordering import sort_cpu
 from jax_rank_metrics._sources import few_relevant
 
@@ -47,6 +49,14 @@ def test_long_lists_equal_loops(rng, ties, is_whole):
     )
     for name, case in cut.items():
         compare(actual[name], case, (labels, scores, mask, None), "stable", (1, 2))
+
+
+def test_large_terms_leave_the_sums_before_them():
+    """Sums up to an item do not lose digits to items that follow it."""
+    terms = np.full(100, 0.25, np.float32)
+    terms[-1] = 2.0**40
+    sums = _arithmetic.cumulative_sum(jnp.asarray(terms))
+    np.testing.assert_array_equal(sums[:-1], np.arange(1, 100) / 4)
 
 
 @pytest.mark.long

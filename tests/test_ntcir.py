@@ -4,6 +4,7 @@ import functools
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType
@@ -16,12 +17,18 @@ from jax_rank_metrics._calls.names import parse
 LISTS, ITEMS = 6, 8
 KS = (1, 20, jrm.share(0.5), None)
 
+
+def gain_above_one(labels):
+    """Gives relevant items of the label 1 no gain."""
+    return jnp.maximum(labels - 1, 0)
+
+
 METRICS = {
     "q": functools.partial(jrm.q_measure, k=KS, beta=2),
     "q-attainable": functools.partial(
         jrm.q_measure, k=KS, denominator="attainable", relevance_threshold=2
     ),
-    "p": functools.partial(jrm.p_plus, k=KS),
+    "p": functools.partial(jrm.p_plus, k=KS, gain_fn=gain_above_one),
     "p-binary": functools.partial(jrm.p_plus, k=KS, beta=0, relevance_threshold=2),
     "o": functools.partial(jrm.o_measure, k=KS, gain_fn=jrm.exponential_gain),
 }
@@ -76,7 +83,8 @@ def expected_value(name, labels, order, pool, k):
     """Returns a metric by its name; None where it is undefined."""
     beta = {"q": 2, "p-binary": 0}.get(name, 1)
     threshold = 2 if name in ("q-attainable", "p-binary") else 1
-    gain = (lambda y: 2**y - 1) if name == "o" else (lambda y: y)
+    gains = {"o": lambda y: 2**y - 1, "p": lambda y: max(y - 1, 0)}
+    gain = gains.get(name, lambda y: y)
     query = Query(labels, order, pool, threshold, beta, gain)
     if not query.num_relevant:
         return None
@@ -87,12 +95,16 @@ def expected_value(name, labels, order, pool, k):
 
 
 def draw(rng, lists=LISTS, items=ITEMS):
-    """Draws ties, padding, items not retrieved, an empty list and an undefined one."""
+    """Draws ties, padding, items not retrieved, an empty list and an undefined one.
+
+    The gain 2^200 of one label is beyond float32.
+    """
     labels = rng.choice([0, 0, 1, 2, 3.5], (lists, items)).astype(np.float32)
     scores = rng.integers(0, 5, (lists, items)).astype(np.float32)
     mask = rng.random((lists, items)) < 0.85
     retrieved = rng.random((lists, items)) < 0.8
     mask[0], labels[1] = False, 0
+    labels[2, 3], scores[2, 3], mask[2, 3], retrieved[2, 3] = 200, 9, True, True
     return labels, scores, mask, retrieved
 
 

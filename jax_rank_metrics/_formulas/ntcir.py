@@ -18,9 +18,11 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
+    SCALE,
     gain_of,
     is_relevant,
     per_list_if_relevant,
+    scaled,
 )
 from jax_rank_metrics._gains import linear_gain
 from jax_rank_metrics._places.place import Place
@@ -47,7 +49,7 @@ def q_measure(
     rel_r is 1 where the item at rank r is relevant, and C(r) of the first r items are;
     cg(r) is the sum of their gains, and cg*(r) that of the first r items of the ideal
     order of the pool. R is the number of relevant items of the pool. With β = 0 it is
-    average precision.
+    average precision, except that weights of items change no value.
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties here. Also
     accepts the arguments of `rank`.
@@ -131,7 +133,7 @@ def p_plus(
     def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
         return is_read(place, k, preferred) * ratio_at(place, k)
 
-    preferred, values = stops.best_ranks(ranking, gain, ks), []
+    preferred, values = stops.best_ranks(ranking, hit, gain, ks), []
     for i, cut in enumerate(ks):
         per_list = (preferred[..., i],)
         num_read = ranking.expected_sum(hit, is_read, (cut,), per_list=per_list)
@@ -199,7 +201,7 @@ def _blended(
     """Returns what `counting` must add up, and the blended ratio at a rank, 0 beyond k.
 
     The sum of 1 + β · gain over the relevant items down to a rank is the numerator of the
-    ratio there.
+    ratio there. Numerators and denominators are scaled, so that large gains stay finite.
 
     Args:
         ranking: The lists, in one definite order.
@@ -209,11 +211,11 @@ def _blended(
         gain: The gains of items, 0 where they are not relevant.
     """
     beta = _inputs.not_negative("beta", beta)
-    ideal = beta * ranking._ideal_gained(gain, ks)
+    ideal = beta * ranking._ideal_gained(scaled(gain), ks)
 
     def ratio_at(place: Place, k: Cut) -> jax.Array:
         (worth_above,), (item_worth,) = place.counted_above, place.counted_tied
-        blended = (worth_above + item_worth) / (place.above + 1 + ideal)
+        blended = (worth_above + item_worth) / (SCALE * (place.above + 1) + ideal)
         return place.within(k) * blended
 
     return _worth(hit, gain, beta), ratio_at
@@ -221,7 +223,8 @@ def _blended(
 
 @functools.lru_cache(maxsize=256)
 def _worth(hit: ItemFn, gain: ItemFn, beta: float) -> ItemFn:
-    return lambda items: hit(items).astype(items.labels.dtype) + beta * gain(items)
+    count, gain = scaled(hit), scaled(gain)
+    return lambda items: count(items) + beta * gain(items)
 
 
 @functools.lru_cache(maxsize=256)

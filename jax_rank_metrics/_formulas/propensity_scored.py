@@ -68,8 +68,9 @@ def label_propensities(
 
     Raises:
         TypeError: if an argument is not a number of the kind described.
-        ValueError: if there are fewer than 3 points, if a count is negative or NaN, where
-            it is known, if the setting is unknown, or if a or b is not above 0.
+        ValueError: if there are fewer than 3 points, if the setting is unknown, if a or b
+            is not above 0, or if a count is negative or NaN. Counts in a JAX array are not
+            read.
 
     Example:
         >>> rare, frequent = label_propensities([1, 10_000], num_points=100_000)
@@ -79,8 +80,8 @@ def label_propensities(
     References:
         Jain, Prabhu and Varma, Extreme multi-label loss functions for recommendation,
         tagging, ranking and other missing label applications, KDD 2016. The inverses
-        agree with pyxclib's `compute_inv_propesity` and
-    napkinXC's inverse propensities.
+        agree with pyxclib's `compute_inv_propesity` and napkinXC's
+        `Jain_et_al_inverse_propensity`.
     """
     num_points = _inputs.positive_integer("num_points", num_points)
     if num_points < _MIN_POINTS:

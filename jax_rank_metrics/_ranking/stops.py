@@ -86,32 +86,36 @@ def _cascade(
     )
 
 
-def best_ranks(ranking: Parts, item_fn: ItemFn, ks: Sequence[Cut]) -> jax.Array:
-    """Returns the rank of the first item with the largest value, in one definite order.
+def best_ranks(
+    ranking: Parts, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
+) -> jax.Array:
+    """Returns the rank of the first hit with the largest value, in one definite order.
 
-    The values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
+    Hits with the values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
 
     Args:
         ranking: The lists.
+        hit_fn: From `Items`, bools: which can be the best.
         item_fn: From `Items`, the value of each, not negative.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
     Returns:
-        `[*lists, len(ks)]` floats; 0 where no value up to k is above 0.
+        `[*lists, len(ks)]` floats; 0 where no hit has a rank up to k.
 
     Raises:
         ValueError: as `Ranking.expected_sum`.
     """
     ranks = ranking._held_through(ks).in_one_order()
-    check_unlisted(ranking, item_fn)
+    check_unlisted(ranking, hit_fn)
     items, layout = ranks.items, ranks.layout
+    is_hit = item_predicate(hit_fn, items)
     values = item_values(item_fn, items, ranking._dtype)
     rank = ranks.above_and_tied(ranking._memo)[0] + 1
     best = []
     for cutoff in map(layout.cut_of_items, ks):
-        within = jnp.where(is_within(rank, cutoff), values, jnp.zeros_like(values))
-        largest = layout.broadcast_to_items(layout.max(within))
-        is_best = (within > 0) & (within == largest)
+        is_candidate = is_hit & is_within(rank, cutoff)
+        largest = layout.max(jnp.where(is_candidate, values, jnp.zeros_like(values)))
+        is_best = is_candidate & (values == layout.broadcast_to_items(largest))
         # Layouts have no minimum: negate the maximum of the negated ranks.
         first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
         best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
