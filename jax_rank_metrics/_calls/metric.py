@@ -106,22 +106,32 @@ def _signature(
     Types appear under their names in `_types`, and arguments after the key are
     keyword-only, which `ParamSpec` cannot express in a protocol.
     """
+    by_name = [_by_name(parameter) for parameter in options]
+    return inspect.Signature(
+        [*_shared_parameters(protocol), *by_name], return_annotation=returns
+    )
 
-    def short(parameter: inspect.Parameter) -> inspect.Parameter:
-        annotation = parameter.annotation
-        if isinstance(annotation, str):
-            return parameter.replace(annotation=annotation.replace("_types.", ""))
-        name = _TYPE_NAMES.get(id(annotation), annotation)
-        return parameter.replace(annotation=name)
 
-    signature = inspect.signature(protocol.__call__)
-    _, *shared, _, _ = signature.parameters.values()  # without self, args and options
-    positional = [short(parameter) for parameter in shared[: len(_POSITIONAL)]]
-    by_name = [
-        short(parameter).replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*shared[len(_POSITIONAL) :], *options)
+@functools.cache  # Every metric has the same ones.
+def _shared_parameters(protocol: type) -> list[inspect.Parameter]:
+    parameters = inspect.signature(protocol.__call__).parameters.values()
+    _, *shared, _, _ = parameters  # without self, args and options
+    positional = [_short(parameter) for parameter in shared[: len(_POSITIONAL)]]
+    return positional + [
+        _by_name(parameter) for parameter in shared[len(_POSITIONAL) :]
     ]
-    return signature.replace(parameters=positional + by_name, return_annotation=returns)
+
+
+def _short(parameter: inspect.Parameter) -> inspect.Parameter:
+    annotation = parameter.annotation
+    if isinstance(annotation, str):
+        return parameter.replace(annotation=annotation.replace("_types.", ""))
+    name = _TYPE_NAMES.get(id(annotation), annotation)
+    return parameter.replace(annotation=name)
+
+
+def _by_name(parameter: inspect.Parameter) -> inspect.Parameter:
+    return _short(parameter).replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 def metric(
