@@ -21,10 +21,10 @@ def shares(amounts: jax.Array) -> jax.Array:
 
 
 def jensen_shannon(amounts: jax.Array, target: jax.Array) -> jax.Array:
-    """Jensen–Shannon divergence of two lots of shares, in nats: from 0 to ln 2, `[…]`.
+    """Jensen–Shannon divergence of the shares in two totals, from 0 to ln 2, `[…]`.
 
-    Half the Kullback–Leibler divergences of both from their mean, by the natural
-    logarithm; its root is a distance. Amounts are divided by their totals first.
+    It is half the sum of the Kullback–Leibler divergences of both from their mean, in
+    nats; its root is a distance. Amounts are divided by their totals first.
 
     >>> f"{jensen_shannon(jnp.array([3.0, 0.0]), jnp.array([0.0, 5.0])):.4f}"  # ln 2
     '0.6931'
@@ -61,9 +61,9 @@ def compared(
     """
     largest = jnp.max(jnp.where(is_present, amounts, 0), axis=-1)
     smallest = jnp.min(jnp.where(is_present, amounts, largest[..., None]), axis=-1)
-    return (
-        largest - smallest if comparison == "difference" else ratio(smallest, largest)
-    )
+    if comparison == "difference":
+        return largest - smallest
+    return ratio(smallest, largest)
 
 
 def has_several(is_present: jax.Array) -> jax.Array:

@@ -325,7 +325,7 @@ def test_all_lists_together():
         ("ee(target=pool)", np.ones((3, 2)), "a tuple of 2 shares"),
         ("ee(part=all)", np.ones((3, 2)), "loss, disparity, relevance"),
         ("exposure_parity(comparison=gap)", np.ones((3, 2)), "difference, ratio"),
-        ("ndkl(target=(1, 0))", np.ones((3, 2)), "above 0 for each group"),
+        ("ndkl(target=(1, 0))", np.ones((3, 2)), "shares above 0, one for each group"),
     ],
 )
 def test_errors(metric, groups, message):

@@ -11,6 +11,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._drivers.counted_queries import is_counted
 from jax_rank_metrics._formulas.groups import memberships
 
 LISTS, ITEMS, GROUPS, RELEVANT, EXCLUDED = 6, 13, 3, 5, 3
@@ -266,6 +267,15 @@ def test_wrong_ids_and_groups():
     model, relevant = (np.eye(3), np.eye(3)), [[0], [1], [2]]
     with pytest.raises(ValueError, match="or item_groups where"):
         jrm.evaluate_users("group_recall@1", model, relevant)
+    with pytest.raises(ValueError, match="ask for cutoffs that are numbers"):
+        exposure = functools.partial(jrm.exposure_parity.of, k=jrm.share(0.5))
+        groups = np.ones((3, 1))
+        jax.eval_shape(
+            lambda: exposure(jrm.rank_scores(np.eye(3), relevant, item_groups=groups))
+        )
+    for target in (0.5, "relevant", (0.0, 1.0)):
+        with pytest.raises(ValueError, match="pass a tuple of shares above 0"):
+            jrm.ndkl(np.ones(3), np.arange(3.0), columns=columns, target=target)
     with pytest.raises(ValueError, match="no metric of this call reads"):
         jrm.evaluate_users("mrr@1", model, relevant, item_groups=np.ones((3, 1)))
 
@@ -349,6 +359,16 @@ def test_users_that_count(users):
     check_users(users, evaluation)
     by_kind = evaluation.by([row in (2, 6) for row in range(USERS)])
     assert by_kind[True]["popularity@3"].lists == 0
+
+
+def test_a_ratio_counts_a_query_once():
+    """A ratio of sums says for each cutoff where it is defined, other metrics once."""
+    weights, known = np.ones(2), np.ones(2, bool)
+    hits = jrm.PerList(np.array([[1.0, 2.0], [0.0, 0.0]]), weights, known)
+    ratio = hits.over(jrm.PerList(np.array([[0.0, 2.0], [0.0, 0.0]]), weights, known))
+    nowhere = jrm.PerList(np.zeros(2), weights, ~known)
+    assert ratio.defined.shape == (2, 2)
+    np.testing.assert_array_equal(is_counted([nowhere, ratio]), [True, False])
 
 
 @pytest.mark.long

@@ -81,7 +81,9 @@ class Spec:
         try:
             hash(value)
         except TypeError as error:
-            raise TypeError(f"{name} is {value!r}; pass something hashable") from error
+            raise TypeError(
+                f"{name} is {value!r}; pass something hashable, such as a tuple"
+            ) from error
         return value
 
 

@@ -16,9 +16,12 @@ from jax_rank_metrics._states.per_list import PerList
 def is_counted(metrics: Sequence[PerList]) -> Any:
     """Whether a query counts, `[queries]` bool: whether any of the metrics is defined.
 
-    A user without a relevant item that may be found is one for whom none is.
+    A user without a relevant item that may be found is one for whom none is. Ratios of
+    sums say so for each cutoff; one of them is enough.
     """
-    return functools.reduce(operator.or_, [lists.defined for lists in metrics])
+    defined = [lists.defined for lists in metrics]
+    defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
+    return functools.reduce(operator.or_, defined)
 
 
 def counted_values(lists: PerList, counted: Any) -> PerList:

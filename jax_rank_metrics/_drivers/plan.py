@@ -98,5 +98,8 @@ def make_plan(
     if k is not None:
         return plan._replace(k=_inputs.positive_integer("k", k))
     if not plan.top_k_metrics:
-        raise ValueError("no metric has a cutoff; pass k, how many items to return")
+        raise ValueError(
+            "no metric has a cutoff that is a number of items; pass k, how many items to "
+            "return"
+        )
     return plan._replace(k=plan.depth)

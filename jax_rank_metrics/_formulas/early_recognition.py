@@ -186,10 +186,8 @@ def log_auc(
         LogAUC is `adjusted=True`. Where nothing ties, agrees with torchmetrics
         `BinaryLogAUC` of `fpr_range=(0.001, 1)`.
     """
-    hit, min_fpr = (
-        is_relevant(relevance_threshold),
-        _inputs.open_fraction("min_fpr", min_fpr),
-    )
+    hit = is_relevant(relevance_threshold)
+    min_fpr = _inputs.open_fraction("min_fpr", min_fpr)
     num_active = ranking.num_relevant(relevance_threshold)
     num_decoys = ranking.pool_sum(item_exists) - num_active
     place_fn = _log_share_left(min_fpr, ranking._max_items or 0)

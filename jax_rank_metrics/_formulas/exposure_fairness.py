@@ -26,10 +26,7 @@ from jax_rank_metrics._formulas.groups import (
     target_exposures,
 )
 from jax_rank_metrics._gains import log2_discount, log2_rank_discount
-from jax_rank_metrics._group_amounts import (
-    jensen_shannon,
-    shares,
-)
+from jax_rank_metrics._group_amounts import jensen_shannon, shares
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
@@ -204,9 +201,10 @@ def ndkl(
         FairRankTune `NDKL` but for the 1e-7 that it adds to every share.
     """
     ks, counting = ranking.cutoffs(k), (memberships, membership_total)
-    if target == "relevant" or 0 in (target or ()):
+    if target is not None and (not isinstance(target, tuple) or 0 in target):
         raise ValueError(
-            f"target is {target!r}; pass a share above 0 for each group, or None"
+            f"target is {target!r}; pass a tuple of shares above 0, one for each group, or "
+            "None"
         )
     targets = shares(target_amounts(ranking, target, 1))[..., None, :]
     at_ranks = [

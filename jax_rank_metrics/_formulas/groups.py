@@ -88,7 +88,8 @@ def target_amounts(
         return sizes
     if target == "relevant":
         return ranking.pool_sum(relevant_memberships(threshold))
-    shares = _inputs.group_shares("target", target, sizes.shape[-1])
+    alternative = "None" if isinstance(target, tuple) else "None, or 'relevant'"
+    shares = _inputs.group_shares("target", target, sizes.shape[-1], alternative)
     return jnp.broadcast_to(jnp.asarray(shares, sizes.dtype), sizes.shape)
 
 

@@ -153,11 +153,17 @@ def fraction(name: str, value: object) -> float:
     return float(value)
 
 
-def group_shares(name: str, value: object, num_groups: int) -> tuple[float, ...]:
-    """Returns static shares of groups, at least 0 and not all 0, as floats."""
+def group_shares(
+    name: str, value: object, num_groups: int, alternative: str = "None"
+) -> tuple[float, ...]:
+    """Returns static shares of groups, at least 0 and not all 0, as floats.
+
+    `alternative` closes the message with what else may be passed.
+    """
     if not isinstance(value, tuple) or len(value) != num_groups:
         raise ValueError(
-            f"{name} is {value!r}; pass a tuple of {num_groups} shares, one for each group"
+            f"{name} is {value!r}; pass a tuple of {num_groups} shares, one for each "
+            f"group, or {alternative}"
         )
     shares = tuple(not_negative(name, share) for share in value)
     if not any(shares):

@@ -39,9 +39,17 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
     check_known(ranking, item_fn)
     if not ranking._omits_unlisted:
         return
-    value = _varied_values(ranking, item_fn)
-    if value is None:
-        value = unlisted_value(ranking, item_fn)
+    values = _varied_values(ranking, item_fn)
+    if values is not None:
+        if values.any():
+            raise UnknownPlaceError(
+                "items with the label 0 are worth something by their groups, but this "
+                "ranking holds only the places of items that are listed; pass a k to the "
+                "call that made it, and ask for cutoffs that are numbers, as in awrf@10, "
+                "or rank all items"
+            )
+        return
+    value = unlisted_value(ranking, item_fn)
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "

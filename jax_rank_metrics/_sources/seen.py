@@ -18,9 +18,7 @@ class Seen(NamedTuple):
     keys: jax.Array  # [*lists, relevant], of their scores; the least where not found
     exists: jax.Array  # [*lists, relevant] bool, which were found
     length: jax.Array  # [*lists] int32, how many items exist
-    memberships: (
-        jax.Array | None
-    )  # [*lists, groups], in each group; None without groups
+    memberships: jax.Array | None  # [*lists, groups], their totals; None without groups
 
     @classmethod
     def empty(cls, relevant: Relevant, padding: Candidates) -> "Seen":
@@ -58,10 +56,8 @@ class Seen(NamedTuple):
     def over_devices(self, items_axis: AxisNames) -> "Seen":
         """Returns what all devices saw, each of which has a part of the items."""
         exists = lax.pmax(self.exists.astype(jnp.int32), items_axis) > 0
-        keys, length = (
-            lax.pmax(self.keys, items_axis),
-            lax.psum(self.length, items_axis),
-        )
+        keys = lax.pmax(self.keys, items_axis)
+        length = lax.psum(self.length, items_axis)
         memberships = self.memberships
         if memberships is not None:
             memberships = lax.psum(memberships, items_axis)
