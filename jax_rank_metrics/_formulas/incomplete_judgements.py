@@ -180,8 +180,9 @@ def residual(
 
     Args:
         k: Cutoff or cutoffs of the metric.
-        of: The metric: its name, the function, or a `functools.partial` of it. In a name,
-            options go in parentheses: "residual(of=rbp(p=0.5))@10".
+        of: The metric: its bare name, the function, or a `functools.partial` of it with
+            options. In the name of a residual, its options stand in parentheses:
+            "residual(of=rbp(p=0.5))@10".
         max_label: The largest label there can be.
 
     Raises:
@@ -227,8 +228,8 @@ def _linear_metric(of: object) -> Bound:
         known = {metric.spec.name for metric in NAMES.values() if metric.spec.linear}
         name = of.name if isinstance(of, Bound) else repr(of)
         raise ValueError(
-            f"of is {name}; pass a metric that is linear in gains: "
-            f"{', '.join(sorted(known))}"
+            f"of is {name}; pass a metric that is linear in gains, by its bare name or as "
+            f"a functools.partial with options: {', '.join(sorted(known))}"
         )
     return of
 
