@@ -90,8 +90,13 @@ def test_files_of_ms_marco(tmp_path):
         ("7", "4", -1),
         ("7", "3", -2),
     ]
-    with pytest.raises(ValueError, match="pass format='msmarco', if lines are"):
+    with pytest.raises(ValueError, match="pass format='msmarco', if the first"):
         jrm.read_run(run)
+    with pytest.raises(ValueError, match="pass columns=, the names"):
+        jrm.read_qrels(run)  # ranks are no judgements
+    qrels.write_text("7\t0\t3\t1\n")
+    with pytest.raises(ValueError, match="pass columns=, the names"):
+        jrm.read_run(qrels)  # nor are judgements a run
     with pytest.raises(ValueError, match="pass format='msmarco' if its third field"):
         jrm.read_run(run, format="trec")
     for bad in ("0", "1.5", "nan", "inf", "x", "-1"):

@@ -170,7 +170,7 @@ def test_errors_name_the_cure_that_fits(tmp_path):
     """Tables without names, names with blanks, and other compressions have own messages."""
     path = tmp_path / "qrels.tsv"
     path.write_text("1185869\t0\t0\t1\n")
-    with pytest.raises(ValueError, match="pass format='trec', as the first line"):
+    with pytest.raises(ValueError, match="pass format='trec', if the first line"):
         jrm.read_qrels(path, format="tsv")
     assert jrm.read_qrels(path).rows() == [("1185869", "0", 1)]
     path.write_text("query_id\t doc_id\trelevance\n")

@@ -202,6 +202,13 @@ def test_mapped_sharded_and_wide(rng):
             np.testing.assert_allclose(lists.values[u, -1], value, atol=1e-12)
 
 
+def test_novelty_by_users_compiles_around_counts():
+    """A compiled function may read counts that it does not take as an argument."""
+    ids, counts = np.array([2, 0]), jax.numpy.array([4, 1, 8])
+    novelty = jax.jit(lambda x: jrm.novelty(x, counts, by="users", num_users=8).values)
+    assert novelty(ids).item() == 0.5  # of 0 bits and of 1
+
+
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""

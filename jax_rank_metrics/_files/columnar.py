@@ -28,23 +28,27 @@ Choose = Callable[[Sequence[str]], Sequence[str]]
 
 
 def _indices(
-    source: Source, header: Sequence[str], choose: Choose, first_line: str = ""
+    source: Source, header: Sequence[str], choose: Choose, format: str | None = None
 ) -> list[int]:
     """Returns the index of each column in the header.
 
+    Args:
+        source: The file.
+        header: The names of all columns.
+        choose: See `Choose`.
+        format: One without names whose form the first line has, if any.
+
     Raises:
         ValueError: if the header has a column more than once, or not at all. The message
-            proposes a format without names if the first line may be of one.
+            proposes the format, if there is one.
     """
     columns = choose(header)
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
             cure = "columns=, the names of query, document and number"
-            if QRELS.is_form_of(first_line) or RUN.is_form_of(first_line):
-                cure = "format='trec', as the first line is one of that form, without names"
-            elif MSMARCO.is_form_of(first_line):
-                cure = "format='msmarco', if lines are `query document rank`, without names"
+            if format is not None:
+                cure = f"format={format!r}, if the first line holds values instead of names"
             raise ValueError(
                 f"{source}: the column {name!r} is {count} among "
                 f"{listed(header)[:200]}; pass {cure}"
@@ -52,7 +56,18 @@ def _indices(
     return [list(header).index(name) for name in columns]
 
 
-def delimited(source: Source, data: bytes, separator: str, choose: Choose) -> Parsed:
+def _format_without_names(line: str, value: Value) -> str | None:
+    """Returns the format of lines without names whose form a line has, or None."""
+    if value == "relevance":
+        return "trec" if QRELS.is_form_of(line) else None
+    if RUN.is_form_of(line):
+        return "trec"
+    return "msmarco" if MSMARCO.is_form_of(line) else None
+
+
+def delimited(
+    source: Source, data: bytes, separator: str, choose: Choose, value: Value
+) -> Parsed:
     """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
     pl = polars("reading files")
     try:
@@ -71,7 +86,9 @@ def delimited(source: Source, data: bytes, separator: str, choose: Choose) -> Pa
     except (csv.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         check_utf8(source, data)
         raise _table_error(source, data, separator) from error
-    indices = _indices(source, header, choose, data.partition(b"\n")[0].decode())
+    first_line = data.partition(b"\n")[0].decode()
+    format = _format_without_names(first_line, value)
+    indices = _indices(source, header, choose, format)
     is_blank = rows.select(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()

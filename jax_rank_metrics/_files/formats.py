@@ -86,7 +86,7 @@ def parsed_text(
     """
     if format in ("csv", "tsv"):
         separator = "," if format == "csv" else "\t"
-        return named(columnar.delimited(source, data, separator, choose), value)
+        return named(columnar.delimited(source, data, separator, choose, value), value)
     if format == "jsonl":
         return named(columnar.json_lines(source, data, choose), value)
     if format == "json":

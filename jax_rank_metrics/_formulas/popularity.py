@@ -122,7 +122,7 @@ def novelty(
     if num_users is None:
         return measure(_mean_information, ids, counts, k)
     num_users = _inputs.positive_integer("num_users", num_users)
-    if is_readable(counts) and (largest := np.max(counts)) > num_users:
+    if is_readable(counts) and (largest := np.max(np.asarray(counts))) > num_users:
         raise ValueError(
             f"counts holds {largest:g}, but num_users is {num_users}; pass how many users "
             "have seen each item, or by='interactions'"
