@@ -334,6 +334,22 @@ def test_errors(metric, groups, message):
         jrm.evaluate(metric, np.ones(3), np.arange(3.0), columns=columns)
 
 
+def test_infinite_memberships():
+    """They count as very large, so that no value is NaN: weights may be 1/0."""
+    groups = np.float32([[[1, 0], [0, np.inf], [np.inf, 1e30]]])
+    names = (
+        "group_recall@1",
+        "ee(target=relevant)@2",
+        "awrf",
+        "exposure_parity",
+        "ndkl",
+    )
+    labels, scores = np.ones((1, 3)), -np.arange(3.0)[None]
+    lists = quick_measure(names, jrm.rank(labels, scores, columns={"groups": groups}))
+    assert all(np.isfinite(x.values).all() for x in lists.values())
+    np.testing.assert_allclose(lists["group_recall@1"].values, 2.0**-32, rtol=1e-5)
+
+
 CATALOG = {
     "labels": np.float32([0, 1, 2, 0]),
     "scores": np.float32([3, 1, 2, 2]),

@@ -61,8 +61,8 @@ def attention_weighted_rank_fairness(
     where no item at ranks 1..k belongs to a group. Reads tie groups under every policy: it
     is the metric of the expected exposure. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
-    0 or more, perhaps in fractions. NaN is unknown and counts as 0. Where items are known
-    by id, `item_groups` has them.
+    0 or more, perhaps in fractions. NaN is unknown and counts as 0, and more than 2^32 as
+    2^32. Where items are known by id, `item_groups` has them.
 
     Args:
         k: Cutoff or cutoffs.

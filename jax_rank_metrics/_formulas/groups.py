@@ -24,7 +24,8 @@ def memberships(items: Items) -> jax.Array:
     """Reads the column `groups` as floats, `[*lists, items, groups]`.
 
     An entry counts as 0 where it is NaN, since it is unknown whether the item belongs
-    there, and where it is below 0. Padding belongs to no group.
+    there, and where it is below 0, and as 2^32 where it is larger. Padding belongs to no
+    group.
 
     Raises:
         ValueError: if the column does not have one axis more than the items.
@@ -35,8 +36,8 @@ def memberships(items: Items) -> jax.Array:
             f"columns: 'groups' has shape {column.shape} for items of shape {lists}; "
             "pass one membership for each item and group, [*lists, items, groups]"
         )
-    shares = column.astype(items.labels.dtype)
-    return jnp.where((shares > 0) & items.exists[..., None], shares, 0)
+    amounts = _inputs.group_memberships(column.astype(items.labels.dtype))
+    return jnp.where(items.exists[..., None], amounts, 0)
 
 
 def membership_total(items: Items) -> jax.Array:

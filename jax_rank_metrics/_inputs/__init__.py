@@ -34,6 +34,7 @@ from jax_rank_metrics._inputs.arrays import unsharded as unsharded
 from jax_rank_metrics._inputs.attributes import attributes as attributes
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._inputs.items import columns as columns
+from jax_rank_metrics._inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._inputs.items import ids_below as ids_below
 from jax_rank_metrics._inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._inputs.items import item_groups as item_groups

@@ -221,8 +221,8 @@ def item_groups(
 ) -> jax.Array | None:
     """Converts memberships of items in groups to floats; passes None on.
 
-    They are `[num_items, groups]`; those that are negative or NaN become 0. `num_items` is
-    None where the caller does not know how many items there are.
+    They are `[num_items, groups]`, as `group_memberships` reads them. `num_items` is None
+    where the caller does not know how many items there are.
     """
     if value is None:
         return None
@@ -239,7 +239,16 @@ def item_groups(
             f"each group, [{items}, groups]"
         )
     array = lax.stop_gradient(array).astype(float_dtype(array))
-    return jnp.where(array > 0, array, 0)
+    return group_memberships(array)
+
+
+def group_memberships(array: jax.Array) -> jax.Array:
+    """Returns floats that are 0 where unknown (NaN) or below 0, and at most 2^32.
+
+    Sums of them over a list, and the squares of these, are then finite, also where a
+    weight such as 1/count is infinite.
+    """
+    return jnp.where(array > 0, jnp.minimum(array, 2.0**32), 0)
 
 
 def columns(
