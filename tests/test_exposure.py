@@ -154,7 +154,7 @@ def test_exposure_merges(rng):
     )
     assert (full.merge(full).counts == 2**31 - 1).all()
     for wrong in (jrm.exposure(ids, ITEMS + 1), jrm.exposure(ids[:, :2], ITEMS)):
-        with pytest.raises(ValueError, match="one catalogue and lists of one length"):
+        with pytest.raises(ValueError, match="one catalogue, one discount and lists"):
             unsplit.merge(wrong)
         with pytest.raises(ValueError, match="states differ"):
             jrm.merge({"a": unsplit}, {"a": wrong})

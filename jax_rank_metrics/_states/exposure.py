@@ -49,7 +49,7 @@ class Exposure(State):
     counts: jax.Array
     tally: jax.Array
     sums: FloatPair | None = None
-    _must_share = "one catalogue and lists of one length"
+    _must_share = "one catalogue, one discount and lists of one length"
     _text = "coverage {}, gini {}"
 
     @property
