@@ -171,6 +171,13 @@ MUTANTS = [
         "tests/test_item_groups.py::test_users_that_count",
     ),
     Mutant(
+        "users count at the first cutoff of a ratio alone",
+        "_drivers/counted_queries.py",
+        "[x.any(tuple(range(1, x.ndim))) for x in defined]",
+        "[x if x.ndim == 1 else x[:, 0] for x in defined]",
+        "tests/test_item_groups.py::test_a_ratio_counts_a_query_once",
+    ),
+    Mutant(
         "the first item of a subtopic counts as its second",
         "_formulas/subtopics.py",
         "power(1 - alpha, num_above)",

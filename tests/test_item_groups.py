@@ -214,14 +214,14 @@ def test_what_a_total_cannot_tell(rng):
         (lambda: first.pool_sum(is_member), "not linear"),
         (lambda: first.expected_sum(is_member, place_fn, (3,)), "not linear"),
         (lambda: first.pool_max(is_member), "one by one"),
-        (lambda: places.expected_sum(memberships, place_fn, (3,)), "label 0 is worth"),
+        (lambda: places.expected_sum(memberships, place_fn, (3,)), "label 0 are worth"),
         (
             lambda: places.expected_sum(
                 label_times_groups, place_fn, (3,), counting=(memberships,)
             ),
             "one by one",
         ),
-        (lambda: places.expected_first(is_member, jnp.sqrt, (3,)), "label 0 is worth"),
+        (lambda: places.expected_first(is_member, jnp.sqrt, (3,)), "label 0 are worth"),
     ):
         with pytest.raises(ValueError, match=message):
             reading()
