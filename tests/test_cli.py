@@ -253,7 +253,7 @@ def test_formats_of_both_files(folder):
     (folder / "qrels.tsv").write_text(QRELS.replace(" ", "\t"))
     words = ("qrels.tsv", "good.txt", *METRICS)
     done = invoke(*words, "--qrels-format", "tsv")
-    assert "pass --qrels-format trec, as the first line" in done.stderr, done.stderr
+    assert "pass --qrels-format trec, if the first line" in done.stderr, done.stderr
     done = invoke(*words)
     assert done.exit_code == 0, done.output
     (folder / "run.csv").write_text("user,item,score\nq1,a,1\nq2,a,1\n")
