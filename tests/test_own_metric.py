@@ -396,7 +396,7 @@ def blended_ratio(beta):
     return place_fn
 
 
-def q_measure(ranking, *, k=None, beta=1.0):
+def blended_precision(ranking, *, k=None, beta=1.0):
     """Sakai's Q-measure of labels that are whole numbers up to 3."""
     at_least = [ranking.num_relevant(level) for level in (1, 2, 3)]
     sums = ranking.expected_sum(
@@ -424,7 +424,7 @@ def q_loop(labels, beta=1.0, k=None):
 @pytest.mark.long
 def test_gains_above_an_item_make_q_measure(rng, names):
     """A metric that sums labels above an item obeys the laws, and equals loops."""
-    metric = jrm.metric(names=("q",), ties="order")(q_measure)
+    metric = jrm.metric(names=("blended",), ties="order")(blended_precision)
     jrm.testing.check_metric(metric)
     labels = rng.integers(0, 4, (LISTS, 50)).astype(np.float32)
     labels[0] = 0

@@ -23,7 +23,12 @@ from jax_rank_metrics._while_tracing import constant
 LISTS, ITEMS = 6, 40
 KS = (1, 5, None)
 # Metrics of which unjudged items are worth something, or that need all of them in order.
-NEED_ALL = ("tau", "rho", "alpha_ndcg")
+NEED_ALL = (
+    *("tau", "rho", "alpha_ndcg", "inst", "time_biased_gain"),
+    *("bejeweled_player_model", "information_foraging", "residual"),
+    *("attention_weighted_rank_fairness", "expected_exposure", "ndkl"),
+    *("exposure_parity", "disparate_treatment_ratio"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +91,8 @@ def draw(rng, *, tied):
         "judged": is_listed & ~is_below_0,
         "pooled": is_listed,
         "subtopics": subtopics,
+        "propensities": rng.random(shape).astype(np.float32),
+        "groups": (rng.random((*shape, 2)) < 0.5) & is_listed[..., None],
     }
     labels = labels.astype(np.float32)
     return Lists(labels, scores, mask, retrieved, is_listed, columns)
@@ -140,7 +147,11 @@ def test_every_metric(tied, rng):
         bound = metric.func if isinstance(metric, functools.partial) else metric
         reads_order = tied and bound.spec.bind((), {}).tie_reading == "order"
         if reads_order or name in NEED_ALL:
-            reason = "tied is above 1" if reads_order else "the label 0|every item"
+            reason = (
+                "tied is above 1"
+                if reads_order
+                else "the label 0|every item|the items that are listed"
+            )
             with pytest.raises(ValueError, match=f"{name}: .*({reason})"):
                 bound.of(ranking)
             del table[name]

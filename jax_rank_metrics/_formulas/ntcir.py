@@ -24,7 +24,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_if_relevant,
     scaled,
 )
-from jax_rank_metrics._gains import linear_gain
+from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Ranking, stops
 from jax_rank_metrics._ranking.items import ItemFn
@@ -75,7 +75,7 @@ def q_measure(
     """
     _inputs.option("denominator", denominator, RecallDenominator)
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    worth, ratio_at = _blended(ranking, ks, beta, hit, _gain_if(gain_fn, hit))
+    worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
     sums = ranking.expected_sum(hit, ratio_at, ks, counting=(worth,))
     divisor = ranking.num_relevant(relevance_threshold)[..., None]
     if denominator == "attainable":
@@ -125,7 +125,7 @@ def p_plus(
     """
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
     gain = _gain_if(gain_fn, hit)
-    worth, ratio_at = _blended(ranking, ks, beta, hit, gain)
+    worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
     def is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
         return (place.above < preferred).astype(place.above.dtype)
@@ -180,7 +180,7 @@ def o_measure(
         Sakai (see `p_plus`). Agrees with pyNTCIREVAL `OMeasure`, which has no cutoff.
     """
     ks, hit = ranking.cutoffs(k), is_relevant(relevance_threshold)
-    worth, ratio_at = _blended(ranking, ks, beta, hit, _gain_if(gain_fn, hit))
+    worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
     def ratio_if_first(place: Place, k: Cut) -> jax.Array:
         (worth_above,) = place.counted_above
@@ -196,7 +196,7 @@ def _blended(
     ks: Sequence[Cut],
     beta: Number,
     hit: ItemFn,
-    gain: ItemFn,
+    gain_fn: Gain,
 ) -> tuple[ItemFn, Callable[[Place, Cut], jax.Array]]:
     """Returns what `counting` must add up, and the blended ratio at a rank, 0 beyond k.
 
@@ -208,10 +208,11 @@ def _blended(
         ks: Cutoffs.
         beta: β.
         hit: Which items are relevant.
-        gain: The gains of items, 0 where they are not relevant.
+        gain_fn: Maps labels of relevant items to gains.
     """
-    beta = _inputs.not_negative("beta", beta)
-    ideal = beta * ranking._ideal_gained(scaled(gain), ks)
+    beta, gain = _inputs.not_negative("beta", beta), _gain_if(gain_fn, hit)
+    monotone = gain_fn in MONOTONE_GAINS
+    ideal = beta * ranking._ideal_gained(scaled(gain), ks, monotone=monotone)
 
     def ratio_at(place: Place, k: Cut) -> jax.Array:
         (worth_above,), (item_worth,) = place.counted_above, place.counted_tied

@@ -97,14 +97,12 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
-        values, layout = self._sorted_values(None if monotone else item_fn, ks)
+        values, layout = self._best_values(item_fn, ks, monotone)
         if self._held is not None and layout.is_rectangular:
             # Pad to the number of ranks held, so that a list in its best order adds up
             # the same terms in the same order as its ideal, and has exactly its value.
             num_missing = self._held.items.exists.shape[-1] - values.shape[-1]
             values = _arithmetic.pad_items(values, after=max(num_missing, 0))
-        if monotone:
-            values = item_values(item_fn, ItemArrays(values, values > 0), self._dtype)
         place_sum = sum_of_slots(layout, values, self._dtype)
         cutoffs = map(layout.cut_of_items, ks)
         terms = [
@@ -132,7 +130,9 @@ class Totals(Parts):
         stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)
         return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
 
-    def _ideal_gained(self, gain_fn: ItemFn, ks: Sequence[Cut]) -> jax.Array:
+    def _ideal_gained(
+        self, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
+    ) -> jax.Array:
         """Sums the gains of the pool's best order up to the rank of each item.
 
         The items are those held, in one definite order. A pool with the gains 3 2 0 has
@@ -141,13 +141,14 @@ class Totals(Parts):
         Args:
             gain_fn: From `Items`, the gain of each, not negative.
             ks: Cutoffs; beyond the deepest, entries mean nothing.
+            monotone: As for `ideal_sum`.
 
         Returns:
             `[*lists, held]`, along the items.
         """
         ranks = self._held_through(ks).in_one_order()
         above, _ = ranks.above_and_tied(self._memo)
-        gains, layout = self._sorted_values(gain_fn, ks)
+        gains, layout = self._best_values(gain_fn, ks, monotone)
         return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
 
     @property
@@ -173,6 +174,19 @@ class Totals(Parts):
         times = jnp.where(any_counts, times, items.exists.astype(self._dtype))
         weighted = jnp.minimum(items.weights * times, MAX_WEIGHTED_GAIN)
         return _arithmetic.ratio(layout.sum(weighted), layout.sum(times))
+
+    def _best_values(
+        self, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
+    ) -> tuple[jax.Array, RankedLayout]:
+        """Returns the values of `ideal_sum` in the best order, as `_sorted_values` does.
+
+        Functions that rise with labels share the order of labels.
+        """
+        if not monotone:
+            return self._sorted_values(item_fn, ks)
+        labels, layout = self._sorted_values(None, ks)
+        sorted_items = ItemArrays(labels, labels > 0)
+        return item_values(item_fn, sorted_items, self._dtype), layout
 
     def _sorted_values(
         self, item_fn: ItemFn | None, ks: Sequence[Cut]
