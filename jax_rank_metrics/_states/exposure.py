@@ -149,7 +149,7 @@ class Exposure(State):
             diversity-accuracy dilemma of recommender systems, PNAS 107(10), 2010
             (inter-user diversity, for lists of one length). For these it equals
             recmetrics' `personalization`, which otherwise is 1 − the mean cosine
-            |A ∩ B| / √(|A|·|B|), and needs all pairs.
+            `|A ∩ B| / √(|A|·|B|)`, and needs all pairs.
 
         >>> state = Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0]))
         >>> state.personalization().item()  # two lists of two, and one item in both
