@@ -6,16 +6,26 @@ Each mutant is a copy of the package with one change. The test named with it run
 copy and must fail. A mutant that survives shows a gap in the tests.
 """
 
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
+
+# A process for each mutant, forked from one that has imported the slow libraries once.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["hypothesis", "jax", "pytest"])
+
+RAN = (
+    100  # is added to pytest's exit codes, as Python exits with 1 where it fails itself
+)
 
 
 class Mutant(NamedTuple):
@@ -530,6 +540,22 @@ MUTANTS = [
 ]
 
 
+def run_pytest(folder: Path, test: str, output: Path) -> None:
+    """Exits with `RAN` and pytest's code for a test of the package in the folder."""
+    with output.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = str(folder)  # for the processes that tests start
+    # Pytest warns that it cannot rewrite the asserts of plugins that were imported before.
+    ignored = "ignore::pytest.PytestAssertRewriteWarning"
+    arguments = ["-x", "--no-header", "-W", ignored, test]
+    if "::" not in test:
+        arguments.append("--doctest-modules")
+    sys.exit(RAN + pytest.main(arguments))
+
+
 def survives(mutant: Mutant, folder: Path) -> bool:
     """Whether the test passes on a copy of the package with this change."""
     shutil.copytree(ROOT / "jax_rank_metrics", folder / "jax_rank_metrics")
@@ -540,16 +566,13 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     if text.count(mutant.old) != 1:
         sys.exit(f"{mutant.name}: {mutant.old!r} is not exactly once in {mutant.file}")
     path.write_text(text.replace(mutant.old, mutant.new))
-    command = [sys.executable, "-m", "pytest", "-x", "--no-header", mutant.test]
-    if "::" not in mutant.test:
-        command.append("--doctest-modules")
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True
-    )
-    if done.returncode not in (0, 1):  # 1: a test failed; above: pytest itself did
-        sys.exit(f"{mutant.name}: pytest did not run\n{done.stdout}{done.stderr}")
-    return done.returncode == 0
+    output = folder / "output"
+    process = PROCESSES.Process(target=run_pytest, args=(folder, mutant.test, output))
+    process.start()
+    process.join()
+    if process.exitcode not in (RAN, RAN + 1):  # 1 is the code of a test that failed
+        sys.exit(f"{mutant.name}: pytest did not run\n{output.read_text()}")
+    return process.exitcode == RAN
 
 
 def tried(mutant: Mutant) -> str:
