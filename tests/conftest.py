@@ -1,6 +1,7 @@
 """Strict JAX for every test, eight virtual devices, and the option `--metric`."""
 
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 # A virtual device that waits for others holds a thread. By default there are only as many
 # threads as cores or devices, so steps that were dispatched ahead could deadlock.
 os.environ.setdefault("PJRT_NPROC", "32")
+# Tracing makes many small objects that live on, which the collector would walk again and
+# again: a tenth of the time of most tests.
+gc.set_threshold(100_000, 50, 50)
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")

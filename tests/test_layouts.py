@@ -357,7 +357,7 @@ def test_items_that_the_compiler_divides(problem):
         ("catalog", None),
         ("catalog-sharded", None),
         *(("packed", ties) for ties in POLICIES),
-        *(("places", ties) for ties in POLICIES),
+        *(("places", ties) for ties in POLICIES if ties is not None),
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):

@@ -140,22 +140,22 @@ def rank_three(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **opti
 @pytest.mark.long
 @pytest.mark.parametrize("tied", [False, True])
 def test_every_metric(tied, rng):
-    """Every metric has the value of the whole lists, or says what it lacks."""
+    """Every metric has the value of the whole lists, or says what it lacks.
+
+    Those with a closed form are read where items tie, the others where none does.
+    """
     lists, table = draw(rng, tied=tied), every_metric()
     ranking = jrm.rank_places(**lists.places())
     for name, metric in list(table.items()):
         bound = metric.func if isinstance(metric, functools.partial) else metric
-        reads_order = tied and bound.spec.bind((), {}).tie_reading == "order"
-        if reads_order or name in NEED_ALL:
-            reason = (
-                "tied is above 1"
-                if reads_order
-                else "the label 0|every item|the items that are listed"
-            )
+        reads_order = bound.spec.bind((), {}).tie_reading == "order"
+        if name in NEED_ALL or (reads_order and tied):
+            reason = "tied is above 1|the label 0|every item|the items that are listed"
             with pytest.raises(ValueError, match=f"{name}: .*({reason})"):
                 bound.of(ranking)
+        if name in NEED_ALL or reads_order == tied:
             del table[name]
-    assert len(table) > 20
+    assert len(table) > 5
     check_same(jrm.measure(table, ranking), jrm.measure(table, lists.ranked()))
 
 
