@@ -292,6 +292,29 @@ def few_lists_that_differ():
     print_table("Rare hits that differ", header, rows, cure)
 
 
+def coverage_of_ranks():
+    """Coverage of the intervals of ranks: five systems, in 500 data sets."""
+    counts, rows = (3, 5, 10, 30), []
+    for name, sigma in (("equal", 0), ("lognormal(1)", 1), ("lognormal(2)", 2)):
+        shares = []
+        for count in counts:
+            rng, covered = np.random.default_rng(count), []
+            for _ in range(DATA_SETS // 4):
+                truth = rng.normal(0, 0.2, 5)
+                values = truth[:, None] + rng.normal(0, 0.4, (5, count))
+                weights = rng.lognormal(0, sigma, count)
+                board = jrm.leaderboard(
+                    {i: per_list(x, weights) for i, x in enumerate(values)},
+                    samples=SAMPLES,
+                )
+                ranks = 1 + (truth[:, None] < truth).sum(1)[list(board.systems)]
+                covered += [(board.rank_lows <= ranks) & (ranks <= board.rank_highs)]
+            shares.append(np.mean(covered))
+        rows.append((name, *shares))
+    cure = "Measure more lists."
+    print_table("Coverage of ranks in a leaderboard", ("weights", *counts), rows, cure)
+
+
 TABLES = {
     "means": coverage_of_means,
     "tests": alarms_of_tests,
@@ -300,6 +323,7 @@ TABLES = {
     "seeds": alarms_of_seeds,
     "families": alarms_of_families,
     "few": few_lists_that_differ,
+    "ranks": coverage_of_ranks,
 }
 
 

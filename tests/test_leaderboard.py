@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from per_lists import lists_of
 from scipy.special import stdtr, stdtrit
+from scipy.stats import kendalltau, multivariate_t
 
 import jax_rank_metrics as jrm
 
@@ -75,14 +76,13 @@ def ranks_of(means):
     ]
 
 
-def replayed(values, weights, samples, seed):
-    """Returns the means of explicit resamples, made list by list."""
-    rng = np.random.default_rng(seed)
-    means = []
-    for _ in range(samples):
-        drawn = rng.choice(len(weights), len(weights))
-        means.append([np.average(x[drawn], weights=weights[drawn]) for x in values])
-    return np.array(means)
+def errors_of(values, weights):
+    """Returns the covariance of weighted means of `[systems, lists]`, and their freedom."""
+    share = weights / weights.sum()
+    n_eff = 1 / (share**2).sum()
+    residuals = values - (values @ share)[:, None]
+    sums = [[sum(share**2 * x * y) for y in residuals] for x in residuals]
+    return np.array(sums) * n_eff / (n_eff - 1), n_eff - 1
 
 
 def near(share, expected, samples):
@@ -91,51 +91,82 @@ def near(share, expected, samples):
     return (np.abs(np.asarray(share) - expected) < slack).all()
 
 
-def test_by_explicit_resamples(rng):
-    """Order, P matrix, ranks, and stability are those of resamples drawn in a loop."""
-    values = near_systems(rng)
+@pytest.mark.parametrize("lists", [4, 40])
+def test_draws_are_those_of_a_multivariate_t(rng, lists):
+    """Order, P matrix and ranks are those that SciPy draws from the errors of the means."""
+    values = near_systems(rng, lists)
     values["same"] = values["s1"]
-    weights = rng.gamma(3, size=40)
+    weights = rng.gamma(3, size=lists)
     board = jrm.leaderboard({x: lists_of(y, weights) for x, y in values.items()})
     names = list(board.systems)
-    means = [np.average(values[x], weights=weights) for x in names]
-    np.testing.assert_allclose(board.means, means, rtol=1e-6)
-    assert board.ranks.tolist() == ranks_of(means) and board.lists == 40
     table = np.float32([values[x] for x in names]).astype(np.float64)
-    resampled = replayed(table, np.float32(weights), 2000, 1)
-    ranks = np.array([ranks_of(x) for x in resampled])
-    beats = [
-        [np.mean(np.where(abs(x - y) < 1e-9, 0.5, x > y)) for y in resampled.T]
-        for x in resampled.T
-    ]
-    assert near(board.p_beats, np.array(beats), 2000)
+    weights = np.float32(weights).astype(np.float64)
+    means = np.average(table, axis=1, weights=weights)
+    np.testing.assert_allclose(board.means, means, rtol=1e-6)
+    assert board.ranks.tolist() == ranks_of(means) and board.lists == lists
+    shape, freedom = errors_of(table, weights)
+    t = multivariate_t(means, shape, freedom, allow_singular=True, seed=1)
+    drawn = t.rvs(4000)
     same = [names.index(x) for x in ("s1", "same")]
+    drawn[:, same[1]] = drawn[:, same[0]]  # but for rounding
+    ranks = np.array([ranks_of(x) for x in drawn])
+    beats = [
+        [np.mean(np.where(np.abs(x - y) < 1e-9, 0.5, x > y)) for y in drawn.T]
+        for x in drawn.T
+    ]
+    assert near(board.p_beats, np.array(beats), 4000)
     assert board.p_beats[*same] == 0.5 == board.p_beats[*same[::-1]]
     np.testing.assert_allclose(board.p_beats + board.p_beats.T, 1)
     first = [np.mean((x == 1) + 0.5 * (x == 1.5)) for x in ranks.T]
-    assert near(board.p_first, np.array(first), 2000)
+    assert near(board.p_first, np.array(first), 4000)
     assert board.p_first.sum() == pytest.approx(1)
     for bounds, q in ((board.rank_lows, 0.025), (board.rank_highs, 0.975)):
-        slack = 5 * np.sqrt(2 * 0.025 / 2000)
+        slack = 5 * np.sqrt(2 * 0.025 / 4000)
         assert (np.mean(ranks < bounds, axis=0) < q + slack).all()
         assert (np.mean(ranks <= bounds, axis=0) > q - slack).all()
-    errors = (board.highs - board.lows) / 2
-    n_eff = weights.sum() ** 2 / (weights**2).sum()
-    expected = (
-        resampled.std(0) * np.sqrt(n_eff / (n_eff - 1)) * stdtrit(n_eff - 1, 0.975)
-    )
-    np.testing.assert_allclose(errors, expected, rtol=0.08)
-    # A tie keeps the observed order.
-    orders = [sorted(range(6), key=lambda i: -round(x[i], 9)) for x in resampled]
-    tau = [
-        1 - sum(x > y for x, y in itertools.combinations(order, 2)) / 7.5
-        for order in orders
+    margins = np.sqrt(np.diag(shape)) * stdtrit(freedom, 0.975)
+    np.testing.assert_allclose((board.highs - board.lows) / 2, margins, rtol=1e-5)
+
+
+def test_one_list_says_nothing_of_others(rng):
+    """Any system may be first, and there are no halves to compare."""
+    one = {x: rng.random(1) for x in "abc"}
+    for systems in (
+        one,
+        {x: {"one": y, "many": rng.random(9)} for x, y in one.items()},
+    ):
+        board = jrm.leaderboard(systems, samples=50)
+        assert board.ranks.tolist() == [1, 2, 3]
+        assert board.rank_lows.tolist() == [1] * 3
+        assert board.rank_highs.tolist() == [3] * 3
+        np.testing.assert_allclose(board.p_first, 1 / 3)
+        np.testing.assert_allclose(board.p_beats, 0.5)
+        assert np.isnan(board.stability).all() and "halves" not in repr(board)
+        assert board.to_dict()["stability"] == {"tau": None, "tau_ap": None}
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_stability_is_the_agreement_of_halves(rng, lower):
+    """It is the mean tau of the orders that halves of the lists give, over all splits."""
+    values = near_systems(rng, 7, 4, 0.1)
+    weights = rng.gamma(3, size=7)
+    systems = {x: lists_of(y, weights) for x, y in values.items()}
+    stability = jrm.leaderboard(systems, samples=50, lower=lower).stability
+
+    def order(lists):
+        means = [np.average(x[lists], weights=weights[lists]) for x in values.values()]
+        return sorted(range(4), key=lambda i: means[i] if lower else -means[i])
+
+    splits = [
+        (list(a), list(b))
+        for a in itertools.combinations(range(7), 3)
+        for b in itertools.combinations(sorted(set(range(7)) - set(a)), 3)
     ]
-    ap = [jrm.tau_ap(x, range(6)) for x in orders]
-    for got, expected in ((board.stability[:3], tau), (board.stability[3:], ap)):
-        assert got[0] == pytest.approx(np.mean(expected), abs=0.02)
-        bounds = np.quantile(expected, (0.025, 0.975))
-        np.testing.assert_allclose(got[1:], bounds, atol=0.08)
+    orders = [(order(a), order(b)) for a, b in splits]
+    tau = np.mean([kendalltau(np.argsort(a), np.argsort(b))[0] for a, b in orders])
+    tau_ap = np.mean([jrm.tau_ap(a, b) for a, b in orders])
+    assert stability.tau == pytest.approx(tau, abs=0.06)
+    assert stability.tau_ap == pytest.approx(tau_ap, abs=0.06)
 
 
 def test_p_is_that_of_comparisons(rng):
@@ -168,13 +199,19 @@ def test_groups_are_longest_runs(rng):
         assert bool(set(x) & set(y)) == shares
 
 
-def test_groups_of_equal_systems_are_rarely_split(rng):
-    """Of equal systems, a leaderboard tells any two apart in 5 % of cases at most."""
-    splits = 0
+def test_equal_systems(rng):
+    """A leaderboard tells any two apart in 5 % of cases at most, and halves disagree."""
+    splits, agreements = 0, []
     for _ in range(60):
         values = dict(enumerate(rng.random(12) + rng.normal(size=(6, 12))))
-        splits += len(jrm.leaderboard(values, samples=2).groups) > 1
+        board = jrm.leaderboard(values, samples=2)
+        splits += len(board.groups) > 1
+        agreements.append(board.stability)
     assert splits <= 9  # 3 at most on average
+    # Systems that always tie are in random order.
+    agreements += [jrm.leaderboard(dict.fromkeys("abcd", values[0])).stability] * 2
+    assert (np.abs(np.mean(agreements, axis=0)) < 0.1).all()
+    assert (np.abs(agreements[-1]) < 0.1).all()
 
 
 def test_lower_is_better_turns_the_order(rng):
@@ -265,7 +302,7 @@ def test_states_agree_with_values(rng):
     ]
     for lists, boots in zip(of_lists, of_states, strict=True):
         expected, board = jrm.leaderboard(lists), jrm.leaderboard(boots)
-        assert board.systems == expected.systems and board.samples == 4000
+        assert board.systems == expected.systems and np.isnan(board.stability).all()
         np.testing.assert_allclose(board.means, expected.means, rtol=1e-6)
         assert near(board.p_beats, expected.p_beats, 3000)
         width = expected.highs - expected.lows
@@ -311,7 +348,7 @@ def test_it_is_written_as_text_and_json(rng):
     lines = repr(board).splitlines()
     assert lines[0].split() == "system group rank mrr first".split()
     assert lines[2].split()[:5] == ["s2", "a", "1", "[1,", "1]"]
-    assert "30 lists, 10000 resamples" in lines[-1] and "tau_ap" in lines[-1]
+    assert "30 lists, 10000 draws of" in lines[-1] and "a tau_ap of 1.00" in lines[-1]
     board_dict = json.loads(json.dumps(board.to_dict()))
     assert board_dict["letters"] == ["a", "b", "c"] and board_dict["metric"] == "mrr"
     assert board_dict["p_beats"] == board.p_beats.tolist()
@@ -355,14 +392,14 @@ def test_seeds_are_drawn_with_lists(rng):
     systems = {x: jrm.Seeds(list(y)) for x, y in values.items()}
     systems["d"] = values["d"] = hard + 0.3
     board = jrm.leaderboard(systems, samples=4000)
-    resampled = np.empty((2000, 4))
-    for row in resampled:
-        lists = rng.integers(30, size=30)
-        for column, x in enumerate(board.systems):
-            of_seeds = np.atleast_2d(values[x])
-            seeds = rng.integers(len(of_seeds), size=len(of_seeds))
-            row[column] = of_seeds[seeds][:, lists].mean()
-    beats = np.mean(resampled[:, :, None] > resampled[:, None], axis=0) + np.eye(4) / 2
+    of_seeds = {x: np.atleast_2d(y) for x, y in values.items()}
+    table = np.stack([of_seeds[x].mean(0) for x in board.systems])
+    drawn = multivariate_t(table.mean(1), np.cov(table) / 30, 29, seed=1).rvs(2000)
+    for column, x in enumerate(board.systems):
+        if len(seeds := of_seeds[x].mean(1)) > 1:
+            error = seeds.std(ddof=1) / np.sqrt(5)
+            drawn[:, column] += error * rng.standard_t(4, 2000)
+    beats = np.mean(drawn[:, :, None] > drawn[:, None], axis=0) + np.eye(4) / 2
     assert near(board.p_beats, beats, 2000)
     assert board.means.tolist() == pytest.approx(
         [values[x].mean() for x in board.systems]
@@ -409,7 +446,6 @@ def test_it_rejects_states_that_do_not_fit():
         ({"a": a, "b": Y}, "only some values are Bootstrap"),
         ({"a": a, "b": fewer}, "10, 20 samples"),
         ({"a": wide, "b": wide}, "several cutoffs"),
-        ({"a": {"t": a, "u": fewer}, "b": {"t": b, "u": fewer}}, "different numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             jrm.leaderboard(systems)

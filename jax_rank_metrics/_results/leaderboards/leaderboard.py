@@ -12,7 +12,7 @@ from jax_rank_metrics._results.inference import chance, corrections
 from jax_rank_metrics._results.inference.pair_flips import pair_p_values
 from jax_rank_metrics._results.inference.resampling import seeds_of
 from jax_rank_metrics._results.leaderboards import orders
-from jax_rank_metrics._results.leaderboards.standings import Leaderboard
+from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 from jax_rank_metrics._results.leaderboards.task_means import TaskMeans, means_of_tasks
 from jax_rank_metrics._results.systems.direction import check_lower, direction_of
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
@@ -36,14 +36,20 @@ def leaderboard(
 ) -> Leaderboard:
     """Puts systems in the order of their means, and says how sure that order is.
 
-    All systems see the same lists, and the same resamples of them: as many lists as there
-    are, drawn with replacement. So the ranks, the probability to be first and the
-    probability that a system beats another hold what is common to systems, as `compare`
-    does, and the separate intervals of means do not.
+    All systems see the same lists, and what is hard for one is hard for others. So ranks,
+    the probability to be first and the probability that a system beats another come from
+    means that are drawn together: from a multivariate t distribution around the observed
+    means, with the covariance of systems over the lists and `n_eff` − 1 degrees of freedom.
+    They hold what is common to systems, as `compare` does, and the separate intervals of
+    means do not. Few lists hardly show how far means vary, and the draws make up for it:
+    of five systems on three to 30 lists, the intervals of ranks held the true rank in 93 %
+    of simulations or more. A single list says nothing of others: then each rank has the
+    interval [1, number of systems], and all systems are first with equal probability.
 
-    Means over tasks, such as several collections, count every task alike. The lists of
-    each task are resampled by themselves; the tasks stay as they are, so that nothing is
-    said of further tasks.
+    Means over tasks, such as several collections, count every task alike. Each task is
+    drawn by itself; the tasks stay as they are, so that nothing is said of further tasks.
+    Lists that come in clusters, as the sessions of a user do, are no independent draws:
+    join them first, by `PerList.cluster`.
 
     Systems form a group that cannot be told apart where none of its pairs is significant:
     by the permutation test of all pairs, whose p Holm's procedure corrects. Sharing a
@@ -62,7 +68,7 @@ def leaderboard(
         ids: How lists are paired where values have no ids. None pairs them by position;
             a dict of systems to the ids of their lists, in any order, pairs them by these.
             Over tasks, it is a dict of systems to dicts of tasks to ids.
-        samples: Number of resamples. `Bootstrap` states have their own.
+        samples: Number of draws of the means.
         level: The probability with which an interval should cover its number, in (0, 1);
             systems are told apart where a corrected p is at most 1 − `level`.
         key: A PRNG key. None is `jax.random.key(0)`.
@@ -73,28 +79,28 @@ def leaderboard(
     Returns:
         A `Leaderboard`, best system first. Systems whose means are equal keep the order of
         the dict, and share the middle of their ranks. The interval of a mean is
-        Student's, and the interval of a rank holds the share `level` of its resamples.
+        Student's, and the interval of a rank holds the share `level` of its draws.
         `Bootstrap` states no longer hold the values that permutations need, and systems
         with `Seeds`, or ratios whose weights differ, cannot swap their values: p is then
-        Student's. With `Seeds`, resamples draw the seeds of each system, too. Means of
-        resamples have only (n − 1)/n of the variance that they should, n being the number
-        of lists or seeds: p and the intervals of means make up for it, shares of resamples
-        and ranks do not.
+        Student's. States have the covariance of their replicates, and no stability. With
+        `Seeds`, an independent t of the means of its seeds is added to each system's draws.
 
     Raises:
         ValueError: if there are fewer than two systems; if systems hold other metrics or
             tasks, several metrics without `metric`, or several cutoffs; if lists cannot be
-            paired, see `compare`; if states have different numbers of samples, or only
-            some systems are states; if neither direction of the metric is better.
+            paired, see `compare`; if states of a task have different numbers of samples,
+            or only some systems are states; if neither direction of the metric is better.
         TypeError: if values are traced, or are no values of lists.
 
     References:
-        Efron & Tibshirani, An introduction to the bootstrap, 1993.
+        Box & Tiao, Bayesian inference in statistical analysis, 1973 (multivariate t).
         Holm, A simple sequentially rejective multiple test procedure, 1979.
         Piepho, An algorithm for a letter-based representation of all-pairwise
         comparisons, Journal of Computational and Graphical Statistics 2004.
         Goldstein & Spiegelhalter, League tables and their limitations, Journal of the
         Royal Statistical Society A 1996 (intervals of ranks).
+        Voorhees & Buckley, The effect of topic set size on retrieval experiment error,
+        SIGIR 2002 (agreement of halves).
 
     >>> values = {"bm25": [0.2, 0.5, 0.5, 0.1, 0.3, 0.2, 0.4, 0.2],
     ...           "dense": [0.3, 0.4, 0.6, 0.1, 0.4, 0.3, 0.4, 0.1],
@@ -125,12 +131,11 @@ def leaderboard(
     if not values.are_states:
         check_seed_counts([x for of_task in values.tasks.values() for x in of_task])
     tasks = means_of_tasks(values, names, ids, undefined, samples, rng)
-    sign = -1 if direction else 1  # resampled means below are better when higher
+    sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in tasks], axis=0)
     order = sorted(range(len(means)), key=lambda system: -sign * means[system])
     means = means[order]
     ordered = [task.of_systems(order) for task in tasks]
-    resampled = sign * np.mean([task.resampled for task in ordered], axis=0)
     errors = _errors(ordered)
     margin = chance.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(ordered, errors, key, level)
@@ -138,12 +143,23 @@ def leaderboard(
     p_corrected = np.ones_like(p)
     p_corrected[upper] = corrections.holm(p[upper])
     p_corrected = np.minimum(p_corrected, p_corrected.T)
-    ranks, p_beats = orders.ranks_and_wins(resampled)
-    tails = ((1 - level) / 2, (1 + level) / 2)
-    rank_lows, rank_highs = (
-        np.quantile(ranks, tail, axis=0, method=method)
-        for tail, method in zip(tails, ("lower", "higher"), strict=True)
-    )
+    # Without errors of all tasks, each order is as likely as any other.
+    count = len(means)
+    p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
+    rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
+    drawn = [task.drawn for task in ordered if task.drawn is not None]
+    if len(drawn) == len(ordered):
+        ranks, p_beats = orders.ranks_and_wins(sign * np.mean(drawn, axis=0))
+        p_first = orders.first_shares(ranks)
+        tails = ((1 - level) / 2, (1 + level) / 2)
+        rank_lows, rank_highs = (
+            np.quantile(ranks, tail, axis=0, method=method)
+            for tail, method in zip(tails, ("lower", "higher"), strict=True)
+        )
+    stability = Stability(math.nan, math.nan)
+    halves = [task.halves for task in ordered if task.halves is not None]
+    if len(halves) == len(ordered):
+        stability = orders.stability_of(sign * np.mean(halves, axis=0), rng)
     return Leaderboard(
         systems=tuple(names[system] for system in order),
         means=means,
@@ -152,15 +168,15 @@ def leaderboard(
         ranks=orders.ranks_and_wins(sign * means[None])[0][0],
         rank_lows=rank_lows,
         rank_highs=rank_highs,
-        p_first=orders.first_shares(ranks),
+        p_first=p_first,
         p_beats=p_beats,
         p_corrected=p_corrected,
         groups=_groups(p_corrected <= 1 - level),
-        stability=orders.stability_of(resampled, level),
+        stability=stability,
         metric=values.metric,
         tasks=tuple(task for task in values.tasks if task is not None),
         lists=sum(task.lists for task in ordered),
-        samples=len(resampled),
+        samples=samples,
         level=level,
         lower_is_better=direction,
     )

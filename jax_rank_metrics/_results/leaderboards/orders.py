@@ -1,45 +1,66 @@
-"""Resampled means of systems, and the orders that they give; in NumPy, float64."""
+"""Drawn means of systems, and the orders that they give; in NumPy, float64."""
 
 import numpy as np
 
-from jax_rank_metrics._results.inference.resampling import counts_of_draws
 from jax_rank_metrics._results.leaderboards.standings import Stability
 
-DRAWS = 2**21  # draws of lists that exist at once: 16 MiB
-# Relative difference below which two means are equal, as they are in many resamples.
+SPLITS = 1000  # random splits of the lists in halves
+BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
+# Relative difference below which two means are equal.
 ROUNDING = 1e-6
 
 
-def resampled_means(
-    values: np.ndarray, weights: np.ndarray, samples: int, rng: np.random.Generator
+def drawn_errors(
+    deviations: np.ndarray, freedom: float, samples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Weighted means of as many lists as there are, drawn with replacement.
+    """Draws the errors of means from a multivariate t distribution, `[samples, systems]`.
+
+    How far the lists spread is known no better than `freedom` says. It is drawn once for
+    all systems, which see the same lists.
+
+    Args:
+        deviations: `[rows, systems]`, whose products over the rows sum to the covariance
+            of the means.
+        freedom: Degrees of freedom, above 0.
+        samples: Number of draws.
+        rng: The source of the draws.
+    """
+    root = np.linalg.qr(deviations, mode="r")
+    spread = np.maximum(rng.chisquare(freedom, samples), np.finfo(np.float64).tiny)
+    normal = rng.standard_normal((samples, len(root)))
+    return normal @ root * np.sqrt(freedom / spread)[:, None]
+
+
+def means_of_halves(
+    values: np.ndarray, weights: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Weighted means of two random halves of the lists, without a list in common.
+
+    Of an odd number of lists, one is left out.
 
     Args:
         values: `[lists, systems]`.
         weights: `[lists, systems]`, or `[lists, 1]` for all systems.
-        samples: Number of resamples.
-        rng: The source of the draws, which all systems share.
+        rng: The source of the splits.
 
     Returns:
-        `[samples, systems]`; a mean of no weight is that of all lists.
+        `[splits, 2, systems]`; NaN where a half has no weight.
     """
     lists, weight_columns = weights.shape
     columns = np.concatenate([weights, weights * values], axis=1)
-    sums = np.empty((samples, columns.shape[1]))
-    rows = max(DRAWS // lists, 1)
-    for start in range(0, samples, rows):
-        stop = min(start + rows, samples)
-        draws = rng.integers(lists, size=(stop - start, lists), dtype=np.int32)
-        sums[start:stop] = counts_of_draws(draws).astype(np.float64) @ columns
-    sums = np.split(np.concatenate([columns.sum(0)[None], sums]), [weight_columns], 1)
-    has_weight = sums[0] > 0
-    means = sums[1] / np.where(has_weight, sums[0], 1)
-    return np.where(has_weight, means, means[0])[1:]
+    sums = np.zeros((SPLITS, 2, columns.shape[1]))
+    rows = max(BLOCK // lists, 1)
+    for start in range(0, SPLITS, rows):
+        count = min(rows, SPLITS - start)
+        order = rng.permuted(np.tile(np.arange(lists), (count, 1)), axis=1)
+        for side, is_in in enumerate((order < lists // 2, order >= -(-lists // 2))):
+            sums[start : start + count, side] = is_in.astype(np.float64) @ columns
+    totals, sums = np.split(sums, [weight_columns], axis=2)
+    return np.where(totals > 0, sums / np.where(totals > 0, totals, 1), np.nan)
 
 
 def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rank of every system in every resample, and how often it beats each of them.
+    """The rank of every system in every draw, and how often it beats each of them.
 
     Args:
         means: `[samples, systems]`, of which higher ones are better.
@@ -52,7 +73,9 @@ def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ranks = np.empty_like(means)
     wins = np.empty((means.shape[1],) * 2)
     for system in range(means.shape[1]):
-        points = _points(means, system)
+        difference = means[:, [system]] - means
+        size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
+        points = np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
         wins[system] = points.mean(0)
         # A system ties with itself: ½ of a point that it never wins.
         ranks[:, system] = means.shape[1] + 0.5 - points.sum(1)
@@ -65,40 +88,30 @@ def first_shares(ranks: np.ndarray) -> np.ndarray:
     return (is_first / is_first.sum(1, keepdims=True)).mean(0)
 
 
-def stability_of(means: np.ndarray, level: float) -> Stability:
-    """The agreement of resampled orders with the order of the columns.
+def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
+    """The mean agreement of the orders that two halves of the lists give.
 
     Args:
-        means: `[samples, systems]`, of which higher ones are better, the columns in the
-            observed order.
-        level: Coverage of the intervals.
+        halves: `[splits, 2, systems]`, means of which higher ones are better. Splits that
+            hold NaN are left out.
+        rng: Puts systems that tie in a half in random order.
     """
-    samples, systems = means.shape
-    disagreements, shares = np.zeros(samples), np.zeros(samples)
+    halves = halves[np.isfinite(halves).all((1, 2))]
+    if not len(halves):
+        return Stability(np.nan, np.nan)
+    unit = ROUNDING * max(np.abs(halves).max(), np.finfo(np.float64).tiny)
+    order = np.lexsort((rng.random(halves.shape), -np.round(halves / unit)), axis=2)
+    first, second = np.moveaxis(order.argsort(axis=2), 1, 0)
+    splits, systems = first.shape
+    disagreements, shares = np.zeros(splits), np.zeros(splits)
     for system in range(systems):
-        points = _points(means, system)
-        # A tie keeps the observed order.
-        above = np.concatenate(
-            [points[:, :system] < 1, points[:, system + 1 :] == 0], axis=1
-        )
-        from_before = above[:, :system].sum(1)
-        count = above.sum(1)
-        disagreements += count - from_before
-        shares += np.where(count > 0, from_before / np.maximum(count, 1), 0)
+        above_a = first < first[:, [system]]
+        above_b = second < second[:, [system]]
+        of_both = (above_a & above_b).sum(1)
+        disagreements += first[:, system] - of_both
+        # The share of what an order has above the system that the other one has, too.
+        for above in (first[:, system], second[:, system]):
+            shares += np.where(above > 0, of_both / np.maximum(above, 1), 0) / 2
     tau = 1 - 4 * disagreements / (systems * (systems - 1))
     tau_ap = 2 * shares / (systems - 1) - 1
-    tails = ((1 - level) / 2, (1 + level) / 2)
-    return Stability(
-        *(
-            float(x)
-            for agreement in (tau, tau_ap)
-            for x in (agreement.mean(), *np.quantile(agreement, tails))
-        )
-    )
-
-
-def _points(means: np.ndarray, system: int) -> np.ndarray:
-    """Points of a system against each system: 1 if it is better, ½ for a tie, else 0."""
-    difference = means[:, [system]] - means
-    size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
-    return np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
+    return Stability(float(tau.mean()), float(tau_ap.mean()))

@@ -1,6 +1,7 @@
 """The result of a leaderboard, as numbers and as text."""
 
 import dataclasses
+import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -12,27 +13,22 @@ from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_inte
 
 
 class Stability(NamedTuple):
-    """The agreement of resampled orders of systems with the observed order.
+    """The agreement of two experiments, each with half of the lists.
 
-    Each is the mean over resamples; its interval holds the share `level` of them. Systems
-    that tie in a resample keep their observed order.
+    The lists are split in random halves, which have no list in common, and each half puts
+    the systems in an order; systems that tie there are in random order. Both numbers are
+    means over 1,000 splits: 1 if the halves always agree, and near 0 for systems that are
+    equal. They are NaN for a single list, and for `Bootstrap` states, which no longer hold
+    values to split.
 
     Attributes:
-        tau: Kendall's tau.
-        tau_low: The lower end of its interval.
-        tau_high: The upper end.
-        tau_ap: The AP rank correlation of a resampled order with the observed one, in
-            which errors at the top weigh more; see `tau_ap`.
-        tau_ap_low: The lower end of its interval.
-        tau_ap_high: The upper end.
+        tau: Kendall's tau of the two orders.
+        tau_ap: The AP rank correlation of the two orders, in which errors at the top weigh
+            more; see `tau_ap`. Each order is the reference half of the time.
     """
 
     tau: float
-    tau_low: float
-    tau_high: float
     tau_ap: float
-    tau_ap_low: float
-    tau_ap_high: float
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -48,24 +44,24 @@ class Leaderboard:
         highs: The upper ends.
         ranks: The rank of each mean, 1 for the best; equal means share the middle of their
             ranks.
-        rank_lows: The best rank of each system in an interval of its resampled ranks.
+        rank_lows: The best rank of each system in an interval of its drawn ranks.
         rank_highs: The worst rank.
-        p_first: The share of resamples in which each system is first; systems that are
-            first together share a resample, so that the shares sum to 1.
-        p_beats: `[systems, systems]`: the share of resamples in which the mean of the
-            system of the row is better than that of the column, a tie counting ½.
+        p_first: The share of draws in which each system is first; systems that are first
+            together share a draw, so that the shares sum to 1.
+        p_beats: `[systems, systems]`: the share of draws in which the mean of the system
+            of the row is better than that of the column, a tie counting ½.
         p_corrected: `[systems, systems]`: p of the difference of each two systems,
             corrected for the number of pairs by Holm's procedure; 1 on the diagonal.
         groups: `(start, stop)` of every group of systems that cannot be told apart,
             `systems[start:stop]`: the longest runs of neighbours without a pair whose
             corrected p is at most 1 − `level`. Groups may overlap, and a system that
             differs from both its neighbours is a group by itself.
-        stability: How far resampled orders agree with this one.
+        stability: How far two experiments with half of the lists agree; see `Stability`.
         metric: The name of the metric, or None for values without one.
         tasks: The names of the tasks over which means are taken; empty for one set of
             lists.
         lists: Number of lists that counted, in all tasks.
-        samples: Number of resamples.
+        samples: Number of draws of the means.
         level: The probability with which an interval should cover its number.
         lower_is_better: Whether lower means are better.
     """
@@ -162,14 +158,17 @@ class Leaderboard:
         """Returns what a table of the systems needs to be understood."""
         tasks = f" of {count_text(len(self.tasks), 'task')}" if self.tasks else ""
         better = "; lower is better" if self.lower_is_better else ""
-        tau, tau_low, tau_high, ap, ap_low, ap_high = self.stability
+        halves = ""
+        if not math.isnan(self.stability.tau):
+            halves = (
+                f"; halves of the lists agree by a tau of {self.stability.tau:.2f} and a "
+                f"tau_ap of {self.stability.tau_ap:.2f}"
+            )
         return (
             f"{100 * self.level:g} % intervals of means and ranks; "
             f"{count_text(self.lists, 'list')}{tasks}, "
-            f"{count_text(self.samples, 'resample')}; systems that share a letter cannot "
-            f"be told apart{better}; resampled orders agree with this one by a tau of "
-            f"{tau:.2f} [{tau_low:.2f}, {tau_high:.2f}] and a tau_ap of {ap:.2f} "
-            f"[{ap_low:.2f}, {ap_high:.2f}]"
+            f"{count_text(self.samples, 'draw')} of the means; systems that share a letter "
+            f"cannot be told apart{better}{halves}"
         )
 
     def __repr__(self) -> str:

@@ -4,10 +4,13 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax import random
 
-from jax_rank_metrics._results.inference.two_way import draws_of_seeds, error_with_seeds
-from jax_rank_metrics._results.leaderboards.orders import ROUNDING, resampled_means
+from jax_rank_metrics._results.inference.two_way import error_with_seeds, seed_variance
+from jax_rank_metrics._results.leaderboards.orders import (
+    ROUNDING,
+    drawn_errors,
+    means_of_halves,
+)
 from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import in_order_of
 from jax_rank_metrics._results.systems.paired import common_undefined
@@ -19,11 +22,14 @@ from jax_rank_metrics._types import Undefined
 
 
 class TaskMeans(NamedTuple):
-    """The means of all systems over the lists of a task, and of its resamples.
+    """The means of all systems over the lists of a task, and how sure they are.
 
     Shapes:
         means: `[systems]`.
-        resampled: `[samples, systems]`.
+        drawn: `[samples, systems]`, means as they may be over other lists; None for fewer
+            than two lists, which say nothing of others.
+        halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
+            and for fewer than two lists.
         terms: `[lists, systems]`, what each list adds to the means; None for states, for
             seeds, and where weights of ratios differ.
         variances: `[systems, systems]`, the squared errors of differences of systems; on
@@ -34,7 +40,8 @@ class TaskMeans(NamedTuple):
     """
 
     means: np.ndarray
-    resampled: np.ndarray
+    drawn: np.ndarray | None
+    halves: np.ndarray | None
     terms: np.ndarray | None
     variances: np.ndarray
     freedoms: np.ndarray
@@ -43,10 +50,14 @@ class TaskMeans(NamedTuple):
 
     def of_systems(self, order: list[int]) -> "TaskMeans":
         """Returns the systems in this order."""
-        terms = None if self.terms is None else self.terms[:, order]
+        columns = (self.means, self.drawn, self.halves, self.terms)
+        means, drawn, halves, terms = (
+            None if x is None else x[..., order] for x in columns
+        )
         return self._replace(
-            means=self.means[order],
-            resampled=self.resampled[:, order],
+            means=means,
+            drawn=drawn,
+            halves=halves,
             terms=terms,
             variances=self.variances[np.ix_(order, order)],
             freedoms=self.freedoms[np.ix_(order, order)],
@@ -61,15 +72,15 @@ def means_of_tasks(
     samples: int,
     rng: np.random.Generator,
 ) -> list[TaskMeans]:
-    """Computes the means of all systems, and resamples the lists of each task.
+    """Computes the means of all systems, and draws means over other lists of each task.
 
     Args:
         systems: The values of systems.
         names: Their names.
         ids: See `leaderboard`, also for the arguments below.
         undefined: What undefined values count as.
-        samples: Number of resamples.
-        rng: The source of the draws.
+        samples: Number of draws.
+        rng: The source of the draws, which those of tasks are independent of each other by.
     """
     if ids is not None and (systems.are_states or not isinstance(ids, Mapping)):
         raise TypeError(
@@ -78,12 +89,10 @@ def means_of_tasks(
     tasks = []
     for task, values in systems.tasks.items():
         if systems.are_states:
-            tasks.append(_of_states(values, names, rng))
+            tasks.append(_of_states(values, names, samples, rng))
         else:
             list_ids = None if ids is None else _ids_of(ids, names, task)
             tasks.append(_of_lists(values, list_ids, undefined, samples, rng))
-    if len({len(task.resampled) for task in tasks}) > 1:
-        raise ValueError("Bootstrap states of tasks have different numbers of samples")
     return tasks
 
 
@@ -101,7 +110,7 @@ def _ids_of(
 
 
 def _of_states(
-    states: list[Any], names: list[Hashable], rng: np.random.Generator
+    states: list[Any], names: list[Hashable], samples: int, rng: np.random.Generator
 ) -> TaskMeans:
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(x) for x in replicates}
@@ -113,18 +122,14 @@ def _of_states(
     means = np.array([float(state.compute()) for state in states])
     for index in np.flatnonzero(~np.isfinite(means))[:1]:
         raise ValueError(f"the mean of {names[index]!r} is {means[index]}")
-    # Tasks whose lists have the same ids share their draws. In another order of the
-    # resamples, the same for all systems, tasks are independent.
-    order = rng.permutation(counts.pop())
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
-    resampled = np.stack(replicates, axis=1)[order]
-    # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
     freedom = max(n_eff - 1, 0)
-    covariance = np.cov(resampled, rowvar=False, ddof=0) * n_eff / (freedom or 1)
-    variances = _variances(covariance)
-    freedoms = np.full_like(variances, freedom)
-    return TaskMeans(means, resampled, None, variances, freedoms, lists, ROUNDING)
+    table = np.stack(replicates, axis=1)
+    # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
+    scale = np.sqrt(n_eff / (freedom or 1) / len(table))
+    deviations = scale * (table - table.mean(0))
+    return _with_errors(means, deviations, freedom, samples, rng, lists)
 
 
 def _effective_draws(state: Any) -> float:
@@ -153,24 +158,36 @@ def _of_lists(
     means = (shares * table).sum(0)
     n_eff = float(1 / (shares**2).sum(0).max())
     freedom = max(n_eff - 1, 0)
-    residuals = shares * (table - means)
-    variances = _variances(residuals.T @ residuals * n_eff / (freedom or 1))
-    freedoms = np.full_like(variances, freedom)
+    deviations = np.sqrt(n_eff / (freedom or 1)) * shares * (table - means)
+    task = _with_errors(means, deviations, freedom, samples, rng, len(table))
     has_seeds = any(x.runs for x in values)
     if has_seeds:
-        resampled = _means_of_drawn_seeds(sides, weights, samples, rng)
-        _add_seeds(variances, freedoms, sides, shares[:, 0])
-    else:
-        resampled = resampled_means(table, weights, samples, rng)
-    return TaskMeans(
-        means=means,
-        resampled=resampled,
+        _add_seeds(task, sides, shares[:, 0], rng)
+    return task._replace(
+        halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
         terms=None if has_seeds or weights.shape[1] > 1 else shares * table,
-        variances=variances,
-        freedoms=freedoms,
-        lists=len(table),
         rounding=max(x.rounding for x in values),
     )
+
+
+def _with_errors(
+    means: np.ndarray,
+    deviations: np.ndarray,
+    freedom: float,
+    samples: int,
+    rng: np.random.Generator,
+    lists: int,
+) -> TaskMeans:
+    """Returns means with the errors that `deviations` give, as of `drawn_errors`."""
+    covariance = deviations.T @ deviations
+    of_means = np.diag(covariance)
+    of_pairs = np.maximum(of_means[:, None] + of_means - 2 * covariance, 0)
+    variances = np.where(np.eye(len(means), dtype=bool), of_means, of_pairs)
+    drawn = None
+    if freedom > 0:
+        drawn = means + drawn_errors(deviations, freedom, samples, rng)
+    freedoms = np.full_like(variances, freedom)
+    return TaskMeans(means, drawn, None, None, variances, freedoms, lists, ROUNDING)
 
 
 def _values_of_seeds(
@@ -216,37 +233,22 @@ def _values_of_seeds(
     return [of_seeds[:, counts] for of_seeds in sides], all_weights[counts]
 
 
-def _means_of_drawn_seeds(
-    sides: list[np.ndarray], weights: np.ndarray, samples: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Means over drawn lists, which systems share, and over drawn seeds of each system."""
-    seed_means = resampled_means(np.concatenate(sides).T, weights, samples, rng)
-    ends = np.cumsum([len(of_seeds) for of_seeds in sides])[:-1]
-    columns = []
-    for part in np.split(seed_means, ends, axis=1):
-        key = random.key(int(rng.integers(2**31)))
-        draws = draws_of_seeds(part.shape[1], samples, key)
-        columns.append((draws * part).mean(1))
-    return np.stack(columns, axis=1)
-
-
 def _add_seeds(
-    variances: np.ndarray,
-    freedoms: np.ndarray,
+    task: TaskMeans,
     sides: list[np.ndarray],
     share: np.ndarray,
+    rng: np.random.Generator,
 ) -> None:
-    """Adds to variances between lists those between seeds, in place."""
+    """Adds to errors due to lists those due to the seeds of each system, in place."""
+    for system, values in enumerate(sides):
+        if task.drawn is not None and len(values) > 1:
+            error = np.sqrt(seed_variance(values @ share))
+            draws = rng.standard_t(len(values) - 1, len(task.drawn))
+            task.drawn[:, system] += error * draws
+    variances, freedoms = task.variances, task.freedoms
     for i, j in zip(*np.triu_indices(len(sides)), strict=True):
         pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
         error, freedom = error_with_seeds(
             float(np.sqrt(variances[i, j])), float(freedoms[i, j]), pair, share
         )
         variances[[i, j], [j, i]], freedoms[[i, j], [j, i]] = error**2, freedom
-
-
-def _variances(covariance: np.ndarray) -> np.ndarray:
-    """Variances of differences of systems; on the diagonal, those of the means."""
-    of_means = np.diag(covariance)
-    of_pairs = np.maximum(of_means[:, None] + of_means - 2 * covariance, 0)
-    return np.where(np.eye(len(covariance), dtype=bool), of_means, of_pairs)
