@@ -345,6 +345,19 @@ def test_a_warning_where_nothing_is_relevant():
         assert int(evaluation.states["recall@2"].undefined) == 3
 
 
+def test_a_warning_where_undefined_users_seem_best():
+    """Zeros of a metric that is better when lower are named, unless they are left out."""
+
+    def call(undefined):
+        scores, relevant = np.eye(3, 6), [[1], [2], range(6)]
+        return jrm.evaluate_users("fall_out@2", scores, relevant, undefined=undefined)
+
+    with pytest.warns(UserWarning, match=r"best: fall_out@2 \(1 of 3 li") as warnings:
+        call("zero")
+    assert warnings[0].filename == __file__
+    call("skip")
+
+
 NAN = np.array([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]], np.float32)
 
 

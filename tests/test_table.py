@@ -1,13 +1,16 @@
 """Tables: their cells, notes and marks in every format."""
 
 import csv
+import dataclasses
 import io
 import types
+from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
-from per_lists import state_of
+from per_lists import lists_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -49,6 +52,82 @@ def test_direction():
     assert "1.500*" in low and "0.100*" in low and "*" not in high
     counts = {run: {"num_ret": metrics["num_ret"]} for run, metrics in runs.items()}
     assert "*" not in jrm.table(counts)
+
+
+def test_popularity_has_no_best():
+    """Nothing is starred, and a comparison says neither who wins nor what is better."""
+    runs = {
+        x: {"popularity@2": lists_of([y, 2.0]), "novelty@2": lists_of([y, 1.0])}
+        for x, y in (("a", 0.5), ("b", 1.0))
+    }
+    assert "*" not in jrm.table(runs)
+    comparison = jrm.compare(runs)["b"]["popularity@2"]
+    assert comparison.wins is None and "better" not in repr(comparison)
+
+
+def test_zeros_that_are_best():
+    """A warning names a metric that is better when lower and undefined in some lists."""
+    zeros = lists_of([3.0, 2.0, 0.0], defined=[1, 1, 0])
+    runs = {"a": {"arp": zeros, "mrr": zeros}, "b": {"arp": zeros, "mrr": zeros}}
+    for call in (jrm.table, jrm.compare, partial(jrm.leaderboard, metric="arp")):
+        with pytest.warns(
+            UserWarning, match=r"best: arp \(1 of 3 lists\); evaluate"
+        ) as x:
+            call(runs)
+        assert len(x) == 1 and x[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"arp \(1 of 3 lists\), mrr \(1 of 3"):
+        jrm.table(runs, lower="mrr")
+    # No warning where the choice is not 0, or was made in this call.
+    skipped = dataclasses.replace(zeros, undefined="skip")
+    jrm.table({"a": {"arp": skipped}, "b": {"arp": skipped}})
+    jrm.compare(runs, undefined="zero")
+
+
+def test_runs_with_other_lists():
+    """Ids that differ leave no best mean, and the note says why."""
+    pandas = pytest.importorskip("pandas")
+    values = {"q1": 0.25, "q2": 0.5}
+    same = {"a": {"mrr": values}, "b": {"mrr": pandas.Series([1, 0.2], ["q2", "q1"])}}
+    assert "*" in jrm.table(same) and "different" not in jrm.table(same)
+    for run in ({"q1": 1.0, "q3": 0.2}, jrm.Seeds([{"q1": 1.0, "q2": 0.2, "q3": 0.3}])):
+        text = jrm.table({**same, "c": {"mrr": run}})
+        assert "*" not in text and "runs have different lists" in text
+
+
+VALUES = np.linspace(0, 1, 12) ** 2
+JOINED = {
+    "a": lists_of(VALUES),
+    "b": lists_of(VALUES[::-1] + 0.3),
+    "c": lists_of(VALUES + 0.1),
+}
+
+
+@pytest.mark.parametrize("pairs", ["baseline", "all"])
+def test_comparisons_are_of_the_values_of_the_table(pairs):
+    """What `compare` found in other values leaves no mark."""
+    runs = {name: {"mrr": lists} for name, lists in JOINED.items()}
+    compared = jrm.compare(runs, pairs=pairs)
+    text = jrm.table(runs, compare=compared)
+    assert "differs from" in text
+    few = {name: {"mrr": lists[:3]} for name, lists in JOINED.items()}
+    with pytest.raises(
+        ValueError, match="over 12 lists, and the results are of 3 and 3"
+    ):
+        jrm.table(few, compare=compared)
+    other = {**runs, "b": {"mrr": lists_of(VALUES)}}
+    with pytest.raises(ValueError, match=r"difference of \+0.3 .* differ by \+0"):
+        jrm.table(other, compare=compared)
+    # Lists that a comparison leaves out, and clusters, are no other values.
+    known = VALUES > 0.2
+    skipped = {x: {"mrr": lists_of(y.values, defined=known)} for x, y in JOINED.items()}
+    for options in ({"undefined": "skip"}, {"clusters": np.arange(12) // 2}):
+        jrm.table(skipped, compare=jrm.compare(skipped, pairs=pairs, **options))
+    # Ratios may weigh other lists than their baseline.
+    ratios = {
+        x: {"p": lists_of(np.eye(12)[i]).over(lists_of(np.arange(12) != 3 * i))}
+        for i, x in enumerate("abc")
+    }
+    jrm.table(ratios, compare=jrm.compare(ratios, pairs=pairs, samples=2000))
 
 
 def test_unequal_weights_are_told():

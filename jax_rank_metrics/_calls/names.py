@@ -38,8 +38,9 @@ STATES: dict[str, type[Mean]] = dict.fromkeys(("gm_map", "gm_bpref"), GeometricM
 
 # Functions that are not registered metrics, but whose results are named after them.
 _LOWER_IS_BETTER = {
-    "popularity": True,
+    "popularity": None,
     "popularity_lift": None,
+    "novelty": None,
     "miscalibration": True,
 }
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
@@ -26,6 +27,7 @@ from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
@@ -139,8 +141,16 @@ def run(
         for bound, is_defined in zip(job.bounds, summary.is_defined, strict=False)
         if not is_defined
     ]
+    states = dict(zip(job.metric_names, summary.states, strict=True))
+    if job.undefined == "zero":
+        counts = {
+            (name,): (int(state.undefined), int(state.lists))
+            for name, state in states.items()
+            if lower_is_better(name) and name not in undefined_names
+        }
+        warn_of_zeros(counts, stacklevel=4)
     return Outcome(
-        dict(zip(job.metric_names, summary.states, strict=True)),
+        states,
         dict(zip(job.metric_names, lists, strict=True)),
         collected.items,
         summary.exposure,

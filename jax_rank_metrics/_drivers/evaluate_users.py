@@ -82,8 +82,8 @@ def evaluate_users(
     metrics is defined does not count in anything: not in the exposure, popularity,
     novelty and diversity either, though `items` has the recommendations. Seen items are
     excluded, so a relevant item that is also seen cannot be found, and is not counted.
-    There is a warning where that leaves a user no relevant item, and where a metric is
-    undefined for all users.
+    There is a warning where that leaves a user no relevant item, where a metric is
+    undefined for all users, and where 0 for undefined users is its best value.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users

@@ -12,7 +12,12 @@ from jax_rank_metrics._results.comparisons.verdicts import compared
 from jax_rank_metrics._results.inference.question import Place, Question
 from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import Differences, differences_of
-from jax_rank_metrics._results.systems.direction import check_lower, direction_of
+from jax_rank_metrics._results.systems.direction import (
+    check_lower,
+    direction_of,
+    warn_of_zeros,
+    zero_counts,
+)
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.values import Path
 from jax_rank_metrics._states.intervals import checked_level
@@ -134,7 +139,8 @@ def compare(
             every run.
         undefined: What a value counts as where the metric is undefined: "zero", "one",
             or "skip", which keeps the lists in which both are defined. None is what values
-            were measured with, as by `evaluate_users`, or else "zero".
+            were measured with, as by `evaluate_users`, or else "zero"; where 0 is the best
+            value of a metric, a warning then says so.
         lower: Names of metrics, with or without their cutoffs, of which lower values are
             better, or True for all; it decides who wins. The metrics of this package are
             known by their names, and values without a name are better when higher.
@@ -237,6 +243,13 @@ def compare(
     all_pairs = pairing.with_ids(pairing.pairs_of(a, b, pairs), ids)
     check_seed_counts([values for pair in all_pairs.values() for values in pair[:2]])
     check_lower(lower, [name for pair in all_pairs.values() for name in pair.metric])
+    if undefined is None:
+        counts = {
+            (system, *pair.metric): zero_counts(values)
+            for pair in all_pairs.values()
+            for system, values in zip(pair.systems, pair[:2], strict=True)
+        }
+        warn_of_zeros(counts, lower)
     list_ids = next(iter(all_pairs.values())).a.ids or []
     cluster_indices = (
         None if clusters is None else cluster_indices_of(clusters, list_ids)

@@ -14,7 +14,12 @@ from jax_rank_metrics._results.inference.resampling import seeds_of
 from jax_rank_metrics._results.leaderboards import orders
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 from jax_rank_metrics._results.leaderboards.task_means import TaskMeans, means_of_tasks
-from jax_rank_metrics._results.systems.direction import check_lower, direction_of
+from jax_rank_metrics._results.systems.direction import (
+    check_lower,
+    direction_of,
+    warn_of_zeros,
+    zero_counts,
+)
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import read_systems
 from jax_rank_metrics._states.intervals import checked_level
@@ -129,6 +134,13 @@ def leaderboard(
         raise ValueError(f"neither direction of {path[0]} is better; it has no order")
     names = list(systems)
     if not values.are_states:
+        if undefined is None:
+            counts = {
+                (task, system, *path): zero_counts(x)
+                for task, of_systems in values.tasks.items()
+                for system, x in zip(names, of_systems, strict=True)
+            }
+            warn_of_zeros(counts, lower)
         check_seed_counts([x for of_task in values.tasks.values() for x in of_task])
     tasks = means_of_tasks(values, names, ids, undefined, samples, rng)
     sign = -1 if direction else 1  # drawn means below are better when higher

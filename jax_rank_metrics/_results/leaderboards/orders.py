@@ -100,18 +100,17 @@ def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
     if not len(halves):
         return Stability(np.nan, np.nan)
     unit = ROUNDING * max(np.abs(halves).max(), np.finfo(np.float64).tiny)
-    order = np.lexsort((rng.random(halves.shape), -np.round(halves / unit)), axis=2)
-    first, second = np.moveaxis(order.argsort(axis=2), 1, 0)
-    splits, systems = first.shape
+    points, noise = np.round(halves / unit), rng.random(halves.shape)
+    splits, _, systems = halves.shape
     disagreements, shares = np.zeros(splits), np.zeros(splits)
     for system in range(systems):
-        above_a = first < first[:, [system]]
-        above_b = second < second[:, [system]]
-        of_both = (above_a & above_b).sum(1)
-        disagreements += first[:, system] - of_both
+        score, tie_break = points[..., [system]], noise[..., [system]]
+        above = (points > score) | ((points == score) & (noise > tie_break))
+        counts, of_both = above.sum(2), above.all(1).sum(1)
+        disagreements += counts[:, 0] - of_both
         # The share of what an order has above the system that the other one has, too.
-        for above in (first[:, system], second[:, system]):
-            shares += np.where(above > 0, of_both / np.maximum(above, 1), 0) / 2
+        share = np.where(counts > 0, of_both[:, None] / np.maximum(counts, 1), 0)
+        shares += share.mean(1)
     tau = 1 - 4 * disagreements / (systems * (systems - 1))
     tau_ap = 2 * shares / (systems - 1) - 1
     return Stability(float(tau.mean()), float(tau_ap.mean()))

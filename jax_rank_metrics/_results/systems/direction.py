@@ -1,10 +1,14 @@
 """The direction in which a metric is better, by its name in results."""
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
-from jax_rank_metrics._results.systems.values import is_metric_name
+from jax_rank_metrics._results.systems.values import ListValues, is_metric_name
+from jax_rank_metrics._states.per_list import PerList
 
 Lower = bool | str | Sequence[str]
 
@@ -45,6 +49,43 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
         if direction is not False or is_metric_name(name):
             return direction
     return lower is True
+
+
+def warn_of_zeros(
+    counts: Mapping[Sequence[Hashable], tuple[int, int]],
+    lower: Lower = (),
+    stacklevel: int = 3,
+) -> None:
+    """Warns of metrics that are better when lower, and count undefined lists as 0.
+
+    Args:
+        counts: For the keys that lead to each metric, the number of lists in which it is
+            undefined and counts as 0, and the number of all lists.
+        lower: As for `is_lower_better`.
+        stacklevel: That of the warning, seen from this function.
+    """
+    texts = {
+        f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
+        for path, (undefined, lists) in counts.items()
+        if undefined and direction_of(path, lower)
+    }
+    if texts:
+        warnings.warn(
+            "lower is better, and lists in which the metric is undefined count as 0, as if "
+            f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
+            "them out, or with 'one'",
+            stacklevel=stacklevel,
+        )
+
+
+def zero_counts(values: ListValues | PerList) -> tuple[int, int]:
+    """Numbers of lists that are undefined and count as 0, and of all lists that count."""
+    if values.undefined in ("one", "skip"):
+        return 0, 0
+    lists = values.lists if isinstance(values, ListValues) else values
+    _, weights, defined = lists._columns()
+    counts = weights > 0
+    return int(np.sum((counts & ~defined).any(1))), int(np.sum(counts.any(1)))
 
 
 def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:

@@ -11,6 +11,11 @@ from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.chance import student_reach
 from jax_rank_metrics._results.inference.two_way import error_with_seeds
 from jax_rank_metrics._results.systems.differences import defined_lists
+from jax_rank_metrics._results.systems.direction import (
+    Lower,
+    warn_of_zeros,
+    zero_counts,
+)
 from jax_rank_metrics._results.systems.seeds import filled_seeds
 from jax_rank_metrics._results.systems.values import (
     ListValues,
@@ -19,6 +24,7 @@ from jax_rank_metrics._results.systems.values import (
     is_evaluation,
     is_frame,
     is_seeds,
+    is_series,
 )
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.intervals import checked_level
@@ -71,6 +77,50 @@ def collections_of(results: Results) -> Mapping[str, Results]:
         _holds_runs(_metrics_of(runs)) for runs in results.values()
     )
     return results if is_by_collection else {"": results}
+
+
+def warn_of_zeros_in(runs: Mapping[str, Any], lower: Lower) -> None:
+    """Warns as `warn_of_zeros`, of values that say what undefined ones count as.
+
+    States and plain numbers do not.
+    """
+    counts = {}
+    for run, metrics in runs.items():
+        for name, values in _values_of_metrics(metrics).items():
+            is_per_list = isinstance(values, PerList) and is_addressable(values.weights)
+            if is_per_list or isinstance(values, ListValues):
+                counts[run, name] = zero_counts(values)
+    warn_of_zeros(counts, lower, stacklevel=5)
+
+
+def have_other_lists(runs: Mapping[str, Any]) -> bool:
+    """Whether the ids of lists say that the values of a metric are of different lists."""
+    first: dict[str, list[Any]] = {}
+    for metrics in runs.values():
+        for name, values in _values_of_metrics(metrics).items():
+            ids = getattr(metrics, "users", None) if is_evaluation(metrics) else None
+            if isinstance(values, ListValues):
+                ids = values.ids
+            elif is_series(values):
+                ids = values.index
+            elif is_by_list(values):
+                ids = list(values)
+            if ids is None:
+                continue
+            ids = np.asarray(ids).tolist() if hasattr(ids, "tolist") else ids
+            expected = first.setdefault(name, ids)
+            if ids != expected and set(ids) != set(expected):
+                return True
+    return False
+
+
+def _values_of_metrics(run: Any) -> dict[str, Any]:
+    """The values of each metric of a run, those of `Seeds` as `ListValues`."""
+    metrics = run.lists if is_evaluation(run) else _metrics_of(run) or {}
+    return {
+        str(name): next(iter(x.values_of_seeds.values())) if is_seeds(x) else x
+        for name, x in metrics.items()
+    }
 
 
 def _holds_runs(results: Mapping[str, Any] | None) -> bool:

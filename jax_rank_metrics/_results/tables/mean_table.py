@@ -16,6 +16,8 @@ from jax_rank_metrics._results.tables.estimates import (
     Results,
     collections_of,
     estimates,
+    have_other_lists,
+    warn_of_zeros_in,
 )
 from jax_rank_metrics._results.tables.significance import Marks, marks_of
 from jax_rank_metrics._states.on_host import Estimate
@@ -33,6 +35,7 @@ class _Collection(NamedTuple):
     metrics: list[str]
     best: dict[str, str]  # the best mean of each metric, as it is printed
     marks: Marks
+    is_mixed: bool  # whether runs are of different lists, so that none is the best
 
     def cell(self, run: str, metric: str, digits: int) -> Cell | None:
         """The cell of a run and a metric; None if the run lacks the metric."""
@@ -83,8 +86,11 @@ def sheet_of_means(
             comparisons = compare.get(name)
         values = of_runs if "" in of_runs else nested[name]
         marks = marks_of(values, of_runs, comparisons, runs)
-        best = _best(of_runs, metrics, lower, digits)
-        collections.append(_Collection(name, of_runs, metrics, best, marks))
+        by_run_name = {"": nested[name]} if "" in of_runs else nested[name]
+        is_mixed = have_other_lists(by_run_name)
+        best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
+        collections.append(_Collection(name, of_runs, metrics, best, marks, is_mixed))
+        warn_of_zeros_in(by_run_name, lower)
     check_lower(lower, [metric for x in collections for metric in x.metrics])
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
     titles = {run: f"{run} ({letters[run]})" if run in letters else run for run in runs}
@@ -150,6 +156,8 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
         parts.append(f"{name}{', '.join(counts)}")
+        if collection.is_mixed:
+            parts.append(f"{name}runs have different lists, so no mean is the best")
     return "; ".join(parts)
 
 

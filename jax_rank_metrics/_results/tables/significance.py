@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparison import (
@@ -16,6 +17,7 @@ from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.state import State
 
 DAGGER = "†"
+_SAME_VALUES = "pass the result of compare for the values in this table"
 
 _TESTS = {
     "permutation": "permutation test",
@@ -91,8 +93,14 @@ def marks_of(
             "is a run and a metric of the results"
         )
     if all(isinstance(key, tuple) for key in comparisons):
+        for ((a, b), metric), comparison in in_table.items():
+            _check_values(comparison, metric, a, b, means)
         return _marks_of_pairs(names, in_table)
-    baseline = baseline or _baseline_of(means, in_table) or "the baseline"
+    if baseline is None:
+        baseline = _baseline_of(means, in_table)
+        for (run, metric), comparison in in_table.items():
+            _check_values(comparison, metric, baseline, run, means)
+    baseline = baseline or "the baseline"
     differing = {cell: DAGGER for cell, x in in_table.items() if is_significant(x)}
     legend = f"{DAGGER} {_relation(in_table, baseline)}"
     return Marks(differing, {}, f"{legend} {_how(in_table)}")
@@ -102,23 +110,60 @@ def _baseline_of(
     means: Mapping[str, Mapping[str, Estimate]],
     comparisons: Mapping[tuple[Any, str], Comparison],
 ) -> str | None:
-    """Returns the run that all others are compared with, if it is in the table.
+    """Returns the run that all others are compared with: the only one without comparison.
 
-    It is the only run without a comparison, and its means are those that the differences
-    start from; of lists that compare left out, they are not.
+    None if it is not in the table.
     """
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
-    if baseline is None or further:
-        return None
-    for (run, metric), comparison in comparisons.items():
-        if metric not in means[baseline]:
-            return None
-        start, end = means[baseline][metric].mean, means[run][metric].mean
-        tolerance = 1e-4 * max(abs(start), abs(end))
-        if abs(end - start - comparison.difference) > tolerance:
-            return None
-    return baseline
+    has_all = all(metric in means.get(baseline, ()) for _, metric in comparisons)
+    return baseline if has_all and not further else None
+
+
+def _check_values(
+    comparison: Comparison,
+    metric: str,
+    a: str | None,
+    b: str,
+    means: Mapping[str, Mapping[str, Estimate]],
+) -> None:
+    """Raises ValueError if a comparison is of other values than those of the table.
+
+    Lists in which a metric is undefined may count in one and not in the other.
+
+    Args:
+        comparison: The comparison of run b with run a.
+        metric: The name of the metric, with its cutoff.
+        a: The baseline; None if it is not in the table.
+        b: The other run.
+        means: The means of each run.
+    """
+    sides = [means[run][metric] for run in (a, b) if run is not None]
+    undefined = sum(mean.undefined for mean in sides)
+    # Ratios may weigh other lists than the baseline; these are no win, tie or loss.
+    paired = comparison.ties + (comparison.wins or 0) + (comparison.losses or 0)
+    is_other = any(
+        paired > mean.lists + mean.undefined
+        or (a is not None and comparison.lists + undefined < mean.lists)
+        for mean in sides
+    )
+    if is_other:
+        numbers = " and ".join(str(mean.lists) for mean in sides)
+        raise ValueError(
+            f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
+            f"lists, and the results are of {numbers}; {_SAME_VALUES}"
+        )
+    # The table shows geometric means of values whose differences are compared.
+    if a is None or undefined or metric_part(metric) in STATES:
+        return
+    difference = sides[1].mean - sides[0].mean
+    tolerance = 1e-4 * max(abs(sides[0].mean), abs(sides[1].mean))
+    if abs(difference - comparison.difference) > tolerance:
+        raise ValueError(
+            f"compare holds a difference of {comparison.difference:+.3g} between {b!r} and "
+            f"its baseline in {metric!r}, and the means of {b!r} and {a!r} differ by "
+            f"{difference:+.3g}; {_SAME_VALUES}, and the baseline among them"
+        )
 
 
 def named_comparisons(by_metric: Any) -> Iterator[tuple[str, Comparison]]:

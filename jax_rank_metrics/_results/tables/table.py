@@ -51,8 +51,9 @@ def table(
 
     Of runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`. The
     best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
-    metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved` have no
-    best. Runs that print the same number share the mark. The mark does not say that a
+    metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
+    popularity, have no best, and neither have runs whose ids say that their lists differ.
+    Runs that print the same number share the mark. The mark does not say that a
     difference is more than chance, and neither do two intervals: the runs saw the same
     lists, so test the difference of each list. `compare` does, and marks what it finds
     with `†`; the note says what was tested, and how. Below the means, the note has the
@@ -77,7 +78,8 @@ def table(
             of `compare`; runs must then hold the values of every list, as `measure` gives
             them. Or the result of `jrm.compare` for the runs of this table, whichever its
             options; of all pairs, each run gets a letter, and marks a mean that differs
-            from its own. Of several collections, a dict of such results by collection.
+            from its own. Of several collections, a dict of such results by collection. It
+            has to be of the values of this table, by its numbers of lists and means.
         format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
             and numbers aligned at the point; the note is as wide as the table), "html",
             "csv" or "json". Names are escaped as the format requires. CSV has a line for
@@ -103,8 +105,8 @@ def table(
             hold states instead of values of lists.
         ValueError: if a state is stacked, an option is unknown, or `lower` names no
             metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
-            `compare` names no run, or is of other runs or metrics; if there is a caption
-            or a label, and the format is not "latex".
+            `compare` names no run, or is of other runs, metrics or values; if there is a
+            caption or a label, and the format is not "latex".
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
