@@ -22,9 +22,14 @@ def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
 
     A field that holds fields of its own becomes a column for each of them.
     """
-    rows = [dict(_columns(record)) for record in records]
+    rows = [flat_record(record) for record in records]
     header = list(dict.fromkeys(name for row in rows for name in row))
     return csv_of(header, ([row.get(name) for name in header] for row in rows))
+
+
+def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a record with a field for each of those that its fields hold."""
+    return dict(_columns(record))
 
 
 def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

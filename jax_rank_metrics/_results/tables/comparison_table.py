@@ -33,9 +33,9 @@ def sheet_of_comparisons(results: Any, digits: int) -> Sheet:
         results: A comparison, or dicts of them as `compare` returns them.
         digits: Number of digits of the differences after the point.
     """
-    rows = list(_rows(results))
+    rows = list(rows_of(results))
     comparisons = [comparison for _, comparison in rows]
-    headings = _name_headings(results)
+    headings = name_headings(results)
     columns = _columns(comparisons, digits)
     return Sheet(
         headings,
@@ -51,16 +51,16 @@ def sheet_of_comparisons(results: Any, digits: int) -> Sheet:
     )
 
 
-def _rows(results: Any, names: _Names = ()) -> Iterator[tuple[_Names, Comparison]]:
+def rows_of(results: Any, names: _Names = ()) -> Iterator[tuple[_Names, Comparison]]:
     """Yields each comparison, with the names that lead to it; a pair of runs has two."""
     if isinstance(results, Mapping):
         for key, children in results.items():
             keys = key if isinstance(key, tuple) else (key,)
-            yield from _rows(children, (*names, *map(str, keys)))
+            yield from rows_of(children, (*names, *map(str, keys)))
     elif isinstance(results, tuple):
         *parents, name = names or ("",)
         for label, child in zip(cutoff_names(name, len(results)), results, strict=True):
-            yield from _rows(child, (*parents, label))
+            yield from rows_of(child, (*parents, label))
     elif isinstance(results, Comparison):
         yield names, results
     else:
@@ -70,7 +70,7 @@ def _rows(results: Any, names: _Names = ()) -> Iterator[tuple[_Names, Comparison
         )
 
 
-def _name_headings(results: Any) -> list[str]:
+def name_headings(results: Any) -> list[str]:
     """The headings of the names that lead to a comparison."""
     keys = []
     while isinstance(results, Mapping):

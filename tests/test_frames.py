@@ -1,0 +1,122 @@
+"""`to_frame`: results as pandas frames, which other functions of this package read."""
+
+import math
+import types
+
+import jax
+import numpy as np
+import polars as pl
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+from per_lists import lists_of, state_of
+
+import jax_rank_metrics as jrm
+
+pandas = pytest.importorskip("pandas")
+
+LISTS = {
+    "mrr": lists_of([0.5, 0.0, 1.0], [1, 2, 3], [1, 0, 1]),
+    "recall@1,5": lists_of([[0.0, 1.0], [0.5, 0.5], [0.0, 0.0]]),
+    "mine": lists_of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], defined=[1, 1, 0]),
+}
+EXPECTED = {
+    "mrr": [0.5, math.nan, 1.0],
+    "recall@1": [0.0, 0.5, 0.0],
+    "recall@5": [1.0, 0.5, 0.0],
+    "mine[0]": [1.0, 3.0, math.nan],
+    "mine[1]": [2.0, 4.0, math.nan],
+}
+
+
+def test_lists():
+    """A column for each cutoff, a row for each list under its id, NaN where undefined."""
+    for ids in (None, ["q1", "q2", "q3"], pl.Series(["x", "y", "z"]), np.arange(7, 10)):
+        frame = jrm.to_frame(LISTS, ids)
+        index = range(3) if ids is None else list(ids)
+        expected = pandas.DataFrame(EXPECTED, index=pandas.Index(index, name="list"))
+        pandas.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    # Several axes of lists become rows in C order.
+    wide = {"mrr": lists_of(np.zeros(4))}
+    wide["mrr"] = jax.tree.map(lambda x: x.reshape(2, 2), wide["mrr"])
+    assert jrm.to_frame(wide, "abcd").index.tolist() == list("abcd")
+
+
+def test_evaluations(rng):
+    """Rows are users by their ids, or queries; what other functions read is the same."""
+    scores, relevant = rng.random((4, 6)), [[1], [2, 3], [], [5]]
+    evaluation = jrm.evaluate_users("recall@1,2", scores, relevant, users=[3, 0, 1])
+    frame = jrm.to_frame(evaluation)
+    assert frame.index.tolist() == evaluation.users.tolist() == [3, 0, 1]
+    assert (frame.index.name, list(frame)) == ("user", ["recall@1", "recall@2"])
+    np.testing.assert_array_equal(frame, evaluation.lists["recall@1,2"].values)
+    with pytest.raises(ValueError, match="ids of users; leave ids out"):
+        jrm.to_frame(evaluation, [1, 2, 3])
+    compared = jrm.compare(frame, frame * 2, test="t")
+    assert compared["recall@2"].lists == 3
+    queries = types.SimpleNamespace(states={}, lists=LISTS, undefined="zero")
+    assert jrm.to_frame(queries, "abc").index.tolist() == list("abc")
+
+
+def test_leaderboards_and_comparisons(rng):
+    """Rows are systems, or comparisons under their names, with all fields."""
+    values = {x: {"mrr": rng.random(9), "p@1,2": rng.random((9, 2))} for x in "abc"}
+    board = jrm.leaderboard(values, metric="mrr", samples=50)
+    frame = jrm.to_frame(board)
+    assert frame["system"].tolist() == list(board.systems)
+    np.testing.assert_array_equal(frame["p_first"], board.p_first)
+    compared = jrm.compare(values, test="t", alternative="greater")
+    frame = jrm.to_frame(compared).set_index(["run", "metric"])
+    assert list(frame.index) == [
+        *(("b", "mrr"), ("b", "p@1"), ("b", "p@2")),
+        *(("c", "mrr"), ("c", "p@1"), ("c", "p@2")),
+    ]
+    assert frame.loc[("c", "p@2"), "p"] == compared["c"]["p@1,2"][1].p
+    assert (frame["high"] == math.inf).all()
+    pairs = jrm.to_frame(
+        jrm.compare({x: y["mrr"] for x, y in values.items()}, pairs="all")
+    )
+    assert list(zip(pairs["baseline"], pairs["run"], strict=True)) == [
+        *(("a", "b"), ("a", "c"), ("b", "c"))
+    ]
+    single = jrm.to_frame(jrm.compare(values["a"]["mrr"], values["b"]["mrr"]))
+    assert len(single) == 1 and single["lists"].item() == 9
+    runs = jrm.Seeds([rng.random(5) for _ in range(5)])
+    of_seeds = jrm.to_frame(jrm.compare(rng.random(5), runs, samples=100))
+    assert of_seeds["seeds_b"].item() == 5 and "iqm_b_low" in of_seeds
+    with pytest.raises(TypeError, match="leave ids out"):
+        jrm.to_frame(board, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("results", "ids", "error", "message"),
+    [
+        ({"mrr": state_of([0.5])}, None, TypeError, "got a dict"),
+        (LISTS["mrr"], None, TypeError, "got a PerList"),
+        ({"a": LISTS}, None, TypeError, "pass a dict of metrics"),
+        ({}, None, ValueError, "no lists"),
+        ({"a": LISTS["mrr"], "b": LISTS["mrr"][:2]}, None, ValueError, "2 and 3 lists"),
+        (LISTS, ["a", "b"], ValueError, "2 ids .* which has 3 lists"),
+        (LISTS, ["a", "b", "a"], ValueError, "'a' more than once"),
+        ({**LISTS, "recall@1": LISTS["mrr"]}, None, ValueError, "called 'recall@1'"),
+    ],
+)
+def test_no_frame(results, ids, error, message):
+    with pytest.raises(error, match=message):
+        jrm.to_frame(results, ids)
+
+
+def test_values_on_a_mesh():
+    """Values that were not gathered may have padding, and another order."""
+    sharding = NamedSharding(jax.make_mesh((4,), ("q",)), P("q"))
+    lists = jax.device_put(lists_of(np.arange(8.0)), sharding)
+    with pytest.raises(ValueError, match=r"'mrr'\] lies on several devices; .*gather"):
+        jrm.to_frame({"mrr": lists})
+    assert len(jrm.to_frame({"mrr": jax.device_get(lists)})) == 8
+
+
+def test_without_pandas(monkeypatch):
+    """The error says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"jax-rank-metrics\[frames\]"):
+        jrm.to_frame(LISTS)
