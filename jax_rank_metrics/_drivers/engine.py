@@ -143,11 +143,11 @@ def run(
     ]
     states = dict(zip(job.metric_names, summary.states, strict=True))
     if job.undefined == "zero":
-        counts = {
-            (name,): (int(state.undefined), int(state.lists))
+        counts = [
+            ((name,), (int(state.undefined), int(state.lists)))
             for name, state in states.items()
             if lower_is_better(name) and name not in undefined_names
-        }
+        ]
         warn_of_zeros(counts, stacklevel=4)
     return Outcome(
         states,

@@ -244,12 +244,8 @@ def compare(
     check_seed_counts([values for pair in all_pairs.values() for values in pair[:2]])
     check_lower(lower, [name for pair in all_pairs.values() for name in pair.metric])
     if undefined is None:
-        counts = {
-            (system, *pair.metric): zero_counts(values)
-            for pair in all_pairs.values()
-            for system, values in zip(pair.systems, pair[:2], strict=True)
-        }
-        warn_of_zeros(counts, lower)
+        sides = [(x.metric, side) for x in all_pairs.values() for side in (x.a, x.b)]
+        warn_of_zeros([(metric, zero_counts(side)) for metric, side in sides], lower)
     list_ids = next(iter(all_pairs.values())).a.ids or []
     cluster_indices = (
         None if clusters is None else cluster_indices_of(clusters, list_ids)

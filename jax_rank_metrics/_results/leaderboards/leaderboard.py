@@ -135,12 +135,8 @@ def leaderboard(
     names = list(systems)
     if not values.are_states:
         if undefined is None:
-            counts = {
-                (task, system, *path): zero_counts(x)
-                for task, of_systems in values.tasks.items()
-                for system, x in zip(names, of_systems, strict=True)
-            }
-            warn_of_zeros(counts, lower)
+            sides = [x for of_systems in values.tasks.values() for x in of_systems]
+            warn_of_zeros([(path, zero_counts(x)) for x in sides], lower)
         check_seed_counts([x for of_task in values.tasks.values() for x in of_task])
     tasks = means_of_tasks(values, names, ids, undefined, samples, rng)
     sign = -1 if direction else 1  # drawn means below are better when higher

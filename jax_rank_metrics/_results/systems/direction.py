@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -52,21 +52,21 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
 
 
 def warn_of_zeros(
-    counts: Mapping[Sequence[Hashable], tuple[int, int]],
+    counts: Iterable[tuple[Sequence[Hashable], tuple[int, int]]],
     lower: Lower = (),
     stacklevel: int = 3,
 ) -> None:
     """Warns of metrics that are better when lower, and count undefined lists as 0.
 
     Args:
-        counts: For the keys that lead to each metric, the number of lists in which it is
+        counts: The keys that lead to each metric, with the number of lists in which it is
             undefined and counts as 0, and the number of all lists.
         lower: As for `is_lower_better`.
         stacklevel: That of the warning, seen from this function.
     """
     texts = {
         f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
-        for path, (undefined, lists) in counts.items()
+        for path, (undefined, lists) in counts
         if undefined and direction_of(path, lower)
     }
     if texts:

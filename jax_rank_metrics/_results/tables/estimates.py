@@ -84,12 +84,12 @@ def warn_of_zeros_in(runs: Mapping[str, Any], lower: Lower) -> None:
 
     States and plain numbers do not.
     """
-    counts = {}
-    for run, metrics in runs.items():
+    counts = []
+    for metrics in runs.values():
         for name, values in _values_of_metrics(metrics).items():
             is_per_list = isinstance(values, PerList) and is_addressable(values.weights)
             if is_per_list or isinstance(values, ListValues):
-                counts[run, name] = zero_counts(values)
+                counts.append(((name,), zero_counts(values)))
     warn_of_zeros(counts, lower, stacklevel=5)
 
 

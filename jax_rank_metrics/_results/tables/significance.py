@@ -79,7 +79,7 @@ def marks_of(
         for key, by_metric in comparisons.items()
         for metric, comparison in named_comparisons(by_metric)
     }
-    in_table = {
+    in_table: dict[tuple[Any, str], Comparison] = {
         (key, metric): comparison
         for (key, metric), comparison in by_cell.items()
         if all(
@@ -116,8 +116,10 @@ def _baseline_of(
     """
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
-    has_all = all(metric in means.get(baseline, ()) for _, metric in comparisons)
-    return baseline if has_all and not further else None
+    if baseline is None or further:
+        return None
+    has_all = all(metric in means[baseline] for _, metric in comparisons)
+    return baseline if has_all else None
 
 
 def _check_values(
