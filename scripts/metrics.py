@@ -102,6 +102,11 @@ What a metric does with ties, unless you ask for another policy or pass a key:
   labels.
 - *own*: the metric defines itself what ties mean, under every policy.
 
+`ties="best"` and `"worst"` put tied items in the order of their labels. Without item
+weights, they bound what any order could give for every *closed* metric without *columns*,
+and for `bpref`. For others they are two orders among many: labels do not say which of two
+relevant items gives `psp` more.
+
 A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}

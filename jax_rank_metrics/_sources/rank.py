@@ -152,7 +152,9 @@ def rank(
             - "stable": index order.
             - "best", "worst": tied items are ordered by label, then by weight,
               descending or ascending. Without item weights the two bound every metric
-              that has a closed form: from above and below if higher is better.
+              that has a closed form and reads no columns: from above and below if
+              higher is better. Of those that read columns they bound bpref alone, since
+              labels do not say which of two items gives psp or group_recall more.
         list_weights: `[*lists]`, replaces the list weight that `weights` gives or
             implies, and never changes a value.
         segment_ids: `[*lists, items]` integers. Lists are packed along the last axis,
