@@ -131,8 +131,9 @@ def test_propensities_of_labels():
 @pytest.mark.parametrize(
     "counts, options, error, message",
     [
-        ([1.0, -1.0], {}, ValueError, "at least 0"),
-        ([np.nan], {}, ValueError, "at least 0"),
+        ([1.0, -1.0], {}, ValueError, r"-1.0 at \(1,\); .* from 0 to num_points"),
+        ([np.nan], {}, ValueError, "from 0 to num_points"),
+        ([10, 11], {}, ValueError, "11.0 at .*how many of the 10 training points"),
         (["a"], {}, TypeError, "pass numbers"),
         ([1], {"num_points": 2}, ValueError, "at least 3"),
         ([1], {"num_points": 2.5}, TypeError, "num_points"),
@@ -144,6 +145,34 @@ def test_propensities_of_labels():
 def test_errors_of_propensities(counts, options, error, message):
     with pytest.raises(error, match=message):
         jrm.label_propensities(counts, **{"num_points": 10} | options)
+
+
+def test_propensities_are_probabilities(rng):
+    """Inverses of them raise for relevant items; inside jit they count as 1."""
+    labels, scores = np.array([[0, 0], [1, 0]]), np.array([[2.0, 1.0]] * 2)
+    large = np.array([[9, 9], [1.5, 9]])
+    run = functools.partial(jrm.propensity_scored_recall, labels, scores, k=1)
+    with pytest.raises(
+        ValueError, match=r"above 1 for a relevant item in list 1; pass"
+    ):
+        run(columns={"propensities": large})
+    run(columns={"propensities": np.where(labels, 1 + 1e-7, large)})
+    per_list = functools.partial(run.func.per_list, labels, scores, k=1)
+    traced = jax.jit(lambda x: per_list(columns={"propensities": x}).weights)(large)
+    np.testing.assert_array_equal(traced, [0, 1])
+
+
+def test_lists_that_retrieved_nothing_count():
+    """Their possible value weighs them, with a cutoff and without one."""
+    labels = np.array([[1, 0, 1], [1, 0, 0]])
+    columns = {"propensities": np.array([[0.5, 0.5, 0.1], [0.25, 1, 1]])}
+    retrieved = np.array([[True] * 3, [False] * 3])
+    ranking = jrm.rank(
+        *(labels, -np.arange(6.0).reshape(2, 3)), retrieved=retrieved, columns=columns
+    )
+    lists = jrm.propensity_scored_precision.of(ranking, k=(3, None))
+    np.testing.assert_allclose(lists.weights, [[4, 4], [4 / 3, 4 / 3]], rtol=1e-6)
+    np.testing.assert_allclose(lists.mean().compute(), 3 / 4, rtol=1e-6)
 
 
 def test_errors():

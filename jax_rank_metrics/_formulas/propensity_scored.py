@@ -16,7 +16,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
-from jax_rank_metrics._formulas.building_blocks import is_relevant
+from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
@@ -36,6 +36,9 @@ _SETTINGS = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.
 
 # With fewer, ln N is below 1, and propensities would be above 1.
 _MIN_POINTS = 3
+
+# Propensities are probabilities, of which rounding may make a little more than 1.
+_MAX_PROPENSITY = 1 + 1e-5
 
 
 def label_propensities(
@@ -69,8 +72,8 @@ def label_propensities(
     Raises:
         TypeError: if an argument is not a number of the kind described.
         ValueError: if there are fewer than 3 points, if the setting is unknown, if a or b
-            is not above 0, or if a count is negative or NaN. Counts in a JAX array are not
-            read.
+            is not above 0, or if a count is negative, NaN or above `num_points`. Counts in
+            a JAX array are not read.
 
     Example:
         >>> rare, frequent = label_propensities([1, 10_000], num_points=100_000)
@@ -102,11 +105,12 @@ def label_propensities(
     if numbers.dtype.kind not in "biuf":
         raise TypeError(f"counts: got {numbers.dtype} values; pass numbers")
     numbers = numbers.astype(np.float64)
-    is_legal = numbers >= 0
+    is_legal = (numbers >= 0) & (numbers <= num_points)
     if not is_legal.all():
         index = _inputs.first_index(~is_legal)
         raise ValueError(
-            f"counts: {numbers[index]} at {index}; pass counts of at least 0"
+            f"counts: {numbers[index]} at {index}; pass how many of the {num_points} "
+            "training points have each label, from 0 to num_points"
         )
     return 1 / (1 + scale * (numbers + b) ** -a)
 
@@ -120,13 +124,16 @@ def propensity_scored_precision(
     .. math:: PSP@k = Σ_q P_q@k / Σ_q P^*_q@k, P_q@k = (1 / k) · Σ_{r ≤ k} rel_r / p_r
 
     The sums are over the lists q; rel_r is 1 if the item at rank r is relevant, and p_r
-    is its propensity. P* is the value of the best order of the pool, so that 1 can be
-    reached. The value of a list is its own ratio, and lists weigh P*: see `PerList.over`.
+    is its propensity; without a cutoff, k is the number of items of the pool. P* is the
+    value of the best order of the pool, so that 1 can be reached. The value of a list is
+    its own ratio, and lists weigh P*: see `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0; such a list weighs 0. Also accepts the
     arguments of `rank`. Reads the column `propensities`, `[*lists, items]`: see
     `label_propensities`. Items whose propensity is not above 0 are worth 0, so that beside
-    ids of relevant items those of the relevant ones suffice.
+    ids of relevant items those of the relevant ones suffice. A relevant item whose
+    propensity is above 1 raises, since it is no probability; inside `jax.jit`, where it
+    is not known, it counts as 1.
 
     Args:
         k: Cutoff or cutoffs.
@@ -144,7 +151,9 @@ def propensity_scored_precision(
         extreme classification repository. Agrees with pyxclib `psprecision` and napkinXC
         `psprecision_at_k`.
     """
-    divisor = ranking.depth(ranking.cutoffs(k), nominal=True)
+    ks, size = ranking.cutoffs(k), ranking.pool_sum(item_exists)
+    cuts = [size if k is None else jnp.full_like(size, k) for k in ks]
+    divisor = jnp.stack(cuts, axis=-1)
     return _over_best(ranking, None, divisor, k, relevance_threshold)
 
 
@@ -243,6 +252,13 @@ def _over_best(
         threshold: The least label of a relevant item.
     """
     ks, hit = ranking.cutoffs(k), is_relevant(threshold)
+    largest = ranking.pool_max(_propensity_if(hit))
+    ranking._refuse(
+        largest > _MAX_PROPENSITY,
+        "the column 'propensities' is above 1 for a relevant item{}; pass the probability "
+        "that a label is observed, as jrm.label_propensities returns it, and not its "
+        "inverse",
+    )
     worth = _inverse_propensity(hit)
     sums = (
         ranking.expected_sum(worth, positions(position_fn), ks),
@@ -258,10 +274,25 @@ def _over_best(
 def _inverse_propensity(hit: ItemFn) -> ItemFn:
     """Returns the function of items that gives 1 / propensity where `hit` is true.
 
+    It is 0 elsewhere, and where the propensity is not above 0; and 1 where it is above 1.
+    """
+    propensity_fn = _propensity_if(hit)
+
+    def inverse_propensity(items: Items) -> jax.Array:
+        propensities = jnp.minimum(propensity_fn(items), 1)
+        return ratio(jnp.ones_like(propensities), propensities)
+
+    return inverse_propensity
+
+
+@functools.lru_cache(maxsize=256)
+def _propensity_if(hit: ItemFn) -> ItemFn:
+    """Returns the function of items that gives their propensity where `hit` is true.
+
     It is 0 elsewhere, and where the propensity is not above 0.
     """
 
-    def inverse_propensity(items: Items) -> jax.Array:
+    def propensity(items: Items) -> jax.Array:
         propensities = items.columns["propensities"]
         if propensities.shape != items.exists.shape:
             raise ValueError(
@@ -269,8 +300,6 @@ def _inverse_propensity(hit: ItemFn) -> ItemFn:
                 f"shape {items.exists.shape}; pass one number for each item"
             )
         propensities = propensities.astype(items.labels.dtype)
-        return jnp.where(
-            hit(items), ratio(jnp.ones_like(propensities), propensities), 0
-        )
+        return jnp.where(hit(items) & (propensities > 0), propensities, 0)
 
-    return inverse_propensity
+    return propensity
