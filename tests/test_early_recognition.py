@@ -126,6 +126,19 @@ def test_against_loops(rng):
             )
 
 
+def test_weights_beyond_floats():
+    """The first rank is worth 1, also where e^(−α/n) is 0 as a float."""
+    labels, scores = np.eye(3, dtype=np.int32), np.array([[3.0, 2.0, 1.0]] * 3)
+    step = 321.9 / 3
+    metrics = {
+        x.__name__: functools.partial(x, alpha=321.9) for x in (jrm.rie, jrm.bedroc)
+    }
+    lists = jrm.measure(metrics, jrm.rank(labels, scores))
+    worth = [math.exp(-step * rank) for rank in range(3)]
+    np.testing.assert_allclose(lists["rie"].values, np.multiply(3, worth), atol=1e-6)
+    np.testing.assert_allclose(lists["bedroc"].values, worth, atol=1e-6)
+
+
 def test_items_without_a_rank_add_nothing(rng):
     """Active items and decoys that were not retrieved count in the pool alone."""
     labels, scores, mask = draw(rng)

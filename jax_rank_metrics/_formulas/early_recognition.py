@@ -203,10 +203,11 @@ def log_auc(
 def _early_worth(
     ranking: Ranking, alpha: Number, threshold: Number
 ) -> tuple[jax.Array, Callable[[jax.Array, jax.Array], jax.Array]]:
-    """Returns Σ e^(−α·r/n) over active items, `[*lists, 1]`, and over ranks.
+    """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
 
-    The latter is a function of the number of ranks before the first, and of their number,
-    `[*lists]` each.
+    So the first rank is worth 1, also where e^(−α/n) is too small for a float; the factor
+    cancels from ratios of these sums. The latter is a function of the number of ranks
+    before the first, and of their number, `[*lists]` each.
     """
     alpha, length = _inputs.positive("alpha", alpha), ranking.pool_sum(item_exists)
     place_fn = _mean_exponential(alpha)
@@ -228,10 +229,9 @@ def _mean_exponential(alpha: float) -> Callable[[Place, Cut, jax.Array], jax.Arr
 def _exponentials(
     alpha: float, above: jax.Array, number: jax.Array, length: jax.Array
 ) -> jax.Array:
-    """Sums e^(−α·r/n) over the ranks r = above + 1 … above + number: a geometric series."""
+    """Sums e^(−α·(r − 1)/n) over r = above + 1 … above + number: a geometric series."""
     step = alpha / jnp.maximum(length, 1)
-    first = jnp.exp(-step * (above + 1))
-    return first * jnp.expm1(-step * number) / jnp.expm1(-step)
+    return jnp.exp(-step * above) * jnp.expm1(-step * number) / jnp.expm1(-step)
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,10 +9,10 @@ scoring = pytest.importorskip("rdkit.ML.Scoring.Scoring")
 
 # 7 % of 100 items are 8, as 0.07·100 is more than 7 in float64.
 FRACTIONS = (0.01, 0.07, 0.29, 0.5, 0.005)
-ALPHAS = (0.5, 20.0, 160.9)
+ALPHAS = (0.5, 20.0, 160.9, 700.0)
 
 
-@pytest.fixture(params=[100, 37, 2000])
+@pytest.fixture(params=[100, 37, 2000, 4])
 def screen(request, rng):
     """Lists of one length with few and with many active items, and RDKit's view of them."""
     size = request.param
