@@ -110,6 +110,9 @@ def test_errors():
             jrm.residual(**arguments, columns=columns, of=of)
     with pytest.raises(ValueError, match="reads the column 'judged'"):
         jrm.residual(**arguments)
+    for of in ("dcg", "cg"):  # their mean weight depends on the judgements
+        with pytest.raises(ValueError, match="weights weighs items, and their mean"):
+            jrm.residual(**arguments, weights=np.ones(3), columns=columns, of=of)
     with pytest.raises(ValueError, match="linear=True"):
         jrm.metric(columns=("judged",), linear=True)(_reads_pool)
     relabelled = Relabelled(jrm.rank_retrieved(np.ones(3)), lambda items: items.labels)
@@ -163,7 +166,7 @@ def test_laws():
 def test_differences_of_two_calls(rng):
     """Equal to measuring with all unjudged labels replaced, which nothing shares."""
     labels, scores, mask, judged, retrieved = draw(rng, items=40)
-    weights = rng.gamma(2, size=labels.shape).astype(np.float32)
+    weights = rng.gamma(2, size=len(labels)).astype(np.float32)
     insq = _of(jrm.insq, max_rank=100, max_label=4)
     metrics = {name: of for name, (of, _) in METRICS.items()} | {"insq": insq}
     table = {

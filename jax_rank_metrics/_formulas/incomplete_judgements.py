@@ -172,7 +172,8 @@ def residual(
     It exists for metrics that are linear in gains: `rbp`, `insq`, `dcg`, `cg`,
     `precision`, `num_relevant_retrieved`, and those of `jrm.metric(linear=True)`. In all
     others, such as ndcg, judging an item changes what the others are worth, and the two
-    values bound nothing. Ties mean what they mean to the metric.
+    values bound nothing. So it is with `dcg` and `cg` where items have weights, whose mean
+    depends on the labels. Ties mean what they mean to the metric.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
     `rank`. Reads the bool column `judged`; items that are not listed beside ids are not
@@ -186,7 +187,8 @@ def residual(
         max_label: The largest label there can be.
 
     Raises:
-        ValueError: if the metric is unknown or not linear in gains, or has its own cutoff.
+        ValueError: if the metric is unknown or not linear in gains, or has its own cutoff;
+            or if items have weights that it reads.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 0]), jnp.array([0.9, 0.8, 0.7])

@@ -88,10 +88,14 @@ class Relabelled:
 
     @property
     def _has_item_weights(self) -> bool:
-        return self._ranking._has_item_weights
-
-    def _mean_item_weight(self, item_fn: ItemFn) -> jax.Array | None:
-        return self._ranking._mean_item_weight(self._reading(item_fn))
+        if self._ranking._has_item_weights:
+            raise ValueError(
+                "weights weighs items, and their mean weight, by which this metric "
+                "divides, depends on the labels of all, so that it is not linear in gains; "
+                "pass weights of lists, or a metric that does not read those of items, "
+                "such as rbp"
+            )
+        return False
 
     def _reading(self, item_fn: ItemFn) -> ItemFn:
         return _with_labels(item_fn, self._label_fn)
