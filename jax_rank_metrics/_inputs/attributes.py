@@ -4,8 +4,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
-from jax_rank_metrics._inputs.arrays import real
+from jax_rank_metrics._inputs.arrays import numpy_array, real
 
 
 def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any:
@@ -17,6 +18,11 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
             numbers are arrays.
         axes: The axes with which every leaf begins.
         axes_of: What these are the axes of, for messages, such as "items".
+
+    Raises:
+        ValueError: if a leaf has other axes, or if JAX would round numbers of it that
+            are likely to be ids; see `_check_kept`.
+        TypeError: if a leaf is not an array of numbers.
     """
     if tree is None or not jax.tree.leaves(tree):
         raise ValueError(
@@ -38,9 +44,45 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
                 f"{leaf_name} has shape {array.shape}; pass an array that begins with the "
                 f"axes of {axes_of}, {axes}"
             )
+        _check_kept(leaf_name, leaf, array, array.shape == axes)
         return array
 
     return jax.tree_util.tree_map_with_path(converted, tree, is_leaf=_is_array_like)
+
+
+def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) -> None:
+    """Raises if rounding to the dtype of JAX makes different attributes equal.
+
+    Attributes are compared with each other, and pandas makes floats of ids where one is
+    missing. Whole numbers must therefore stay what they are, and different numbers must
+    stay different where each query or item has one (`is_one_each`); the features of a
+    vector are no ids.
+    """
+    if isinstance(array, Tracer) or not array.is_fully_addressable:
+        return
+    values = (
+        np.asarray(leaf) if isinstance(leaf, jax.Array) else numpy_array(name, leaf)
+    )
+    rounded = np.asarray(array)
+    if values.dtype.kind != "f" or values.dtype.itemsize <= rounded.dtype.itemsize:
+        return
+    kept = values == rounded
+    is_changed = ~kept & (values == np.floor(values))
+    if is_one_each and not is_changed.any() and not kept.all():
+        # The values that become equal to their neighbour in ascending order.
+        order = np.argsort(values, axis=None)
+        ordered, after = values.reshape(-1)[order], rounded.reshape(-1)[order]
+        merges = (after[1:] == after[:-1]) & (ordered[1:] != ordered[:-1])
+        is_changed.reshape(-1)[order[1:]] = merges
+    if is_changed.any():
+        value = values[is_changed][0]
+        raise ValueError(
+            f"{name} holds {float(value)!r}, which {rounded.dtype} of JAX rounds to "
+            f"{float(rounded[is_changed][0])!r}, so that different values may become "
+            "equal; pass integers if these are ids, as numpy.unique(…, "
+            f"return_inverse=True) makes them, numpy.{rounded.dtype}({name}) if label_fn "
+            "does not ask which are equal, or enable jax_enable_x64"
+        )
 
 
 def _is_array_like(value: object) -> bool:
