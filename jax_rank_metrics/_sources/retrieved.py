@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs, _shards, _types
@@ -38,8 +39,9 @@ def rank_retrieved(
             labels that are negative or NaN) leaves the ranking, and later items move up.
         mask: `[*lists, retrieved]` bool, or None.
         weights: As for `rank`; item weights need `pool_weights` where a pool is given.
-        pool_labels: `[*lists, pool]`, the labels of every judged item in any order; None
-            if there are no others than those retrieved.
+        pool_labels: `[*lists, pool]`, the labels of every judged item in any order, those
+            retrieved included; None if there are no others. Inside `jax.jit`, where it is
+            not known that they hold less than was retrieved, recall may exceed 1.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
         num_relevant: `[*lists]` integers, how many relevant items each list has, where
@@ -56,8 +58,9 @@ def rank_retrieved(
     Raises:
         ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
             or if item weights come without the weights of the pool; outside `jax.jit`,
-            also if all labels are 0 or 1 and a list has more ones than its
-            `num_relevant`, where that is above 0.
+            also if a `num_relevant` is negative; if all labels are 0 or 1 and a list has
+            more ones than its `num_relevant`, where that is above 0; or if more items of
+            at least some label above 0 were retrieved than the pool holds.
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
@@ -124,6 +127,8 @@ def rank_retrieved(
     retrieved = RawItems(labels, dtype, mask, weights, None, columns)
     if num_relevant is not None:
         _check_num_relevant(retrieved, num_relevant)
+    if raw_pool is not None:
+        _check_pool(retrieved, raw_pool)
     return _rank_retrieved(retrieved, raw_pool, num_relevant, list_weights)
 
 
@@ -133,26 +138,71 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
     Which graded labels are relevant is for the metrics to say, so only labels that are
     all 0 or 1 can contradict a number. Lists that are padding may have the number 0.
     """
-    arrays = (retrieved.labels, retrieved.mask, num_relevant)
-    for array in arrays:
-        if array is not None and (
-            isinstance(array, Tracer) or not array.is_fully_addressable
-        ):
-            return
-    labels, mask, number = jax.device_get(arrays)
-    exists = labels >= 0 if mask is None else mask & (labels >= 0)
-    if (exists & (labels > 1)).any():
+    if not _are_known(retrieved, num_relevant):
         return
-    counts = (exists & (labels == 1)).sum(-1)
+    number = np.asarray(num_relevant)
+    if (number < 0).any():
+        index = _inputs.first_index(number < 0)
+        raise ValueError(
+            f"num_relevant is {number[index]}{_of_list(index)}; pass the number of all "
+            "relevant items of a list, or 0 for a list that is padding"
+        )
+    labels = _positive_labels(retrieved)
+    if (labels > 1).any():
+        return
+    counts = (labels == 1).sum(-1)
     exceeds = (counts > number) & (number > 0)
     if exceeds.any():
         index = _inputs.first_index(exceeds)
-        suffix = f" for list {index}" if index else ""
         raise ValueError(
-            f"num_relevant is {number[index]}{suffix}, but {counts[index]} retrieved "
-            "items have the label 1; pass the number of all relevant items of a list, "
-            "retrieved or not, or pass pool_labels"
+            f"num_relevant is {number[index]}{_of_list(index)}, but {counts[index]} "
+            "retrieved items have the label 1; pass the number of all relevant items of a "
+            "list, retrieved or not, or pass pool_labels"
         )
+
+
+def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
+    """Raises where more items of at least some label were retrieved than the pool holds.
+
+    Retrieved items with the label 0 may be unjudged, and are then in no pool.
+    """
+    if not _are_known(retrieved, pool):
+        return
+    num_retrieved = retrieved.labels.shape[-1]
+    labels, in_pool = (-np.sort(-_positive_labels(x)) for x in (retrieved, pool))
+    padding = [(0, 0)] * (in_pool.ndim - 1) + [(0, num_retrieved)]
+    at_least = np.pad(in_pool, padding)[..., :num_retrieved]
+    exceeds = labels > at_least * (1 + 2**-7)  # one may be rounded to bfloat16
+    if exceeds.any():
+        *lists, slot = _inputs.first_index(exceeds)
+        label = labels[(*lists, slot)]
+        counts = [np.count_nonzero(x[tuple(lists)] >= label) for x in (labels, in_pool)]
+        raise ValueError(
+            f"labels: {counts[0]} retrieved items{_of_list(tuple(lists))} have a label of "
+            f"at least {label:g}, but pool_labels holds {counts[1]} of these; pass the "
+            "labels of every judged item in pool_labels, of those retrieved as well"
+        )
+
+
+def _are_known(*inputs: RawItems | jax.Array) -> bool:
+    """Whether no array is traced, or partly on other hosts."""
+    return not any(
+        isinstance(array, Tracer) or not array.is_fully_addressable
+        for array in jax.tree.leaves(inputs)
+    )
+
+
+def _positive_labels(items: RawItems) -> np.ndarray:
+    """Returns the labels on the host, 0 where no item exists or none is above 0."""
+    labels, mask, weights = jax.device_get((items.labels, items.mask, items.weights))
+    exists = labels > 0 if mask is None else mask & (labels > 0)
+    if weights is not None:
+        exists = exists & (weights > 0)
+    return np.where(exists, labels.astype(np.float64), 0)
+
+
+def _of_list(index: tuple[int, ...]) -> str:
+    return f" for list {index}" if index else ""
 
 
 @jax.jit
@@ -182,7 +232,7 @@ def rank_ids(
             padding and leave the ranking, so that later ones move up. A repeated id is
             relevant at its first rank only; where it is repeated it keeps its rank.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
-            are padding.
+            are padding. Inside `jax.jit`, a repeated id counts where it occurs first.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
@@ -196,7 +246,8 @@ def rank_ids(
         is every relevant and every retrieved item, and its `items` are ids.
 
     Raises:
-        ValueError: if axes or shapes differ, or if ids do not fit the integers of JAX.
+        ValueError: if axes or shapes differ, if ids do not fit the integers of JAX, or if
+            a list repeats a relevant id.
         TypeError: if ids are not integers.
 
     >>> from jax_rank_metrics import recall
@@ -216,7 +267,7 @@ def rank_ids(
         _inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
     weights = _inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
-    return _rank_ids(retrieved_ids, relevant, weights)
+    return _rank_ids(retrieved_ids, relevant.distinct(), weights)
 
 
 @jax.jit
