@@ -308,6 +308,63 @@ def test_wrong_attributes_raise(rng):
             jrm.rank_scores(scores, **options)
 
 
+@pytest.mark.parametrize(
+    "item, message",
+    [
+        # As pandas makes them of ids where one is missing.
+        ([20000000.0, 20000001.0, np.nan], r"item_attributes\['x'\] holds 20000001.0"),
+        ([1.5, 1.5 + 1e-9, 0.0], "holds 1.500000001, which float32 .* rounds to 1.5"),
+        ([[0.5, 2.0**24 + 1], [1, 2], [3, 4]], "holds 16777217.0.*pass integers"),
+    ],
+)
+def test_attributes_that_rounding_would_make_equal(item, message):
+    """Ids as float64 raise, where JAX has no such floats; other numbers pass."""
+
+    def rank(item):
+        return jrm.rank_scores(
+            np.zeros((1, 3), np.float32),
+            label_fn=lambda query, item: item["x"].reshape(1, 3, -1)[..., 0] == query,
+            query_attributes=np.zeros((1, 1)),
+            item_attributes={"x": np.array(item)},
+        )
+
+    with jax.enable_x64(False):
+        with pytest.raises(ValueError, match=message):
+            rank(item)
+        rank([0.1, np.nan, -np.inf])
+        rank([[0.1, 0.1 + 1e-9]] * 3)  # features, and no ids
+    with jax.enable_x64(True):
+        rank(item)
+
+
+@pytest.mark.parametrize("how", [{}, {"block_size": 4}, {"in_blocks": True}])
+def test_drivers_refuse_negative_labels(how, rng):
+    """A function of ±1 would leave relevant items alone; what it removes may be −1."""
+    queries, items = rng.normal(size=(5, 2)), rng.normal(size=(9, 2))
+    if how.pop("in_blocks", False):
+        items = [items[:6], items[6:]]
+    kinds = np.arange(9) % 3
+    run = functools.partial(
+        jrm.evaluate_embeddings,
+        ("ndcg@3",),
+        *(queries, items),
+        query_attributes=kinds[:5],
+        item_attributes=kinds,
+        batch_size=2,
+        **how,
+    )
+    with pytest.raises(
+        ValueError, match="label_fn gives .*query.* labels below 0 or NaN"
+    ):
+        run(label_fn=lambda x, y: jnp.where(x[:, None] == y[None], 1, -1))
+    run(
+        label_fn=lambda x, y: (
+            jnp.where(x[:, None] == y[None], 1, -1),
+            x[:, None] != y[None],
+        )
+    )
+
+
 @pytest.mark.long
 def test_too_many_labels_of_embeddings(rng):
     """The driver names a query whose labels are too many for blocks of items."""

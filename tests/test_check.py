@@ -190,7 +190,7 @@ def test_remarks_on_ids(rng):
 ONE = np.zeros((2, 1), int)
 BAD = {
     "a twice relevant id": (
-        r"relevant_ids is 4 at \(1, 2\); it occurs earlier in its list; pass each id once",
+        "relevant_ids holds 4 more than once in list 1; pass each id of a list once",
         {"relevant_ids": [[4, 5, -1, -1], [4, 3, 4, -1]]},
     ),
     "an id beyond the items": (

@@ -235,6 +235,10 @@ CASES = {
     # retrieved
     "number not whole": (ValueError, "num_relevant holds 3.5; pass whole numbers", lambda: RETRIEVED(num_relevant=[3.5, 1])),
     "number nan": (ValueError, "num_relevant holds nan; pass whole numbers", lambda: RETRIEVED(num_relevant=[3, np.nan])),
+    "number negative": (ValueError, "num_relevant is -1 for list (0,); pass the number of all", lambda: RETRIEVED(num_relevant=[-1, 1])),
+    "pool lacks ones": (ValueError, "3 retrieved items for list (1,) have a label of at least 1, but pool_labels holds 1", lambda: jrm.rank_retrieved(at(Y, 1, 1), pool_labels=np.eye(2, dtype=np.float32))),
+    "pool lacks grades": (ValueError, "1 retrieved items have a label of at least 2, but pool_labels holds 0", lambda: jrm.rank_retrieved(np.array([2, 0]), pool_labels=[[1.5, 1, 0], [3, 3, 3]][0])),
+    "pool masks ones": (ValueError, "2 retrieved items for list (0,)", lambda: jrm.rank_retrieved(np.array([[1, 1]]), pool_labels=[[1, 1]], pool_mask=[[True, False]])),
     "pool shape": (ValueError, "pool_labels .*(3, 4).*labels .*(2, 3).*last axis", lambda: RETRIEVED(pool_labels=np.zeros((3, 4), np.float32))),
     "pool mask": (ValueError, "pool_mask is given but pool_labels is None", lambda: RETRIEVED(pool_mask=np.ones((2, 3), bool))),
     "pool mask shape": (ValueError, "pool_mask .*(2, 3).*pool_labels .*(2, 4)", lambda: RETRIEVED(pool_labels=np.zeros((2, 4), np.float32), pool_mask=np.ones((2, 3), bool))),
@@ -244,6 +248,10 @@ CASES = {
     "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y)),
     "weights with number": (ValueError, "num_relevant says nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=np.ones(2, np.float32))),
     "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(jax.eval_shape(lambda: RETRIEVED(num_relevant=np.ones(2, np.float32))))),
+    # relevant ids that repeat
+    "ids of a catalogue": (ValueError, "relevant_ids holds 0 more than once in list 0; pass each id", lambda: CATALOG()),
+    "ids of scores": (ValueError, "relevant_ids holds 2 more than once in list (1, 0);", lambda: jrm.rank_scores(np.zeros((2, 1, 3), np.float32), [[[0, 1, 2]], [[2, -1, 2]]])),
+    "ids of retrieved ids": (ValueError, "relevant_ids holds 3 more than once; pass", lambda: jrm.rank_ids(np.arange(3), np.array([3, 3, -1]))),
     # packed lists
     "segments alone": (ValueError, "num_segments is None; pass how many lists", lambda: NDCG(segment_ids=IDS)),
     "number of segments alone": (ValueError, "num_segments is given but segment_ids is None", lambda: NDCG(num_segments=2)),
@@ -337,6 +345,10 @@ def test_good_calls_of_every_kind():
     jrm.check(ones, ones, np.ones((2, 3), bool), np.ones(2))
     assert jrm.reciprocal_rank(Y, S, key=KEY, ties="best").undefined == 2
     assert jrm.rank_retrieved(Y, num_relevant=[3.0, 1.0])._known_relevant is not None
+    # A pool of another dtype, and without the retrieved items that were not judged.
+    tenths = np.full((1, 3), 0.1, np.float16)
+    jrm.rank_retrieved(tenths, pool_labels=np.full((1, 3), 0.1, np.float32))
+    jrm.rank_retrieved(np.array([[0, 1, 0, -1]]), pool_labels=np.array([[1]]))
 
 
 def test_check_does_not_read_what_is_masked():

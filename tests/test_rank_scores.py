@@ -14,7 +14,7 @@ import pytest
 from cases import ALL_HELD, CASES, CORE, KEYLESS_ORDERS, TOP, metrics
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_measure
+from quick_programs import quick_jit, quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
@@ -25,6 +25,29 @@ LISTS, ITEMS, RELEVANT = 6, 40, 7
 NEEDS_ALL = ("ndcg-own-functions", *ALL_HELD)
 GIVEN = {name: case for name, case in CASES.items() if name not in NEEDS_ALL}
 SOME = ("map@5", "mrr")
+
+
+@pytest.mark.parametrize("copies", [1, 100])
+@pytest.mark.parametrize("k", [None, 8])
+def test_repeated_ids_count_once(copies, k):
+    """Inside jit, where nothing can raise: with the label of the first of them."""
+    scores = np.tile(np.float32([5, 3, 4, 1]), (2, 1))
+    ids = np.tile([[2, 2, 3], [0, -1, -1]], (1, copies))
+    labels = np.tile([[1, 9, 1], [1, 1, 1]], (1, copies))
+    names = ("map@3", "recall@2", "ndcg@2")
+
+    def run(ids, labels):
+        rankings = [
+            jrm.rank_scores(scores, ids, labels, k=k, ties="best"),
+            jrm.rank_ids(np.array([[0, 2, 1, 3]] * 2), ids, labels),
+        ]
+        return [jrm.measure(names, ranking) for ranking in rankings]
+
+    distinct = run(np.array([[2, 3], [0, -1]]), np.ones((2, 2), int))
+    for actual, expected in zip(quick_jit(run)(ids, labels), distinct, strict=True):
+        for name in names:
+            values = expected[name].values
+            np.testing.assert_allclose(actual[name].values, values, rtol=1e-6)
 
 
 @dataclasses.dataclass(frozen=True)

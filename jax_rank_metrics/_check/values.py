@@ -15,7 +15,6 @@ from jax_rank_metrics._check.remarks import (
     remark_on_padding,
     remark_on_retrieved,
     remark_on_scores,
-    repeated,
 )
 from jax_rank_metrics._gains import gains_of
 from jax_rank_metrics._types import Gain, Number
@@ -155,12 +154,7 @@ def check_ids(
         for name, values in ids.items()
     }
     relevant_rows = rows["relevant_ids"]
-    _raise_where(
-        repeated(relevant_rows).reshape(relevant_ids.shape),
-        "relevant_ids",
-        ids["relevant_ids"],
-        "it occurs earlier in its list; pass each id once, and -1 for padding",
-    )
+    _inputs.check_distinct("relevant_ids", relevant_ids)
     relevant = relevant_rows >= 0
     if relevant_labels is not None:
         labels, exists = np.asarray(relevant_labels), ids["relevant_ids"] >= 0

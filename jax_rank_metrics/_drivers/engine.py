@@ -28,7 +28,7 @@ from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
-from jax_rank_metrics._sources.census import too_many_labels
+from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -200,6 +200,8 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
     name = job.query_name(index)
     if fault == step.Fault.LABELS:
         return too_many_labels(name)
+    if fault == step.Fault.NEGATIVE:
+        return negative_labels(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
         "for chance read the rank of the only one; leave these metrics out, or pass one "

@@ -112,7 +112,7 @@ def evaluate_embeddings(
         label_fn: Instead of `relevant`: `label_fn(query_attributes, item_attributes)`
             returns the labels `[queries, items]` of a block of each, or a pair of labels
             and a bool `[queries, items]` of what leaves the ranking and the pool; see
-            `rank_catalog`.
+            `rank_catalog`. Labels below 0 and NaN, which remove items there, raise here.
         query_attributes: A pytree of arrays `[queries, …]`, such as classes.
         item_attributes: A pytree of arrays `[items, …]`.
         similarity: How a query and an item are scored.

@@ -20,6 +20,7 @@ from jax_rank_metrics._drivers.similarities import is_custom, origin_of
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking
+from jax_rank_metrics._sources.census import negative_labels
 from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
 from jax_rank_metrics._sources.labelled import check_census
 from jax_rank_metrics._sources.streams import FirstPass, Seen, Stream
@@ -116,9 +117,12 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
     ]
     first_passes, catalog = advance(_extend(), first_passes)
     _check_ids(inputs, blocks)
-    for state in first_passes:
+    for state, queries in zip(first_passes, all_queries, strict=True):
         if state.census is not None:
             check_census(state.census.overflows)
+            lost = state.census.loses_items
+            if lost.is_fully_addressable and (lost & (queries.weights > 0)).any():
+                raise ValueError(negative_labels("a query"))
     counts = None
     if plan.whole_list_metrics:
         states = [_start_counts()(state.seen) for state in first_passes]

@@ -32,6 +32,7 @@ class Fault(enum.IntEnum):
     NAN = 1  # its scores hold NaN
     LABELS = 2  # it has too many different labels to be counted
     REFUSED = 3  # a metric cannot read its relevant items
+    NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
 
 
 class Catalog(NamedTuple):
@@ -186,6 +187,7 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
         # A list that has items but does not count has too many labels for a census.
         has_too_many = (top_k._length > 0) & ~top_k._list_exists
         faults = jnp.where(has_too_many, Fault.LABELS, faults)
+        faults = jnp.where(source.loses_items(), Fault.NEGATIVE, faults)
     has_nan = _has_nan(plan, catalog, queries, ids)
     return lists, ids, jnp.where(has_nan, Fault.NAN, faults)
 

@@ -33,6 +33,7 @@ from jax_rank_metrics._inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._inputs.arrays import unsharded as unsharded
 from jax_rank_metrics._inputs.attributes import attributes as attributes
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
+from jax_rank_metrics._inputs.items import check_distinct as check_distinct
 from jax_rank_metrics._inputs.items import columns as columns
 from jax_rank_metrics._inputs.items import group_memberships as group_memberships
 from jax_rank_metrics._inputs.items import ids_below as ids_below

@@ -187,6 +187,27 @@ def relevant_items(
     return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
+def check_distinct(name: str, values: jax.Array) -> None:
+    """Raises if a known id occurs twice in its list; ids below 0 are padding.
+
+    Ids that are traced, or partly on other hosts, cannot be read here.
+    """
+    if isinstance(values, Tracer) or not values.is_fully_addressable:
+        return
+    ids_in_order = np.sort(np.asarray(values), axis=-1)
+    is_repeat = ids_in_order[..., 1:] == ids_in_order[..., :-1]
+    is_repeat &= ids_in_order[..., 1:] >= 0
+    if is_repeat.any():
+        *lists, slot = first_index(is_repeat)
+        where = f" in list {lists[0] if len(lists) == 1 else tuple(lists)}" * bool(
+            lists
+        )
+        raise ValueError(
+            f"{name} holds {ids_in_order[(*lists, slot)]} more than once{where}; pass "
+            "each id of a list once, and -1 for padding"
+        )
+
+
 def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
     """Raises if a known id has no row in the argument `table`."""
     for name, values in ids_by_name.items():

@@ -1,5 +1,6 @@
 """A catalogue of items, and its scores, a block of items at a time."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
@@ -27,6 +28,8 @@ class Block(NamedTuple):
     first_id: jax.Array
     first_new_id: jax.Array  # the items before it were in an earlier block
     labels: jax.Array | None  # [*lists, block], of a labeller; None beside relevant ids
+    # [*lists], whether `label_fn` removes an item by a label below 0 or NaN; None if never.
+    loses_items: jax.Array | None
     memberships: jax.Array | None  # [*lists, groups], or [groups] for all lists: totals
 
     def offsets(self, ids: jax.Array) -> jax.Array:
@@ -78,6 +81,10 @@ class Catalog:
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
     labeller: Labeller | None = None  # labels all items, so that no ids are listed
 
+    def with_distinct_ids(self) -> "Catalog":
+        """Returns the catalogue with relevant ids that do not repeat in a list."""
+        return dataclasses.replace(self, relevant=self.relevant.distinct())
+
     @property
     def local_items(self) -> int:
         """The number of items that this device holds."""
@@ -128,11 +135,14 @@ class Catalog:
             exists = jnp.broadcast_to(exists, scores.shape)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
-        labels = None
+        labels = loses_items = None
         if self.labeller is not None:
             lists, size = scores.shape[:-1], self.block_length
-            labels, has_rank = self.labeller.labels(lists, start, size)
-            exists = jnp.broadcast_to(exists, scores.shape) & has_rank
+            labels, has_rank, is_lost = self.labeller.labels(lists, start, size)
+            exists = jnp.broadcast_to(exists, scores.shape)
+            if is_lost is not None:
+                loses_items = jnp.any(exists & is_lost, axis=-1)
+            exists = exists & has_rank
             length = _arithmetic.count(exists)
         masks = (self.item_mask, self.exclude_ids, labels)
         is_masked = any(x is not None for x in masks)
@@ -149,8 +159,27 @@ class Catalog:
             first_id=first_id,
             first_new_id=first_new + id_of_first,
             labels=labels,
+            loses_items=loses_items,
             memberships=memberships,
         )
+
+    def loses_items(self) -> jax.Array:
+        """Whether `label_fn` removes items by labels below 0 or NaN, `[*lists]` bool.
+
+        Only rankings that a caller makes may have such labels.
+        """
+        lists = self.relevant.ids.shape[:-1]
+
+        def step(lost: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
+            in_block = self.block(number).loses_items
+            return lost if in_block is None else lost | in_block, None
+
+        start = _mesh.match_varying(jnp.zeros(lists, bool), self)
+        numbers = jnp.arange(self.num_blocks, dtype=jnp.int32)
+        lost = lax.scan(step, start, numbers)[0]
+        if self.items_axis is None:
+            return lost
+        return lax.pmax(lost.astype(jnp.int32), self.items_axis) > 0
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:

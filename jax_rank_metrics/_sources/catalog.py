@@ -56,9 +56,10 @@ def rank_catalog(
     Args:
         queries: `[*lists, dims]`, an embedding per list, of any real dtype.
         items: `[items, dims]`, an embedding per item; its row is its id.
-        relevant_ids: `[*lists, relevant]` integers, distinct within a list. Ids that are
-            not in the catalogue, masked or excluded are not in the pool; ids below 0 are
-            padding. Or pass `label_fn`.
+        relevant_ids: `[*lists, relevant]` integers, distinct within a list; inside
+            `jax.jit`, a repeated id counts where it occurs first. Ids that are not in the
+            catalogue, masked or excluded are not in the pool; ids below 0 are padding. Or
+            pass `label_fn`.
         k: As for `rank`. None ranks every relevant item exactly, in two passes that
             count the items scoring above it: for any cutoff, and for metrics without
             one. The gain of the label 0 must then be 0. With `label_fn` and items in
@@ -105,8 +106,9 @@ def rank_catalog(
 
     Raises:
         ValueError: if shapes differ, if an option does not have the value passed, if
-            both or neither of `relevant_ids` and `label_fn` are passed, or if an array
-            is sharded by its type outside `jax.shard_map`.
+            both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
+            a relevant id, if attributes are numbers that JAX would round to equal ones,
+            or if an array is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -157,7 +159,7 @@ def rank_catalog(
         query_attributes=query_attributes,
         item_attributes=item_attributes,
     )
-    return rank_blocks(catalog)
+    return rank_blocks(catalog.with_distinct_ids())
 
 
 def rank_scores(
@@ -214,8 +216,9 @@ def rank_scores(
 
     Raises:
         ValueError: if shapes differ, if an option does not have the value passed, if
-            both or neither of `relevant_ids` and `label_fn` are passed, or if an array
-            is sharded by its type outside `jax.shard_map`.
+            both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
+            a relevant id, if attributes are numbers that JAX would round to equal ones,
+            or if an array is sharded by its type outside `jax.shard_map`.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -251,7 +254,7 @@ def rank_scores(
         query_attributes=query_attributes,
         item_attributes=item_attributes,
     )
-    return rank_blocks(catalog)
+    return rank_blocks(catalog.with_distinct_ids())
 
 
 def rank_blocks(catalog: Catalog) -> Ranking:

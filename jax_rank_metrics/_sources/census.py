@@ -29,11 +29,13 @@ class Census(NamedTuple):
         counts: `[*lists, slots]` int32.
         overflows: `[*lists]` bool, whether items were left out, because the list has more
             different labels than there are slots.
+        loses_items: `[*lists]` bool; see `Block`.
     """
 
     labels: jax.Array
     counts: jax.Array
     overflows: jax.Array
+    loses_items: jax.Array
 
     @classmethod
     def empty(
@@ -51,7 +53,7 @@ class Census(NamedTuple):
         if kind == jnp.bool_:
             labels = labels.at[..., 1].set(1)
         counts = jnp.zeros(labels.shape, jnp.int32)
-        return cls(labels, counts, jnp.zeros(lists, bool))
+        return cls(labels, counts, *(jnp.zeros(lists, bool) for _ in range(2)))
 
     def pool(self, ranks: int) -> Pool:
         """Returns the pool of all items, of which `ranks` can have a rank."""
@@ -92,10 +94,13 @@ class Census(NamedTuple):
         labels, counts = (
             _mesh.concatenate_over(x, items_axis, x.ndim - 1) for x in self[:2]
         )
-        overflows = lax.pmax(self.overflows.astype(jnp.int32), items_axis) > 0
+        flags = (
+            lax.pmax(x.astype(jnp.int32), items_axis) > 0
+            for x in (self.overflows, self.loses_items)
+        )
         shape = self.labels.shape
         empty = Census(
-            jnp.zeros(shape, labels.dtype), jnp.zeros(shape, jnp.int32), overflows
+            jnp.zeros(shape, labels.dtype), jnp.zeros(shape, jnp.int32), *flags
         )
         return empty._with_amounts(jnp.where(counts > 0, labels, -1), counts)
 
@@ -168,6 +173,7 @@ class Census(NamedTuple):
             jnp.where(target, label[..., None], self.labels),
             self.counts + jnp.where(target, number[..., None], 0),
             self.overflows | has_no_slot,
+            self.loses_items,
         )
 
 
@@ -177,6 +183,15 @@ def too_many_labels(subject: str) -> str:
         f"label_fn gives {subject} more than {MAX_LABELS} different labels, which is the "
         "most where items are ranked in several blocks; round the labels, or pass a "
         "block_size of at least the number of items"
+    )
+
+
+def negative_labels(subject: str) -> str:
+    """Returns the message for a list that `label_fn` removes items from by their labels."""
+    return (
+        f"label_fn gives {subject} labels below 0 or NaN, by which items would leave the "
+        "ranking; return 0 for items that are not relevant, or a pair of labels and a bool "
+        "array of what leaves the ranking"
     )
 
 

@@ -33,7 +33,7 @@ class Labeller:
 
     def labels(
         self, lists: tuple[int, ...], start: jax.Array | int, length: int
-    ) -> tuple[jax.Array, jax.Array]:
+    ) -> tuple[jax.Array, jax.Array, jax.Array | None]:
         """Labels the items from `start` on.
 
         Args:
@@ -42,8 +42,10 @@ class Labeller:
             length: The number of items.
 
         Returns:
-            The labels as `label_fn` returns them, and whether each item has a rank, bool;
-            both `[*lists, length]`.
+            Arrays `[*lists, length]`: the labels as `label_fn` returns them; whether it
+            leaves each item in the ranking, bool; and whether the label of an item that
+            it leaves there is below 0 or NaN, which removes the item: None where no label
+            of this dtype is.
         """
 
         def block(x: jax.Array) -> jax.Array:
@@ -60,12 +62,13 @@ class Labeller:
         )
         labels, excluded = result if isinstance(result, tuple) else (result, None)
         labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
-        # Labels below 0, and those that are NaN, are padding as they are everywhere.
-        is_bool = labels.dtype == jnp.bool_
-        exists = jnp.ones(labels.shape, bool) if is_bool else labels >= 0
+        kept = jnp.ones(labels.shape, bool)
         if excluded is not None:
-            exists = exists & ~jnp.asarray(excluded).reshape(exists.shape)
-        return labels, exists
+            kept = ~jnp.asarray(excluded).reshape(labels.shape)
+        if labels.dtype == jnp.bool_:
+            return labels, kept, None
+        # Labels below 0, and those that are NaN, are padding as they are everywhere.
+        return labels, kept & (labels >= 0), kept & ~(labels >= 0)
 
 
 def checked_labeller(

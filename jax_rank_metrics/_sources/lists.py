@@ -6,14 +6,19 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.core import Tracer
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
+from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._sources.item_groups import with_groups
+
+# Up to so many ids of a list are compared in pairs; more are sorted.
+_FEW_IDS = 256
 
 
 @pytree("policy", "num_segments", "items_axis", "relax")
@@ -116,6 +121,23 @@ class Relevant(NamedTuple):
     columns: dict[str, jax.Array]
     item_groups: jax.Array | None = None  # [num_items, groups], of all items; or None
 
+    def distinct(self) -> "Relevant":
+        """Returns the items without those that repeat an earlier id of their list.
+
+        Known ids that repeat raise ValueError; of traced ones, the first counts.
+        """
+        num_ids = self.ids.shape[-1]
+        if num_ids < 2 or not isinstance(self.ids, Tracer):
+            _inputs.check_distinct("relevant_ids", self.ids)
+            return self
+        if num_ids > _FEW_IDS:
+            is_first = _shards.map_shards(_is_first, self.ids, self.ids[..., 0])
+        else:
+            is_same = self.ids[..., :, None] == self.ids[..., None, :]
+            index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
+            is_first = ~jnp.any(is_same & (index < _arithmetic.iota(is_same)), axis=-2)
+        return self._replace(ids=jnp.where(is_first, self.ids, -1))
+
     def items(self, *inputs: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
         """Returns the items, in the dtype of values that labels and `inputs` ask for."""
         dtype = _inputs.float_dtype(self.labels, *inputs).name
@@ -160,6 +182,10 @@ class Relevant(NamedTuple):
         if self.item_groups is not None:
             items = with_groups(items, self.item_groups, ranked_ids)
         return items, slot < num_relevant
+
+
+def _is_first(ids: jax.Array) -> jax.Array:
+    return match(ids, ids).first_ranks > 0
 
 
 def clean_weights(

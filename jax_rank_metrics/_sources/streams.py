@@ -114,6 +114,9 @@ class Stream(NamedTuple):
             if census is not None:
                 assert block.labels is not None
                 census = census.extended(block.labels, candidates.read().items.exists)
+                if block.loses_items is not None:
+                    lost = census.loses_items | block.loses_items
+                    census = census._replace(loses_items=lost)
             if best is not None:
                 tally = self._tally(census)
                 best = best.extended(candidates, self.order, seen.length, tally)
