@@ -72,3 +72,10 @@ def test_the_site_has_every_name():
     modules = inspect.getmembers(jrm, inspect.ismodule)
     public = {*jrm.__all__} - {name for name, _ in modules}
     assert public <= set(documented), sorted(public - set(documented))
+
+
+def test_check_is_in_sight():
+    """`jrm.check` is on the first screen of the README, and in the quick start."""
+    first_screen, _, _ = (ROOT / "README.md").read_text().partition("\n## ")
+    assert "jrm.check(" in first_screen
+    assert "jrm.check(" in (ROOT / "notebooks" / "1-quick-start.ipynb").read_text()

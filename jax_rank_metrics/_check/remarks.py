@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._inputs import first_index
+from jax_rank_metrics._inputs import first_index, repeated
 from jax_rank_metrics._types import Number
 
 
@@ -285,16 +285,3 @@ def remark_on_retrieved(
             "ids that number items alike, such as both from 0"
         )
     return remarks
-
-
-def repeated(ids: np.ndarray) -> np.ndarray:
-    """Marks ids `[lists, ids]` that occur earlier in their list; never marks padding.
-
-    >>> repeated(np.array([[7, 3, 7, -1, -1]])).tolist()
-    [[False, False, True, False, False]]
-    """
-    [keys] = _keys(ids)
-    is_repeat = np.ones(keys.size, bool)
-    _, first_indices = np.unique(keys, return_index=True)
-    is_repeat[first_indices] = False
-    return is_repeat.reshape(ids.shape) & (ids >= 0)

@@ -289,7 +289,7 @@ def evaluate_embeddings(
         warnings.warn(
             f"metrics are undefined for every one of {num_queries} queries: "
             f"{', '.join(outcome.undefined_names)}; no query has a relevant item in its "
-            "list",
+            "list; jrm.check(scores=…, relevant_ids=…) looks for the cause",
             stacklevel=2,
         )
     return Evaluation(

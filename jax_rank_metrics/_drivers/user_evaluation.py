@@ -48,7 +48,7 @@ def remark_on_undefined(
         f"metrics are undefined for every one of {relevant_rows.shape[0]} users: "
         f"{', '.join(undefined_names)}; nobody has a relevant item that may be recommended "
         f"(relevant holds {relevant_rows.nnz} entries, and the largest label is "
-        f"{max_label:g})"
+        f"{max_label:g}); jrm.check(scores=…, relevant_ids=…) looks for the cause"
     )
 
 

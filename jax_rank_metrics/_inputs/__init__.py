@@ -41,6 +41,7 @@ from jax_rank_metrics._inputs.items import item_arrays as item_arrays
 from jax_rank_metrics._inputs.items import item_groups as item_groups
 from jax_rank_metrics._inputs.items import per_list as per_list
 from jax_rank_metrics._inputs.items import relevant_items as relevant_items
+from jax_rank_metrics._inputs.items import repeated as repeated
 from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers

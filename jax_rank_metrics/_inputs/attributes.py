@@ -66,19 +66,16 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
     rounded = np.asarray(array)
     if values.dtype.kind != "f" or values.dtype.itemsize <= rounded.dtype.itemsize:
         return
-    kept = values == rounded
-    is_changed = ~kept & (values == np.floor(values))
-    if is_one_each and not is_changed.any() and not kept.all():
-        # The values that become equal to their neighbour in ascending order.
-        order = np.argsort(values, axis=None)
-        ordered, after = values.reshape(-1)[order], rounded.reshape(-1)[order]
-        merges = (after[1:] == after[:-1]) & (ordered[1:] != ordered[:-1])
-        is_changed.reshape(-1)[order[1:]] = merges
-    if is_changed.any():
-        value = values[is_changed][0]
+    changed = values[(values != rounded) & (values == np.floor(values))]
+    if is_one_each and not changed.size:
+        distinct = np.unique(values)  # in ascending order
+        rounded = distinct.astype(rounded.dtype)
+        changed = distinct[1:][rounded[1:] == rounded[:-1]]
+    if changed.size:
+        value = float(changed.flat[0])
         raise ValueError(
-            f"{name} holds {float(value)!r}, which {rounded.dtype} of JAX rounds to "
-            f"{float(rounded[is_changed][0])!r}, so that different values may become "
+            f"{name} holds {value!r}, which {rounded.dtype} of JAX rounds to "
+            f"{float(rounded.dtype.type(value))!r}, so that different values become "
             "equal; pass integers if these are ids, as numpy.unique(…, "
             f"return_inverse=True) makes them, numpy.{rounded.dtype}({name}) if label_fn "
             "does not ask which are equal, or enable jax_enable_x64"

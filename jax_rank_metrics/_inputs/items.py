@@ -194,18 +194,31 @@ def check_distinct(name: str, values: jax.Array) -> None:
     """
     if isinstance(values, Tracer) or not values.is_fully_addressable:
         return
-    ids_in_order = np.sort(np.asarray(values), axis=-1)
-    is_repeat = ids_in_order[..., 1:] == ids_in_order[..., :-1]
-    is_repeat &= ids_in_order[..., 1:] >= 0
+    ids = np.asarray(values)
+    is_repeat = repeated(ids)
     if is_repeat.any():
-        *lists, slot = first_index(is_repeat)
-        where = f" in list {lists[0] if len(lists) == 1 else tuple(lists)}" * bool(
-            lists
-        )
+        index = first_index(is_repeat)
+        lists = index[:-1] if index[1:-1] else index[0]
         raise ValueError(
-            f"{name} holds {ids_in_order[(*lists, slot)]} more than once{where}; pass "
-            "each id of a list once, and -1 for padding"
+            f"{name} holds {ids[index]} more than once"
+            f"{f' in list {lists}' if index[1:] else ''}; pass each id of a list once, and "
+            "-1 for padding"
         )
+
+
+def repeated(ids: np.ndarray) -> np.ndarray:
+    """Marks ids `[*lists, ids]` that occur earlier in their list; never marks padding.
+
+    >>> repeated(np.array([[7, 3, 7, -1, -1]])).tolist()
+    [[False, False, True, False, False]]
+    """
+    distinct, dense = np.unique(ids, return_inverse=True)
+    dense = dense.reshape(-1, ids.shape[-1]) if ids.size else ids
+    lists = np.arange(len(dense), dtype=np.int64)[:, None]
+    is_repeat = np.ones(ids.size, bool)
+    _, first_indices = np.unique(lists * len(distinct) + dense, return_index=True)
+    is_repeat[first_indices] = False
+    return is_repeat.reshape(ids.shape) & (ids >= 0)
 
 
 def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:

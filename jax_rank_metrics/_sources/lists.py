@@ -127,7 +127,9 @@ class Relevant(NamedTuple):
         Known ids that repeat raise ValueError; of traced ones, the first counts.
         """
         num_ids = self.ids.shape[-1]
-        if num_ids < 2 or not isinstance(self.ids, Tracer):
+        if num_ids < 2:
+            return self
+        if not isinstance(self.ids, Tracer):
             _inputs.check_distinct("relevant_ids", self.ids)
             return self
         if num_ids > _FEW_IDS:

@@ -119,7 +119,8 @@ def rank(
     broadcast; `*lists` stands for any number of leading axes, also none.
 
     Items are ordered by score, highest first: finite and infinite scores (−0.0 equals
-    0.0), then NaN, which all tie. Masked items have no rank.
+    0.0), then NaN, which all tie. Masked items have no rank. Values are not looked at:
+    `check` finds those that are legal, but probably not intended.
 
     Args:
         labels: `[*lists, items]` bool, integer or float, the relevance of each item. A
