@@ -128,6 +128,17 @@ BAD = {
         "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3}\n{"query_id":1,"doc_id":3}\n',
         2, "relevance is missing",
     ),
+    "half a character": (
+        "jsonl",
+        b'{"query_id":"\\ud83d\\ude00","doc_id":2,"relevance":3}\n'
+        rb'{"query_id":"q\ud800","doc_id":2,"relevance":3}', 2, "holds half a character",
+    ),
+    "a repeated key": (
+        "jsonl", b'{"query_id":1,"doc_id":2,"relevance":3,"relevance":4}\n', 1, "there twice",
+    ),
+    "a repeated key that is escaped": (
+        "jsonl", rb'{"query_id":1,"doc_id":2,"relevance":3,"doc\u005fid":4}', 1, "there twice",
+    ),
     "bare carriage returns": ("trec", b"q 0 a 1\rq 0 b 1\r", 1, "a carriage return"),
     "one in a table": ("csv", b"query_id,doc_id,relevance\ra,b,1\r", 1, "a carriage return"),
     "one in JSON": (
@@ -164,6 +175,36 @@ def test_a_lost_newline_is_no_comment(tmp_path, middle):
         jrm.read_run(path)
     path.write_text("q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n")
     assert jrm.read_run(path).rows() == [("q1", "a", 0.9)]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("q1 Q0 my doc 2 9.5 tag", "the rank is 'doc', which is not a number"),
+        ("q 1 Q0 doc 2 9.5 tag", "the rank is 'doc', which is not a number"),
+        ("q1 Q0 doc - 9.5 tag", "the rank is '-', which is not a number"),
+        ("q1 Q0 doc nan 9.5 tag", "the rank is 'nan', which is not a number"),
+        ("q1 Q0 doc 7 2 9.5 tag", "as if an id held a blank"),
+        ("q 1 Q0 7 2 9.5 tag", "as if an id held a blank"),
+    ],
+)
+def test_a_blank_in_an_id_shifts_no_fields(tmp_path, line, reason):
+    """What stands where a rank should be is no number, or could be a part of an id."""
+    path = tmp_path / "run"
+    path.write_text(f"q1 Q0 a 1.0 11 my tag\n{line}\n")
+    with pytest.raises(ValueError, match=rf"line 2 .*{reason}"):
+        jrm.read_run(path)
+    path.write_text(path.read_text().replace(line, "q1 Q0 doc -1 9 9.5"))
+    assert jrm.read_run(path).rows() == [("q1", "a", 11.0), ("q1", "doc", 9.0)]
+
+
+def test_keys_elsewhere_in_an_object_are_no_repeats(tmp_path):
+    """A value or a nested key may equal the name of a column."""
+    path = tmp_path / "run.jsonl"
+    path.write_text(
+        '{"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}}\n'
+    )
+    assert jrm.read_run(path).rows() == [("query_id", "A", 2.0)]
 
 
 def test_errors_name_the_cure_that_fits(tmp_path):
@@ -235,6 +276,19 @@ def test_duplicates_and_kinds_of_ids(tmp_path):
     path = tmp_path / "qrels.tsv.gz"
     path.write_bytes(gzip.compress(b"query_id\tdoc_id\trelevance\n007\tx\t0.5\n"))
     assert jrm.read_qrels(path).rows() == [("007", "x", 0.5)]
+
+
+@pytest.mark.parametrize("start", ["x^", "x\x01"])
+@pytest.mark.parametrize("blank", [" ", "  "])
+def test_text_that_begins_like_a_compressed_file(tmp_path, start, blank):
+    """These are the first bytes of zlib, too. What is compressed twice is not UTF-8."""
+    path = tmp_path / "qrels"
+    path.write_text(f"{start}1{blank}0 a 1\n")
+    assert jrm.read_qrels(path).rows() == [(f"{start}1", "a", 1)]
+    for format in ("trec", "csv", "jsonl"):
+        path.write_bytes(gzip.compress(gzip.compress(b"q1 0 a 1\n")))
+        with pytest.raises(ValueError, match=r"qrels, line 1 .* not UTF-8"):
+            jrm.read_qrels(path, format=format)
 
 
 def test_text_that_trec_eval_ignores(tmp_path):

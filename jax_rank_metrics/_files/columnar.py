@@ -147,11 +147,16 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
     A key that an object lacks is null in its row; one that all of them lack is an error.
+
+    Raises:
+        ValueError: with the line, if it is no such object; if a key that is read repeats,
+            or an id holds half a character.
     """
     pl = polars("reading files")
 
     def read(text: bytes) -> "pl.DataFrame":
-        return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+        # A newline comes first for the reason that `lines_of` tells.
+        return pl.read_ndjson(io.BytesIO(b"\n" + text), infer_schema_length=None)
 
     def location(row: int) -> str:
         return quote_line(lines_of(source, data)["number"][row], data)
@@ -177,7 +182,62 @@ def json_lines(source: Source, data: bytes, choose: Choose) -> Parsed:
             "before it"
         ) from error
     indices = _indices(source, frame.columns, choose)
-    return Parsed(frame.select(pl.nth(indices)), location)
+    frame = frame.select(pl.nth(indices))
+    _check_objects(source, data, frame, location)
+    return Parsed(frame, location)
+
+
+def _check_objects(
+    source: Source,
+    data: bytes,
+    frame: "pl.DataFrame",
+    location: Callable[[int], str],
+) -> None:
+    """Raises ValueError if an object has a column of the frame twice, or half a character.
+
+    Polars would keep the first of two values, and change the half into another character.
+    Only lines that may have either are parsed again.
+
+    Args:
+        source: The file.
+        data: Its content.
+        frame: What was read, with the columns as they are called in the file.
+        location: See `Parsed`.
+    """
+    keys = [json.dumps(name, ensure_ascii=False) for name in frame.columns]
+    if rb"\u" not in data and all(
+        data.count(key.encode()) == frame.height for key in keys
+    ):
+        return
+    texts = lines_of(source, data)["text"]
+    # An escape of a surrogate, or of a character that keys usually have.
+    is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
+    for key in keys:
+        is_suspect |= texts.str.count_matches(key, literal=True) != 1
+    for row in is_suspect.arg_true():
+        try:
+            pairs = json.loads(texts[row], object_pairs_hook=_Pairs, strict=False)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{source}, {location(row)}: not JSON that can be read ({error})"
+            ) from error
+        for name in frame.columns:
+            values = [value for pair_name, value in pairs if pair_name == name]
+            if len(values) > 1:
+                raise ValueError(
+                    f"{source}, {location(row)}: the key {name!r} is there twice; keep one"
+                )
+            try:
+                "".join(value for value in values if isinstance(value, str)).encode()
+            except UnicodeEncodeError as error:
+                raise ValueError(
+                    f"{source}, {location(row)}: {_half_character(error)}"
+                ) from error
+
+
+def _half_character(error: UnicodeEncodeError) -> str:
+    """Returns the reason why an id with half of a surrogate pair is refused."""
+    return f"the id {error.object[:MAX_SHOWN]!r} holds half a character"
 
 
 def parquet(source: Source, choose: Choose) -> Parsed:
@@ -244,6 +304,5 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
             pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)
         ]
     except UnicodeEncodeError as error:
-        text = error.object[:MAX_SHOWN]
-        raise ValueError(f"{source}: the id {text!r} holds half a character") from error
+        raise ValueError(f"{source}: {_half_character(error)}") from error
     return Parsed(pl.DataFrame([*ids, numbers.alias("number")]), location)

@@ -92,6 +92,8 @@ def parsed_text(
     if format == "json":
         return named(columnar.json_by_query(source, data, value), value)
     parsed = text.fields(source, data, _FORMS[format, value])
+    if format == "trec" and value == "score":
+        return text.without_ranks(source, parsed)
     if format == "msmarco":
         return text.ranks_as_scores(source, parsed)
     return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed

@@ -113,7 +113,8 @@ def read_run(
 
     The formats are those of `read_qrels`, except for these. Lines of "trec" are `query Q0
     document rank score tag`, of which query, document and score are read: scores alone
-    determine the order. Two formats have no extension, since nothing in a file tells that
+    determine the order. The rank must be a number, and no id may hold a blank, which would
+    shift the fields; any text may follow the tag. Two formats have no extension, since nothing in a file tells that
     it is one of them. "msmarco" are lines of `query document rank`, with the score −rank;
     equal ranks tie. "scores", beside svmlight, are one number in each line, for the items
     of an svmlight file in their order.
@@ -128,8 +129,9 @@ def read_run(
 
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
-        infinite), in the order of the file. For "scores" it has no query_id, which `join`
-        takes from the judgements.
+        infinite), in the order of the file. Numbers of text are doubles, as in trec_eval.
+        Where a column of JSON lines or Parquet holds integers beyond 2⁵³, the scores remain
+        integers. For "scores" it has no query_id, which `join` takes from the judgements.
 
     Raises:
         ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jax_rank_metrics._files.frames import first_true, polars
 from jax_rank_metrics._files.source import (
+    BOM,
     Source,
     check_line_ends,
     check_utf8,
@@ -22,6 +23,7 @@ CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory 
 _BLANKS = " \t\r\v\f"
 _BLANK, _FIELD = f"[{_BLANKS}]", f"[^{_BLANKS}]+"
 _NUMBER = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
+_NUMERIC = "rank", "score"  # columns of numbers
 
 
 class Parsed(NamedTuple):
@@ -40,9 +42,9 @@ class Form(NamedTuple):
     description: str  # of all fields, for messages
     # The column of each field, or None; empty for lines of any number of fields.
     fields: tuple[str | None, ...] = ()
-    # Matches a line that lost the newline before the next one. `pattern` alone would read
-    # the first line and skip the second as if it were a comment.
-    merged_lines: str | None = None
+    # Lines that the pattern matches, but whose fields are not what they seem: a pattern of
+    # them, and the reason why they are refused.
+    refused: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, description: str, **columns: str) -> "Form":
@@ -85,13 +87,29 @@ QRELS = Form.of(
 )  # fmt: skip
 RUN = Form.of(
     "query Q0 document rank score tag",
-    query="query_id", document="doc_id", score="score",
+    query="query_id", document="doc_id", rank="rank", score="score",
 )  # fmt: skip
-# The query of the second line is a field of its own (the seventh), or is glued to the tag
-# (the sixth). `Q0 document rank score` must follow, so that a long tag does not match.
+_MERGED_LINES = "two lines in one; put a newline between them"
 RUN = RUN._replace(
-    merged_lines=rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{6,7}}"
-    rf"{_FIELD}{_BLANK}+{_FIELD}{_BLANK}+\d+{_BLANK}+{_NUMBER}(?:{_BLANK}|$)"
+    refused=(
+        # The pattern reads the first of two lines and skips the second as if it were a
+        # comment. The query of the second is a field of its own (the seventh), or is glued
+        # to the tag (the sixth). `Q0 document rank score` must follow, so that a long tag
+        # does not match.
+        (
+            rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{6,7}}"
+            rf"{_FIELD}{_BLANK}+{_FIELD}{_BLANK}+\d+{_BLANK}+{_NUMBER}(?:{_BLANK}|$)",
+            _MERGED_LINES,
+        ),
+        # An id that ends with a blank and a number shifts all that follows, and leaves a
+        # number in the field of the rank.
+        (
+            rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{3}}{_NUMBER}{_BLANK}+\d+"
+            rf"{_BLANK}+{_NUMBER}{_BLANK}+[^{_BLANKS}]",
+            "the fields 4 and 5 may be a rank and a score, but so may 5 and 6, as if an id "
+            "held a blank; write ids without blanks, and a tag that is no number",
+        ),
+    )
 )
 SUBTOPICS = Form.of(
     "query subtopic document relevance",
@@ -106,7 +124,7 @@ SVMLIGHT = Form(
     rf"^{_BLANK}*({_FIELD}){_BLANK}+qid:(\d+)(?:[{_BLANKS}#].*)?$",
     ("relevance", "query_id"),
     "relevance qid:query",
-    merged_lines=rf"^[^#]*{_BLANK}qid:[^#]*{_BLANK}qid:",
+    refused=((rf"^[^#]*{_BLANK}qid:[^#]*{_BLANK}qid:", _MERGED_LINES),),
 )
 
 
@@ -114,8 +132,10 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
     pl = polars("reading files")
     try:
+        # A newline comes first, or polars might take the content for a compressed file: one
+        # that begins with "x^", which is text, or one that was compressed twice.
         lines = pl.scan_lines(
-            io.BytesIO(data), name="text", row_index_name="number", row_index_offset=1
+            io.BytesIO(b"\n" + data), name="text", row_index_name="number"
         ).collect()
     except pl.exceptions.PolarsError:
         check_utf8(source, data)
@@ -126,10 +146,11 @@ def lines_of(source: Source, data: bytes) -> "pl.DataFrame":
 def fields(source: Source, data: bytes, form: Form) -> Parsed:
     """Returns the columns of the form, without blank lines and comments.
 
-    Columns are strings, except for scores where all of them are numbers.
+    Columns are strings, except for ranks and scores where all of them are numbers.
 
     Raises:
-        ValueError: if a line does not have the form, or lost the newline at its end.
+        ValueError: if a line does not have the form, or seems to have it only because it
+            lost the newline at its end, or because an id holds a blank.
     """
     pl = polars("reading files")
     check_line_ends(source, data)
@@ -152,19 +173,19 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     """Returns the columns of lines that a reader of tables can split into their fields.
 
     Most files are so: one space or tab between fields and none around them, no blank lines
-    and no comments. None if a line is not, or has a score that is not a number.
+    and no comments. None if a line is not, or has a rank or score that is not a number.
     """
     pl = polars("reading files")
     separators = [blank for blank in _BLANKS if blank.encode() in data]
     if not form.fields or separators not in ([], [" "], ["\t"]):
         return None
     dtypes = {
-        name or f"skipped {index}": pl.Float64 if name == "score" else pl.String
+        name or f"skipped {index}": pl.Float64 if name in _NUMERIC else pl.String
         for index, name in enumerate(form.fields)
     }
     try:
         frame = pl.read_csv(
-            data,
+            BOM + data,  # a mark comes first for the reason that `lines_of` tells
             has_header=False,
             separator=separators[0] if separators else " ",
             quote_char=None,
@@ -200,13 +221,30 @@ def _matched_fields(source: Source, data: bytes, form: Form) -> Parsed:
         raise ValueError(
             f"{source}, {location(row)}: not of the form `{form.description}`{cure}"
         )
-    if form.merged_lines is not None:
-        row = first_true(lines["text"].str.contains(form.merged_lines))
+    for pattern, reason in form.refused:
+        row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
-            raise ValueError(
-                f"{source}, {location(row)}: two lines in one; put a newline between them"
-            )
+            raise ValueError(f"{source}, {location(row)}: {reason}")
     return Parsed(frame, location, lambda row: lines["text"][row])
+
+
+def without_ranks(source: Source, parsed: Parsed) -> Parsed:
+    """Returns a run without its ranks, which scores determine.
+
+    Raises:
+        ValueError: if a rank is not a number: then an id holds a blank, and what was read
+            as the score is the rank.
+    """
+    pl = polars("reading files")
+    texts = parsed.frame["rank"]
+    ranks = texts.cast(pl.Float64, strict=False)
+    row = first_true(~ranks.is_finite().fill_null(False))
+    if row is not None:
+        raise ValueError(
+            f"{source}, {parsed.location(row)}: the rank is {str(texts[row])!r}, which is "
+            f"not a number; pass lines of `{RUN.description}`, with ids without blanks"
+        )
+    return parsed._replace(frame=parsed.frame.drop("rank"))
 
 
 def ranks_as_scores(source: Source, parsed: Parsed) -> Parsed:
