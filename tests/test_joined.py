@@ -218,6 +218,23 @@ def test_states_are_those_of_the_values(rng, undefined):
         joined.evaluate(NAMES, "none")
 
 
+@pytest.mark.parametrize("largest", [2**53 + 1, -(2**53), 2**63 - 1, 2**64 + 2])
+@pytest.mark.parametrize("form", [dict, pl.DataFrame])
+def test_integer_scores_are_compared_as_integers(largest, form):
+    """Integers that are one double tie only under trec_eval, which compares doubles."""
+    qrels, run = {"q": {"a": 1}}, {"q": {"b": largest - 1, "a": largest}}
+    if form is pl.DataFrame:
+        run = frame_of(run, "score")
+    for options, above in (({}, 0), ({"depth": 1}, 0), ({"ties": "trec"}, 1)):
+        joined = jrm.join(qrels, run, **options)
+        assert joined._places.above.tolist() == [above]
+        assert joined._places.tied.tolist() == [1]
+        of_a, *of_b = joined.scores[joined.retrieved]
+        if joined.doc_ids[0] == "b":
+            of_b, of_a = [of_a], of_b[0]
+        assert all(x > of_a if above else x < of_a for x in of_b)
+
+
 def test_errors_do_not_depend_on_the_way(rng):
     """A missing column raises, although other metrics can be measured."""
     joined = jrm.join(*draw(rng), unjudged="skip", missing="zero")

@@ -20,8 +20,9 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
     Either may be empty.
 
     Returns:
-        None unless all ids are strings and all numbers are real and legal. Whoever makes
-        frames of the dicts then learns what is wrong, if anything is.
+        None unless all ids are strings and all numbers are real and legal, and float64
+        distinguishes the scores. Whoever makes frames of the dicts then learns what is
+        wrong, if anything is.
     """
     pl = polars("jrm.join")
     judged, retrieved = _strings_only(qrels), _strings_only(run)
@@ -29,6 +30,8 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         return None
     relevance, run_scores = _numbers_of(judged), _numbers_of(retrieved)
     if relevance is None or run_scores is None:
+        return None
+    if run_scores.dtype.kind == "i" and _exceed_float64(run_scores):
         return None
     run_scores = run_scores.astype(np.float64, copy=False)
     if np.isnan(run_scores).any() or not np.isfinite(relevance).all():
@@ -80,6 +83,11 @@ def _numbers_of(dicts: Dicts) -> np.ndarray | None:
         return np.fromiter(values, np.int64 if is_integer else np.float64)
     except OverflowError:
         return None
+
+
+def _exceed_float64(integers: np.ndarray) -> bool:
+    """Returns whether float64 might not distinguish some of the integers."""
+    return bool(((integers < -(2**53)) | (integers > 2**53)).any())
 
 
 def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:

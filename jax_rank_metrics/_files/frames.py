@@ -140,7 +140,8 @@ def _numbers(
 ) -> "pl.Series":
     """Returns numbers as float64, and relevance without fractions as int64.
 
-    A relevance is finite. A score may be infinite, but not NaN.
+    A relevance is finite. A score may be infinite, but not NaN. Integer scores stay
+    integers if float64 might not distinguish them.
     """
     dtype = column.dtype
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
@@ -153,6 +154,9 @@ def _numbers(
         # A cast of decimals would drop their fractions.
         if not integers.has_nulls() and not dtype.is_decimal():
             return integers
+    if value == "score" and dtype.is_integer():
+        if max(column.max(), -column.min()) > 2**53:
+            return column
     stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
     numbers = stripped.cast(pl.Float64, strict=False)
     row = first_true(numbers.is_null())
@@ -230,7 +234,10 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
         data = pl.DataFrame(data)  # a table of pyarrow: its `columns` are arrays
     if isinstance(data, Mapping):
         columns = dict(zip((*IDS, value), _columns(name, data), strict=True))
-        columns[value] = _numeric(columns[value])  # one dtype for ints beside floats
+        if not all(type(number) is int for number in columns[value]):
+            columns[value] = _numeric(
+                columns[value]
+            )  # one dtype for ints beside floats
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
         names = [*data.columns]
         try:
@@ -292,7 +299,12 @@ def _series(pl: ModuleType, name: str, column: str, values: object) -> "pl.Serie
     """Returns values as a column of the argument `name`, if they have one dtype."""
     try:
         return pl.Series(column, values)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+    except OverflowError as error:
+        raise ValueError(
+            f"{name}: {column} holds an integer beyond 128 bits; pass "
+            + ("strings" if column in IDS else "floats")
+        ) from error
+    except (TypeError, pl.exceptions.PolarsError) as error:
         raise ValueError(
             f"{name}: {column} holds values of several kinds, or a missing one; pass "
             "strings only, or numbers only"

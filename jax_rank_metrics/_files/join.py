@@ -36,7 +36,7 @@ def join(
     not retrieved, which count among the relevant ones without having a rank.
 
     Scores are compared as float64, so that doubles which float32 cannot distinguish do
-    not tie.
+    not tie. Scores that are integers are compared as integers, of any size.
 
     If ids are integers on one side and strings on the other, they are strings on both: 1
     and "1" are then equal, 1 and "01" are not.
@@ -105,10 +105,12 @@ def join(
     _inputs.option("ties", ties, TiesOfFiles)
     if depth is not None:
         _inputs.positive_integer("depth", depth)
-    return _joined(_sides_of(qrels, run), missing, unjudged, depth, ties, condensed)
+    return _joined(
+        _sides_of(qrels, run, ties), missing, unjudged, depth, ties, condensed
+    )
 
 
-def _sides_of(qrels: object, run: object) -> Sides:
+def _sides_of(qrels: object, run: object, ties: TiesOfFiles) -> Sides:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
     Raises:
@@ -121,7 +123,7 @@ def _sides_of(qrels: object, run: object) -> Sides:
         if sides and len(sides.judged.values) and len(sides.retrieved.values):
             return sides
     judged = frame_of("qrels", qrels, "relevance")
-    return sides_of_frames(judged, frame_of("run", run, "score"))
+    return sides_of_frames(judged, frame_of("run", run, "score"), ties)
 
 
 def join_frames(
@@ -138,7 +140,7 @@ def join_frames(
 
     These are checked already, so that it takes less time.
     """
-    sides = sides_of_frames(judged, run)
+    sides = sides_of_frames(judged, run, ties)
     return _joined(sides, missing, unjudged, depth, ties, condensed)
 
 
@@ -161,7 +163,7 @@ def join_dicts(
         condensed: See `join`.
         ties: See `join`.
     """
-    sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run)
+    sides = sides_of_dicts(qrels, run) or _sides_of(qrels, run, ties)
     if ties == "trec":
         sides = sides.with_float32_scores()
     return _joined(sides, "zero", "skip", None, ties, condensed)

@@ -77,9 +77,18 @@ def _rounded(values: np.ndarray) -> np.ndarray:
         return values.astype(np.float32).astype(np.float64)
 
 
-def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame") -> Sides:
-    """Finds the judged documents in the run, both as `frame_of` or `read` returns them."""
+def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> Sides:
+    """Finds the judged documents in the run.
+
+    Args:
+        judged: The judgements, as `frame_of` or `read` returns them.
+        run: The run, as these return it.
+        ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
+    """
     pl = polars("jrm.join")
+    if run["score"].dtype != pl.Float64:
+        score = pl.col("score") if ties == "trec" else pl.col("score").rank("dense")
+        run = run.with_columns(score.cast(pl.Float64))
     has_subtopics = SUBTOPIC in judged.columns
     if has_subtopics:
         judged = by_document(judged)
