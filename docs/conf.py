@@ -6,6 +6,7 @@ sphinx-build -W --keep-going -b html docs build/site
 import os
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")  # autodoc imports the Keras adapter
@@ -41,6 +42,15 @@ napoleon_custom_sections = [("Shapes", "params_style")]
 # `code` in a docstring is a link where it names an object, and code elsewhere.
 default_role = "py:obj"
 exclude_patterns = ["demo"]
+
+# The libraries that adapters import. Those that are not installed are imitated, since
+# docstrings can be read without them.
+adapters = (ROOT / "jax_rank_metrics" / "adapters").glob("*.py")
+imports = r'(?:framework|import_optional)\(\s*"(\w+)'
+libraries = re.findall(imports, "".join(path.read_text() for path in adapters))
+autodoc_mock_imports = [
+    name for name in sorted({*libraries}) if find_spec(name) is None
+]
 
 
 def copy_pages_of_the_repository():

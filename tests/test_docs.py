@@ -1,8 +1,10 @@
 """The pages of docs/: their examples run, their links resolve, and the site has them all."""
 
 import ast
+import importlib.util
 import inspect
 import re
+import runpy
 
 import numpy as np
 import processes
@@ -55,6 +57,19 @@ def test_the_site_has_every_page():
     index = (ROOT / "docs" / "index.md").read_text()
     pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES}
     assert pages - {"index"} <= set(index.split())
+
+
+def test_the_site_needs_no_framework(monkeypatch):
+    """Libraries of adapters are imitated where they are not installed."""
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    imitated = runpy.run_path(str(ROOT / "docs" / "conf.py"))["autodoc_mock_imports"]
+    of_adapters = {
+        *("clu", "flax", "ir_measures", "keras", "polars", "sentence_transformers"),
+        *("sklearn", "torch", "tqdm", "transformers"),
+    }
+    assert {*imitated} == {
+        x for x in of_adapters if importlib.util.find_spec(x) is None
+    }
 
 
 def test_links_lead_somewhere():

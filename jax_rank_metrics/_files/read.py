@@ -114,10 +114,10 @@ def read_run(
     The formats are those of `read_qrels`, except for these. Lines of "trec" are `query Q0
     document rank score tag`, of which query, document and score are read: scores alone
     determine the order. The rank must be a number, and no id may hold a blank, which would
-    shift the fields; any text may follow the tag. Two formats have no extension, since nothing in a file tells that
-    it is one of them. "msmarco" are lines of `query document rank`, with the score −rank;
-    equal ranks tie. "scores", beside svmlight, are one number in each line, for the items
-    of an svmlight file in their order.
+    shift the fields; any text may follow the tag. Two formats have no extension, since
+    nothing in a file tells that it is one of them. "msmarco" are lines of `query document
+    rank`, with the score −rank; equal ranks tie. "scores", beside svmlight, are one number
+    in each line, for the items of an svmlight file in their order.
 
     Args:
         path: As in `read_qrels`.

@@ -21,7 +21,6 @@ from jax_rank_metrics.adapters._shared import (
 _keras = framework("keras", __name__)
 
 
-@_keras.saving.register_keras_serializable("jax_rank_metrics")
 class RankingMetrics(_keras.metrics.Metric):
     """Ranking metrics for `compile`, `fit` and `evaluate`, as one object.
 
@@ -148,3 +147,7 @@ class RankingMetrics(_keras.metrics.Metric):
         )
         config = {"metrics": names, "prefix": self._prefix, **self._options}
         return {**super().get_config(), **config}
+
+
+# Not as a decorator: the site imitates Keras where it is missing, and with it decorators.
+_keras.saving.register_keras_serializable("jax_rank_metrics")(RankingMetrics)
