@@ -118,6 +118,19 @@ def value_names(name: str) -> list[str]:
     return [text + parenthesis + options for text in texts]
 
 
+def cutoff_of(name: str) -> tuple[str, int] | None:
+    """Returns the family of the name of a value, and its cutoff, if that is a rank.
+
+    >>> cutoff_of("ndcg_cut_10"), cutoff_of("P_5(rel=2)"), cutoff_of("iprec_at_recall_0.20")
+    (('ndcg_cut', 10), ('P(rel=2)', 5), None)
+    """
+    head, parenthesis, options = name.partition("(")
+    match = _match(head)
+    if match is None or not (match["cutoff"] or "").isdecimal():
+        return None
+    return match["name"] + parenthesis + options, int(match["cutoff"])
+
+
 def _match(name: str) -> re.Match[str] | None:
     """Matches the name of a family; None if it is that of a metric here."""
     is_ambiguous = name.lower() in map(str.lower, AMBIGUOUS)

@@ -105,13 +105,19 @@ def test_queries_without_values(folder):
 
 
 @pytest.mark.long
-def test_plot(folder):
+@pytest.mark.parametrize(
+    ("metric", "panels"), [("recall@1,2", 3), ("ndcg_cut.1,2", 3), ("recall@1", 2)]
+)
+def test_plot(folder, metric, panels):
+    """There is a panel for the cutoffs, if the metric has several."""
     done = invoke(
-        *("qrels.txt", "good.txt", "bad.txt", "-m", "recall@1,2"),
+        *("qrels.txt", "good.txt", "bad.txt", "-m", metric, "-m", "mrr@1"),
         *("--plot", "plot.png"),
     )
     assert done.exit_code == 0, done.output
-    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    image = (folder / "plot.png").read_bytes()
+    assert image.startswith(b"\x89PNG")
+    assert int.from_bytes(image[16:20], "big") == 4 * 120 * panels  # the width
 
 
 def test_options_of_the_call_go_into_metrics():
@@ -281,6 +287,14 @@ def test_a_closed_pipe_prints_no_error(folder):
         assert not process.stderr.read() and process.wait()
 
 
+@pytest.mark.parametrize("baseline", ["bad", "bad.txt", "./bad.txt"])
+def test_the_baseline_is_a_name_or_a_file(folder, baseline):
+    """The other run is compared with it."""
+    words = ("good.txt", "bad.txt", *METRICS, "--compare", "t", "--format", "json")
+    tests = json.loads(printed(*words, "--baseline", baseline))["comparisons"]
+    assert [*tests] == ["good"]
+
+
 def test_version_and_completion():
     """The command knows its version and completes the names of metrics."""
     done = CliRunner().invoke(cli.app(), ["--version"])
@@ -309,6 +323,15 @@ ERRORS = {
     ),
     "pass one of them": ("qrels.txt", "good.txt", "-c", "--missing", "skip"),
     "--baseline x is none of good": ("qrels.txt", "good.txt", "--baseline", "x"),
+    "--baseline a.txt may be any of x/a, y/a": (
+        *("qrels.txt", "x/a.txt", "y/a.txt", "--baseline", "a.txt"),
+    ),
+    "-m ndcg@10,map: pass -m for each metric, as in -m ndcg@10 -m map": (
+        *("qrels.txt", "good.txt", "-m", "ndcg@10,map"),
+    ),
+    "'map'; if it is a metric, pass -m for each, as in -m ndcg@10 -m map": (
+        *("-m", "ndcg@10", "map", "qrels.txt", "good.txt"),
+    ),
     "--level is nan": ("qrels.txt", "good.txt", "-l", "nan"),
     "'recall@1,2' and 'recall@2' both hold 'recall@2'; leave one of them out": (
         *("qrels.txt", "good.txt", "-m", "recall@1,2", "-m", "recall@2"),
@@ -319,8 +342,8 @@ ERRORS = {
     "there is no folder": ("qrels.txt", "good.txt", "--plot", "none/plot.png"),
     "needs two runs": ("qrels.txt", "good.txt", "--compare", "t"),
     "good.txt is given twice": ("qrels.txt", "good.txt", "good.txt"),
-    "part.txt: qrels: 1 query is ('q2') not in run": ("qrels.txt", "part.txt"),
-    "other.txt: run: 1 query is ('q7') not in qrels": ("qrels.txt", "other.txt"),
+    "part.txt: qrels: query 'q2' is not in run": ("qrels.txt", "part.txt"),
+    "other.txt: run: query 'q7' is not in qrels": ("qrels.txt", "other.txt"),
     "have no names": ("qrels.txt", "good.txt", "--qrels-columns", "a,b,c"),
     "not in run; pass --missing zero to count": ("qrels.txt", "part.txt"),
     "not in qrels; pass --unjudged skip to leave": ("qrels.txt", "other.txt"),

@@ -183,6 +183,25 @@ def test_zstd_without_its_library(tmp_path, monkeypatch):
         jrm.read_run(path)
 
 
+@pytest.mark.parametrize("name", ["run.parquet.gz", "run.parquet.zst", "run.parquet"])
+def test_packed_parquet(tmp_path, name):
+    """Extensions of compression may follow that of Parquet, too, or be left out."""
+    frame = pl.DataFrame(
+        [("q", "a", 1.0)], ["query_id", "doc_id", "score"], orient="row"
+    )
+    path = tmp_path / name
+    frame.write_parquet(path)
+    data = path.read_bytes()
+    pack = zstandard.compress if name.endswith("zst") else gzip.compress
+    path.write_bytes(pack(data))
+    assert jrm.read_run(path).rows() == frame.rows()
+    with path.open("rb") as file:
+        assert jrm.read_run(file, format="parquet").rows() == frame.rows()
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"run\.parquet.*truncated or corrupt"):
+        jrm.read_run(path)
+
+
 def test_open_files(tmp_path):
     """Files that are open are read to their end, and named if they have a name."""
     data = b"q1 0 a 1\n"

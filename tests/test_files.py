@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -46,6 +47,8 @@ def write(path, format, rows, end="\n", packed=False, mark=False):
     """Writes a run, without help of the library except for Parquet."""
     if format == "parquet":
         pl.DataFrame(rows, NAMES, orient="row").write_parquet(path)
+        if packed:
+            path.write_bytes(gzip.compress(path.read_bytes()))
         return
     if format == "trec":
         lines = [f"{query} Q0\t{doc} 1  {score!r} tag" for query, doc, score in rows]
@@ -470,8 +473,8 @@ def test_join_takes_frames_and_kinds_of_ids():
 
 
 REFUSED = {
-    "2 queries are ('q2', 'q3') not in run": (QRELS, {"q1": RUN["q1"]}, {}),
-    "1 query is ('new') not in qrels": (QRELS, {"new": {"a": 1.0}}, {}),
+    "qrels: 2 queries ('q2', 'q3') are not in run": (QRELS, {"q1": RUN["q1"]}, {}),
+    "run: query 'new' is not in qrels": (QRELS, {"new": {"a": 1.0}}, {}),
     "no query in common": (QRELS, {"new": {"a": 1.0}}, {"missing": "skip", "unjudged": "skip"}),
     "score is nan": ({"q": {"a": 1}}, {"q": {"a": np.nan}}, {}),
     "beyond float32": ({"q": {"a": 1e300}}, {"q": {"a": 1.0}}, {}),
@@ -483,6 +486,11 @@ REFUSED = {
         pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]}),
         RUN, {},
     ),
+    "several columns 'doc_id'; drop or rename": (
+        QRELS, pd.DataFrame([["q", "a", "a", 1.0]], columns=[*NAMES[:2], "doc_id", "score"]), {},
+    ),
+    "query 'q' is not in run; pass missing='zero'": ({"q": {"a": 1}}, {"q": {}}, {}),
+    "an integer beyond 128 bits; pass floats": (QRELS, {"q": {"a": 2**130}}, {}),
     "no column 'relevance'": (pl.DataFrame({"query_id": ["q"], "doc_id": ["a"]}), RUN, {}),
 }  # fmt: skip
 
@@ -493,6 +501,15 @@ def test_join_refuses(why):
     qrels, run, options = REFUSED[why]
     with pytest.raises(ValueError, match=re.escape(why)):
         jrm.join(qrels, run, **options)
+
+
+@pytest.mark.parametrize("query", ["q", 1])
+def test_a_run_without_documents_counts_as_zero(query):
+    """Its queries are there, so that it has found nothing."""
+    joined = jrm.join({query: {"a": 1}}, {query: {}}, missing="zero")
+    assert joined.query_ids.to_list() == [query]
+    assert joined.measure("mrr")["mrr"].values.tolist() == [0]
+    assert joined.retrieved.sum() == 0
 
 
 def test_join_refuses_other_types():

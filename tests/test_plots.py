@@ -113,6 +113,11 @@ def test_at_cutoffs(ax):
         plots.at_cutoffs(RUNS, "ndcg", ax=ax)
 
 
+def test_at_cutoffs_as_trec_eval_names_them(ax):
+    plots.at_cutoffs({"a": {"ndcg_cut.5,10": CUTS, "P_5": A}}, "ndcg_cut", ax=ax)
+    assert list(ax.lines[0].get_xdata()) == [5, 10]
+
+
 def test_at_cutoffs_under_a_name_of_ones_own(ax):
     plots.at_cutoffs(RUNS["b"], "mine", ks=(3, 7), ax=ax)
     assert list(ax.lines[0].get_xdata()) == [3, 7] and ax.get_legend() is None

@@ -37,7 +37,7 @@ def evaluate(options: Options) -> None:
     if absent := words.not_measured(options.words, options.trec):
         note(f"{', '.join(absent)} of trec_eval are not available and left out")
     paths = options.paths
-    baseline = options.baseline or next(iter(paths))
+    baseline = options.baseline_run
     runs = _measure(options, paths, metrics)
     _note_skipped_queries(runs)
     tests = {}

@@ -67,6 +67,27 @@ class Options(NamedTuple):
         )
         return dict(zip(names, self.runs, strict=True))
 
+    @property
+    def baseline_run(self) -> str:
+        """The name of the run that others are compared with, by default the first.
+
+        Raises:
+            ValueError: if `--baseline` is neither the name of a run nor its file, or the
+                file of several.
+        """
+        paths = self.paths
+        if self.baseline is None or self.baseline in paths:
+            return self.baseline or next(iter(paths))
+        file = Path(self.baseline)
+        names = [name for name, path in paths.items() if path == file]
+        names = names or [name for name, x in paths.items() if x.name == self.baseline]
+        if len(names) != 1:
+            relation = "may be any" if names else "is none"
+            raise ValueError(
+                f"--baseline {self.baseline} {relation} of {', '.join(names or paths)}"
+            )
+        return names[0]
+
 
 def note(text: str) -> None:
     """Prints a message on stderr as one line, after the name of the command.
@@ -86,18 +107,31 @@ def check(options: Options) -> None:
     _check_choices(options)
     if options.plot is not None:
         _check_plot(options.plot)
-    paths = options.paths
-    if options.baseline is not None and options.baseline not in paths:
-        raise ValueError(f"--baseline {options.baseline} is none of {', '.join(paths)}")
+    _ = options.baseline_run  # raises, as two of the next lines do
     if options.level is not None and not 0 < options.level < math.inf:
         raise ValueError(f"--level is {options.level}; pass a number above 0")
-    words.metric_names(options.words, options.trec)  # raises
+    words.metric_names(options.words, options.trec)
     for name in RUN_LINES:
         if name in options.words and options.format != "trec":
             raise ValueError(f"-m {name} is a line of --format trec, not a metric")
     for path in (options.qrels, *options.runs):
         if path != STDIN:
-            path.stat()
+            _check_file(path, options.words)
+
+
+def _check_file(path: Path, words: Sequence[str]) -> None:
+    """Raises FileNotFoundError if there is no file; the message says if a -m is missing."""
+    try:
+        path.stat()
+    except FileNotFoundError as error:
+        if (
+            not words
+            or re.fullmatch(r"[\w-]+(?:\.\d+)?(?:@[\d.,%]*)?", str(path)) is None
+        ):
+            raise
+        raise FileNotFoundError(
+            f"{error}; if it is a metric, pass -m for each, as in -m {words[-1]} -m {path}"
+        ) from error
 
 
 def _check_choices(options: Options) -> None:

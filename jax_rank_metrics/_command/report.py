@@ -18,6 +18,7 @@ from jax_rank_metrics._results.sheets import layouts
 from jax_rank_metrics._results.sheets.export import csv_of, plain
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet
 from jax_rank_metrics._results.tables.table import Format, table
+from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
@@ -235,8 +236,9 @@ def draw(runs: Runs, baseline: str, path: Path, level: Number) -> None:
     labels = [*runs[baseline].lists]
     label = labels[0]
     lists = {name: run.lists[label] for name, run in runs.items()}
-    metric, separator, _ = label.rpartition("@")
-    num_cutoffs = sum(x.startswith(f"{metric}@") for x in labels) if separator else 0
+    metric, _ = cutoff_of(label) or ("", 0)
+    metrics_at_cutoffs = [name for name, _ in filter(None, map(cutoff_of, labels))]
+    num_cutoffs = metrics_at_cutoffs.count(metric)
     contenders = [name for name in runs if name != baseline]
     num_panels = 1 + len(contenders) + (num_cutoffs > 1)
     from jax_rank_metrics import plots

@@ -1,5 +1,6 @@
 """Expands the words after `-m`: sets of measures, and lines about a whole run."""
 
+import re
 from collections.abc import Sequence
 
 from jax_rank_metrics._trec import NOT_MEASURED, RUN_LINES, SETS
@@ -25,10 +26,15 @@ def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
     """Returns the names of metrics, and whether each has the meaning of trec_eval.
 
     Raises:
-        ValueError: if a word is a measure of trec_eval that this package does not have.
+        ValueError: if a word is a measure of trec_eval that this package does not have, or
+            several metrics.
     """
     names = []
     for word in words_or_default(words, trec):
+        if len(typed := _metrics_in(word)) > 1:
+            raise ValueError(
+                f"-m {word}: pass -m for each metric, as in -m {' -m '.join(typed)}"
+            )
         if word in NOT_MEASURED:
             raise ValueError(
                 f"-m {word}: this measure of trec_eval is not available; leave it out"
@@ -44,6 +50,23 @@ def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
             if name not in RUN_LINES and name not in NOT_MEASURED:
                 names.append((name, trec or word in SETS))
     return names
+
+
+def _metrics_in(word: str) -> list[str]:
+    """Returns the metrics that stand in one word, with commas or blanks between them.
+
+    Commas also stand between cutoffs, which are numbers, and between options.
+
+    >>> _metrics_in("ap(rel=2, denominator=hits)@5, 10,map")
+    ['ap(rel=2, denominator=hits)@5, 10', 'map']
+    """
+    masked, count = word, 1
+    while count:  # the innermost parentheses first
+        masked, count = re.subn(r"\([^()]*\)", lambda x: "_" * len(x[0]), masked)
+    ends = [x.span() for x in re.finditer(r"(?<=\S)[,;\s]+(?=[A-Za-z])", masked)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(word)]
+    return [word[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def not_measured(words: Sequence[str], trec: bool) -> list[str]:

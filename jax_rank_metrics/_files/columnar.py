@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from jax_rank_metrics._files.frames import Value, first_true, listed, polars
 from jax_rank_metrics._files.source import (
     MAX_SHOWN,
+    ZSTD,
     Source,
     check_line_ends,
     check_utf8,
+    is_packed,
     quote_line,
+    unpacked,
 )
 from jax_rank_metrics._files.text import MSMARCO, QRELS, RUN, Parsed, lines_of
 
@@ -241,9 +244,16 @@ def _half_character(error: UnicodeEncodeError) -> str:
 
 
 def parquet(source: Source, choose: Choose) -> Parsed:
-    """Returns the columns of a Parquet file; the others are not loaded."""
+    """Returns the columns of a Parquet file; the others are not loaded.
+
+    A packed file is unpacked in memory, although Parquet packs its own columns.
+    """
     pl = polars("reading files")
     with source.open() as file:
+        start = file.read(len(ZSTD))
+        file.seek(0)
+        if is_packed(source, start):
+            file = io.BytesIO(unpacked(source, file.read()))
         try:
             names = [*pl.read_parquet_schema(file)]
             file.seek(0)

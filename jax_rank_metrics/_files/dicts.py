@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._files.frames import frame_of, polars
-from jax_rank_metrics._files.lists import Frames, Ids, Rows, Sides
+from jax_rank_metrics._files.lists import Frames, Ids, Rows, Sides, with_equal_dtypes
 
 Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
 
@@ -103,4 +103,5 @@ def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
 
 
 def _frames_of(judged: Dicts, run: Dicts) -> Frames:
-    return frame_of("qrels", judged, "relevance"), frame_of("run", run, "score")
+    frames = frame_of("qrels", judged, "relevance"), frame_of("run", run, "score")
+    return with_equal_dtypes(*frames)  # a run without documents has no dtypes

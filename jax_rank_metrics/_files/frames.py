@@ -205,8 +205,8 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
 
     Raises:
         TypeError: if `data` is anything else.
-        ValueError: if it is empty or lacks a column; with the row, if an id or number is
-            missing or wrong, or a document repeats.
+        ValueError: if it lacks a column or has one twice; with the row, if an id or number
+            is missing or wrong, or a document repeats.
     """
     pl = polars("jrm.join")
 
@@ -214,8 +214,6 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
         raise ValueError(f"{name}, row {row}: {reason}")
 
     frame = _raw_frame(pl, name, data, value)
-    if frame.height == 0:
-        raise ValueError(f"{name} is empty; pass at least one document of one query")
     frame = cleaned(frame, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     row = first_repeat(frame)
@@ -231,6 +229,7 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
     if hasattr(data, "column_names") and hasattr(data, "__arrow_c_stream__"):
+        _check_names(name, data.column_names)
         data = pl.DataFrame(data)  # a table of pyarrow: its `columns` are arrays
     if isinstance(data, Mapping):
         columns = dict(zip((*IDS, value), _columns(name, data), strict=True))
@@ -240,6 +239,7 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
             )  # one dtype for ints beside floats
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
         names = [*data.columns]
+        _check_names(name, names)
         try:
             known = known_columns(names, value)
         except ValueError as error:
@@ -265,6 +265,15 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
     return pl.DataFrame(
         [_series(pl, name, column, values) for column, values in columns.items()]
     )
+
+
+def _check_names(name: str, columns: Sequence[object]) -> None:
+    """Raises ValueError if a frame has a column twice, of which none could be read."""
+    repeated = [column for column in columns if list(columns).count(column) > 1]
+    if repeated:
+        raise ValueError(
+            f"{name} has several columns {repeated[0]!r}; drop or rename all but one"
+        )
 
 
 def _columns(name: str, data: Mapping[object, object]) -> tuple[list[object], ...]:

@@ -45,7 +45,8 @@ def join(
         qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
             columns query_id, doc_id and relevance, such as `read_qrels` returns, or those
             of another program that it knows; or a dict `{query: {document: relevance}}`. A
-            query without documents is ignored. If a column tells the subtopics to which
+            query without documents is ignored, and one without documents in the run is as
+            if the run lacked it. If a column tells the subtopics to which
             documents are relevant, a document has the label 1 if it is to any, and
             metrics of subtopics can be measured.
         run: The same with score. A frame without query_id, as of plain scores, has an item
@@ -114,16 +115,23 @@ def _sides_of(qrels: object, run: object, ties: TiesOfFiles) -> Sides:
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
     Raises:
-        ValueError: see `frame_of`.
+        ValueError: if either is empty; see `frame_of`.
         TypeError: see `frame_of`.
     """
     if isinstance(qrels, Mapping) and isinstance(run, Mapping):
         sides = sides_of_dicts(qrels, run)
-        # Where either is empty, making a frame of it raises.
-        if sides and len(sides.judged.values) and len(sides.retrieved.values):
+        if sides and len(sides.judged.values) and run:
             return sides
     judged = frame_of("qrels", qrels, "relevance")
-    return sides_of_frames(judged, frame_of("run", run, "score"), ties)
+    retrieved = frame_of("run", run, "score")
+    # A dict of queries without documents is a run that has found nothing.
+    is_run = retrieved.height or (isinstance(run, Mapping) and run)
+    for name, is_there in (("qrels", judged.height), ("run", is_run)):
+        if not is_there:
+            raise ValueError(
+                f"{name} is empty; pass at least one document of one query"
+            )
+    return sides_of_frames(judged, retrieved, ties)
 
 
 def join_frames(
@@ -180,16 +188,19 @@ def _joined(
     if len(sides.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(sides.unjudged)} not in qrels; pass unjudged='skip' to leave "
-            "them out"
+            "such queries out"
         )
     is_answered, queries = sides.retrieved.counts > 0, sides.query_ids
     if missing == "error" and not is_answered.all():
         raise ValueError(
             f"qrels: {_subject(queries.filter(~is_answered))} not in run; pass "
-            "missing='zero' to count them as 0, or missing='skip' to leave them out"
+            "missing='zero' to count such queries as 0, or missing='skip' to leave them out"
         )
     if missing == "skip" and not is_answered.any():
-        raise ValueError("qrels and run have no query in common; compare their ids")
+        raise ValueError(
+            "qrels and run have no query in common, or run no document of any; compare "
+            "their ids"
+        )
     relevance, max_float32 = sides.judged.values, np.finfo(np.float32).max
     is_large = relevance > max_float32
     if is_large.any():
@@ -205,9 +216,10 @@ def _joined(
 
 
 def _subject(ids: "pl.Series") -> str:
-    """Returns a message about distinct queries, such as "2 queries are ('q1', 'q3')"."""
+    """Returns queries as the subject of a message, such as "2 queries ('q1', 'q3') are"."""
     ids = ids.unique(maintain_order=True)
-    ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
-    noun = "query is" if len(ids) == 1 else "queries are"
     names = ", ".join(map(repr, ids.head(MAX_SHOWN)))
-    return f"{len(ids)} {noun} ({names}{ellipsis})"
+    if len(ids) == 1:
+        return f"query {names} is"
+    ellipsis = ", …" if len(ids) > MAX_SHOWN else ""
+    return f"{len(ids)} queries ({names}{ellipsis}) are"

@@ -94,7 +94,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         judged = by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
-    judged, run = frames = _with_equal_dtypes(judged, run)
+    judged, run = frames = with_equal_dtypes(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
     judged, judged_rows, _ = _grouped(judged, queries, "relevance")
     run, retrieved, unjudged = _grouped(run, queries, "score")
@@ -164,7 +164,7 @@ def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFram
     return run.with_columns(judged["query_id"])
 
 
-def _with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
+def with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
     """Returns both with ids cast to strings where their dtypes differ."""
     pl = polars("jrm.join")
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]

@@ -68,13 +68,28 @@ def content(source: Source) -> bytes:
     """Returns the bytes of a file, unpacked, without a byte order mark.
 
     Raises:
-        ValueError: if it is truncated or corrupt gzip or zstd, or has the extension of
-            either but is none; if it is compressed in another way.
+        ValueError: as `unpacked`.
         OSError: if it cannot be opened.
-        ModuleNotFoundError: if it is zstd, and no library for that is installed.
+        ModuleNotFoundError: as `unpacked`.
     """
     with source.open() as file:
-        data = file.read()
+        return unpacked(source, file.read()).removeprefix(BOM)
+
+
+def is_packed(source: Source, start: bytes) -> bool:
+    """Returns whether a file that begins with these bytes is packed, or called so."""
+    has_extension = re.search(PACKED, source.name, re.IGNORECASE) is not None
+    return has_extension or start.startswith((GZIP, ZSTD))
+
+
+def unpacked(source: Source, data: bytes) -> bytes:
+    """Returns the content of a file from its bytes, which may be packed.
+
+    Raises:
+        ValueError: if it is truncated or corrupt gzip or zstd, or has the extension of
+            either but is none; if it is compressed in another way.
+        ModuleNotFoundError: if it is zstd, and no library for that is installed.
+    """
     for format, magic in _REFUSED_COMPRESSION.items():
         if re.match(magic, data):
             raise ValueError(
@@ -92,7 +107,7 @@ def content(source: Source) -> bytes:
             ) from error
     elif data.startswith(ZSTD) or extension is not None:
         data = _unpack_zstd(source, data)
-    return data.removeprefix(BOM)
+    return data
 
 
 def _unpack_zstd(source: Source, data: bytes) -> bytes:

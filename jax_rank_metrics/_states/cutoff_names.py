@@ -22,3 +22,15 @@ def cutoff_names(name: str, count: int) -> list[str]:
     if at and len(ks) == count:
         return [f"{head}@{k}" for k in ks]
     return [f"{name}[{index}]" for index in range(count)]
+
+
+def cutoff_of(name: str) -> tuple[str, int] | None:
+    """Returns the metric of the name of a value, and its cutoff, if it has one in ranks.
+
+    >>> cutoff_of("recall@5"), cutoff_of("ndcg_cut_10"), cutoff_of("map")
+    (('recall', 5), ('ndcg_cut', 10), None)
+    """
+    metric, at, k = name.rpartition("@")
+    if at and k.isdecimal():
+        return metric, int(k)
+    return _trec.cutoff_of(name)

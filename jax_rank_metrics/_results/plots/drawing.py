@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -223,9 +224,9 @@ def lines(
     for run, by_name in estimates(results, level, method).items():
         by_cutoff = {}
         for name, estimate in by_name.items():
-            head, _, k = name.rpartition("@")
-            if head == metric and k.isdecimal():
-                by_cutoff[int(k)] = estimate
+            head, k = cutoff_of(name) or ("", 0)
+            if head == metric:
+                by_cutoff[k] = estimate
         for index, k in enumerate(ks or ()):
             if f"{metric}[{index}]" in by_name:
                 by_cutoff[k] = by_name[f"{metric}[{index}]"]
