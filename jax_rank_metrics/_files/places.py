@@ -99,31 +99,25 @@ def _count_later(sides: Sides, documents: np.ndarray, lists: np.ndarray) -> np.n
     """
     if not len(documents):
         return np.zeros(0, np.int32)
-    pl = polars("jrm.join")
+    ranges, values = sides.retrieved.ranges(), sides.retrieved.values
+    first_documents = np.flatnonzero(np.diff(lists[documents], prepend=-1))
+    rows, groups, groups_of_rows, num_groups = [], [], [], 0
+    for group in np.split(documents, first_documents[1:]):
+        # The scores of tied documents number groups of rows, from list to list.
+        scores, indices = np.unique(sides.scores[group], return_inverse=True)
+        of_list = ranges[lists[group[0]]]
+        nearest = scores.searchsorted(values[of_list])
+        is_tied = scores[np.minimum(nearest, len(scores) - 1)] == values[of_list]
+        rows.append(of_list.start + np.flatnonzero(is_tied))
+        groups.append(num_groups + indices)
+        groups_of_rows.append(num_groups + nearest[is_tied])
+        num_groups += len(scores)
+    rows, groups, groups_of_rows = map(np.concatenate, (rows, groups, groups_of_rows))
     judged_ids, run_ids = sides.doc_ids()
-    ranges, values = sides.retrieved.ranges(), sides.retrieved.values + 0.0
-    list_starts = np.flatnonzero(np.diff(lists[documents])) + 1
-    list_ids, rows = [], []
-    for group in np.split(documents, list_starts):
-        list_id = lists[group[0]]
-        is_tied = np.isin(values[ranges[list_id]], sides.scores[group])
-        rows.append(ranges[list_id].start + np.flatnonzero(is_tied))
-        list_ids.append(np.full(len(rows[-1]), list_id))
-    indices = np.concatenate(rows)
-    doc_id = pl.col("doc_id").cast(pl.String)
-    tied = pl.DataFrame([pl.Series("list", np.concatenate(list_ids)), run_ids[indices]])
-    tied = tied.with_columns(doc_id, score=values[indices])
-    tied = tied[tied.select(pl.arg_sort_by("list", "score", "doc_id")).to_series()]
-    later = pl.col("doc_id").cum_count(reverse=True).over("list", "score") - 1
-    targets = pl.DataFrame([pl.Series("list", lists[documents]), judged_ids[documents]])
-    return (
-        targets.with_columns(doc_id)
-        .join(
-            tied.with_columns(later=later),
-            ["list", "doc_id"],
-            "left",
-            maintain_order="left",
-        )
-        .get_column("later")
-        .to_numpy()
-    )
+    pl = polars("jrm.join")
+    ids = pl.concat([judged_ids[documents], run_ids[rows]]).cast(pl.String)
+    ranks = ids.rank("dense").to_numpy().astype(np.int64)
+    size = len(ids) + 1
+    keys = np.sort(groups_of_rows * size + ranks[len(documents) :])
+    ends = keys.searchsorted((groups + 1) * size)
+    return ends - keys.searchsorted(groups * size + ranks[: len(documents)], "right")

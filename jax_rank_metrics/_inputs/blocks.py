@@ -8,9 +8,9 @@ import numpy as np
 # The widths of blocks are 64, 256, 1024, …
 _WIDTH, _FACTOR = 64, 4
 
-# Every block has this many lists, padding included: fewer only where lists are so wide
-# that the block would have more items than this.
-_LISTS, _ITEMS = 1024, 2**20
+# Blocks have so many lists, padding included: the first number where no more lists have that
+# width. Blocks of lists so wide that there would be more items than this have fewer.
+_LISTS, _ITEMS = (64, 1024), 2**20
 
 
 class Block(NamedTuple):
@@ -43,9 +43,10 @@ def make_blocks(starts: np.ndarray) -> Iterator[Block]:
     """Divides lists into blocks of a few shapes, the narrow lists first.
 
     A jitted function is compiled for every shape that it meets. Blocks have the width 64,
-    256, 1,024 or the next power of four, and 1,024 lists, however many there are. So data
-    of any number of lists share a few programs. Each list is in a block of the smallest
-    width that holds it: a few lists that are very long do not widen the others.
+    256, 1,024 or the next power of four, and 64 lists where there are no more of that width
+    (the topics of most test collections), else 1,024. So data of any number of lists share a
+    few programs. Each list is in a block of the smallest width that holds it: a few lists
+    that are very long do not widen the others.
 
     Args:
         starts: `[all lists + 1]`, where the items of each list begin in flat arrays, one
@@ -53,7 +54,7 @@ def make_blocks(starts: np.ndarray) -> Iterator[Block]:
 
     >>> blocks = list(make_blocks(np.array([0, 3, 103, 103])))  # of 3, 100 and 0 items
     >>> [(block.indices.tolist(), block.exists.shape) for block in blocks]
-    [([0, 2], (1024, 64)), ([1], (1024, 256))]
+    [([0, 2], (64, 64)), ([1], (64, 256))]
     >>> blocks[0].items(np.arange(7, 110))[0, :4].tolist()
     [7, 8, 9, 0]
     """
@@ -61,7 +62,8 @@ def make_blocks(starts: np.ndarray) -> Iterator[Block]:
     width, shorter = _WIDTH, -1
     while shorter < lengths.max(initial=-1):
         indices = np.flatnonzero((lengths > shorter) & (lengths <= width))
-        num_lists = max(1, min(_LISTS, _ITEMS // width))
+        num_lists = next((size for size in _LISTS if len(indices) <= size), _LISTS[-1])
+        num_lists = max(1, min(num_lists, _ITEMS // width))
         for start in range(0, len(indices), num_lists):
             part = indices[start : start + num_lists]
             padded = np.zeros((2, num_lists, 1), starts.dtype)
