@@ -8,8 +8,8 @@ import numpy as np
 # The widths of blocks are 64, 256, 1024, …
 _WIDTH, _FACTOR = 64, 4
 
-# Blocks have so many lists, padding included: the first number where no more lists have that
-# width. Blocks of lists so wide that there would be more items than this have fewer.
+# Blocks have so many lists, padding included: the first number if no more lists have their
+# width. They have fewer where lists are so wide that there would be more items than this.
 _LISTS, _ITEMS = (64, 1024), 2**20
 
 
@@ -43,10 +43,10 @@ def make_blocks(starts: np.ndarray) -> Iterator[Block]:
     """Divides lists into blocks of a few shapes, the narrow lists first.
 
     A jitted function is compiled for every shape that it meets. Blocks have the width 64,
-    256, 1,024 or the next power of four, and 64 lists where there are no more of that width
-    (the topics of most test collections), else 1,024. So data of any number of lists share a
-    few programs. Each list is in a block of the smallest width that holds it: a few lists
-    that are very long do not widen the others.
+    256, 1,024 or the next power of four, and 64 lists if there are no more of that width,
+    such as the topics of most test collections, else 1,024. So data of any number of lists
+    share a few programs. Each list is in a block of the smallest width that holds it: a few
+    lists that are very long do not widen the others.
 
     Args:
         starts: `[all lists + 1]`, where the items of each list begin in flat arrays, one

@@ -10,6 +10,8 @@
 
 It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_measures
 leaves to a script, and RR with a cutoff come from the same ranking as all the others.
+IPrec is that of version 10 of trec_eval; the library's own provider contains version 9, which
+rounds the number of relevant documents for a level of recall otherwise.
 """
 
 import math
@@ -71,9 +73,10 @@ class Provider(_irm.Provider):
         """Holds how equal scores count.
 
         Args:
-            ties: "trec" for the numbers of the provider pytrec_eval: scores are compared
-                as float32, and of equal ones the document of the last id ranks first; or
-                "expected" for the mean over all orders of documents that tie.
+            ties: "trec" for the numbers of the provider pytrec_eval, except for IPrec:
+                scores are compared as float32, and of equal ones the document of the last
+                id ranks first; or "expected" for the mean over all orders of documents
+                that tie.
 
         Raises:
             ValueError: if `ties` is neither.

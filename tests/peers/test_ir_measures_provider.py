@@ -77,6 +77,17 @@ def test_pytrec_eval(runs, measures):
         assert math.isclose(means[measure], value, rel_tol=3e-6, abs_tol=1e-6)
 
 
+def test_interpolated_precision_is_that_of_version_10():
+    """Of three relevant documents, a recall of .4 needs one there, and two in version 9."""
+    qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 1}}
+    run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+    ours, theirs = (
+        x.calc_aggregate([irm.IPrec @ 0.4], qrels, run)[irm.IPrec @ 0.4]
+        for x in (provider, irm.pytrec_eval)
+    )
+    assert (ours, theirs) == (1.0, 0.75)
+
+
 @pytest.mark.parametrize(
     ("name", "measures", "rounded"),
     [
