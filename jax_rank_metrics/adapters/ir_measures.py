@@ -10,8 +10,8 @@
 
 It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_measures
 leaves to a script, and RR with a cutoff come from the same ranking as all the others.
-IPrec is that of version 10 of trec_eval; the library's own provider contains version 9, which
-rounds the number of relevant documents for a level of recall otherwise.
+IPrec is that of version 10 of trec_eval; the library's own provider contains version 9,
+which rounds the number of relevant documents for a level of recall otherwise.
 """
 
 import math
