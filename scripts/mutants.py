@@ -323,8 +323,8 @@ MUTANTS = [
     Mutant(
         "a checkpoint skips a batch",
         "_drivers/engine.py",
-        "if number >= first",
-        "if number > first",
+        "if number >= num_saved - 1",
+        "if number > num_saved",
         "tests/test_over_devices.py::test_checkpoints_of_one_device",
     ),
     Mutant(

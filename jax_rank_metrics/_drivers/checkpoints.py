@@ -1,7 +1,9 @@
 """Checkpoints: what is done after each batch, to be saved and taken up again."""
 
+import functools
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import jax
@@ -9,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.spec import Bound
+from jax_rank_metrics._drivers.devices import is_global
 from jax_rank_metrics._states.per_list import PerList
 
 # A pytree of arrays, so that orbax, pickle or NumPy save it as it is:
@@ -19,16 +23,35 @@ from jax_rank_metrics._states.per_list import PerList
 Checkpoint = dict[str, Any]
 
 _CURE = "pass what on_batch was called with, in a call with the same arguments"
+_DAMAGED = "resume_from is damaged, or of another function or version: "
+
+# Arrays of more bytes are read at rows of equal distances. A disk reads a row as quickly as
+# that many bytes of a file.
+_MAX_BYTES, _ROW_BYTES = 2**28, 2**16
 
 
 class Call(NamedTuple):
-    """Says what a call must have in common with the one that it resumes."""
+    """What a call must have in common with the one that it resumes.
+
+    Attributes:
+        queries: The number of queries.
+        k: The number of items returned for each.
+        batch_size: The number of queries in a batch.
+        parts: Into how many parts devices cut the queries.
+        arguments: A `checksum` of all else, by the names of arguments.
+    """
 
     queries: int
     k: int
     batch_size: int
-    parts: int  # into how many parts devices cut the queries
-    checksum: int  # of all else
+    parts: int
+    arguments: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the numbers by name, as nested dicts of int32 arrays."""
+        return jax.tree.map(
+            np.int32, self._asdict() | {"arguments": {**self.arguments}}
+        )
 
     def checkpoint(
         self,
@@ -40,10 +63,7 @@ class Call(NamedTuple):
         """Returns what is done after a number of batches."""
         return {
             "batches": np.asarray(num_batches, np.int32),
-            "call": {
-                name: np.asarray(value, np.int32)
-                for name, value in self._asdict().items()
-            },
+            "call": jax.tree.map(np.asarray, self.as_dict()),
             "lists": dict(zip(metric_names, lists, strict=True)),
             "items": items,
         }
@@ -74,39 +94,34 @@ class Saved(NamedTuple):
         """
         leaves, structure = jax.tree.flatten(like)
         for saved, leaf in zip(self.leaves, leaves, strict=True):
-            if (saved.shape[1:], saved.dtype) != (leaf.shape[1:], leaf.dtype):
-                raise ValueError(
-                    f"resume_from holds {saved.dtype} values of shape {saved.shape}, and "
-                    f"this call has {leaf.dtype} values of shape {leaf.shape} in a batch; "
-                    f"{_CURE}"
-                )
+            _check_kind("lists", saved, (len(self.items), *leaf.shape[1:]), leaf.dtype)
         return jax.tree.unflatten(structure, map(put, self.leaves))
 
 
-def read_checkpoint(checkpoint: Any, call: Call, metric_names: Sequence[str]) -> Saved:
+def read_checkpoint(
+    checkpoint: Any,
+    call: Call,
+    metric_names: Sequence[str],
+    num_batches: int,
+    num_slots: int,
+) -> Saved:
     """Checks that a checkpoint is of this call.
+
+    Args:
+        checkpoint: The argument `resume_from`.
+        call: This call.
+        metric_names: The names of what is measured.
+        num_batches: How many batches there are.
+        num_slots: How many rows the values of all queries have.
 
     Raises:
         TypeError: if it is no checkpoint.
-        ValueError: if it is of a call with other arguments.
+        ValueError: if it is of a call with other arguments, or damaged.
     """
     keys = {"batches", "call", "lists", "items"}
     if not isinstance(checkpoint, Mapping) or set(checkpoint) != keys:
         raise TypeError(f"resume_from is a {type(checkpoint).__name__}; {_CURE}")
-    actual = Call(**{name: int(x) for name, x in checkpoint["call"].items()})
-    for name, value in call._asdict().items():
-        saved_value = getattr(actual, name)
-        if saved_value == value:
-            continue
-        if name == "checksum":
-            raise ValueError(
-                "resume_from is of a call with other metrics, ids, item_mask, ties or "
-                "key; " + _CURE
-            )
-        raise ValueError(
-            f"resume_from is of a call with {name} {saved_value}, and this one has "
-            f"{value}; {_CURE}"
-        )
+    _check_call(checkpoint["call"], call)
     lists = checkpoint["lists"]
     if set(lists) != set(metric_names):
         raise ValueError(
@@ -117,39 +132,146 @@ def read_checkpoint(checkpoint: Any, call: Call, metric_names: Sequence[str]) ->
     for name in metric_names:
         values = lists[name]
         if isinstance(values, PerList):
-            leaves += jax.tree.leaves(values)
-        else:  # a pytree that was restored without its classes
-            leaves += [values[key] for key in ("values", "weights", "defined")]
-    return Saved(int(checkpoint["batches"]), leaves, checkpoint["items"])
+            values = dict(zip(_FIELDS, jax.tree.leaves(values), strict=True))
+        # Else a pytree that was restored without its classes.
+        if not isinstance(values, Mapping) or not {*_FIELDS} <= {*values}:
+            raise ValueError(f"{_DAMAGED}its {name!r} is no PerList; {_CURE}")
+        leaves += [_array(values[key]) for key in _FIELDS]
+    number, items = int(checkpoint["batches"]), _array(checkpoint["items"])
+    if not 1 <= number <= num_batches:
+        raise ValueError(
+            f"{_DAMAGED}it says that {number} batches are done, and there are "
+            f"{num_batches}; {_CURE}"
+        )
+    _check_kind("items", items, (num_slots, call.k), np.dtype(np.int32))
+    return Saved(number, leaves, items)
 
 
-def checksum(inputs: Iterable[Any]) -> int:
-    """Returns an int32 that almost always differs between different inputs.
+_FIELDS = ("values", "weights", "defined")
+
+
+def _array(x: Any) -> jax.Array | np.ndarray:
+    return x if isinstance(x, jax.Array) else np.asarray(x)
+
+
+def _check_call(saved: Any, call: Call) -> None:
+    """Raises ValueError unless a checkpoint is of this call."""
+    expected = call.as_dict()
+    if jax.tree.structure(saved) != jax.tree.structure(expected):
+        raise ValueError(
+            f"{_DAMAGED}its 'call' holds {_names_in(saved)}, and not "
+            f"{_names_in(expected)}; {_CURE}"
+        )
+    for name in ("queries", "k", "batch_size", "parts"):
+        if (number := int(saved[name])) != expected[name]:
+            raise ValueError(
+                f"resume_from is of a call with {name} {number}, and this one has "
+                f"{expected[name]}; {_CURE}"
+            )
+    if changed := [
+        name
+        for name, number in call.arguments.items()
+        if int(saved["arguments"][name]) != number
+    ]:
+        raise ValueError(
+            f"resume_from is of a call with other {', '.join(changed)}; {_CURE}"
+        )
+
+
+def _names_in(tree: Any) -> list[str]:
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
+    return [str(getattr(path[-1], "key", path[-1])) for path in paths if path]
+
+
+def _check_kind(name: str, saved: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raises ValueError unless an array of a checkpoint has this shape and dtype."""
+    if (saved.shape, saved.dtype) != (shape, dtype):
+        raise ValueError(
+            f"resume_from has {name} of {_inputs.kind_of(saved)}, and this call has "
+            f"{dtype} {shape}; {_CURE}"
+        )
+
+
+def are_equal(a: Any, b: Any, xp: ModuleType) -> Any:
+    """Whether entries of two arrays are equal, floats to 1e-6 and NaN to NaN; bools.
 
     Args:
-        inputs: Text, arrays, sparse rows, keys and None. Of arrays of which other
-            processes hold parts, none is read.
+        a: An array.
+        b: One of the same shape.
+        xp: `numpy` or `jax.numpy`.
+    """
+    if not jnp.issubdtype(a.dtype, jnp.floating):
+        return a == b
+    return xp.isclose(a, b, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+def refuse_changed() -> None:
+    """Raises `ValueError`, since a batch that is measured again has other values."""
+    raise ValueError(
+        "resume_from holds other values of a batch than this call measures, as if the "
+        "model, a function or data have changed since; pass what they were, or leave out "
+        "resume_from to begin again"
+    )
+
+
+def checksum(value: Any) -> int:
+    """Returns an int32 that almost always differs between different arguments.
+
+    Args:
+        value: Text, numbers, arrays, sparse rows, functions, metrics, None, or lists,
+            tuples and dicts of such. Of functions the name is read, of iterators nothing,
+            and of arrays of which other processes hold parts, dtype and shape.
     """
     number = 0
-    for value in inputs:
-        for part in _parts_of(value):
-            number = zlib.crc32(part, number)
-        number = zlib.crc32(b"next", number)  # None is an input too
+    for part in _parts_of(value, _MAX_BYTES):
+        number = zlib.crc32(part, number)
     return number & _inputs.MAX_INT32
 
 
-def _parts_of(value: Any) -> list[Any]:
-    """Returns the bytes of an input, in one or more parts."""
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return [value.encode()]
-    if not isinstance(value, (jax.Array, np.ndarray)):
-        arrays = [value.indptr, value.indices, value.data]
-    elif isinstance(value, jax.Array) and not value.is_fully_addressable:
-        arrays = []
-    elif jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
-        arrays = [np.asarray(jax.random.key_data(value))]
-    else:
-        arrays = [np.asarray(value)]
-    return [np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in arrays]
+def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
+    """Yields an argument as bytes, in several parts, about `max_bytes` in all."""
+    import scipy.sparse
+
+    kind = type(value)
+    yield kind.__name__.encode() if isinstance(value, (Iterator, Mapping)) else b","
+    if isinstance(value, (jax.Array, np.ndarray)):
+        yield f"{value.dtype} {value.shape}".encode()
+        yield from _bytes_of(value, max_bytes)
+    elif scipy.sparse.issparse(value):
+        yield from _parts_of((value.indptr, value.indices, value.data), max_bytes)
+    elif isinstance(value, Bound):
+        yield from _parts_of((value.name, value.options), max_bytes)
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield repr(key).encode()
+            yield from _parts_of(entry, max_bytes // len(value))
+    elif isinstance(value, (list, tuple)):
+        yield str(len(value)).encode()
+        for entry in value:
+            yield from _parts_of(entry, max_bytes // len(value))
+    elif isinstance(value, jax.tree_util.Partial | functools.partial):
+        yield from _parts_of((value.func, value.args, value.keywords), max_bytes)
+    elif callable(value) and hasattr(value, "__qualname__"):
+        yield value.__qualname__.encode()
+    elif kind.__repr__ is object.__repr__:
+        yield kind.__qualname__.encode()  # its repr is an address
+    elif not isinstance(value, Iterator):
+        yield repr(value).encode()
+
+
+def _bytes_of(x: jax.Array | np.ndarray, max_bytes: int) -> Iterator[Any]:
+    """Yields the bytes of an array, or of some rows of one that is large."""
+    if isinstance(x, jax.Array):
+        if not x.is_fully_addressable:
+            return
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x = jax.random.key_data(x)
+    if x.nbytes > max_bytes:
+        if is_global(x):
+            shards = [s.data for s in x.addressable_shards if s.replica_id == 0]
+            for shard in shards:
+                yield from _bytes_of(shard, max_bytes // len(shards))
+            return
+        num_rows = max(1, max_bytes // max(x.nbytes // len(x), _ROW_BYTES))
+        x = x[np.linspace(0, len(x) - 1, num_rows).astype(np.int64)]
+    yield np.ascontiguousarray(x).reshape(-1).view(np.uint8)

@@ -13,6 +13,7 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from jax_rank_metrics._drivers import step
+from jax_rank_metrics._drivers.checkpoints import are_equal
 from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._formulas.exposure import exposure
@@ -157,6 +158,46 @@ def store(
     return jax.shard_map(
         local, mesh=devices.mesh, in_specs=spec, out_specs=(spec, EVERYWHERE)
     )(collected, measured, faults, slots)
+
+
+@partial(jax.jit, static_argnums=0)
+def holds(
+    devices: Devices,
+    collected: Any,
+    measured: Any,
+    faults: jax.Array,
+    slots: jax.Array,
+) -> jax.Array:
+    """Whether the values of a batch are those in their slots, or it has a fault; `[]` bool.
+
+    The arguments are those of `store`.
+    """
+
+    def local(
+        collected: Any, measured: Any, faults: jax.Array, slots: jax.Array
+    ) -> jax.Array:
+        num_slots = jax.tree.leaves(collected)[0].shape[0]
+        is_query = slots < num_slots
+        rows = jnp.minimum(slots, num_slots - 1)
+
+        def differs(x: jax.Array, values: jax.Array) -> jax.Array:
+            columns = tuple(slice(size) for size in values.shape[1:])
+            is_equal = are_equal(x[(rows, *columns)], values, jnp)
+            is_equal = is_equal.reshape(len(rows), -1).all(axis=1)
+            return jnp.any(is_query & ~is_equal)
+
+        pairs = jax.tree.leaves(jax.tree.map(differs, collected, measured))
+        outcome = jnp.stack(
+            [jnp.any(jnp.stack(pairs)), jnp.any(is_query & (faults > 0))]
+        )
+        if (axis := devices.queries_axis) is not None:
+            outcome = lax.pmax(outcome.astype(jnp.int32), axis) > 0
+        return ~outcome[0] | outcome[1]
+
+    spec = devices.of_queries
+    return jax.shard_map(local, mesh=devices.mesh, in_specs=spec, out_specs=EVERYWHERE)(
+        collected, measured, faults, slots
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -3,7 +3,7 @@
 import collections
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -57,8 +57,8 @@ class Job(NamedTuple):
         undefined: What undefined values count for.
         k: How many items are returned for each query.
         num_items: How many items there are, or None if nobody asks for the exposure.
-        inputs: What else a call must have in common with one that it resumes: options
-            and ids, as text and NumPy arrays.
+        inputs: The arguments that a call must have in common with one that it resumes,
+            by name; see `checksum`.
         nan_message: Says of a query, by its index, that its scores hold NaN.
         query_name: Names a query, by its index, in other messages: "user 'ann'".
         unit: What a query is called in a bar of progress, in the plural.
@@ -74,7 +74,7 @@ class Job(NamedTuple):
     undefined: Undefined
     k: int
     num_items: int | None
-    inputs: Sequence[Any]
+    inputs: Mapping[str, Any]
     nan_message: Callable[[int], str]
     query_name: Callable[[int], str]
     unit: str
@@ -112,8 +112,8 @@ def run(
         job: The job.
         progress: See `_reporting`.
         on_batch: Is called with a checkpoint after each batch, or None.
-        resume_from: The checkpoint from which to go on, or None. Batches that it has done
-            are not run again, but for the last of all, which says what values there are.
+        resume_from: The checkpoint from which to go on, or None. Of the batches that it
+            has done, the last is run again, and must have the values that are saved.
 
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
@@ -168,17 +168,18 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    collector, first, call = job.executor.collector(job.parts, job.k), 0, None
+    collector, num_saved, call = job.executor.collector(job.parts, job.k), 0, None
     if on_batch is not None or resume_from is not None:
         call = _call(job)
     if call is not None and resume_from is not None:
-        saved = read_checkpoint(resume_from, call, job.metric_names)
+        sizes = len(job.batches), job.parts.num_slots
+        saved = read_checkpoint(resume_from, call, job.metric_names, *sizes)
         collector.restore(saved)
-        first = min(saved.num_batches, len(job.batches) - 1)
+        num_saved = saved.num_batches
     started = (
         (number, collector.start(batch.indices, job.program(job.arrays(number, batch))))
         for number, batch in enumerate(job.batches)
-        if number >= first
+        if number >= num_saved - 1
     )
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
     with _reporting(progress, job.unit) as report:
@@ -187,7 +188,7 @@ def _collect(
             if fault is not None:
                 raise ValueError(_message(job, *fault))
             report(int(num_done[number]), job.parts.num_queries)
-            if on_batch is not None and call is not None:
+            if on_batch is not None and call is not None and number >= num_saved:
                 snapshot = collector.snapshot()
                 on_batch(call.checkpoint(number + 1, job.metric_names, *snapshot))
     return collector.collected
@@ -211,17 +212,15 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
 
 def _call(job: Job) -> Call:
     """Returns what a call must have in common with one that resumes it."""
-    options = [
-        f"{name}={getattr(value, '__qualname__', value)}"
-        for bound in job.bounds
-        for name, value in (("", bound.name), *bound.options)
-    ]
+    arguments = {"metrics": job.bounds, **job.inputs}
+    # Which query is in which batch also depends on what may change between versions.
+    arguments["batches"] = np.concatenate([x.indices for x in job.batches])
     return Call(
         queries=job.parts.num_queries,
         k=job.k,
         batch_size=job.batches[0].indices.size,
         parts=len(job.parts.indices),
-        checksum=checksum([*options, *job.inputs]),
+        arguments={name: checksum(value) for name, value in arguments.items()},
     )
 
 

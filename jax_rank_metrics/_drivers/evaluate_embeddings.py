@@ -214,7 +214,7 @@ def evaluate_embeddings(
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = isinstance(executor, OneDevice) and candidates is None
-    queries = read_vectors("queries", queries)
+    queries, raw_items = read_vectors("queries", queries), items
     num_queries, blocks = len(queries), None
     if in_blocks:
         expected = num_queries if exclude_self else None
@@ -268,15 +268,22 @@ def evaluate_embeddings(
         undefined=undefined,
         k=plan.k,
         num_items=None,
-        inputs=[
-            f"{policy.name} {similarity} {exclude_self}",
-            key,
-            judgements.relevant,
-            judgements.excluded,
-            judgements.candidates,
-            inputs.item_mask,
-            *([] if groups is None else [groups]),
-        ],
+        inputs={
+            "queries": queries,
+            "items": items if blocks is None else (raw_items, blocks.num_items),
+            "relevant": judgements.relevant,
+            "label_fn": label_fn,
+            "query_attributes": judgements.query_attributes,
+            "item_attributes": judgements.item_attributes,
+            "similarity": similarity,
+            "score_fn": score_fn,
+            "candidates": judgements.candidates,
+            "exclude": judgements.excluded,
+            "item_mask": inputs.item_mask,
+            "item_groups": groups,
+            "ties": policy.name,
+            "key": key,
+        },
         nan_message=lambda index: (
             f"the scores of query {index} hold nan; pass embeddings without nan, and a "
             "score_fn that returns numbers"

@@ -237,7 +237,7 @@ def evaluate_links(
         undefined=undefined,
         k=k,
         num_items=None,
-        inputs=[policy.name, key, evaluated],
+        inputs={},  # nothing resumes
         nan_message=lambda index: (
             f"the scores of score_fn for triple {evaluated[index % number].tolist()} hold "
             f"nan where the {sides[index // number]} is predicted; return numbers"

@@ -135,7 +135,11 @@ def evaluate_users(
             such as orbax and pickle save. Its "lists" have the weight 0 where users are
             not done, so that `mean` makes the states so far.
         resume_from: The dict from which to go on, as it was restored. The call must have
-            the same arguments; the result is the same bit for bit.
+            the same arguments; the result is the same bit for bit. It raises where shapes,
+            dtypes, values or names of functions differ (of an array beyond 256 MiB, rows at
+            equal distances are read), and where the last batch done has other values when
+            it is measured again. That batch alone shows changes of what cannot be read:
+            code and weights behind a function, iterators, and shards of other processes.
 
     Returns:
         A `UserEvaluation`. Beside the metrics asked for, with `seen` it holds
@@ -147,7 +151,7 @@ def evaluate_users(
             of the model; if `relevant` or `seen` has another number of rows than the
             model has users, or more columns than it has items; if scores are NaN; if
             a mesh, its axes and shardings do not agree; if `resume_from` is of another
-            call; if no metric has a cutoff and k is None.
+            call or damaged; if no metric has a cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
             lists of ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -207,6 +211,7 @@ def evaluate_users(
     num_items = recommender.num_items or rows_of(0, batches[0]).shape[-1]
     relevant.check_items(relevant_rows, user_ids, num_items)
     catalog = read_catalog(num_items, item_embeddings, item_mask, embeddings)
+    features, counts = catalog.features, None
     if seen is not None:
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
@@ -230,10 +235,17 @@ def evaluate_users(
         undefined=undefined,
         k=plan.k,
         num_items=num_items,
-        inputs=[
-            *(policy.name, key, user_ids, relevant_rows, seen_rows, item_mask),
-            *([] if groups is None else [groups]),
-        ],
+        inputs={
+            "model": (model if callable(model) else recommender.table, item_embeddings),
+            "relevant": relevant_rows,
+            "seen": (seen_rows, counts),
+            "users": user_ids,
+            "item_mask": item_mask,
+            "embeddings": features,
+            "item_groups": groups,
+            "ties": policy.name,
+            "key": key,
+        },
         nan_message=lambda index: (
             f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
             "-inf for items that are not to be recommended"

@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.checkpoints import Saved
+from jax_rank_metrics._drivers.checkpoints import Saved, are_equal, refuse_changed
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._states.exposure import Exposure
@@ -150,7 +150,7 @@ class Collector:
         self._saved: Saved | None = None
 
     def restore(self, saved: Saved) -> None:
-        """Begins with the values of a checkpoint."""
+        """Begins with the values of a checkpoint; the next batch is among them."""
         self._saved = saved
         self.collected = Collected([], np.array(saved.items))
 
@@ -181,15 +181,20 @@ class Collector:
             )
             all_lists = self._saved.lists(lists, np.array) if self._saved else zeros
             self.collected = Collected(all_lists, items)
-        arrays = jax.tree.leaves(self.collected.lists)
-        for array, values in zip(arrays, jax.tree.leaves(lists), strict=True):
-            array[indices] = values[is_query]
-        items[indices, : ids.shape[-1]] = ids[is_query]
         faults = faults[is_query]
-        if not faults.any():
-            return None
-        first = np.argmax(faults > 0)
-        return int(indices[first]), step.Fault(faults[first])
+        if faults.any():
+            first = np.argmax(faults > 0)
+            return int(indices[first]), step.Fault(faults[first])
+        arrays = jax.tree.leaves(self.collected.lists)
+        pairs = [*zip(arrays, jax.tree.leaves(lists), strict=True)]
+        pairs.append((items[:, : ids.shape[-1]], ids))
+        for array, values in pairs:
+            values = values[is_query]
+            if self._saved and not are_equal(array[indices], values, np).all():
+                refuse_changed()
+            array[indices] = values
+        self._saved = None
+        return None
 
     def snapshot(self) -> Collected:
         """Returns what is collected so far, in arrays that do not change later."""

@@ -17,7 +17,7 @@ from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import device_programs, step
-from jax_rank_metrics._drivers.checkpoints import Saved
+from jax_rank_metrics._drivers.checkpoints import Saved, refuse_changed
 from jax_rank_metrics._drivers.devices import Argument, Devices, is_global, read_devices
 from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice, Summary
 from jax_rank_metrics._drivers.parts import Parts
@@ -185,7 +185,7 @@ class ShardedCollector:
         self._slots = parts.slots
 
     def restore(self, saved: Saved) -> None:
-        """Begins with the values of a checkpoint."""
+        """Begins with the values of a checkpoint; the next batch is among them."""
         self._saved = saved
         self._started = Collected([], self._put(saved.items))
 
@@ -208,13 +208,12 @@ class ShardedCollector:
         size = self._parts.indices.shape[1]
         slots = np.where(indices >= 0, self._slots[indices] % size, size)
         slots = slots.astype(np.int32)
-        pending = device_programs.store(
-            self._devices,
-            self._started,
-            Collected(lists, ids),
-            faults,
-            self._put(slots),
-        )
+        batch = Collected(lists, ids), faults, self._put(slots)
+        if self._saved is not None:
+            if not device_programs.holds(self._devices, self._started, *batch):
+                refuse_changed()
+            self._saved = None
+        pending = device_programs.store(self._devices, self._started, *batch)
         self._started, _ = pending
         return pending
 
