@@ -433,6 +433,10 @@ def test_a_series_of_lists():
     evaluation = jrm.evaluate_users("recall@1", scores, relevant)
     assert evaluation.users.tolist() == [1, 0]
     assert evaluation.lists["recall@1"].values.tolist() == [1, 1]
+    weeks = pandas.Series([[2], [0], [1]], index=[1, 0, 1])
+    for arguments in ({"relevant": weeks}, {"relevant": relevant, "seen": weeks}):
+        with pytest.raises(ValueError, match="index holds user 1 more than once; join"):
+            jrm.evaluate_users("recall@1", scores, **arguments)
 
 
 LISTS = [[0], [1]]
@@ -447,7 +451,31 @@ MATRIX = np.zeros((2, 3), np.float32)
         (ValueError, "model has 3 parts", {"model": (MATRIX,) * 3}),
         (ValueError, "queries of shape", {"model": (MATRIX, MATRIX[:, :2])}),
         (ValueError, "model returned scores", {"model": lambda users: MATRIX[:1]}),
-        (ValueError, "users go up to 2, but model has 2", {"relevant": [[0]] * 3}),
+        (ValueError, "relevant has 3 rows, but there are 2", {"relevant": [[0]] * 3}),
+        (ValueError, "relevant has users from 0 to 7", {"relevant": {0: [0], 7: []}}),
+        (ValueError, "seen has users from 3 to 9", {"seen": {3: [1], 9: [0]}}),
+        (ValueError, "seen has users from -1 to 1", {"seen": {-1: [1], 1: [0]}}),
+        (  # transposed
+            ValueError,
+            "relevant has 3 rows, but there are 2 users",
+            {"relevant": sparse(np.eye(3, 2)), "seen": sparse(np.eye(2, 3, 1))},
+        ),
+        (
+            ValueError,
+            "relevant has 3 rows, and seen has 2",
+            {
+                "model": lambda users: MATRIX[users],
+                "relevant": [[0]] * 3,
+                "seen": [[1]] * 2,
+            },
+        ),
+        (TypeError, "relevant: got a masked", {"relevant": np.ma.array([[0], [1]])}),
+        (
+            TypeError,
+            "seen of user 1: got a masked",
+            {"seen": [[1], np.ma.array([0, 2], mask=[0, 1])]},
+        ),
+        (ValueError, "users is empty", {"users": []}),
         (ValueError, "relevant has 1 rows, but there are 2 users", {"relevant": [[0]]}),
         (ValueError, "seen has 3 rows, but there are 2", {"seen": [[]] * 3}),
         (
@@ -485,12 +513,17 @@ MATRIX = np.zeros((2, 3), np.float32)
         ),
         (ValueError, "queries of shape", {"model": [MATRIX, MATRIX[:, :2]]}),
         (ValueError, "relevant holds -1", {"relevant": sparse(MATRIX - 1)}),
-        (ValueError, "seen has 1 users, but users go up to 1", {"seen": [[0]]}),
+        (ValueError, "seen has 1 rows, but there are 2 users", {"seen": [[0]]}),
         (ValueError, "seen of user 0 holds the item 9", {"seen": {0: [9]}}),
         (TypeError, "seen has the key 'b'", {"seen": {"b": [1]}}),
         (TypeError, "users: got an array of float64", {"users": [0.5]}),
         (ValueError, "users go from -1 to 1", {"users": [1, -1]}),
-        (ValueError, "relevant has 2 users, but users", {"users": [2]}),
+        (ValueError, "users go up to 2, but model has 2", {"users": [2]}),
+        (
+            ValueError,
+            "relevant has 1 users, but users go up to 1",
+            {"relevant": [[0]], "users": [1]},
+        ),
         (ValueError, "no metric has a cutoff", {"metrics": "mrr"}),
         (ValueError, "k is 0", {"k": 0}),
         (ValueError, "batch_size is 0", {"batch_size": 0}),

@@ -5,6 +5,7 @@
     plan.py             the options that all batches share
     batches.py          which queries share a batch, and their ids padded to few widths
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
+    long_frames.py      these items as a frame of pandas or polars, a row for each pair
     step.py             one batch on the device: ranked once, read by every metric
     counted_queries.py  the queries that count where undefined values are skipped
     evaluation.py       the result: states, values of every query, and the items found

@@ -31,7 +31,7 @@ _MAX_BYTES, _ROW_BYTES = 2**28, 2**16
 
 
 class Call(NamedTuple):
-    """What a call must have in common with the one that it resumes.
+    """Numbers that a call must have in common with the one that it resumes.
 
     Attributes:
         queries: The number of queries.

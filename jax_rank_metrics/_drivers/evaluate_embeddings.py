@@ -106,9 +106,11 @@ def evaluate_embeddings(
             read, so that the items are read once. Metrics without a cutoff read them a
             second time, which an iterator does not allow.
         relevant: The items to be found: a list of ids for each query; a dict or a pandas
-            Series from rows of queries to such lists; or a scipy sparse matrix
-            `[queries, items]` of labels. Lists may repeat an id, and negative ids are
-            padding. A query that a dict lacks has no items.
+            Series from rows of queries to such lists; a frame of pandas or polars with
+            the columns `query` (or `user`), `item` and perhaps `label`, a row for each
+            pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
+            may repeat an id, and negative ids are padding. A query that a dict or a frame
+            lacks has no items.
         label_fn: Instead of `relevant`: `label_fn(query_attributes, item_attributes)`
             returns the labels `[queries, items]` of a block of each, or a pair of labels
             and a bool `[queries, items]` of what leaves the ranking and the pool; see
@@ -131,12 +133,13 @@ def evaluate_embeddings(
         score_fn: Instead of a similarity: `score_fn(queries, items)` returns the scores
             `[queries, items]` of a batch and a block, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
-            `relevant`, such as an array `[queries, n]` padded with −1. Their order does
+            `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
+            −1. Their order does
             not matter: equal scores tie, and under "stable" the lower id comes first.
             None ranks every item. Not with `label_fn`.
         exclude_self: Whether item i leaves the list of query i, for a gallery that is
             ranked against itself.
-        exclude: The items that leave the list of each query, in the forms of `relevant`.
+        exclude: The items that leave the list of each query, in the forms of `candidates`.
         k: How many items to return for each query. None is the deepest cutoff of the
             metrics.
         batch_size: How many queries are evaluated at a time; fewer where they would fill

@@ -26,6 +26,7 @@ from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
     SparseRows,
+    check_users,
     read_users,
 )
 from jax_rank_metrics._drivers.model import (
@@ -101,13 +102,16 @@ def evaluate_users(
             size: the last is filled up with the last user. All become float32 unless x64
             is on: scores that are equal in float32 tie. NaN raises.
         relevant: The items to be found, such as those held out: a list of ids for each
-            user of the model; a dict or a pandas Series from users to such lists; or a
-            scipy sparse matrix `[users, items]` of labels. Lists may repeat an id, and
-            negative ids are padding. A user that a dict lacks has no items.
+            user of the model; a dict or a pandas Series from users to such lists; a frame
+            of pandas or polars with the columns `user` (or `query`), `item` and perhaps
+            `label`, a row for each pair; or a scipy sparse matrix `[users, items]` of
+            labels. Lists and frames may repeat an id, and negative ids are padding. A user
+            that a dict or a frame lacks has no items.
         seen: The items not to be recommended, such as those trained on, in the same
-            forms; in a matrix, values above 0 are seen. None excludes nothing.
+            forms; in a matrix, values above 0 are seen; a frame has no labels. None
+            excludes nothing.
         users: `[users]` integers, the users to evaluate: rows of the model, of `relevant`
-            and of `seen`. None is all users of `relevant`.
+            and of `seen`. None is all users of `relevant`: of a frame, in ascending order.
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
         batch_size: How many users are evaluated at a time; fewer where they would fill
@@ -182,24 +186,22 @@ def evaluate_users(
     plan = make_plan(bounds, k, block_size, policy.name)
     groups = read_groups(item_groups, bounds, None)
 
+    executor = read_executor(mesh, queries_axis, items_axis, global_arguments(model))
+    recommender = read_model(model, executor)
     relevant = Interactions.of("relevant", relevant)
+    seen = None if seen is None else Interactions.of("seen", seen)
     user_ids = read_users(users, relevant)
+    check_users(user_ids, users is not None, relevant, seen, recommender.num_users)
     lengths = np.zeros((user_ids.size, 2), np.int64)  # of seen and of relevant ids
     relevant_rows, seen_rows = relevant.rows(user_ids), None
     lengths[:, 1] = np.diff(relevant_rows.indptr)
     if seen is not None:
-        seen = Interactions.of("seen", seen)
         seen_rows = seen.rows(user_ids)
         lengths[:, 0] = np.diff(seen_rows.indptr)
         if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
             warnings.warn(text, stacklevel=2)
 
-    executor = read_executor(mesh, queries_axis, items_axis, global_arguments(model))
-    recommender = read_model(model, user_ids, executor)
-    item_embeddings, num_users = recommender.item_embeddings, recommender.num_users
-    if num_users is not None:
-        for interactions in (relevant, seen) if seen is not None else (relevant,):
-            interactions.check_users(num_users, is_selection=users is not None)
+    item_embeddings = recommender.item_embeddings
     max_size = _inputs.positive_integer("batch_size", batch_size)
     size = executor.batch_size(batch_size_for(user_ids.size, max_size))
     work = _work(plan, item_embeddings, relevant_rows)

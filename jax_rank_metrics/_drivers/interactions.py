@@ -8,9 +8,16 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers.long_frames import (
+    LongFrame,
+    is_frame,
+    is_pandas_series,
+    read_frame,
+)
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
-# Series from users to such lists, or a sparse matrix of scipy `[users, items]`.
+# Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
+# `[users, items]`.
 RawInteractions = Any
 
 # What a row is called in messages, as one and in the plural: "user", "users".
@@ -20,7 +27,10 @@ USER, QUERY = ("user", "users"), ("query", "queries")
 # A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
 SparseRows = Any
 
-_CURE = "pass a list of item ids for each {}, a dict of lists, or a scipy sparse matrix"
+_CURE = (
+    "pass a list of item ids for each {0}, a dict of lists, a frame with the columns {0} "
+    "and item, or a scipy sparse matrix"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +52,25 @@ class Interactions:
         """Wraps an argument; a pandas Series of lists becomes a dict.
 
         The index of such a Series holds users, as after `groupby`, not positions.
+
+        Raises:
+            ValueError: if the index of a Series repeats a user, whose lists a dict would
+                not hold; or as `read_frame`.
+            TypeError: as `read_frame`; or if an array is masked.
         """
-        return cls(name, raw.to_dict() if hasattr(raw, "to_dict") else raw, unit)
+        if is_frame(raw):
+            raw = read_frame(name, raw)
+        elif is_pandas_series(raw):
+            if not raw.index.is_unique:
+                user = raw.index[raw.index.duplicated()][0]
+                raise ValueError(
+                    f"{name} is a Series whose index holds {unit[0]} {user} more than "
+                    f"once; join the lists of a {unit[0]}, or pass a frame with the "
+                    f"columns {unit[0]} and item"
+                )
+            raw = raw.to_dict()
+        _refuse_masked(name, raw)
+        return cls(name, raw, unit)
 
     @property
     def _cure(self) -> str:
@@ -55,6 +82,11 @@ class Interactions:
         import scipy.sparse
 
         return scipy.sparse.issparse(self.raw)
+
+    @property
+    def names_users(self) -> bool:
+        """Whether users are named, so that any may be missing; else rows are users."""
+        return isinstance(self.raw, (Mapping, LongFrame))
 
     @property
     def num_rows(self) -> int:
@@ -70,6 +102,8 @@ class Interactions:
 
     def all_users(self) -> np.ndarray:
         """Returns the users with an entry, `[users]`."""
+        if isinstance(self.raw, LongFrame):
+            return self.raw.users
         if not isinstance(self.raw, Mapping):
             return np.arange(self.num_rows)
         for user in self.raw:
@@ -88,13 +122,17 @@ class Interactions:
         """
         import scipy.sparse
 
-        if not isinstance(self.raw, Mapping) and user_ids.max() >= self.num_rows:
+        if not self.names_users and user_ids.max() >= self.num_rows:
             raise ValueError(
                 f"{self.name} has {self.num_rows} {self.unit[1]}, but {self.unit[1]} go up "
                 f"to {user_ids.max()}; pass rows for all of them"
             )
-        if self.is_sparse:
-            rows = scipy.sparse.csr_array(self.raw)[user_ids]
+        if self.is_sparse or isinstance(self.raw, LongFrame):
+            rows = (
+                self.raw.rows_of(user_ids)
+                if isinstance(self.raw, LongFrame)
+                else scipy.sparse.csr_array(self.raw)[user_ids]
+            )
             if rows.dtype.kind not in "biuf":
                 raise TypeError(f"{self.name} holds {rows.dtype}; pass numbers")
             rows.sum_duplicates()
@@ -124,22 +162,27 @@ class Interactions:
         return rows
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
-        """Raises unless there is a row for each user of the model.
+        """Raises unless all users are those of the model, and rows are one for each.
 
         Args:
             num_users: How many users the model has.
             is_selection: Whether the caller selected the users to evaluate. Then rows
                 may be missing for users after the last of them.
         """
-        if isinstance(self.raw, Mapping):
-            return  # its keys are users, and any user may be missing
-        if self.num_rows > num_users or (
+        name, units = self.name, self.unit[1]
+        if self.names_users:
+            users = self.all_users()
+            if users.size and not (0 <= users.min() and users.max() < num_users):
+                raise ValueError(
+                    f"{name} has {units} from {users.min()} to {users.max()}, but there "
+                    f"are {num_users}; pass the rows of {units}"
+                )
+        elif self.num_rows > num_users or (
             self.num_rows < num_users and not is_selection
         ):
             raise ValueError(
-                f"{self.name} has {self.num_rows} rows, but there are {num_users} "
-                f"{self.unit[1]}; pass one row for each, or a dict from {self.unit[1]} to "
-                "lists of ids"
+                f"{name} has {self.num_rows} rows, but there are {num_users} {units}; "
+                f"pass one row for each, or a dict from {units} to lists of ids"
             )
 
     def check_items(
@@ -165,7 +208,9 @@ class Interactions:
                     f"{name} has {self.raw.shape[1]} columns, but there are {num_items} "
                     "items; pass a column for each"
                 )
-        elif self._looks_dense(rows, user_ids, num_items, may_name_all):
+        elif not isinstance(self.raw, LongFrame) and self._looks_dense(
+            rows, user_ids, num_items, may_name_all
+        ):
             raise TypeError(
                 f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
                 f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
@@ -202,10 +247,11 @@ class Interactions:
 
     def _ids(self, user: int, row: Any) -> np.ndarray:
         """Returns the ids of one user, with those that are negative, the padding."""
+        name = f"{self.name} of {self.unit[0]} {user}"
+        _refuse_masked(name, row)
         ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
         if not ids.size:
             return np.zeros(0, np.int64)
-        name = f"{self.name} of {self.unit[0]} {user}"
         if ids.ndim == 0 and ids.dtype.kind in "iu":
             raise TypeError(
                 f"{name} is {ids}; pass a list of ids for each {self.unit[0]}, or, where "
@@ -260,6 +306,15 @@ class Interactions:
         return as_long_as_catalogue or (width > 2 and table.max() <= 1)
 
 
+def _refuse_masked(name: str, ids: Any) -> None:
+    """Raises `TypeError` if this is an array whose mask would be lost."""
+    if isinstance(ids, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name}: got a masked NumPy array, whose mask would be lost; pass what its "
+            "method filled(-1) returns, in which ids that are padding are negative"
+        )
+
+
 def refuse_unknown_items(
     name: str, rows: SparseRows, user_ids: np.ndarray, num_items: int, unit: Unit
 ) -> None:
@@ -280,7 +335,7 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
         user_ids = relevant.all_users()
     else:
         user_ids = _inputs.numpy_array("users", users)
-        if user_ids.ndim != 1 or user_ids.dtype.kind not in "iu":
+        if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
             raise TypeError(
                 f"users: got {_inputs.kind_of(user_ids)}; pass one axis of integers, rows "
                 "of the model"
@@ -294,3 +349,39 @@ def read_users(users: Any, relevant: Interactions) -> np.ndarray:
             "from 0"
         )
     return user_ids.astype(np.int32)
+
+
+def check_users(
+    user_ids: np.ndarray,
+    is_selection: bool,
+    relevant: Interactions,
+    seen: Interactions | None,
+    num_users: int | None,
+) -> None:
+    """Raises `ValueError` unless all users are those of the model.
+
+    Args:
+        user_ids: The users to evaluate.
+        is_selection: Whether the caller selected them.
+        relevant: The argument.
+        seen: The argument, or None.
+        num_users: How many users the model has; None if it is a function.
+    """
+    if num_users is None:
+        both_are_rows = seen is not None and not (
+            seen.names_users or relevant.names_users or is_selection
+        )
+        if both_are_rows and relevant.num_rows != seen.num_rows:
+            raise ValueError(
+                f"relevant has {relevant.num_rows} rows, and seen has {seen.num_rows}; "
+                "pass one row for each user of the model in both"
+            )
+        return
+    if is_selection and user_ids.max() >= num_users:
+        raise ValueError(
+            f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
+            "rows of the model"
+        )
+    for interactions in (relevant, seen):
+        if interactions is not None:
+            interactions.check_users(num_users, is_selection)

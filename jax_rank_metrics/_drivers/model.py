@@ -35,9 +35,7 @@ class Recommender(NamedTuple):
     table: Array | None = None
 
 
-def read_model(
-    model: Any, user_ids: np.ndarray, executor: OneDevice | OverDevices
-) -> Recommender:
+def read_model(model: Any, executor: OneDevice | OverDevices) -> Recommender:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
         return Recommender(
@@ -58,11 +56,6 @@ def read_model(
         table, items = _matrix("model", model), None
     num_users = len(table)
     num_items = table.shape[1] if items is None else len(items)
-    if user_ids.max() >= len(table):
-        raise ValueError(
-            f"users go up to {user_ids.max()}, but model has {len(table)} users; pass "
-            "rows of the model"
-        )
     of_scores = items is None
     table = executor.table(table, of_scores=of_scores)
     return Recommender(

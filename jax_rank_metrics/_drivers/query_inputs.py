@@ -130,12 +130,6 @@ def _rows(
     """Returns ids by query as sparse rows `[queries, items]`."""
     interactions = Interactions.of(name, raw, QUERY)
     interactions.check_users(num_queries, is_selection=False)
-    query_ids = interactions.all_users()
-    if query_ids.size and not (0 <= query_ids.min() and query_ids.max() < num_queries):
-        raise ValueError(
-            f"{name} has queries from {query_ids.min()} to {query_ids.max()}, but there "
-            f"are {num_queries}; pass the rows of queries"
-        )
     query_ids = np.arange(num_queries)
     rows = interactions.rows(query_ids)
     interactions.check_items(rows, query_ids, num_items, name == "candidates")

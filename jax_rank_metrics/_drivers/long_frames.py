@@ -1,0 +1,130 @@
+"""Long frames of pandas and polars: a row for each pair of a user or query and an item."""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics import _inputs
+
+# The names of the column of users or queries, of which there is one.
+_USERS = ("user", "query")
+
+
+class LongFrame(NamedTuple):
+    """The items of the users that a frame holds.
+
+    Attributes:
+        users: `[users]`, ascending; those whose only ids are negative are among them.
+        rows: A `scipy.sparse.csr_array` of labels `[users + 1, items]`, or of ones where
+            the frame has no labels. The last row is empty: that of all other users.
+    """
+
+    users: np.ndarray
+    rows: Any
+
+    def rows_of(self, user_ids: np.ndarray) -> Any:
+        """Returns the rows of users, empty for those that the frame lacks."""
+        slots = np.searchsorted(self.users, user_ids)
+        known = np.append(self.users, -1)[slots] == user_ids
+        return self.rows[np.where(known, slots, len(self.users))]
+
+
+def is_frame(raw: Any) -> bool:
+    """Whether this is a frame of pandas or polars, neither of which is imported here."""
+    return any(_is(raw, library, "DataFrame") for library in ("pandas", "polars"))
+
+
+def is_pandas_series(raw: Any) -> bool:
+    """Whether this is a Series of pandas, whose index may hold users."""
+    return _is(raw, "pandas", "Series")
+
+
+def _is(raw: Any, library: str, name: str) -> bool:
+    module = sys.modules.get(library)  # whose objects exist only after its import
+    return module is not None and isinstance(raw, getattr(module, name))
+
+
+def read_frame(name: str, frame: Any) -> LongFrame:
+    """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
+
+    Pairs may repeat with the same label, and negative items are padding.
+
+    Args:
+        name: The argument, for messages. Only `relevant` has labels.
+        frame: A frame of pandas or polars.
+
+    Raises:
+        ValueError: if it has other columns; if an item does not fit int32, or a pair has
+            two labels.
+        TypeError: if users or items are not integers, or labels no numbers.
+    """
+    import scipy.sparse
+
+    names = [*frame.columns]
+    columns = [[x for x in _USERS if x in names], ["item"], ["label"]]
+    if name != "relevant" or "label" not in names:
+        columns.pop()
+    if len(columns[0]) != 1 or sorted(names) != sorted(sum(columns, [])):
+        label = ", and perhaps label" if name == "relevant" else ""
+        raise ValueError(
+            f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
+            f"with the columns user (or query) and item{label}, and no others"
+        )
+    users, items = (_integers(name, x, frame[x]) for x in (*columns[0], "item"))
+    user_ids, slots = np.unique(users, return_inverse=True)
+    is_item = items >= 0
+    slots, items = slots[is_item], items[is_item]
+    width = int(items.max(initial=-1)) + 1
+    if width > _inputs.MAX_INT32:
+        raise ValueError(f"{name} holds the item {width - 1}; pass ids that fit int32")
+    pairs, first = np.unique(slots * width + items, return_index=True)
+    labels = np.ones(len(pairs), np.float32)
+    if "label" in names:
+        of_rows = _labels(name, frame["label"])[is_item]
+        labels = of_rows[first]
+        differ = labels[np.searchsorted(pairs, slots * width + items)] != of_rows
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"{name} has two labels for the item {items[row]} of {columns[0][0]} "
+                f"{user_ids[slots[row]]}; pass one"
+            )
+    starts = np.searchsorted(pairs, np.arange(len(user_ids) + 1) * width)
+    shape = (len(user_ids) + 1, max(width, 1))
+    indptr = np.append(starts, len(pairs))
+    columns_of_pairs = pairs % max(width, 1)
+    return LongFrame(
+        user_ids, scipy.sparse.csr_array((labels, columns_of_pairs, indptr), shape)
+    )
+
+
+def _integers(name: str, column: str, values: Any) -> np.ndarray:
+    """Returns a column of integers as int64."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(
+            f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
+            "integers, the rows of the model, as jrm.pack makes them of ids of any kind"
+        )
+    if array.max(initial=0) > _inputs.MAX_INT32:  # also what does not fit int64
+        raise ValueError(
+            f"{name}: the column {column!r} holds {array.max()}; pass ids that fit int32"
+        )
+    return array.astype(np.int64)
+
+
+def _labels(name: str, values: Any) -> np.ndarray:
+    """Returns a column of labels, of which none is missing or negative."""
+    array = np.asarray(values.to_numpy())
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name}: the column 'label' holds {values.dtype}, or lacks a value; pass "
+            "numbers"
+        )
+    if not (array >= 0).all():
+        raise ValueError(
+            f"{name}: the column 'label' holds {array[~(array >= 0)][0]}; pass values of "
+            "at least 0"
+        )
+    return array

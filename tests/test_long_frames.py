@@ -1,0 +1,124 @@
+"""A frame with a row for each pair gives what lists and sparse matrices of it give."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import jax_rank_metrics as jrm
+
+USERS, ITEMS, DIMS = 9, 12, 3
+METRICS = ("ndcg@3", "recall@1,5")
+
+
+@pytest.fixture(params=["pandas", "polars"])
+def frame_of(request):
+    """A function that makes a frame of one of the libraries."""
+    return pytest.importorskip(request.param).DataFrame
+
+
+@pytest.fixture
+def model(rng):
+    return tuple(rng.normal(size=(n, DIMS)).astype(np.float32) for n in (USERS, ITEMS))
+
+
+def pairs_of(rng, matrix, names=("user", "item", "label")):
+    """The columns of a frame in any order, in which some pairs repeat."""
+    users, items = np.nonzero(matrix)
+    rows = rng.permutation(np.tile(np.arange(len(users)), 2))[: len(users) + 3]
+    rows = np.union1d(rows, np.arange(len(users)))
+    rows = rng.permutation(np.append(rows, rows[:3]))
+    columns = users[rows], items[rows], matrix[users, items][rows]
+    return dict(zip(names, columns, strict=False))
+
+
+def check_same(actual, expected):
+    np.testing.assert_array_equal(actual.items, expected.items)
+    assert list(actual.lists) == list(expected.lists)
+    for name, lists in expected.lists.items():
+        np.testing.assert_array_equal(actual.lists[name].values, lists.values)
+        np.testing.assert_array_equal(actual.lists[name].defined, lists.defined)
+
+
+def test_users(rng, frame_of, model):
+    """Labels, seen items, and users of whom a frame has only padding, or no row."""
+    labels = rng.choice([0, 0, 1, 2], (USERS, ITEMS))
+    seen = (labels == 0) & (rng.random(labels.shape) < 0.3)
+    labels[4], seen[5] = 0, False
+    frames = {
+        "relevant": frame_of(pairs_of(rng, labels)),
+        "seen": frame_of(pairs_of(rng, seen, ("user", "item"))),
+    }
+    matrices = {
+        "relevant": scipy.sparse.csr_array(labels),
+        "seen": scipy.sparse.csr_array(seen),
+    }
+    users = np.delete(np.arange(USERS), 4)
+    actual = jrm.evaluate_users(METRICS, model, **frames)
+    check_same(actual, jrm.evaluate_users(METRICS, model, **matrices, users=users))
+    assert actual.users.tolist() == users.tolist()
+    users = np.array([7, 4, 0])
+    check_same(
+        jrm.evaluate_users(METRICS, model, **frames, users=users),
+        jrm.evaluate_users(METRICS, model, **matrices, users=users),
+    )
+    padded = frame_of({"user": [4, 2, 2], "item": [-1, 5, -1]})
+    found = jrm.evaluate_users("recall@12", model, padded)
+    assert found.users.tolist() == [2, 4]
+    assert found.lists["recall@12"].defined.tolist() == [True, False]
+
+
+def test_queries(rng, frame_of, model):
+    """What is relevant, excluded and a candidate; a query without a row has nothing."""
+    labels = rng.choice([0, 0, 1, 2], (USERS, ITEMS))
+    candidates, excluded = (rng.random(labels.shape) < p for p in (0.6, 0.2))
+    labels[3] = candidates[8] = excluded[0] = 0
+    matrices = {"relevant": labels, "candidates": candidates, "exclude": excluded}
+    frames = {
+        name: frame_of(
+            pairs_of(rng, x, ("query", "item", "label")[: 3 if x is labels else 2])
+        )
+        for name, x in matrices.items()
+    }
+    matrices = {name: scipy.sparse.csr_array(x) for name, x in matrices.items()}
+    for names in (["relevant", "exclude"], [*matrices]):
+        check_same(
+            jrm.evaluate_embeddings(METRICS, *model, **{x: frames[x] for x in names}),
+            jrm.evaluate_embeddings(METRICS, *model, **{x: matrices[x] for x in names}),
+        )
+
+
+TWICE = {"user": [4, 4], "item": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    "error, match, name, columns",
+    [
+        (ValueError, "'uid', 'item'; pass one", "seen", {"uid": [0], "item": [0]}),
+        (ValueError, "'when'; .* no others", "relevant", TWICE | {"when": [1, 2]}),
+        (ValueError, "the columns 'item';", "seen", {"item": [0]}),
+        (ValueError, "'query'; pass one", "relevant", TWICE | {"query": [0, 0]}),
+        (ValueError, "'label'; .* item, and no", "seen", TWICE | {"label": [1, 1]}),
+        (TypeError, "'user' holds", "seen", {"user": ["a"], "item": [0]}),
+        (TypeError, "'item' holds .* lacks", "seen", {"user": [0], "item": [1.5]}),
+        (TypeError, "'item' holds", "relevant", {"user": [0, 1], "item": [1, None]}),
+        (
+            ValueError,
+            "'item' holds 18446744073709551615",
+            "seen",
+            {"user": [1], "item": np.array([2**64 - 1], np.uint64)},
+        ),
+        (ValueError, "from 0 to 99", "relevant", {"user": [0, 99], "item": [1, 1]}),
+        (ValueError, "from -1 to 0", "seen", {"user": [0, -1], "item": [1, 1]}),
+        (ValueError, "user 3 holds the item 12", "seen", {"user": [3], "item": [12]}),
+        (ValueError, "item 1 of user 4", "relevant", TWICE | {"label": [1, 2]}),
+        (ValueError, "'label' holds -1", "relevant", TWICE | {"label": [1, -1]}),
+        (ValueError, "'label' holds nan", "relevant", TWICE | {"label": [1.0, np.nan]}),
+        (TypeError, "'label' holds", "relevant", TWICE | {"label": ["a", "b"]}),
+        (ValueError, "has no users", "relevant", {"user": [], "item": []}),
+    ],
+)
+def test_wrong_frames(frame_of, model, error, match, name, columns):
+    """Each message names the argument, and the column or the pair."""
+    arguments = {"relevant": [[0]] * USERS, name: frame_of(columns)}
+    with pytest.raises(error, match=f"^{name} .*{match}|^{name}: .*{match}"):
+        jrm.evaluate_users("recall@2", model, **arguments)
