@@ -12,7 +12,7 @@ from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import in_order
-from jax_rank_metrics._states.on_host import HostSums
+from jax_rank_metrics._states.on_host import HostSums, states_of_groups
 from jax_rank_metrics._states.per_list import PerList
 
 E = TypeVar("E", bound="Evaluation")
@@ -76,12 +76,15 @@ class Evaluation:
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{len(self.items)} {self._unit}"
             )
-        states_by_group = {}
-        for index, group in enumerate(packed.ids.tolist()):
-            in_group = packed.segment_ids == index
-            lists = {name: values[in_group] for name, values in self.lists.items()}
-            states_by_group[group] = states_of(lists, self.states)
-        return states_by_group
+        groups_of = packed.segment_ids, len(packed.ids)
+        states = {
+            name: states_of_groups(self.lists[name], type(state), *groups_of)
+            for name, state in self.states.items()
+        }
+        return {
+            group: {name: of_groups[index] for name, of_groups in states.items()}
+            for index, group in enumerate(packed.ids.tolist())
+        }
 
     def gather(self: E) -> E:
         """Returns the same evaluation with the values of all queries on every process.
