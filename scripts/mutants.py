@@ -342,6 +342,13 @@ MUTANTS = [
         "tests/test_evaluate_embeddings.py::test_scores_of_similarities",
     ),
     Mutant(
+        "a cosine whose squares overflow",
+        "_drivers/similarities.py",
+        "    vectors = vectors / power\n",
+        "",
+        "tests/test_evaluate_embeddings.py::test_cosines_of_vectors_of_any_length",
+    ),
+    Mutant(
         "the last byte of a code is not read",
         "_drivers/similarities.py",
         "for word in range(items.shape[-1]):",

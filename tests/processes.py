@@ -46,13 +46,17 @@ def resolvable_host():
 
 
 def together(arguments, folder, **environment):
-    """Runs Python programs side by side, each with its arguments; returns their output."""
+    """Runs Python programs side by side, each with its arguments; returns their output.
+
+    A variable of the environment that is None is not set.
+    """
     # See `recipes` on threads.
     environment = {
         **os.environ,
         **{"JAX_PLATFORMS": "cpu", "PJRT_NPROC": "16"},
         **environment,
     }
+    environment = {name: x for name, x in environment.items() if x is not None}
     running = []
     for number, command_line in enumerate(arguments):
         with (

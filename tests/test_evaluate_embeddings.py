@@ -240,6 +240,20 @@ def test_scores_of_similarities(rng):
     np.testing.assert_array_equal(scores(similarities.hamming, *packed), -distances)
 
 
+@pytest.mark.parametrize("scales", [(-83, -83), (66, 126), (0, -120)])
+def test_cosines_of_vectors_of_any_length(rng, scales):
+    """Powers of two change no bit, also where squares would over- or underflow."""
+    queries, items = vectors(rng)
+    expected = similarities.cosine(jnp.asarray(queries), jnp.asarray(items))
+    scaled = [
+        jnp.asarray(np.ldexp(x / 16, n))
+        for x, n in zip((queries, items), scales, strict=True)
+    ]
+    np.testing.assert_array_equal(similarities.cosine(*scaled), expected)
+    exact = exact_scores("cosine", queries, items)
+    np.testing.assert_allclose(expected, exact, atol=1e-6)
+
+
 def exact_cosines(queries, items):
     """Cosines of all pairs, 0 for zero vectors."""
     lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(items, axis=1))

@@ -117,7 +117,7 @@ def evaluate_embeddings(
             `rank_catalog`. Labels below 0 and NaN, which remove items there, raise here.
         query_attributes: A pytree of arrays `[queries, …]`, such as classes.
         item_attributes: A pytree of arrays `[items, …]`.
-        similarity: How a query and an item are scored.
+        similarity: How a query and an item are scored. Items with equal vectors tie.
 
             - "dot": by their product. Accelerators round products to fewer bits than
               float32 has, unless `jax.default_matmul_precision("float32")` is set.
@@ -126,8 +126,8 @@ def evaluate_embeddings(
             - "l2": by −|q − x|², nearest first. It is a product too, and loses to
               cancellation what is below 1e-7 of the squared distances between vectors
               and their mean: neighbours that are nearer to each other than that may
-              change places. Equal vectors tie. Whole numbers, such as
-              bytes, stay exact, and so do their ties, up to squared distances of 2²³.
+              change places. Whole numbers, such as bytes, stay exact, and so do their
+              ties, up to squared distances of 2²³.
             - "hamming": by minus the number of bits that differ, exactly. Both are
               packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
         score_fn: Instead of a similarity: `score_fn(queries, items)` returns the scores

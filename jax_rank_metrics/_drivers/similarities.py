@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._sources.blocks import products
+from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._sources.products import products
 
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
@@ -20,15 +20,36 @@ ScoreFn = Callable[[jax.Array, jax.Array], jax.Array]
 SimilarityName = Literal["dot", "cosine", "l2", "hamming"]
 
 
+# The functions below score the items of a block, `[items, …]`, or items that each query has
+# of its own, `[*lists, items, …]`.
+
+
 def cosine(queries: jax.Array, items: jax.Array) -> jax.Array:
     """Scores pairs by the cosine of the angle between them; 0 for zero vectors."""
     return products(_unit_vectors(queries), _unit_vectors(items))
 
 
 def _unit_vectors(vectors: jax.Array) -> jax.Array:
-    vectors = vectors.astype(_inputs.float_dtype(vectors))
+    """Divides vectors by their lengths; zeros stay zeros.
+
+    A power of two first takes the largest entry to between 1 and 2, so that no square
+    over- or underflows. It changes no bit of other results.
+    """
+    dtype = _inputs.float_dtype(vectors)
+    vectors = vectors.astype(dtype)
+    largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
+    power = jnp.maximum(_power_of_two_below(largest), jnp.finfo(dtype).tiny)
+    vectors = vectors / power
     norms = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1, keepdims=True))
     return vectors / jnp.where(norms > 0, norms, 1)
+
+
+def _power_of_two_below(x: jax.Array) -> jax.Array:
+    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
+    integer = _arithmetic.integer_like(x.dtype)
+    infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
+    bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
+    return lax.bitcast_convert_type(bits, x.dtype)
 
 
 def l2(queries: jax.Array, items: jax.Array) -> jax.Array:
@@ -41,22 +62,15 @@ def l2(queries: jax.Array, items: jax.Array) -> jax.Array:
 
     Args:
         queries: `[*lists, 2, dims]`, of each query the vector, and the point o.
-        items: `[items, dims]`.
+        items: `[items, dims]` or `[*lists, items, dims]`.
     """
     dtype = _inputs.float_dtype(queries, items)
-    queries, origin = queries[..., 0, :], queries[..., 1, :]
-    origin_of_items = origin.reshape(-1, origin.shape[-1])[0].astype(dtype)
-    items = items.astype(dtype) - origin_of_items[None]
+    queries, origin = (queries[..., i, :].astype(dtype) for i in range(2))
+    origin_of_items = origin.reshape(-1, origin.shape[-1])[0]
+    items = items.astype(dtype) - _of_items(origin_of_items, items.ndim)
     # Fewer bits, which accelerators use by default, would be lost to cancellation.
-    scores = lax.dot_general(
-        queries.astype(dtype) - origin.astype(dtype),
-        items,
-        (((queries.ndim - 1,), (1,)), ((), ())),
-        precision=lax.Precision.HIGHEST,
-        preferred_element_type=dtype,
-    )
-    halves = jnp.sum(items * items, axis=-1) / 2
-    return scores - jnp.expand_dims(halves, range(scores.ndim - 1))
+    scores = products(queries - origin, items, lax.Precision.HIGHEST)
+    return scores - _of_items(jnp.sum(items * items, axis=-1) / 2, scores.ndim)
 
 
 def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
@@ -64,14 +78,19 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
 
     Args:
         queries: `[*lists, bytes]` uint8.
-        items: `[items, bytes]` uint8.
+        items: `[items, bytes]` uint8, or `[*lists, items, bytes]`.
     """
     queries, items = _words(queries), _words(items)
-    distances = jnp.zeros((*queries.shape[:-1], len(items)), jnp.uint32)
+    distances = jnp.zeros((*queries.shape[:-1], items.shape[-2]), jnp.uint32)
     for word in range(items.shape[-1]):
-        item_words = jnp.expand_dims(items[:, word], range(queries.ndim - 1))
+        item_words = _of_items(items[..., word], queries.ndim)
         distances += lax.population_count(queries[..., word, None] ^ item_words)
     return -distances.astype(jnp.float32)
+
+
+def _of_items(values: jax.Array, ndim: int) -> jax.Array:
+    """Adds axes of lists, if they are missing, to values of the last axes."""
+    return jnp.expand_dims(values, range(ndim - values.ndim))
 
 
 def _words(packed: jax.Array) -> jax.Array:

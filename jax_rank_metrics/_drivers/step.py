@@ -19,9 +19,9 @@ from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.blocks import Catalog as SourceCatalog
-from jax_rank_metrics._sources.blocks import products
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
+from jax_rank_metrics._sources.products import products
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import AxisNames
 
@@ -220,11 +220,14 @@ def score_pairs(
         `[queries, listed]`.
     """
     score_fn = products if plan.score_fn is None else plan.score_fn
+    rows = _with_origin(origin, rows)
+    if not is_custom(plan.score_fn):
+        return score_fn(jnp.asarray(rows), items)
 
     def score(row: Any, row_items: jax.Array) -> jax.Array:
         return score_fn(row[None], row_items)[0]
 
-    return jax.vmap(score)(_with_origin(origin, rows), items)
+    return jax.vmap(score)(rows, items)
 
 
 def _with_origin(origin: jax.Array | None, rows: Array) -> Array:

@@ -16,6 +16,7 @@ census.py     which labels the items of a catalogue have, and how many items eac
 item_groups.py  memberships of the items of a catalogue, and their totals
 seen.py       the relevant items in the blocks so far, and totals of all items
 blocks.py     a catalogue, and its scores in blocks
+products.py   products of queries and items, by which equal items tie
 host_blocks.py  items that the host reads one part after the other
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

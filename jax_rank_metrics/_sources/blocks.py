@@ -187,22 +187,6 @@ class Catalog:
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
 
-def products(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """Multiplies each query with each item, in a dtype that holds the products."""
-    dtypes = (queries.dtype, items.dtype)
-    is_float = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
-    is_wide = any(dtype.itemsize == 8 for dtype in dtypes)
-    dtype = jnp.dtype(f"{'float' if is_float else 'int'}{64 if is_wide else 32}")
-    if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
-        queries, items = queries.astype(dtype), items.astype(dtype)
-    return lax.dot_general(
-        queries,
-        items,
-        (((queries.ndim - 1,), (1,)), ((), ())),
-        preferred_element_type=dtype,
-    )
-
-
 def known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     """Returns the scores of a catalogue of one block, which were passed as queries."""
     del items

@@ -12,9 +12,10 @@ from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.blocks import Catalog, known_scores, products
+from jax_rank_metrics._sources.blocks import Catalog, known_scores
 from jax_rank_metrics._sources.labels import LabelFn, checked_labeller
 from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
+from jax_rank_metrics._sources.products import products
 
 # An array that says which lists there are, and the name of the argument.
 Reference = tuple[str, jax.Array | jax.ShapeDtypeStruct]
