@@ -161,6 +161,20 @@ def test_differences(ax):
     assert ax.get_ylabel() == "new − old"
 
 
+def test_what_compare_takes_and_returns(ax):
+    """Two systems may come in one dict; a comparison holds nothing to draw."""
+    plots.differences({"old": {"mrr": A}, "new": {"mrr": B}}, metric="mrr", ax=ax)
+    assert legend(ax)[0] == "old better: 1 list" and ax.get_ylabel()[:9] == "new − old"
+    with pytest.raises(TypeError, match="pass the values of both .* plots.forest"):
+        plots.differences(COMPARISON, ax=ax)
+    with pytest.raises(ValueError, match="b is missing"):
+        plots.differences(A, ax=ax)
+    ax.clear()
+    assert plots.at_cutoffs({"a": {"p@1,5": CUTS}}, ax=ax).get_ylabel() == "p@k"
+    with pytest.raises(ValueError, match="hold p, recall at cutoffs; pass metric="):
+        plots.at_cutoffs(RUNS, ax=ax)
+
+
 def test_differences_where_lower_is_better(ax):
     """The name of the metric says which system is better, and `lower` does for others."""
     for options in ({"metric": "arp"}, {"metric": "mine", "lower": True}):
@@ -267,6 +281,7 @@ def draw_precision_recall(runs, ax):
 def draw_by_group(runs, ax):
     groups = {run: x["mrr"].by(np.array([0, 0, 1, 1]), 3) for run, x in runs.items()}
     names = ("new customers", "frequent customers", "nobody")
+    names = (*names[:2], max(names[2], *runs, key=len))
     plots.by_group(groups, names, ax=ax)
 
 
@@ -275,22 +290,30 @@ def draw_distribution(runs, ax):
 
 
 def draw_differences(runs, ax):
-    metrics = list(runs.values())
-    names = ("the baseline", "the new system")
-    plots.differences(*metrics[:2], names=names, metric="mrr", ax=ax)
+    metrics, names = list(runs.values())[:2], tuple(runs)[:2]
+    plots.differences(*metrics, names=names, metric="mrr", ax=ax)
 
 
 def draw_forest(runs, ax):
-    metrics = {f"{run} long name": {"mrr": COMPARISON} for run in runs}
+    metrics = {run: {"mrr": COMPARISON} for run in runs}
     plots.forest({**metrics, "last": {"p@1,5": (COMPARISON, COMPARISON)}}, ax=ax)
 
 
 def draw_ranks(runs, ax):
-    plots.ranks(leaderboard(len(runs)), ax=ax)
+    board = dataclasses.replace(leaderboard(len(runs)), systems=tuple(runs))
+    plots.ranks(board, ax=ax)
+
+
+LONG_NAME = "system {}, trained with mined negatives on all data"  # 50 characters
 
 
 @pytest.mark.parametrize(
-    ("count", "width"), [pytest.param(2, 6, marks=pytest.mark.long), (12, 3.3)]
+    ("count", "width", "name"),
+    [
+        pytest.param(2, 6, "system {}", marks=pytest.mark.long),
+        (12, 3.3, "system {}"),
+        (4, 3.3, LONG_NAME),
+    ],
 )
 @pytest.mark.parametrize(
     "draw",
@@ -299,10 +322,10 @@ def draw_ranks(runs, ax):
         *(draw_differences, draw_forest, draw_ranks),
     ],
 )
-def test_nothing_collides(draw, count, width):
+def test_nothing_collides(draw, count, width, name):
     """The legend stands beside the data, within the figure, and labels have their room."""
     metrics = {"precision@1,5,10": lists(*np.eye(4, 3)), "recall@1,5,10": THREE_CUTS}
-    runs = {f"system {i}": {**metrics, "mrr": (A, B)[i % 2]} for i in range(count)}
+    runs = {name.format(i): {**metrics, "mrr": (A, B)[i % 2]} for i in range(count)}
     figure, ax = plt.subplots(figsize=(width, 0.75 * width))
     draw(runs, ax)
     figure.canvas.draw()
@@ -521,6 +544,31 @@ def test_forest_of_other_questions(ax):
     for wrong, error in (({}, ValueError), ({"a": A}, TypeError)):
         with pytest.raises(error, match="pass the result of compare"):
             plots.forest(wrong, ax=ax)
+
+
+def test_forest_of_metrics_of_other_scales(ax):
+    """Large differences are divided by a power of ten, which their labels name."""
+    far = changed(difference=-30.0, low=-45.0, high=np.inf, margin=20.0)
+    runs = {x: {"ndcg@5": COMPARISON, "arp": far, "mine": far} for x in "ab"}
+    plots.forest(runs, ax=ax)
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert rows == ["a", "ndcg@5", "arp", "mine", "b", "ndcg@5", "arp", "mine"]
+    ax.clear()
+    plots.forest({x: {"ndcg@5": COMPARISON, "arp": far} for x in "ab"}, ax=ax)
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert rows == ["a", "ndcg@5", "arp / 1000", "b", "ndcg@5", "arp / 1000"]
+    means = [list(x.lines[0].get_xdata()) for x in ax.containers]
+    assert sum(means, []) == pytest.approx([0.2, -0.03] * 2)
+    assert -1 < ax.get_xlim()[0] < ax.get_xlim()[1] < 1
+    # Alone, and under the name of a system, they stay as they are.
+    for same in (
+        {"arp": far},
+        {"ndcg": far, "arp": far},
+        {"new": far, "old": COMPARISON},
+    ):
+        ax.clear()
+        plots.forest(same, ax=ax)
+        assert [text.get_text() for text in ax.get_yticklabels()] == list(same)
 
 
 def test_forest_in_a_new_figure():

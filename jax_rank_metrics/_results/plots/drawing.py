@@ -1,5 +1,7 @@
 """Parts that the plots share: colours, legends, and the numbers behind lines."""
 
+import textwrap
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,7 +90,11 @@ def root_figure(ax: "Axes") -> Any:
 def settle(ax: "Axes") -> None:
     """Lays the figure out, so that what has been drawn so far can be measured."""
     figure = root_figure(ax)
-    if figure.get_layout_engine() is not None:
+    if figure.get_layout_engine() is None:
+        return
+    with warnings.catch_warnings():
+        # Labels that leave the axes no room are rearranged before the figure is drawn.
+        warnings.filterwarnings("ignore", "constrained_layout not applied")
         figure.get_layout_engine().execute(figure)
 
 
@@ -136,6 +142,11 @@ def _fit_axis_labels(ax: "Axes") -> bool:
             was_too_long = True
             start, comma, end = label.get_text().rpartition(", ")
             if not comma:
+                longest = max(map(len, label.get_text().split("\n")))
+                length = label.get_window_extent().size[axis]
+                # Smaller letters, below, need fewer lines.
+                letters = int(longest * frame[axis] / (0.6 * length))
+                label.set_text(wrapped(label.get_text(), letters))
                 break
             label.set_text(f"{start}\n{end}")
         share = frame[axis] / max(label.get_window_extent().size[axis], 1)
@@ -157,8 +168,13 @@ def _put_legend(ax: "Axes", count: int, side: str | None) -> str:
         "columnspacing": 1,
     }
 
+    # The handle and the gaps of an entry take about six widths of a letter.
+    letters = letters_within(ax, 1) - 6
+    handles, labels = ax.get_legend_handles_labels()
+    labels = [wrapped(label, letters) for label in labels]
+
     def drawn_box(**options: Any) -> Any:
-        return ax.legend(**style, **options).get_window_extent()
+        return ax.legend(handles, labels, **style, **options).get_window_extent()
 
     # Below, as many columns as are as wide as the axes and their labels; at the right, one.
     width = outline.width
@@ -206,6 +222,34 @@ def is_narrow(ax: "Axes") -> bool:
     return slot.width * figure.bbox.width < NARROW * root_figure(ax).dpi
 
 
+def letters_within(ax: "Axes", share: float, axis: int = 0) -> int:
+    """How many letters beside the data fit in a share of the room of the axes.
+
+    Args:
+        ax: The `Axes`.
+        share: The share of the width or height that axes, labels and legend have.
+        axis: 0 for the width, 1 for the height.
+    """
+    from matplotlib.font_manager import FontProperties
+
+    size = FontProperties(size=font_size(ax)).get_size_in_points()
+    figure: Any = ax.figure  # which may be a subfigure
+    length = figure.bbox.size[axis] * 72 / root_figure(ax).dpi
+    if spec := ax.get_subplotspec():
+        cells = (spec.colspan, spec.rowspan)[axis]
+        length *= len(cells) / spec.get_gridspec().get_geometry()[1 - axis]
+    return int(share * length / (0.6 * size))
+
+
+def wrapped(text: str, letters: int) -> str:
+    """Breaks each line of a text that is longer than this many letters."""
+    return "\n".join(
+        part
+        for line in text.split("\n")
+        for part in textwrap.wrap(line, max(letters, 8)) or [""]
+    )
+
+
 def lines(
     results: Results,
     metric: str,
@@ -238,6 +282,23 @@ def lines(
             "'recall' for 'recall@1,5,10', or ks for a name of your own"
         )
     return by_run
+
+
+def only_metric_of(results: Results) -> str:
+    """The name before the @ of the only metric that has cutoffs.
+
+    Raises:
+        ValueError: if there is none, or if there are several.
+    """
+    names = {name: None for run in estimates(results, 0.95).values() for name in run}
+    parts = [name.rpartition("@") for name in names]
+    heads = list(dict.fromkeys(head for head, _, k in parts if k.isdecimal()))
+    if len(heads) != 1:
+        raise ValueError(
+            f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
+            "name of one before the @"
+        )
+    return heads[0]
 
 
 def finite_margins(

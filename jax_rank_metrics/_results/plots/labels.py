@@ -11,8 +11,10 @@ from jax_rank_metrics._results.plots.drawing import (
     GAP,
     font_size,
     legend,
+    letters_within,
     root_figure,
     settle,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -61,12 +63,17 @@ def fit_group_labels(ax: "Axes", names: Sequence[str], counts: Sequence[str]) ->
     """
     full_size: dict[str, Any] = {}
     small: dict[str, Any] = {"fontsize": font_size(ax)}
-    for parts, separator, rotation, options in (
+    letters = letters_within(ax, 0.35, axis=1)
+    turned = [wrapped(name, letters) for name in names]
+    choices = [
         (names, "\n", 0, full_size),
         ([name.replace(" ", "\n") for name in names], "\n", 0, small),
-        (names, "\n", 90, small),
-        (names, ", ", 90, small),
-    ):
+        (turned, "\n", 90, small),
+        (turned, ", ", 90, small),
+    ]
+    if any(name.count(" ") > 3 for name in names):
+        del choices[1]  # Upright names of many lines would leave the axes no room.
+    for parts, separator, rotation, options in choices:
         labels = [
             f"{name}{separator}{count}" if count else name
             for name, count in zip(parts, counts, strict=True)
@@ -94,6 +101,8 @@ def label_rows(
     """
     ax.set_ylim(len(labels) - 0.5, -0.5)
     size = font_size(ax)
+    letters = letters_within(ax, 0.38)
+    labels = [wrapped(label, letters) for label in labels]
     ax.set_yticks(range(len(labels)), labels, fontsize=size)
     ax.tick_params(axis="y", length=0)
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": size}
@@ -114,7 +123,8 @@ def label_rows(
     legend(ax, "below")
     pitch = 72 / root_figure(ax).dpi * ax.get_window_extent().height / len(labels)
     for text in (*written, *ax.get_yticklabels()):
-        text.set_fontsize(min(text.get_fontsize(), max(0.8 * pitch, 3)))
+        height = 0.8 * pitch / (1 + text.get_text().count("\n"))
+        text.set_fontsize(min(text.get_fontsize(), max(height, 3)))
 
 
 def place_labels(ax: "Axes", labels: Sequence[tuple[str, tuple[float, float]]]) -> None:

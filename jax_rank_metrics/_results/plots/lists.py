@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import random
 
-from jax_rank_metrics._results.comparisons.comparison import p_text
+from jax_rank_metrics._results.comparisons.comparison import Comparison, p_text
 from jax_rank_metrics._results.comparisons.verdicts import compared
 from jax_rank_metrics._results.inference.question import Place, Question
 from jax_rank_metrics._results.plots import drawing
@@ -23,12 +23,14 @@ from jax_rank_metrics._types import Number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LONG = 36  # letters above which the names of two systems do not fit beside an axis
+
 
 def differences(
     a: Any,
-    b: Any,
+    b: Any = None,
     *,
-    names: tuple[str, str] = ("a", "b"),
+    names: tuple[str, str] | None = None,
     metric: str | None = None,
     lower: bool = False,
     ids: tuple[Any, Any] | None = None,
@@ -44,8 +46,10 @@ def differences(
     Args:
         a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
             of which `metric` names one.
-        b: The values of a second system for the same lists.
-        names: The names of the two systems.
+        b: The values of a second system for the same lists. None takes both from a, a
+            dict of two systems.
+        names: The names of the two systems. None is their names in the dict, or else
+            ("a", "b").
         metric: The name of the metric, such as "arp@10". It says which direction is
             better; without a name, the legend says only which system is higher.
         lower: Whether lower values are better, of a metric of your own.
@@ -54,11 +58,23 @@ def differences(
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if either holds no per-list values.
-        ValueError: if lists cannot be paired or differ in weight, as those of ratios do, if
-            values have several cutoffs, or if no list counts; if `Seeds` have fewer than
-            three seeds.
+        TypeError: if either holds no per-list values, as a `Comparison`, which `forest`
+            draws.
+        ValueError: if there is no b, and a is no dict of two systems; if lists cannot be
+            paired or differ in weight, as those of ratios do, if values have several
+            cutoffs, or if no list counts; if `Seeds` have fewer than three seeds.
     """
+    if isinstance(a, Comparison):
+        raise TypeError(
+            "a is a Comparison, which no longer holds the values of lists; pass the values "
+            "of both systems, or the comparison to plots.forest"
+        )
+    if b is None:
+        if not isinstance(a, Mapping) or is_by_list(a) or len(a) != 2:
+            raise ValueError("b is missing; pass b, or a dict of two systems as a")
+        first, second = map(str, a)
+        names, (a, b) = names or (first, second), a.values()
+    names = names or ("a", "b")
     sides = [values_of_metric(x, name, metric)[1] for x, name in ((a, "a"), (b, "b"))]
     check_seed_counts(sides)
     (pair,) = pairing.with_ids({(): pairing.Pair(sides[0], sides[1])}, ids).values()
@@ -102,7 +118,10 @@ def differences(
         ax.plot([], [], " ", label="no interval")
     ax.set_xlim(0, max(heights.size, 1))
     ax.set_xlabel("lists, by difference")
-    ax.set_ylabel(f"{names[1]} − {names[0]}" + (f", {metric}" if metric else ""))
+    difference = f"{names[1]} − {names[0]}"
+    # The legend says whose values are higher, too.
+    difference = difference if len(difference) <= LONG else "difference"
+    ax.set_ylabel(difference + (f", {metric}" if metric else ""))
     drawing.legend(ax)
     return ax
 

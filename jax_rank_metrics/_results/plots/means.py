@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def at_cutoffs(
     results: Results,
-    metric: str,
+    metric: str | None = None,
     *,
     ks: Sequence[int] | None = None,
     level: Number = 0.95,
@@ -36,7 +36,8 @@ def at_cutoffs(
     Args:
         results: As for `table`.
         metric: Its name before the @, such as "recall". The cutoffs are read from the
-            names in the results: "recall@1,5" and "recall@10" make a single line.
+            names in the results: "recall@1,5" and "recall@10" make a single line. None is
+            the only metric that has cutoffs.
         ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
             whose values in the table are "mine[0]" and "mine[1]".
         level: The probability with which the bands should cover the mean, in (0, 1).
@@ -44,9 +45,11 @@ def at_cutoffs(
         ax: The `Axes` to draw on.
 
     Raises:
-        ValueError: if the results do not hold the metric at a cutoff.
+        ValueError: if the results do not hold the metric at a cutoff, or hold several
+            metrics with cutoffs and `metric` names none.
     """
     ax = drawing.axes(ax)
+    metric = drawing.only_metric_of(results) if metric is None else metric
     runs = drawing.lines(results, metric, level, method, ks)
     for index, (run, by_cutoff) in enumerate(runs.items()):
         cutoffs = list(by_cutoff)

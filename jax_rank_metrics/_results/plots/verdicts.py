@@ -1,5 +1,6 @@
 """Plots of verdicts: comparisons as a forest plot, and the ranks of a leaderboard."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,8 @@ from jax_rank_metrics._results.comparisons.comparison import (
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.plots import labels as plot_labels
+from jax_rank_metrics._results.systems.direction import without_cutoff
+from jax_rank_metrics._results.systems.values import is_metric_name
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 
 if TYPE_CHECKING:
@@ -42,7 +45,9 @@ def forest(
     Differences that are significant have filled markers: those whose corrected p, which is
     written at the right, is at most 1 − `level`. The line is at a difference of 0; margins
     of equivalence or of non-inferiority are shaded. An interval that is open, as that of
-    a one-sided alternative, ends in an arrow.
+    a one-sided alternative, ends in an arrow. Differences above 1, as those of `arp` may
+    be, would leave metrics between 0 and 1 no room on their axis: beside these, they are
+    divided by a power of ten, which the label of the row names, as in "arp / 100".
 
     Args:
         comparisons: A `Comparison`, a tuple of them, or the dicts that `compare` returns,
@@ -56,7 +61,7 @@ def forest(
         TypeError: if it holds anything but comparisons.
         ValueError: if it holds none.
     """
-    rows, metric = _without_shared_metric(_rows(comparisons))
+    rows, metric = _without_shared_metric(_to_scale(_rows(comparisons)))
     drawn = [row.comparison for row in rows if row.comparison is not None]
     if not drawn:
         raise ValueError("comparisons is empty; pass the result of compare")
@@ -183,6 +188,33 @@ def _rows(comparisons: Any, name: str = "") -> list[_Row]:
             rows.append(_Row((f"{title}",), None))
         rows += below
     return rows
+
+
+def _to_scale(rows: list[_Row]) -> list[_Row]:
+    """Divides differences of metrics that are not between 0 and 1 by a power of ten."""
+    sizes: dict[str, float] = {}
+    for keys, comparison in rows:
+        if comparison is not None and math.isfinite(comparison.difference):
+            name = without_cutoff(keys[-1])
+            sizes[name] = max(sizes.get(name, 0), abs(comparison.difference))
+    large = {name for name, size in sizes.items() if size > 1 and is_metric_name(name)}
+    reference = max((sizes[name] for name in sizes.keys() - large), default=0)
+    if not reference > 0:
+        return rows
+    scaled = []
+    for keys, comparison in rows:
+        name = without_cutoff(keys[-1])
+        if comparison is not None and name in large and sizes[name] > reference:
+            unit = 10 ** math.ceil(math.log10(sizes[name] / reference))
+            keys = (*keys[:-1], f"{keys[-1]} / {unit}")
+            fields = ("difference", "low", "high", "margin")
+            numbers = {x: getattr(comparison, x) for x in fields}
+            comparison = dataclasses.replace(
+                comparison,
+                **{x: y if y is None else y / unit for x, y in numbers.items()},
+            )
+        scaled.append(_Row(keys, comparison))
+    return scaled
 
 
 def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
