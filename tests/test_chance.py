@@ -174,3 +174,13 @@ def test_repr_of_one():
     """Nouns agree in number, and a difference of 0 has no sign."""
     assert "1 win 0 ties 0 losses, 1 list)" in repr(jrm.compare([0.5], [1.0]))
     assert "Comparison(+0 [0, 0]" in repr(jrm.compare([0.5, 0.2], [0.5, 0.2]))
+
+
+def test_hardly_any_freedom_leaves_no_interval(rng):
+    """A list of nearly all the weight gives infinite ends, and no number of 150 digits."""
+    weights = [1000.0, 1, 1]
+    systems = {x: lists_of(rng.random(3), weights) for x in "ab"}
+    comparison = jrm.compare(systems, test="t")["b"]
+    assert (comparison.low, comparison.high) == (-np.inf, np.inf)
+    board = jrm.leaderboard(systems, samples=50)
+    assert np.isinf(board.highs).all() and "[-inf, inf]" in repr(board)

@@ -84,13 +84,13 @@ def test_letters_of_pairs():
     pairs = jrm.compare(RUNS, pairs="all")
     text = jrm.table(RUNS, compare=pairs)
     bm25, noisy, good = rows_of(text)
-    assert bm25[:3] == ["bm25", "(a)", "0.339c"] and noisy[:3] == [
+    assert bm25[:3] == ["bm25", "(A)", "0.339C"] and noisy[:3] == [
         "noisy",
-        "(b)",
-        "0.339c",
+        "(B)",
+        "0.339C",
     ]
-    assert good[:3] == ["good_1", "(c)", "0.509*ab"]
-    assert "; a letter: differs from the run with this letter (permutation" in text
+    assert good[:3] == ["good_1", "(C)", "0.509*AB"]
+    assert "; a capital: differs from the run that has it (permutation" in text
     names = [row[:2] for row in rows_of(jrm.table(pairs)) if len(row) > 8]
     assert ["bm25", "noisy"] in names and ["noisy", "good_1"] in names
     (first, *_) = csv.DictReader(io.StringIO(jrm.table(pairs, format="csv")))
@@ -106,17 +106,17 @@ def test_letters_of_collections():
     results = {"first": RUNS, "second": {x: RUNS[x] for x in ("good_1", "bm25")}}
     pairs = {name: jrm.compare(runs, pairs="all") for name, runs in results.items()}
     bm25, _, good = rows_of(jrm.table(results, compare=pairs))
-    assert bm25[1] == "(a)" and good[1] == "(c)"
-    assert [x for x in bm25 if x.startswith("0.339")] == ["0.339c", "0.339c"]
-    assert [x for x in good if x.startswith("0.509")] == ["0.509*ab", "0.509*a"]
+    assert bm25[1] == "(A)" and good[1] == "(C)"
+    assert [x for x in bm25 if x.startswith("0.339")] == ["0.339C", "0.339C"]
+    assert [x for x in good if x.startswith("0.509")] == ["0.509*AB", "0.509*A"]
 
 
 def test_one_sided_letters():
     """Where one side was asked, the run that is above has the letter, and not the other."""
     pairs = jrm.compare(RUNS, pairs="all", alternative="greater")
     bm25, noisy, good = rows_of(jrm.table(RUNS, compare=pairs))
-    assert bm25[2] == noisy[2] == "0.339" and good[2] == "0.509*ab"
-    assert "is above the run with this letter" in jrm.table(RUNS, compare=pairs)
+    assert bm25[2] == noisy[2] == "0.339" and good[2] == "0.509*AB"
+    assert "is above the run that has it" in jrm.table(RUNS, compare=pairs)
 
 
 def test_clusters():
@@ -127,6 +127,10 @@ def test_clusters():
     }
     text = jrm.table(clustered, compare="bm25")
     assert "; 4 lists, 0 undefined" in text and "n_eff" not in text
+    # Means of lists beside a test of clusters say so.
+    tested = jrm.compare(RUNS, clusters=users)
+    note = "; of 4 clusters, while intervals of means take lists as independent)"
+    assert note in jrm.table(RUNS, compare=tested) and note not in text
     comparison = jrm.compare(RUNS["bm25"], RUNS["good_1"], clusters=users)
     text = jrm.table(comparison)
     assert "; 8 lists; 4 clusters; " in text and "n_eff" not in text
@@ -306,6 +310,9 @@ def test_seeds():
     runs = {"bm25": {"mrr": RUNS["bm25"]["mrr"]}, "tuned": jrm.Seeds(seeds)}
     bm25, tuned = rows_of(jrm.table(runs, compare="bm25"))
     assert tuned[1] == "0.536*†" and bm25[1] == "0.339"
+    assert "; 8 lists, 4 training seeds, 0 undefined; " in jrm.table(runs)
+    records = json.loads(jrm.table(runs, format="json"))
+    assert [record["seeds"] for record in records] == [None, 4]
     comparison = jrm.compare(runs["bm25"], {"tuned": runs["tuned"]}, samples=999)
     text = jrm.table(comparison)
     assert "4 against 1 training seeds" in text and "1.00 [1.00, 1.00]" in text

@@ -57,7 +57,8 @@ def student_quantiles(freedom: np.ndarray, level: float) -> np.ndarray:
     from scipy.special import stdtrit  # takes a fifth of a second to import
 
     quantiles = -stdtrit(np.where(freedom > 0, freedom, 1), (1 - level) / 2)
-    return np.where((freedom > 0) & np.isfinite(quantiles), quantiles, np.inf)
+    is_known = (freedom >= MIN_FREEDOM) & np.isfinite(quantiles)
+    return np.where(is_known, quantiles, np.inf)
 
 
 @lru_cache(maxsize=64)

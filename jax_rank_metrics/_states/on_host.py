@@ -28,6 +28,7 @@ class Estimate(NamedTuple):
     lists: int
     undefined: int
     n_eff: float
+    seeds: int | None = None  # training seeds that it is over; None for a single model
 
 
 class HostSums(NamedTuple):
@@ -62,6 +63,10 @@ class HostSums(NamedTuple):
         terms, counts = _terms(lists, kind)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = np.stack([x.sum(0) for x in terms])
+        # What a state cannot hold is infinite or 0 there, and so it is here.
+        size, limits = np.abs(sums), np.finfo(_dtype())
+        sums = np.where(size > limits.max, np.copysign(np.inf, sums), sums)
+        sums = np.where(size < limits.tiny, 0, sums)
         number, num_undefined = (int(x.sum()) for x in counts)
         return cls(sums, number, num_undefined, kind, _dtype(), lists.has_cutoffs)
 
@@ -96,8 +101,8 @@ class HostSums(NamedTuple):
                 mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
                 error = np.where(np.isfinite(error), mean * error, np.inf)
                 low, high = np.exp(low), np.exp(high)
-        # Scalars of the dtype of a state print as many digits as those of a state.
-        numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
+            # Scalars of the dtype of a state print as many digits as those of a state.
+            numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
         return [
             Estimate(*row, self.lists, self.undefined, n_eff.item())  # type: ignore[arg-type]
             for *row, n_eff in zip(*numbers, strict=True)
@@ -143,8 +148,7 @@ class HostSums(NamedTuple):
             return score
         quantiles = np.full_like(size, z)
         if method != "normal":
-            freedom = np.where(size - 1 >= intervals.MIN_FREEDOM, size - 1, 0)
-            quantiles = intervals.student_quantiles(freedom, level)
+            quantiles = intervals.student_quantiles(size - 1, level)
         is_finite = np.isfinite(error) & np.isfinite(quantiles)
         margin = error * quantiles
         is_score = (self.sums[-1] == 0) & (size > 0) & (method == "auto")

@@ -202,7 +202,7 @@ def student_reach(
     """Distance from a mean to the ends of its interval of Student's t.
 
     A one-sided interval has one end, which is nearer. The distance is inf for no degrees
-    of freedom.
+    of freedom, or hardly any.
     """
     if alternative != "two-sided":
         level = 2 * level - 1  # each end of this one is exceeded with 1 − level

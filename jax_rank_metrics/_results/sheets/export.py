@@ -81,8 +81,12 @@ def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
 def fixed_point(number: float, digits: int, sign: str = "") -> str:
     """Formats a number with this many digits after the point; a zero has no sign.
 
+    Numbers so large that no digit after the point is known have an exponent.
+
     >>> fixed_point(-0.0004, 3), fixed_point(0.0004, 3, sign="+"), fixed_point(-0.5, 1)
     ('0.000', '0.000', '-0.5')
+    >>> fixed_point(2.7e20, 3)
+    '2.700e+20'
     """
-    text = f"{number:{sign}.{digits}f}"
+    text = f"{number:{sign}.{digits}{'f' if abs(number) < 1e12 else 'e'}}"
     return text.lstrip("+-") if not text.strip("+-0.") else text

@@ -208,7 +208,8 @@ def _of_seeds(
             (~defined[:, cutoff] & (values.lists.weights[:, cutoff] > 0)).sum()
         )
         numbers = (mean, mean - margin, mean + margin, error)
-        results.append(Estimate(*numbers, int(counts.sum()), undefined, n_eff))
+        lists = int(counts.sum())
+        results.append(Estimate(*numbers, lists, undefined, n_eff, len(seeds)))
     return results
 
 

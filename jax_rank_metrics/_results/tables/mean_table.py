@@ -153,6 +153,8 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
         # Equal weights give the number of lists but for rounding.
         if any(mean.n_eff < 0.995 * mean.lists for mean in means):
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
+        if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
+            counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
         parts.append(f"{name}{', '.join(counts)}")
@@ -165,12 +167,19 @@ def _records(
     collections: Iterable[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
     has_marks = any(collection.marks.legend for collection in collections)
+    has_seeds = any(
+        mean.seeds is not None
+        for collection in collections
+        for run in collection.runs.values()
+        for mean in run.values()
+    )
     return [
         {
             **({"collection": collection.name} if is_by_collection else {}),
             "run": run,
             "metric": metric,
             **{field: getattr(estimate, field) for field in _FIELDS},
+            **({"seeds": estimate.seeds} if has_seeds else {}),
             **(
                 {"marks": collection.marks.of_cells.get((run, metric), "")}
                 if has_marks

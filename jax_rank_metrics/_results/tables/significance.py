@@ -231,13 +231,16 @@ def _marks_of_pairs(
             for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
                 cell = run, metric
                 marks[cell] = "".join(sorted(marks.get(cell, "") + letters[opponent]))
-    legend = f"a letter: {_relation(comparisons, 'the run with this letter')}"
+    legend = f"a capital: {_relation(comparisons, 'the run that has it')}"
     return Marks(marks, letters, f"{legend} {_how(comparisons)}")
 
 
 def _letter(index: int) -> str:
-    """The letters from a to z, then from A to Z, and so on through Unicode."""
-    return chr(ord("a") + index) if index < 26 else chr(ord("A") + index - 26)
+    """The capitals from A to Z, then the letters from a to z, and so on through Unicode.
+
+    The small letters of a leaderboard say the opposite: who cannot be told apart.
+    """
+    return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
 
 
 def _relation(comparisons: Mapping[Any, Comparison], baseline: str) -> str:
@@ -258,4 +261,11 @@ def _how(comparisons: Mapping[Any, Comparison]) -> str:
         f"{method_of(comparison)}, p ≤ {1 - comparison.level:.3g}"
         for comparison in comparisons.values()
     )
+    clusters = dict.fromkeys(x.clusters for x in comparisons.values() if x.clusters)
+    if clusters:
+        numbers = " or ".join(map(str, clusters))
+        settings = {
+            f"{' or '.join(settings)}; of {numbers} clusters, while intervals of means "
+            "take lists as independent": None
+        }
     return f"({' or '.join(settings)})"

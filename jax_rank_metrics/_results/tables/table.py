@@ -49,7 +49,8 @@ def table(
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
 
-    Of runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`. The
+    Of runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`, which
+    is not cut where it reaches beyond the values that a metric can have. The
     best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
     metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
     popularity, have no best, and neither have runs whose ids say that their lists differ.
@@ -77,9 +78,10 @@ def table(
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
             them. Or the result of `jrm.compare` for the runs of this table, whichever its
-            options; of all pairs, each run gets a letter, and marks a mean that differs
-            from its own. Of several collections, a dict of such results by collection. It
-            has to be of the values of this table, by its numbers of lists and means.
+            options; of all pairs, each run gets a capital, which marks the means that
+            differ from its own. Of several collections, a dict of such results by
+            collection. It has to be of the values of this table, by its means and numbers
+            of lists.
         format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
             and numbers aligned at the point; the note is as wide as the table), "html",
             "csv" or "json". Names are escaped as the format requires. CSV has a line for
