@@ -223,7 +223,7 @@ def is_narrow(ax: "Axes") -> bool:
 
 
 def letters_within(ax: "Axes", share: float, axis: int = 0) -> int:
-    """How many letters beside the data fit in a share of the room of the axes.
+    """Number of letters beside the data that fit in a share of the room of the axes.
 
     Args:
         ax: The `Axes`.
