@@ -1,5 +1,7 @@
 """p values and intervals of `compare`: simulated errors, and edge cases."""
 
+import warnings
+
 import jax
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import chance, corrections
 
 SIMULATIONS = 2000
-pytestmark = pytest.mark.filterwarnings("ignore:p is at most")
+pytestmark = pytest.mark.filterwarnings("ignore:p is never below")
 
 
 def rejected(comparisons):
@@ -149,6 +151,43 @@ def test_effective_lists_are_shown(rng):
     assert result.p > 0.9 and (result.low, result.high) == (-np.inf, np.inf)
 
 
+@pytest.mark.parametrize(
+    ("weights", "n_eff"), [([100.0] + [1] * 5, 1.1), ([1000.0] + [1] * 9, 1.02)]
+)
+def test_heavy_lists_are_not_resampled(rng, weights, n_eff):
+    """Below three effective lists the bootstrap is refused, unless lists are three."""
+    a, b = (lists_of(x, weights) for x in rng.random((2, len(weights))))
+    message = f"{len(weights)} lists count as {n_eff} .*'t' or 'permutation'"
+    with pytest.raises(ValueError, match=message):
+        jrm.compare(a, b, test="bootstrap", samples=99)
+    seeds = [
+        jrm.Seeds([lists_of(x, weights)] * 5) for x in rng.random((2, len(weights)))
+    ]
+    with pytest.warns(UserWarning, match=f"{n_eff} .*pass test='t'$") as record:
+        jrm.compare(*seeds, samples=99)
+    assert [warning.filename for warning in record] == [__file__]
+    jrm.compare([0.1, 0.2], [0.3, 0.5], test="bootstrap", samples=99)
+
+
+def test_resampling_of_heavy_lists_warns(rng):
+    """Below 50 effective lists, and nine tenths of them, equal systems differ too often."""
+    for lists, heaviest, warns in ((40, 8, True), (40, 2, False), (200, 14, False)):
+        weights = np.append(np.ones(lists - 1), heaviest)
+        a, b = (lists_of(x, weights) for x in rng.random((2, lists)))
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            jrm.compare(a, b, test="bootstrap", samples=99)
+        assert any("n_eff" in str(x.message) for x in record) == warns
+
+
+def test_equal_weights_count_exactly():
+    """The effective number of equal weights is a whole number, without rounding."""
+    for lists in (49, 120, 1_000):
+        values = lists_of(np.arange(lists) % 7, np.full(lists, 0.1))
+        zeros = lists_of(np.zeros(lists), np.full(lists, 0.1))
+        assert jrm.compare(zeros, values, test="t").n_eff == lists
+
+
 def test_constant_differences(rng):
     """Differences that vary by rounding alone have no spread."""
     a = rng.random(20)
@@ -166,6 +205,9 @@ def test_the_least_p_is_a_bound():
     ):
         result = jrm.compare(a, b, samples=1000)
     assert "p≤0.001 (Holm ≤0.06)" in repr(result[0]) and result[0].samples == 1000
+    with pytest.warns(UserWarning, match=r"never below 0.05: 10 samples") as record:
+        jrm.compare(a[:, 0], a[:, 0] + np.arange(30) % 3 - 1, samples=10)
+    assert "comparisons" not in str(record[0].message)
     exact = jrm.compare(a[:8, 0], b[:8, 0])
     assert "p=0.0078" in repr(exact) and exact.samples == 0
 

@@ -9,7 +9,7 @@ from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
-FEW_SAMPLES = pytest.mark.filterwarnings("ignore:p is at most")
+FEW_SAMPLES = pytest.mark.filterwarnings("ignore:p is never below")
 
 
 def systems_of(rng, lists=40):
@@ -344,7 +344,7 @@ def ratio(numerator, denominator):
 
 
 def test_ratios_of_other_weights(rng):
-    """The difference is that of two means, and its error that of the jackknife."""
+    """The difference is that of two means, and all tests nearly agree on many lists."""
     found = rng.integers(0, 6, (2, 60))
     hits = rng.binomial(found, 0.4)
     a, b = (ratio(*x) for x in zip(hits, found, strict=True))
@@ -352,19 +352,15 @@ def test_ratios_of_other_weights(rng):
     sums_hits, sums_found = hits.sum(1), found.sum(1)
     means = sums_hits / sums_found
     assert result.difference == pytest.approx(means[1] - means[0], rel=1e-5)
-    assert result.test == "bootstrap" and result.lists == (found > 0).any(0).sum()
+    assert result.test == "permutation" and result.lists == (found > 0).any(0).sum()
     both = (found > 0).all(0)
     assert result.wins + result.ties + result.losses == both.sum()
-    one_less = (sums_hits[:, None] - hits) / (sums_found[:, None] - found)
-    replicates = (one_less[1] - one_less[0])[(found > 0).any(0)]
-    count = len(replicates)
-    error = np.sqrt((count - 1) / count * np.sum((replicates - replicates.mean()) ** 2))
     student = jrm.compare(a, b, test="t")
-    quantile = 2.0  # of Student's t, for about 59 degrees of freedom
-    assert student.high - student.difference == pytest.approx(
-        quantile * error, rel=0.03
-    )
-    assert result.low == pytest.approx(student.low, abs=0.1 * error)
+    assert result.low == student.low and result.p == pytest.approx(student.p, abs=0.03)
+    with pytest.warns(UserWarning, match=r"59 lists count as 39.1 .* pass test='t' or"):
+        resampled = jrm.compare(a, b, test="bootstrap", samples=9999)
+    assert resampled.p == pytest.approx(student.p, abs=0.03)
+    assert resampled.low == pytest.approx(student.low, abs=0.02)
     clustered = jrm.compare(a, b, clusters=np.arange(60) // 2, test="t")
     assert clustered.difference == pytest.approx(result.difference)
     assert clustered.clusters <= 30
@@ -377,14 +373,6 @@ def test_ratios_of_other_weights(rng):
     # Ratios of the same weights are compared as any values are.
     same = ratio(hits[1], found[0])
     assert jrm.compare(a, same).test == "permutation"
-    for options in (
-        {"test": "mcnemar"},
-        {"test": "tukey"},
-        {"correction": "maxT"},
-        {"mid_p": True},
-    ):
-        with pytest.raises(ValueError, match="ratios that weigh the lists differently"):
-            jrm.compare(a, b, **options)
     with pytest.raises(
         ValueError, match="list 0 has weight .*; pass lists of the same"
     ):

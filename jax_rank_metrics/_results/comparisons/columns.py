@@ -5,7 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._results.inference.ratios import (
+    RatioDifference,
+    Ratios,
+    pseudo_values,
+)
 from jax_rank_metrics._results.inference.two_way import error_with_seeds
+from jax_rank_metrics._results.inference.weighted_mean import (
+    WeightedMean,
+    jackknife_error,
+)
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.values import checked_ids, is_series, listing
 from jax_rank_metrics._states.clusters import cluster_numbers, join_clusters
@@ -19,6 +28,8 @@ class Columns(NamedTuple):
     noise: np.ndarray  # how far rounding may move a difference
     # For each comparison, the values of a and b, `[seeds, lists]`; none without seeds.
     sides: tuple[tuple[np.ndarray, ...], ...]
+    # The ratios of a and b, if their weights differ; `values` are then pseudo-values.
+    ratios: tuple[Ratios | None, ...]
 
     @classmethod
     def of(cls, differences: list[Differences]) -> "Columns":
@@ -32,7 +43,12 @@ class Columns(NamedTuple):
             for metric in differences
             for cutoff in range(metric.values.shape[1])
         )
-        return cls(values, weights, noise, sides)
+        ratios = tuple(
+            of_cutoff
+            for metric in differences
+            for of_cutoff in metric.ratios or (None,) * metric.values.shape[1]
+        )
+        return cls(values, weights, noise, sides, ratios)
 
     def by_cluster(self, cluster_indices: np.ndarray) -> "Columns":
         """Joins the lists of each cluster to their weighted mean, with summed weight.
@@ -53,13 +69,27 @@ class Columns(NamedTuple):
             for w, of_seeds in zip(self.weights.T, self.sides, strict=True)
         )
         values = np.where(np.abs(values) <= noise, 0, values)
-        return Columns(values, weights, noise, sides)
+        ratios: list[Ratios | None] = []
+        for column, of_lists in enumerate(self.ratios):
+            of_clusters = None
+            if of_lists is not None:
+                joined = [
+                    join_clusters(x[:, None], w[:, None], cluster_indices, count)
+                    for x, w in zip(of_lists.values, of_lists.weights, strict=True)
+                ]
+                means, totals = (np.stack(x)[..., 0] for x in zip(*joined, strict=True))
+                of_clusters = Ratios(means, totals, of_lists.rounding)
+                values[:, column], weights[:, column] = pseudo_values(of_clusters)
+            ratios.append(of_clusters)
+        return Columns(values, weights, noise, sides, tuple(ratios))
 
     def at(self, columns: np.ndarray) -> "Columns":
         """Selects comparisons, by their indices."""
         values, weights, noise = (x[:, columns] for x in self[:3])
-        sides = tuple(self.sides[column] for column in columns.tolist())
-        return Columns(values, weights, noise, sides)
+        sides, ratios = (
+            tuple(x[column] for column in columns.tolist()) for x in self[3:]
+        )
+        return Columns(values, weights, noise, sides, ratios)
 
 
 class Summary(NamedTuple):
@@ -74,30 +104,25 @@ class Summary(NamedTuple):
     @classmethod
     def of(cls, columns: Columns) -> "Summary":
         """Computes the summary of lists, or of clusters as if they were lists."""
-        counts = columns.weights > 0
-        lists = counts.sum(0)
-        share = columns.weights / np.where(lists > 0, columns.weights.sum(0), 1)
-        mean = (share * columns.values).sum(0)
-        # A residual that may be rounding alone is 0: equal differences have no error.
-        residuals = np.where(counts, columns.values - mean, 0)
-        residuals = np.where(np.abs(residuals) <= columns.noise, 0, residuals)
-        n_eff = 1 / np.where(lists > 0, (share**2).sum(0), np.inf)
-        freedom = np.where(lists > 1, np.maximum(n_eff - 1, 0), 0)
-        # HC3: a list with a share h of the weight pulls the mean towards its own value,
-        # and its residual is smaller by a factor 1 − h than from the mean of the others.
-        # The factor (n − 1)/n makes this Student's error where weights are equal.
-        leverage = np.where(share < 1, 1 - share, 1)
-        error = np.sqrt((share**2 * (residuals / leverage) ** 2).sum(0))
-        error = error * np.sqrt(freedom / np.maximum(n_eff, 1))
+        means = WeightedMean.of(columns.values, columns.weights, columns.noise)
+        error = jackknife_error(means.changes, means.n_eff, means.freedom)
+        freedom, n_eff = means.freedom, means.n_eff
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.sqrt((share * residuals**2).sum(0) * n_eff / freedom)
-            effect = np.where(mean == 0, 0, mean / spread)
+            effect = np.where(means.mean == 0, 0, means.mean / means.spread)
+        effect = np.where(np.sum(columns.weights > 0, axis=0) > 1, effect, np.nan)
+        summary = cls(means.mean, error, freedom, effect, n_eff)
         for column, sides in enumerate(columns.sides):
             if sides:
+                share = means.share[:, column]
                 error[column], freedom[column] = error_with_seeds(
-                    error[column], freedom[column], sides, share[:, column]
+                    error[column], freedom[column], sides, share
                 )
-        return cls(mean, error, freedom, np.where(lists > 1, effect, np.nan), n_eff)
+        for column, ratios in enumerate(columns.ratios):
+            if ratios is not None:
+                difference = RatioDifference.of(ratios)
+                for row, number in zip(summary, difference, strict=True):
+                    row[column] = number
+        return summary
 
 
 def cluster_indices_of(clusters: Any, ids: list[Hashable]) -> np.ndarray:

@@ -10,6 +10,7 @@ from jax_rank_metrics._results.comparisons.columns import Columns, Summary
 from jax_rank_metrics._results.inference import chance
 from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
 from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.ratios import swap_test
 from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
 from jax_rank_metrics._results.inference.tukey import tukey_test
 from jax_rank_metrics._results.inference.two_way import studentised_two_way
@@ -21,7 +22,7 @@ class Outcome(NamedTuple):
 
     p: np.ndarray
     reach: np.ndarray  # the distance from the mean to the ends of its interval
-    samples: int  # random permutations or resamples; 0 without
+    samples: int | np.ndarray  # random permutations or resamples; 0 without
     p_max: np.ndarray | None = None  # corrected by the largest of the family
 
 
@@ -36,7 +37,7 @@ def tested(
 
     Args:
         question: What is asked, with the test to use.
-        columns: The differences.
+        columns: The differences, all of ratios whose weights differ, or none.
         summary: Their means.
         places: The place of each comparison.
         is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
@@ -55,6 +56,13 @@ def tested(
         reach = outcomes[0].reach
         if len(sides) > 1:
             reach = _bootstrap(question, columns, summary, reach).reach
+    elif question.test == "permutation" and any(columns.ratios):
+        ratios = [x for x in columns.ratios if x is not None]
+        swaps = [
+            swap_test(ratios, question.key, question.samples, side, shift)
+            for shift, side in sides
+        ]
+        outcomes = [Outcome(p, reach, samples) for p, samples in swaps]
     elif question.test == "permutation":
         with_max = is_family and question.correction == "maxT"
         flips = [

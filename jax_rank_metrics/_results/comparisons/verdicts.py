@@ -7,12 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from jax_rank_metrics._results.comparisons.columns import Columns, Summary
-from jax_rank_metrics._results.comparisons.comparison import Comparison, is_bound
+from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import corrections
 from jax_rank_metrics._results.inference.question import Place, Question
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seed_scores import summary_of
+
+# Effective numbers of lists below which resamples mislead where weights differ, and below
+# which they mean nothing.
+FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 
 def compared(
@@ -38,14 +42,16 @@ def compared(
     tests = _tests_of(differences, question, cluster_indices is not None)
     in_family = np.array([place.in_family for place in places], bool)
     summary = Summary.of(columns)
+    _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff)
     p, corrected, reach = np.ones((3, len(places)))
     samples = np.zeros(len(places), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
-    for test, is_outside in sorted(
-        set(zip(tests.tolist(), is_apart.tolist(), strict=True))
-    ):
-        chosen = np.flatnonzero((tests == test) & (is_apart == is_outside))
+    has_ratios = np.array([x is not None for x in columns.ratios], bool)
+    groups = list(zip(tests.tolist(), is_apart.tolist(), has_ratios, strict=True))
+    for group in sorted(set(groups)):
+        test, is_outside, _ = group
+        chosen = np.flatnonzero([x == group for x in groups])
         outcome = tested(
             question._replace(test=test),
             columns.at(chosen),
@@ -65,7 +71,7 @@ def compared(
     if question.alternative != "two-sided":
         unbounded = high if question.alternative == "greater" else low
         unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
-    _warn_of_few_samples(p, samples, in_family, question)
+    _warn_of_few_samples(samples, in_family, question)
     signs = np.concatenate([metric.signs for metric in differences], axis=1)
     counts = lists.weights > 0
     above, ties, below = (
@@ -112,11 +118,7 @@ def compared(
 def _tests_of(
     differences: list[Differences], question: Question, has_clusters: bool
 ) -> np.ndarray:
-    """The test of each comparison: the one asked for, or the bootstrap.
-
-    Signs of lists can be flipped neither for ratios that weigh the lists differently nor
-    for systems of several seeds.
-    """
+    """The test of each comparison: the one asked for, or the bootstrap for seeds."""
     tests = []
     for metric in differences:
         test = question.test
@@ -128,7 +130,7 @@ def _tests_of(
             )
             if test not in ("permutation", "bootstrap", "t"):
                 raise ValueError(
-                    f"test is {test!r}, but {reason}; pass 'bootstrap' or 't'"
+                    f"test is {test!r}, but {reason}; pass 'permutation' or 't'"
                 )
             for option, is_passed in (
                 ("correction is 'maxT'", question.correction == "maxT"),
@@ -138,7 +140,7 @@ def _tests_of(
                     raise ValueError(
                         f"{option}, which flips signs of lists, but {reason}; leave it out"
                     )
-            test = "bootstrap" if test == "permutation" else test
+            test = "bootstrap" if metric.sides and test == "permutation" else test
         if test == "mcnemar":
             weights = metric.weights[metric.weights > 0]
             if not metric.is_binary:
@@ -152,20 +154,45 @@ def _tests_of(
     return np.array(tests)
 
 
+def _check_heavy_lists(
+    is_resampled: np.ndarray, columns: Columns, n_eff: np.ndarray
+) -> None:
+    """Checks that no few lists have so much weight that resamples mislead.
+
+    Raises:
+        ValueError: if fewer than three lists count, of values that are no `Seeds`.
+    """
+    lists = np.sum(columns.weights > 0, axis=0)
+    is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
+    if not is_heavy.any():
+        return
+    has_seeds = np.array([len(sides) > 0 for sides in columns.sides], bool)
+    message = (
+        "weights differ so much that {} lists count as {:.3g} (n_eff), too few to "
+        "resample: equal systems would differ too often; pass test={}"
+    )
+    column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
+    instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
+    message = message.format(lists[column], n_eff[column], instead)
+    if (is_heavy & ~has_seeds & (n_eff < FEWEST_TO_RESAMPLE)).any():
+        raise ValueError(f"test is 'bootstrap', but {message}")
+    warnings.warn(message, stacklevel=4)
+
+
 def _warn_of_few_samples(
-    p: np.ndarray, samples: np.ndarray, in_family: np.ndarray, question: Question
+    samples: np.ndarray, in_family: np.ndarray, question: Question
 ) -> None:
     """Warns where samples are too few for the correction to leave anything significant."""
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
     comparisons = int(in_family.sum()) if is_multiplied else 1
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
-        bounds = sum(map(is_bound, p.tolist(), samples.tolist()))
+        of_family = f" once corrected for {comparisons} comparisons"
         samples_needed = math.ceil(10 * comparisons / (1 - question.level))
         warnings.warn(
-            f"p is at most 1 / (1 + samples) = {floor:.2g} in {bounds} of {len(p)} "
-            f"comparisons, and above {1 - question.level:.2g} once corrected for their "
-            f"number: {question.samples} samples cannot resolve smaller p values; pass "
+            f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
+            f"{1 - question.level:.2g}{of_family if comparisons > 1 else ''}: "
+            f"{question.samples} samples cannot resolve smaller p values; pass "
             f"samples={samples_needed} or more",
             stacklevel=4,
         )

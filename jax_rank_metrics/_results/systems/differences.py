@@ -1,10 +1,11 @@
-"""The difference of two systems in every list, and what a list adds to that of ratios."""
+"""The difference of two systems in every list, or their ratios."""
 
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
+from jax_rank_metrics._results.inference.ratios import Ratios, pseudo_values
 from jax_rank_metrics._results.systems.paired import common_undefined, filled
 from jax_rank_metrics._results.systems.values import ListValues, listing
 from jax_rank_metrics._states.weights import differ
@@ -15,7 +16,7 @@ class Differences(NamedTuple):
     """b − a of every list, at every cutoff.
 
     Where the weights of two ratios differ, `values` are pseudo-values of equal weight; see
-    `_pseudo_values`.
+    `pseudo_values`.
 
     Shapes:
         values: `[lists, cutoffs]`, one column without cutoffs; 0 for a tie.
@@ -30,10 +31,15 @@ class Differences(NamedTuple):
     noise: np.ndarray
     signs: np.ndarray
     has_cutoffs: bool
-    is_pseudo: bool = False  # whether `values` are pseudo-values
     is_binary: bool = False  # whether all values of both systems are 0 or 1
     # The values of a and b, `[seeds, lists, cutoffs]`, if either has several seeds.
     sides: tuple[np.ndarray, ...] = ()
+    ratios: tuple[Ratios, ...] = ()  # at each cutoff, if their weights differ
+
+    @property
+    def is_pseudo(self) -> bool:
+        """Whether values are pseudo-values."""
+        return bool(self.ratios)
 
 
 def differences_of(
@@ -108,39 +114,19 @@ def differences_of(
             f"{a.name} and {b.name} are ratios that weigh the lists differently, which "
             "cannot be compared over seeds; pass the ratios of a single seed"
         )
-    pseudo_values, weights = _pseudo_values(values_a, weights_a, values_b, weights_b)
-    noise = max(a.rounding, b.rounding) * np.abs(pseudo_values)
-    columns = (pseudo_values, weights, noise, signs)
-    return Differences(*columns, a.has_cutoffs, is_pseudo=True)
-
-
-def _pseudo_values(
-    values_a: np.ndarray,
-    weights_a: np.ndarray,
-    values_b: np.ndarray,
-    weights_b: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values of equal weight whose mean and error are those of two means' difference.
-
-    To the mean difference they add n times what a list contributes to it, n being the
-    number of lists with a weight on either side (the infinitesimal jackknife). All arrays
-    are `[lists, cutoffs]`.
-
-    References:
-        Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 21.
-    """
-    counts = (weights_a > 0) | (weights_b > 0)
-    # A side without any weight has no mean, and then no list counts.
-    counts &= (weights_a > 0).any(0) & (weights_b > 0).any(0)
-    contributions, means = [], []
-    for values, weights in ((values_a, weights_a), (values_b, weights_b)):
-        total = weights.sum(0)
-        share = weights / np.where(total > 0, total, 1)
-        means.append((share * values).sum(0))
-        contributions.append(share * (values - means[-1]))
-    change = counts.sum(0) * (contributions[1] - contributions[0])
-    pseudo_values = np.where(counts, change + means[1] - means[0], 0)
-    return pseudo_values, counts.astype(np.float64)
+    # A side without any weight has no ratio, and then no list counts.
+    has_ratio = (weights_a > 0).any(0) & (weights_b > 0).any(0)
+    values = np.stack([values_a, values_a + difference])
+    weights = np.where(has_ratio, np.stack([weights_a, weights_b]), 0)
+    rounding = max(a.rounding, b.rounding)
+    ratios = tuple(
+        Ratios(values[..., cutoff], weights[..., cutoff], rounding)
+        for cutoff in range(values.shape[2])
+    )
+    columns = zip(*map(pseudo_values, ratios), strict=True)
+    values, weights = (np.stack(x, axis=1) for x in columns)
+    columns = (values, weights, rounding * np.abs(values), signs)
+    return Differences(*columns, a.has_cutoffs, ratios=ratios)
 
 
 def defined_lists(x: ListValues) -> np.ndarray:
