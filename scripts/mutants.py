@@ -421,8 +421,8 @@ MUTANTS = [
     Mutant(
         "one degree of freedom too many",
         "_results/comparisons/power.py",
-        "freedom = size - 1",
-        "freedom = size",
+        "total_error(error, size - 1,",
+        "total_error(error, size,",
         "tests/test_power.py::test_power_is_reached",
     ),
     Mutant(

@@ -116,8 +116,37 @@ def test_nothing_is_detectable():
     assert jrm.lists_needed(PILOT, 0) == np.inf
     assert jrm.lists_needed(PILOT, 1e-9) == np.inf
     assert jrm.lists_needed(PILOT, -0.1, alternative="greater") == np.inf
-    assert jrm.minimum_detectable(np.full(8, 0.5)) == 0
-    assert jrm.minimum_detectable(np.full(8, 0.5), lists=1) == np.inf
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_a_pilot_of_equal_differences_knows_nothing(value):
+    """It does not show how far other lists would vary, with rounding or without."""
+    for pilot in (np.full(50, value), lists_of(np.full(50, value))):
+        assert jrm.minimum_detectable(pilot) == jrm.lists_needed(pilot, 0.01) == np.inf
+
+
+def test_seeds_are_part_of_a_plan(rng):
+    """More lists average out lists and pairs, and leave what seeds have in common."""
+    of_lists, of_seeds = rng.normal(size=(1, 40)), 0.1 * rng.normal(size=(5, 1))
+    runs = of_lists + of_seeds + 0.5 * rng.normal(size=(5, 40))
+    seeds = jrm.Seeds(list(runs))
+    interactions = runs - runs.mean(0) - runs.mean(1, keepdims=True) + runs.mean()
+    of_pairs = (interactions**2).sum() / (39 * 4) / 5
+    sizes = []
+    for count in (40, 400, 10**7):
+        of_means = runs.mean(0).var(ddof=1) / count
+        # The seeds of the pilot vary by pairs of its 40 lists, those of a plan by others.
+        plan = runs.mean(1).var(ddof=1) / 5 + of_pairs * (1 / count - 1 / 40)
+        total = of_means + plan - of_pairs / count
+        freedom = total**2 / (of_means**2 / (count - 1) + plan**2 / 4)
+        sizes.append(jrm.minimum_detectable(seeds, lists=count))
+        power = power_of(sizes[-1], np.sqrt(total * (freedom + 1)), freedom + 1)
+        assert power == pytest.approx(0.8, abs=1e-3)
+    assert sizes[0] == jrm.minimum_detectable(seeds) > sizes[1] > sizes[2]
+    assert jrm.lists_needed(seeds, sizes[1]) == 400
+    assert jrm.lists_needed(seeds, 0.5 * sizes[2]) == np.inf
+    with pytest.raises(ValueError, match="fewer than three seeds"):
+        jrm.minimum_detectable(jrm.Seeds(list(runs[:2])))
 
 
 def test_what_is_refused():

@@ -332,6 +332,13 @@ def test_interquartile_means(rng):
     assert len(metrics) == 9 and "9 seeds, 30 lists" in repr(metrics)
 
 
+def test_one_run_does_not_show_how_runs_vary():
+    """The interval of a single seed is unbounded, at every cutoff."""
+    result = jrm.Seeds([[0.2, 0.4]]).iqm(samples=50)
+    assert result == (pytest.approx(0.3), -np.inf, np.inf)
+    assert jrm.Seeds([[[0.2, 0.1], [0.4, 0.1]]]).iqm(samples=50)[1].high == np.inf
+
+
 def test_runs_of_other_tools(rng):
     """Frames, Series and what `evaluate_users` gives hold runs, too."""
     pandas = pytest.importorskip("pandas")

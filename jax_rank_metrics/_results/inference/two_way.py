@@ -6,6 +6,7 @@ of each are draws of their own. A system without seeds is fixed, with values `[1
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,18 +45,43 @@ def error_with_seeds(
         Biometrics Bulletin 1946.
         Owen, The pigeonhole bootstrap, Annals of Applied Statistics 2007.
     """
-    of_lists = error**2
-    of_seeds, spread, of_pairs = 0.0, 0.0, 0.0
-    for values in sides:
-        if len(values) > 1:
-            of_side = seed_variance(values @ share)
-            of_seeds += of_side
-            spread += of_side**2 / (len(values) - 1)
-            of_pairs += _pair_variance(values, share)
-    total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
     if not freedom > 0:
         return error, 0.0
-    spread += of_lists**2 / freedom
+    sources = [SeedVariance.of(values, share) for values in sides if len(values) > 1]
+    return total_error(error, freedom, sources)
+
+
+class SeedVariance(NamedTuple):
+    """The variance of a mean over lists and seeds that is due to the seeds of a system."""
+
+    total: float
+    of_pairs: float  # the part that is due to single pairs of a list and a seed
+    freedom: int
+
+    @classmethod
+    def of(cls, values: np.ndarray, share: np.ndarray) -> "SeedVariance":
+        """Estimates it from values `[seeds, lists]`, and the share of each list."""
+        total = seed_variance(values @ share)
+        return cls(total, _pair_variance(values, share), len(values) - 1)
+
+    def over(self, lists: float) -> "SeedVariance":
+        """Returns that of a mean over `lists` times as many lists.
+
+        They average the pairs out, and leave what a seed has in common in all lists.
+        """
+        of_pairs = self.of_pairs / lists
+        common = max(self.total - self.of_pairs, 0)
+        return self._replace(total=common + of_pairs, of_pairs=of_pairs)
+
+
+def total_error(
+    error: float, freedom: float, sources: Sequence[SeedVariance]
+) -> tuple[float, float]:
+    """Joins the error over lists with that of seeds, as `error_with_seeds` does."""
+    of_lists = error**2
+    of_seeds, of_pairs = (sum(x[i] for x in sources) for i in range(2))
+    total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
+    spread = of_lists**2 / freedom + sum(x.total**2 / x.freedom for x in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
 
 

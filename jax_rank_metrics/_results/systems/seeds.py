@@ -1,6 +1,7 @@
 """Several training seeds of one system, in place of its values."""
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -170,7 +171,8 @@ class Seeds:
         Returns:
             An `Interval`, the percentile interval of the bootstrap over seeds; a tuple of
             them where there are cutoffs; in dicts of metrics where runs are such dicts.
-            It is about these lists, and too narrow for fewer than ten seeds or so.
+            It is about these lists, and too narrow for fewer than ten seeds or so; of a
+            single seed, it is −inf to inf.
 
         Raises:
             ValueError: if an option is out of its range.
@@ -184,6 +186,10 @@ class Seeds:
             at_cutoffs = tuple(
                 iqm_interval(x, counts, level) for x in scores_of(values, undefined)
             )
+            if len(self) == 1:  # it does not show how far others would vary
+                at_cutoffs = tuple(
+                    x._replace(low=-math.inf, high=math.inf) for x in at_cutoffs
+                )
             results[path] = at_cutoffs if values.has_cutoffs else at_cutoffs[0]
         return pairing.nested(results)
 
