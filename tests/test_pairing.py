@@ -81,6 +81,16 @@ def test_users_are_paired_and_undefined_is_remembered():
         ),
         (BY_ID, [0.1, 0.5, 0.9], "a has list ids and b has none"),
         ({}, {}, "a holds no metric; pass at least one"),
+        (
+            {"A": {"q1": 0.1, "q2": 0.2, "q3": 0.3}, "B": {"q1": 0.2, "q2": 0.2}},
+            None,
+            r"lists in a\['A'\], 1 are not in a\['B'\]: 'q3'; pass",
+        ),
+        (
+            {"q1": 0.1, "q2": 0.2},
+            {"B": {"q1": 0.2, "q2": 0.2}, "C": {"q1": 0.2}},
+            r"lists in b\['B'\], 1 are not in b\['C'\]: 'q2'; pass",
+        ),
         ({"map": {}}, {"map": {}}, "a holds no metric"),
     ],
 )
@@ -88,6 +98,13 @@ def test_what_cannot_be_paired(a, b, message):
     """Refuses means, one side without ids, and empty dicts."""
     with pytest.raises(ValueError, match=message):
         jrm.compare(a, b)
+
+
+def test_single_letters_are_ids():
+    """Lists may be called as metrics are abbreviated, by one letter."""
+    result = jrm.compare({"p": 0.1, "q": 0.2}, {"q": 0.5, "p": 0.2})
+    assert (result.lists, result.wins) == (2, 2)
+    assert result.difference == pytest.approx(0.2)
 
 
 def test_ids_that_are_no_ids():

@@ -122,6 +122,8 @@ def _check_list_counts(values: Values) -> None:
     first, *following = values.values()
     for metric in following:
         if metric.list_count != first.list_count:
+            if first.ids is not None and metric.ids is not None:
+                in_order_of(first, metric)  # names the ids that are missing
             raise ValueError(
                 f"{first.name} has {first.list_count} lists and {metric.name} has "
                 f"{metric.list_count}; pass values of the same lists"

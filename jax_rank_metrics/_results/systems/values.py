@@ -163,7 +163,8 @@ def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf
     elif is_series(tree):
         yield path, _Leaf(tree, tree.index)
     elif is_by_list(tree):
-        metrics = [key for key in tree if is_metric_name(key)]
+        # A single letter, such as the "p" of precision, is more likely an id.
+        metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
         if metrics:
             raise ValueError(
                 f"{_label(name, path)} holds one number for {listing(metrics)}, the name "
