@@ -27,9 +27,9 @@ def reciprocal_ranks(rng, shape):
     return np.where(ranks <= 10, 1 / ranks, 0)
 
 
-def mostly_zero(rng, shape):
-    """0 in 80 % of lists, and uniform in [0, 1] in the others."""
-    return (rng.random(shape) < 0.2) * rng.random(shape)
+def mostly_zero(rng, shape, share=0.2):
+    """Uniform in [0, 1] in this share of lists, and 0 in the others."""
+    return (rng.random(shape) < share) * rng.random(shape)
 
 
 def hits(share, rng, shape):
@@ -120,6 +120,14 @@ def per_list(values, weights=None):
     )
 
 
+def equal_systems(draw, rng, count):
+    """Draws values of equal systems; without `draw`, b is far better in few lists."""
+    shape = (count, DATA_SETS)
+    if draw is None:
+        return np.ones(shape), rng.exponential(size=shape)
+    return draw(rng, shape), draw(rng, shape)
+
+
 def alarms_of_tests():
     """False alarms of tests of two equal systems."""
     counts, rows = (3, 5, 10, 30, 100), []
@@ -127,12 +135,7 @@ def alarms_of_tests():
         for test in ("permutation", "t", "bootstrap"):
             shares = []
             for count in counts:
-                rng = np.random.default_rng(count)
-                shape = (count, DATA_SETS)
-                if draw is None:  # b is far better in few lists
-                    a, b = np.ones(shape), rng.exponential(size=shape)
-                else:
-                    a, b = draw(rng, shape), draw(rng, shape)
+                a, b = equal_systems(draw, np.random.default_rng(count), count)
                 shares.append(alarms(compared(a, b, test=test)))
             rows.append((name, test, *shares))
     cure = 'Where differences are skewed, take test="bootstrap", or measure more lists.'
@@ -159,6 +162,104 @@ def alarms_of_weights():
     cure = 'Use test="t", or an n_eff of 50.'
     header = ("weights", "test", *counts)
     print_table("False alarms of weighted lists", header, rows, cure)
+
+
+def denominators(kind, rng, shape):
+    """Draws the denominators of a and of b, `[lists, data sets]` each."""
+    sigma = 1 if "(1)" in kind else 2
+    a, b = rng.lognormal(0, sigma, (2, *shape))
+    if "zeros" in kind:
+        a, b = np.where(rng.random((2, *shape)) < 0.3, 0, (a, b))
+    if "of a lognormal(0.5)" in kind:
+        a = rng.lognormal(0, 0.5, shape)
+    return a, 30 * b if "30 times" in kind else b
+
+
+def values_over(kind, rng, denominator):
+    """Draws values, which depend on their denominators or do not; as ratios."""
+    values = rng.random(denominator.shape)
+    if "depend" in kind:
+        location = np.log(np.where(denominator > 0, denominator, 1))
+        values = np.clip(0.5 + 0.1 * location + 0.4 * (values - 0.5), 0, 1)
+    plain = jnp.ones(len(values)), jnp.ones(len(values), bool)
+    numerator, denominator = (
+        jrm.PerList(jnp.asarray(x), *plain) for x in (values * denominator, denominator)
+    )
+    return numerator.over(denominator)
+
+
+def alarms_of_ratios():
+    """False alarms of two equal ratios, and coverage of one."""
+    counts, rows = (10, 30, 100), []
+    for kind in (
+        "lognormal(1)",
+        "lognormal(2)",
+        "lognormal(2), 30 % zeros",
+        "lognormal(2), those of b 30 times as large",
+        "lognormal(2), those of a lognormal(0.5)",
+        "lognormal(2), on which values depend",
+    ):
+        for test in ("permutation", "t"):
+            shares = []
+            for count in counts:
+                rng = np.random.default_rng(count)
+                sides = denominators(kind, rng, (count, DATA_SETS))
+                a, b = (values_over(kind, rng, side) for side in sides)
+                shares.append(alarms(compared(a, b, test=test)))
+            rows.append((kind, test, *shares))
+    cure = "Measure more lists."
+    header = ("denominators", "test", *counts)
+    print_table("False alarms of two equal ratios", header, rows, cure)
+    counts, rows = (5, 10, 30, 100, 500), []
+    for kind in ("lognormal(1)", "lognormal(1), on which values depend"):
+        weights = np.random.default_rng(0).lognormal(0, 1, (4_000_000, 1))
+        lists = values_over(kind, np.random.default_rng(1), weights)
+        truth = float(lists.mean().compute()[0])
+        shares = []
+        for count in counts:
+            rng = np.random.default_rng(count)
+            weights = rng.lognormal(0, 1, (count, DATA_SETS))
+            low, high = values_over(kind, rng, weights).mean().confidence_interval()
+            shares.append(np.mean((low <= truth) & (truth <= high)))
+        rows.append((kind, *shares))
+    cure = "Measure more lists."
+    print_table("Coverage of a ratio", ("denominators", *counts), rows, cure)
+
+
+def alarms_of_one_side():
+    """False alarms of one-sided tests of equal systems, on the worse of both sides."""
+    counts, rows = (10, 30, 50, 100, 200), []
+    sparse = {"95 % zeros, else uniform": partial(mostly_zero, share=0.05)}
+    skewed = {"differences, exponential": None}
+    for name, draw in (KINDS | sparse | skewed).items():
+        for test in ("permutation", "t", "bootstrap"):
+            shares = []
+            for count in counts:
+                a, b = equal_systems(draw, np.random.default_rng(count), count)
+                sides = (
+                    alarms(compared(a, b, test=test, alternative=side))
+                    for side in ("greater", "less")
+                )
+                shares.append(max(sides))
+            rows.append((name, test, *shares))
+    cure = 'Where differences are skewed, take test="bootstrap", or measure more lists.'
+    header = ("values", "test", *counts)
+    print_table("False alarms of one-sided tests", header, rows, cure)
+
+
+def power_of_plans():
+    """The power of tests for the difference that a plan says they detect in 80 %."""
+    counts, rows = (10, 30, 100), []
+    for name, draw in (KINDS | {"differences, exponential": None}).items():
+        pilot = np.subtract(*equal_systems(draw, np.random.default_rng(0), 1000))
+        for test in ("permutation", "t", "bootstrap"):
+            shares = []
+            for count in counts:
+                size = jrm.minimum_detectable(pilot.ravel(), lists=count)
+                a, b = equal_systems(draw, np.random.default_rng(count), count)
+                shares.append(alarms(compared(a, b + size, test=test)))
+            rows.append((name, test, *shares))
+    print_table("Power where 80 % are planned", ("values", "test", *counts), rows, "")
 
 
 def clustered(rng, clusters, size, correlation):
@@ -319,6 +420,9 @@ TABLES = {
     "means": coverage_of_means,
     "tests": alarms_of_tests,
     "weights": alarms_of_weights,
+    "ratios": alarms_of_ratios,
+    "sides": alarms_of_one_side,
+    "plans": power_of_plans,
     "clusters": alarms_of_clusters,
     "seeds": alarms_of_seeds,
     "families": alarms_of_families,
