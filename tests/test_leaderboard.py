@@ -359,7 +359,7 @@ def test_it_is_written_as_text_and_json(rng):
 
 
 def test_ratios_whose_weights_differ(rng):
-    """Their means are ratios of sums, with the errors of `PerList.over`, and p is Student's."""
+    """Their means are ratios of sums, with the errors of `PerList.over`."""
     hits, retrieved = rng.integers(0, 3, (3, 50)), rng.integers(2, 9, (3, 50))
     hits[1], retrieved[1, :3] = np.minimum(hits[1] + 1, retrieved[1]), 0
     values = {x: lists_of(hits[x]).over(lists_of(retrieved[x])) for x in range(3)}

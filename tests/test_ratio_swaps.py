@@ -207,3 +207,19 @@ def test_what_ratios_refuse(rng):
     ):
         with pytest.raises(ValueError, match="ratios that weigh the lists differently"):
             jrm.compare(a, b, **options)
+
+
+def test_pairs_of_a_leaderboard_are_comparisons(rng):
+    """The p of a leaderboard is that of `compare`, with Holm's correction."""
+    denominators = rng.lognormal(size=(3, 9))
+    numerators = denominators * rng.random((3, 9)) + np.arange(3)[:, None]
+    systems = {
+        name: ratio(*x)
+        for name, x in zip(
+            "abc", zip(numerators, denominators, strict=True), strict=True
+        )
+    }
+    board = jrm.leaderboard(systems, samples=50)
+    for (x, y), comparison in jrm.compare(systems, pairs="all").items():
+        index = board.systems.index(x), board.systems.index(y)
+        assert board.p_corrected[index] == pytest.approx(comparison.p_corrected)

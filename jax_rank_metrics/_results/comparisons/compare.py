@@ -53,7 +53,8 @@ def compare(
     - "permutation" is the test to prefer (Fisher's randomisation test, on the mean): it
       assumes nothing but that a and b might have been swapped in each list.
     - "bootstrap" assumes that the lists are a sample of many, and agrees with it above
-      some 50 lists (an `n_eff` of 50 where weights differ).
+      some 50 lists. Where weights differ, an `n_eff` below 50 is warned of, and one below
+      3 refused (but for `Seeds`).
     - "t" also assumes that the mean of differences is normally distributed, and takes no
       time; differences that are all equal leave it no error, and then p is 0.
     - "tukey" tests all pairs of several systems at once, each metric and cutoff by itself:
@@ -160,10 +161,11 @@ def compare(
 
         Wins, ties and losses count lists, even of clusters; `effect_size` and `n_eff` are
         those of clusters. Weights are the same for a and b, except for ratios, as made by
-        `PerList.over`, which may weigh lists by what each system has retrieved. Then the
-        difference of the two means is tested by the bootstrap in place of "permutation",
-        or by "t", on what each list adds to it (the infinitesimal jackknife); a list that
-        only one system weighs is no win, tie or loss.
+        `PerList.over`, which may weigh lists by what each system has retrieved. Then
+        "permutation" swaps value and weight of the two systems in random lists, and divides
+        the difference of the ratios by its error anew (delete-one jackknife), in about
+        10⁻⁹ seconds for each permutation and list; `n_eff` is that of the system which has
+        fewer, and a list that only one system weighs is no win, tie or loss.
 
     Raises:
         ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
@@ -172,7 +174,8 @@ def compare(
             dict holds means instead of per-list values; if a value is NaN or infinite, or
             a weight infinite; if an option is none of those above, or means nothing for
             the test or for these values; for "mcnemar", if a value is not 0 or 1, if
-            weights differ or there are clusters; for "tukey", if pairs of systems have
+            weights differ or there are clusters; for "bootstrap", if weights leave less
+            than three effective lists; for "tukey", if pairs of systems have
             other lists; if `Seeds` have fewer than three seeds. Below five, a warning says
             what they are worth.
         TypeError: if a or b is traced, or holds no per-list values; if clusters are none
@@ -194,6 +197,8 @@ def compare(
         Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006; Laboratory
         experiments in information retrieval, 2018 (effect sizes).
         Efron & Tibshirani, An introduction to the bootstrap, 1993, algorithm 16.2.
+        Janssen, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
+        Behrens–Fisher problem, Statistics & Probability Letters 1997 (ratios).
         Owen, The pigeonhole bootstrap, Annals of Applied Statistics 2007 (seeds).
         MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators
         with improved finite sample properties, Journal of Econometrics 1985 (HC3).

@@ -37,7 +37,8 @@ class Comparison:
         losses: Number of lists in which a is better, or None.
         lists: Number of lists that counted.
         n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists`
-            where all weights are equal, and fewer otherwise. With clusters, their number.
+            where all weights are equal, and fewer otherwise. With clusters, their number;
+            of ratios that weigh lists differently, the smaller of the two.
         test: The test that p is from.
         correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for that test,
             whose p is its own correction.

@@ -97,7 +97,7 @@ def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
     counts = (ratios.weights > 0).any(0)
     influence = b.share * b.residuals - a.share * a.residuals
     values = np.where(counts, b.mean - a.mean + counts.sum() * influence, 0)
-    return np.asarray(values), counts.astype(np.float64)
+    return np.asarray(values), np.asarray(counts, np.float64)
 
 
 def swap_test(

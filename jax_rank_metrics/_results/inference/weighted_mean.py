@@ -59,7 +59,7 @@ class WeightedMean(NamedTuple):
 
     @property
     def changes(self) -> np.ndarray:
-        """How far the mean falls if a list is left out, `[lists, …]` (the jackknife).
+        """The falls of the mean as single lists are left out, `[lists, …]` (the jackknife).
 
         A list with a share h of the weight pulls the mean towards its own value, and its
         residual is smaller by a factor 1 − h than from the mean of the others. A list

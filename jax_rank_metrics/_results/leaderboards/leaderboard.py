@@ -10,6 +10,7 @@ from jax import random
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference import chance, corrections
 from jax_rank_metrics._results.inference.pair_flips import pair_p_values
+from jax_rank_metrics._results.inference.ratios import pair_swap_test
 from jax_rank_metrics._results.inference.resampling import seeds_of
 from jax_rank_metrics._results.leaderboards import orders
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
@@ -86,9 +87,10 @@ def leaderboard(
         the dict, and share the middle of their ranks. The interval of a mean is
         Student's, and the interval of a rank holds the share `level` of its draws.
         `Bootstrap` states no longer hold the values that permutations need, and systems
-        with `Seeds`, or ratios whose weights differ, cannot swap their values: p is then
-        Student's. States have the covariance of their replicates, and no stability. With
-        `Seeds`, an independent t of the means of its seeds is added to each system's draws.
+        with `Seeds` cannot swap their values: p is then Student's. Ratios whose weights
+        differ swap both, which takes 10⁻⁹ seconds for each permutation, list and pair.
+        States have the covariance of their replicates, and no stability. With `Seeds`, an
+        independent t of the means of its seeds is added to each system's draws.
 
     Raises:
         ValueError: if there are fewer than two systems; if systems hold other metrics or
@@ -212,18 +214,21 @@ def _p_of_pairs(
 ) -> np.ndarray:
     """P of the differences of all pairs of systems, `[systems, systems]`."""
     terms = [task.terms for task in tasks if task.terms is not None]
+    ratios = [task.ratios for task in tasks if task.ratios is not None]
     rounding = max(task.rounding for task in tasks)
+    # Four times as many as the smallest p needs to survive the correction.
+    pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
+    permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
+    key = random.key(0) if key is None else _inputs.prng_key(key)
+    if len(terms) < len(tasks) == len(ratios):
+        return pair_swap_test(ratios, key, permutations)
     if len(terms) < len(tasks):
         means = np.mean([task.means for task in tasks], axis=0)
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
         return chance.student_p(differences, *errors)
-    # Four times as many as the smallest p needs to survive the correction.
-    pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
-    permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
-    key = random.key(0) if key is None else _inputs.prng_key(key)
     return pair_p_values(np.concatenate(terms), rounding, key, permutations)
 
 

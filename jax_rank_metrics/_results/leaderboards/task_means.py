@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._results.inference.ratios import Ratios
 from jax_rank_metrics._results.inference.two_way import error_with_seeds, seed_variance
 from jax_rank_metrics._results.leaderboards.orders import (
     ROUNDING,
@@ -37,6 +38,8 @@ class TaskMeans(NamedTuple):
         freedoms: Their degrees of freedom; 0 for fewer than two lists.
         lists: The number of lists that count.
         rounding: Relative error below which two values are equal.
+        ratios: The values and weights of all lists, unless there are seeds; None for
+            states.
     """
 
     means: np.ndarray
@@ -47,6 +50,7 @@ class TaskMeans(NamedTuple):
     freedoms: np.ndarray
     lists: int
     rounding: float
+    ratios: Ratios | None = None
 
     def of_systems(self, order: list[int]) -> "TaskMeans":
         """Returns the systems in this order."""
@@ -54,10 +58,15 @@ class TaskMeans(NamedTuple):
         means, drawn, halves, terms = (
             None if x is None else x[..., order] for x in columns
         )
+        ratios = self.ratios
+        if ratios is not None:
+            values, weights = (x[order] for x in (ratios.values, ratios.weights))
+            ratios = ratios._replace(values=values, weights=weights)
         return self._replace(
             means=means,
             drawn=drawn,
             halves=halves,
+            ratios=ratios,
             terms=terms,
             variances=self.variances[np.ix_(order, order)],
             freedoms=self.freedoms[np.ix_(order, order)],
@@ -163,10 +172,13 @@ def _of_lists(
     has_seeds = any(x.runs for x in values)
     if has_seeds:
         _add_seeds(task, sides, shares[:, 0], rng)
+    rounding = max(x.rounding for x in values)
+    ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
         halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
         terms=None if has_seeds or weights.shape[1] > 1 else shares * table,
-        rounding=max(x.rounding for x in values),
+        ratios=None if has_seeds else ratios,
+        rounding=rounding,
     )
 
 
