@@ -237,6 +237,20 @@ MUTANTS = [
         "tests/test_ratios.py::test_mean_and_error_equal_float64",
     ),
     Mutant(
+        "swaps that leave a ratio without weight are not extreme",
+        "_results/inference/ratios.py",
+        "return empty | (difference",
+        "return ~empty & (difference",
+        "tests/test_ratio_swaps.py::test_a_side_with_one_list",
+    ),
+    Mutant(
+        "the jackknife without the leverage of heavy lists",
+        "_results/inference/weighted_mean.py",
+        "np.where(self.share < 1, 1 - self.share, 1)",
+        "np.where(self.share < 1, 1, 1)",
+        "tests/test_ratio_swaps.py::test_the_error_is_that_of_the_jackknife",
+    ),
+    Mutant(
         "seeds that do not vary",
         "_results/inference/two_way.py",
         "variance += spread / max(size * (size - 1), 1)",
