@@ -9,6 +9,7 @@ fresh lambda makes every call compile again.
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -159,3 +160,17 @@ def reciprocal_discount(ranks: jax.Array) -> jax.Array:
     ['1.00000', '0.50000', '0.33333']
     """
     return 1 / ranks
+
+
+# Those that names of metrics can spell.
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    function.__name__: function
+    for function in (
+        exponential_gain,
+        linear_gain,
+        log2_discount,
+        log2_rank_discount,
+        log_discount,
+        reciprocal_discount,
+    )
+}

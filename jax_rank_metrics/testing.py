@@ -10,6 +10,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from jax_rank_metrics._calls.metric import Metric
+from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank
@@ -58,8 +59,9 @@ def check_metric(
     rest of the batch, padding, or the order of the items; nor on the layout, which may be
     rows, packed lists, lists already in rank order, or scores with the ids of relevant
     items (where a metric may raise ValueError instead). Means of batches merge into the
-    mean of all lists, and gradients are zero, never NaN. Sharded items are not tested,
-    since the same code reads them as rows.
+    mean of all lists, and gradients are zero, never NaN. Functions that the formula
+    passes to the verbs are the same in every call, since metrics share work by their
+    identity. Sharded items are not tested, since the same code reads them as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
@@ -99,6 +101,7 @@ def check_metric(
 
     check_same("padding", evaluate(lists.map(fill_empty_slots).ranked()))
     bound = spec.bind((), options)
+    _check_functions(bound, lists.ranked())
     if bound.tie_reading != "order":
         order = rng.permutation(_NUM_ITEMS)
         check_same(
@@ -173,6 +176,22 @@ def _check_rank_order(
     )
     expected = evaluate(untied.ranked(ties="stable"))
     _check_same(name, expected, "lists in rank order", values)
+
+
+def _check_functions(bound: Bound, ranking: Ranking) -> None:
+    """Checks that the formula passes the same functions to the verbs in two calls."""
+
+    def functions() -> set[Callable[..., Any]]:
+        tracing = ranking._with_memo()
+        jax.eval_shape(lambda: bound.of(tracing))
+        return tracing._memo.functions()
+
+    fresh = functions() - functions()
+    names = sorted(getattr(x, "__qualname__", repr(x)) for x in fresh)
+    assert not fresh, (
+        f"{bound.name}: {', '.join(names)} is made anew in each call, so that nothing is "
+        "shared; define it outside of the formula, or under functools.lru_cache"
+    )
 
 
 def _check_ids(lists: _Lists, evaluate: Callable[..., PerList], name: str) -> None:

@@ -193,6 +193,11 @@ CASES = {
     "log base": (ValueError, "base is 1", lambda: jrm.log_discount(1)),
     # names
     "unknown metric": (ValueError, "'ndgc' is unknown; did you mean ndcg", lambda: EVAL(("ndgc@10",))),
+    "name gain": (TypeError, "'dtr(gain_fn=lin_gain)': gain_fn is 'lin_gain'.*such as linear_gain", lambda: EVAL(("dtr(gain_fn=lin_gain)",))),
+    "name gain unlike any": (TypeError, "gain_fn is 'xyz'.*one of exponential_gain, linear_gain", lambda: EVAL(("dtr(gain_fn=xyz)",))),
+    "name residual": (ValueError, "'residual(of=ndcg)@2': of is .*linear in gains", lambda: EVAL(("residual(of=ndcg)@2",))),
+    "name kind": (TypeError, "bedroc(alpha='x'): alpha is 'x'; pass a positive", lambda: EVAL(("bedroc(alpha='x')",))),
+    "name share of nothing": (ValueError, "'ef@0.0%': '0.0%' after @.*above 0 % and at most 100 %", lambda: EVAL(("ef@0.0%",))),
     "metric name form": (ValueError, "'ndcg@10@5'.*name(option=value)@k", lambda: EVAL(("ndcg@10@5",))),
     "name k": (ValueError, "'ten' after @.*@10", lambda: EVAL(("ndcg@ten",))),
     "name k zero": (ValueError, "'ndcg@0': k is 0", lambda: EVAL(("ndcg@0",))),

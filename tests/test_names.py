@@ -1,12 +1,13 @@
 """Metric names: the grammar, its synonyms, and the names of results."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import names
+from jax_rank_metrics._calls import names, suggestions
 
 LABELS = np.array([[3, 0, 1, 2], [0, 0, 1, 0]], np.int32)
 SCORES = np.array([[0.1, 0.4, 0.3, 0.2], [1.0, 2.0, 3.0, 4.0]], np.float32)
@@ -195,9 +196,34 @@ def test_flat_names_every_cutoff():
 
 
 @pytest.mark.parametrize(
-    "typo, meant", [("ndgc", "ndcg"), ("recal", "recall"), ("hitrate", "hit_rate")]
+    "name, answer",
+    [
+        ("ndgc@3", "did you mean .*ndcg"),
+        ("recal@3", r"did you mean recall\b"),
+        ("hitrate@3", "did you mean .*hit_rate"),
+        ("NDCG_10", r"did you mean ndcg@10\?"),
+        ("ndcg10", r"did you mean ndcg@10\?"),
+        ("recall_at_5", r"did you mean recall@5\?"),
+        ("novelty@20", r"jrm.novelty\(ids, counts\).*evaluate_users\(…, seen=…\)"),
+        ("coverage@20", r"evaluation.exposure.coverage\(\)"),
+        ("exposure", r"jrm.exposure\(ids, num_items\)"),
+        ("kendall-tau", r"jrm.kendall_tau\(first, second\)"),
+        ("RBO", r"jrm.rank_biased_overlap\(first, second\)"),
+        ("ild@5", "jrm.intra_list_diversity"),
+        ("xyzzy", "pass a name such as 'ndcg@10'"),
+    ],
 )
-def test_typos_are_answered(typo, meant):
-    """The error offers the nearest name."""
-    with pytest.raises(ValueError, match=f"did you mean .*{meant}"):
-        jrm.evaluate((f"{typo}@3",), LABELS, SCORES)
+def test_unknown_names_are_answered(name, answer):
+    """The error says what may have been meant or where it is found, and is short."""
+    with pytest.raises(ValueError, match=f"is unknown; .*{answer}") as error:
+        jrm.evaluate((name,), LABELS, SCORES)
+    assert len(str(error.value)) < 250
+
+
+def test_functions_in_answers_exist():
+    """Each function that an answer names is public, and no metric has its name."""
+    for name, where in suggestions._ELSEWHERE.items():
+        assert name not in names.NAMES
+        [function] = re.findall(r"jrm\.(\w+)", where.format(name))
+        assert callable(getattr(jrm, function))
+        assert function == name or callable(getattr(jrm.Exposure, name))

@@ -168,6 +168,64 @@ def test_names_are_taken_once(names, patient):
             """Another recall."""
 
 
+def own_formula(values_of):
+    """Returns a metric whose values a function of the ranking and ks computes."""
+
+    def own(ranking, *, k=None):
+        values = values_of(ranking, ranking.cutoffs(k))
+        return values if k == 1 else ranking.per_list(values, True, k, relevant)
+
+    return jrm.metric()(own)
+
+
+def reciprocal(ranks):
+    return 1 / ranks
+
+
+@pytest.mark.parametrize(
+    "values_of, message",
+    [
+        (
+            lambda x, ks: x.expected_sum(relevant, reciprocal, ks),
+            r"expected_sum: place_fn is reciprocal\(ranks\), but .*pass jrm.positions",
+        ),
+        (
+            lambda x, ks: x.expected_max(relevant, None, ks),
+            "expected_max: place_fn is None; pass jrm.positions",
+        ),
+        (
+            lambda x, ks: x.ideal_sum(relevant, jrm.positions(reciprocal), ks),
+            r"ideal_sum: position_fn is .*\(ranks\); pass .* without jrm.positions",
+        ),
+        (
+            lambda x, ks: x.ideal_first(relevant, jrm.positions(), ks),
+            "ideal_first: position_fn is .* without jrm.positions",
+        ),
+        (
+            lambda x, ks: x.expected_first(relevant, jrm.positions(), ks)[0],
+            "expected_first: position_fn is .* without jrm.positions",
+        ),
+        (
+            lambda x, ks: x.expected_sum(relevant, jrm.positions(), ks),
+            r"own: the formula returned an array of float32 .*return ranking.per_list",
+        ),
+    ],
+)
+def test_mistakes_in_formulas(values_of, message, names):
+    """Functions of ranks in place of those of places, and arrays, are told apart."""
+    with pytest.raises(TypeError, match=message):
+        own_formula(values_of).of(jrm.rank_retrieved(np.float32([1, 0])), k=1)
+
+
+def test_functions_made_anew(names):
+    """`check_metric` refuses a formula whose functions nothing can share."""
+    own = own_formula(
+        lambda x, ks: x.expected_sum(lambda i: i.labels, jrm.positions(), ks)
+    )
+    with pytest.raises(AssertionError, match="<lambda> is made anew in each call"):
+        jrm.testing.check_metric(own)
+
+
 def top_label(ranking, *, k=1):
     """The label at the first rank of a definite order."""
     values = ranking.expected_sum(

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import CASES
 from pages import wrong_examples
 
 import jax_rank_metrics as jrm
@@ -369,3 +370,10 @@ def test_readme_names_every_metric():
     text = (ROOT / "README.md").read_text()
     for name in METRICS:
         assert f"`{name}`" in text, name
+
+
+def test_help_names_the_metrics_that_read_item_weights():
+    """`help(jrm.rank)` lists those that the laws prove to read them, and no other."""
+    [sentence] = re.findall("Only the values of (.*?) depend", jrm.rank.__doc__, re.S)
+    readers = {case.metric.__name__ for case in CASES.values() if case.weighted}
+    assert readers == {*re.split(r",\s+|\s+and\s+", sentence)}

@@ -515,3 +515,17 @@ def test_training(rng):
         for w in (begin, trained)
     )
     assert before < 0.6 and after > 0.95
+
+
+def test_log_auc_has_no_jumps():
+    """A real number of decoys stands before an active item, also below the least rate."""
+    labels, others = np.array([1, 0, 0]), np.array([2.0, 3.0])
+    steps = np.linspace(0, 7, 200)
+    scores = np.column_stack([steps, np.tile(others, (200, 1))]).astype(np.float32)
+    values = jrm.log_auc.per_list(
+        np.tile(labels, (200, 1)), scores, relax=SOFT, min_fpr=0.01
+    ).values
+    decoys = (1 / (1 + np.exp((steps[:, None] - others) / 0.3))).sum(1)
+    expected = np.log(np.maximum(decoys / 2, 0.01)) / np.log(0.01)
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    assert np.diff(values).max() < 0.05 and values[-1] > 0.999

@@ -187,9 +187,11 @@ def metric(
 
     >>> import jax.numpy as jnp
     >>> import jax_rank_metrics as jrm
+    >>> def label(items):
+    ...     return items.labels
     >>> @metric(names=("top",))
     ... def top_label(ranking, *, k=1):
-    ...     ks, label = ranking.cutoffs(k), lambda items: items.labels
+    ...     ks = ranking.cutoffs(k)
     ...     values = ranking.expected_sum(label, jrm.positions(), ks)
     ...     return ranking.per_list(values, True, k, label)
     >>> state = jrm.evaluate("top@1", jnp.array([2, 3]), jnp.array([0.9, 0.9]))["top@1"]

@@ -1,7 +1,6 @@
 """Parses names of metrics: `name[(option=value, …)][@k[,k…]]`, in the field's terms."""
 
 import ast
-import difflib
 import functools
 import inspect
 import re
@@ -13,6 +12,7 @@ from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs, _trec
 from jax_rank_metrics._calls.metric import NAMES, Metric
 from jax_rank_metrics._calls.spec import SHARED, Bound
+from jax_rank_metrics._calls.suggestions import suggestion
 from jax_rank_metrics._share import share
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
@@ -21,17 +21,6 @@ from jax_rank_metrics._states.mean import Mean
 Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
 
 SHORT = {"rel": "relevance_threshold"}
-FUNCTIONS: dict[str, Callable[..., object]] = {
-    function.__name__: function
-    for function in (
-        _gains.exponential_gain,
-        _gains.linear_gain,
-        _gains.log2_discount,
-        _gains.log2_rank_discount,
-        _gains.log_discount,
-        _gains.reciprocal_discount,
-    )
-}
 
 # Names whose values are aggregated into another state than `Mean`.
 STATES: dict[str, type[Mean]] = dict.fromkeys(("gm_map", "gm_bpref"), GeometricMean)
@@ -82,18 +71,16 @@ def parse(text: object) -> Bound:
                 f"metric name {text!r}: this measure of trec_eval is no metric here; "
                 "leave it out"
             )
-        similar = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4)
-        hint = "pass one of"
-        if similar:
-            hint = f"did you mean {' or '.join(similar)}? Known are"
         raise ValueError(
-            f"metric name {text!r}: {match['name']!r} is unknown; {hint} "
-            f"{', '.join(NAMES)}"
+            f"metric name {text!r}: {match['name']!r} is unknown; "
+            f"{suggestion(name, NAMES)}"
         )
     try:
         spec = NAMES[name].spec
         preset = spec.presets.get(name, {}).items()
-        of_family = [(key, FUNCTIONS.get(x, x)) for key, x in meaning.options.items()]
+        of_family = [
+            (key, _gains.FUNCTIONS.get(x, x)) for key, x in meaning.options.items()
+        ]
         options = [*preset, *of_family, *_options(match["options"])]
         texts = [x for x in (meaning.cutoffs, match["k"]) if x is not None]
         if meaning.default and not texts and spec.at not in dict(options):
@@ -217,7 +204,7 @@ def _cutoffs(text: str, option: str) -> object:
         kind = "integers and percentages" if option == "k" else "numbers"
         raise ValueError(
             f"{text!r} after @ is not a list of {kind}; pass, for example, @10 or @1,5,10"
-            + (" or @1%" if option == "k" else "")
+            + (" or @1%, above 0 % and at most 100 %" if option == "k" else "")
         ) from error
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
@@ -256,7 +243,7 @@ def _options(text: str | None) -> list[tuple[str, object]]:
 def _value(node: ast.expr) -> object:
     """Returns the value of an option: a literal, a word, a gain, a discount or a metric."""
     if isinstance(node, ast.Name):
-        value = FUNCTIONS.get(node.id, node.id)
+        value = _gains.FUNCTIONS.get(node.id, node.id)
         if isinstance(value, type):
             parameters = " and ".join(inspect.signature(value).parameters)
             raise ValueError(
@@ -266,7 +253,7 @@ def _value(node: ast.expr) -> object:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id.lower() in NAMES:
             return parse(ast.unparse(node))
-        function = FUNCTIONS.get(node.func.id)
+        function = _gains.FUNCTIONS.get(node.func.id)
         if isinstance(function, type):
             args = [_value(arg) for arg in node.args]
             keywords = {str(k.arg): _value(k.value) for k in node.keywords}

@@ -1,6 +1,7 @@
 """The description of a metric as registered, and a metric with its options."""
 
 import dataclasses
+import difflib
 import functools
 import importlib
 import inspect
@@ -11,6 +12,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._gains import FUNCTIONS
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._sources.lists import checked
 from jax_rank_metrics._states.mean import Mean
@@ -52,8 +54,11 @@ class Spec:
         checked_options = {
             name: self._check_option(name, value) for name, value in options.items()
         }
-        bound = tuple(sorted((self.options | checked_options).items()))
-        return Bound(self.name, self, bound)
+        bound = Bound(
+            self.name, self, tuple(sorted((self.options | checked_options).items()))
+        )
+        _ = bound.tie_reading  # raises where it is a function that refuses options
+        return bound
 
     def _check_option(self, name: str, value: Any) -> Any:
         if name not in self.options:
@@ -70,7 +75,9 @@ class Spec:
             value = tuple(value)
         value = _as_bound(_as_python(value))
         if callable(self.options[name]) and not callable(value):
-            raise TypeError(f"{name} is {value!r}; pass a function of an array")
+            raise TypeError(
+                f"{name} is {value!r}; pass a function of an array{_nearest(value)}"
+            )
         if isinstance(value, type):
             raise TypeError(
                 f"{name} is the class {value.__name__}; pass an instance, such as "
@@ -85,6 +92,13 @@ class Spec:
                 f"{name} is {value!r}; pass something hashable, such as a tuple"
             ) from error
         return value
+
+
+def _nearest(name: object) -> str:
+    """Completes an error by the gain or discount whose name is the most like this one."""
+    known = list(FUNCTIONS)
+    similar = difflib.get_close_matches(str(name), known, n=1, cutoff=0.6)
+    return f", such as {similar[0]}" if similar else f": one of {', '.join(known)}"
 
 
 def _as_python(value: Any) -> Any:
@@ -163,8 +177,14 @@ class Bound(NamedTuple):
         """Applies the formula; an error in it names the metric."""
         try:
             ranking = ranking._with_tie_reading(self.tie_reading)
-            return self.spec.formula(ranking, **dict(self.options))
-        except ValueError as error:
-            if type(error) not in (ValueError, UnknownPlaceError):
+            values = self.spec.formula(ranking, **dict(self.options))
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError, UnknownPlaceError):
                 raise  # a subclass, raised by JAX, whose type must survive
             raise type(error)(f"{self.name}: {error}") from error
+        if not isinstance(values, PerList):
+            raise TypeError(
+                f"{self.name}: the formula returned {_inputs.kind_of(values)}; return "
+                "ranking.per_list(values, defined, k, item_fn)"
+            )
+        return values

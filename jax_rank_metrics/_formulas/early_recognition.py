@@ -163,7 +163,8 @@ def log_auc(
     integral from λ to 1 over the steps of the curve. (Rules that join the points of a
     curve, by a line or by a trapezoid on the axis of logarithms, have the same value
     unless items tie: there they join the ends of a tie group, and this is the mean over
-    its orders.) Active items without a rank add nothing.
+    its orders.) Active items without a rank add nothing. Under `relax` the number of
+    decoys is a real one, and the formula the same.
 
     Undefined (no active item in the pool, or no decoy): 0. Reads whole lists. Also
     accepts the arguments of `rank`.
@@ -191,6 +192,8 @@ def log_auc(
     num_active = ranking.num_relevant(relevance_threshold)
     num_decoys = ranking.pool_sum(item_exists) - num_active
     place_fn = _log_share_left(min_fpr, ranking._max_items or 0)
+    if ranking._is_soft:
+        place_fn = _soft_log_share_left(min_fpr)
     sums = ranking.expected_sum(
         hit, place_fn, (None,), counting=(hit,), per_list=(num_decoys,)
     )
@@ -255,6 +258,21 @@ def _log_share_left(
         num_beyond = tied - decoys.within(full)
         logs = num_beyond * jnp.log(jnp.maximum(num_decoys, 1)) - log_sum
         return (tied - num_beyond - logs / math.log(min_fpr)) / tied
+
+    return log_share_left
+
+
+@functools.lru_cache(maxsize=256)
+def _soft_log_share_left(
+    min_fpr: float,
+) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), where d is a real number of decoys."""
+
+    def log_share_left(place: Place, k: Cut, num_decoys: jax.Array) -> jax.Array:
+        del k
+        decoys = place.above - place.counted_above[0]
+        share_before = decoys / jnp.maximum(num_decoys, 1)
+        return jnp.log(jnp.maximum(share_before, min_fpr)) / math.log(min_fpr)
 
     return log_share_left
 

@@ -85,7 +85,8 @@ def recall(
     Args:
         k: Cutoff or cutoffs.
         denominator: "relevant", R, the number of relevant items of the pool;
-            "attainable", min(k, R), so that 1 can be reached at every k.
+            "attainable", min(k, R), so that 1 can be reached at every k; without a
+            cutoff, k is the number of items retrieved.
         relevance_threshold: Least label of a relevant item.
 
     Example:

@@ -58,7 +58,8 @@ def q_measure(
         k: Cutoff or cutoffs.
         beta: β, how much cumulated gain counts beside precision, at least 0.
         denominator: What the sum is divided by: "relevant", R; "attainable", min(k, R),
-            so that 1 can be reached at every k.
+            so that 1 can be reached at every k; without a cutoff, k is the number of
+            items retrieved.
         gain_fn: Maps labels of relevant items to gains, which must not be negative; other
             items gain nothing.
         relevance_threshold: Least label of a relevant item.

@@ -56,7 +56,8 @@ def average_precision(
         k: Cutoff or cutoffs.
         denominator: What the sum is divided by. "relevant", R; "attainable", min(k, R);
             "hits", the number of relevant items at ranks 1..k, and 0 where there are
-            none; "k", the cutoff itself. "hits" has no closed form over ties.
+            none; "k", the cutoff itself. Without a cutoff, k is the number of items
+            retrieved. "hits" has no closed form over ties.
         relevance_threshold: Least label of a relevant item.
 
     Example:

@@ -4,6 +4,7 @@ A source makes a `Ranking` and formulas read it, through two verbs and a few tot
 the pool. Formulas never name an axis, so that they hold for every layout.
 
     items.py        items as formulas read them
+    functions.py    checks of the functions that formulas pass to the verbs
     memo.py         results that several metrics ask of the same ranking
     pool.py         the pool of judged items, and its scores
     straddle.py     the tie group that straddles the cut

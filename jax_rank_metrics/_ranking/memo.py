@@ -46,6 +46,16 @@ class Memo:
         self._results[key] = trace, value
         return value
 
+    def functions(self) -> set[Callable[..., Any]]:
+        """Returns the functions by which results are kept, such as those of items."""
+
+        def of(key: object) -> set[Callable[..., Any]]:
+            if type(key) is tuple:
+                return set[Callable[..., Any]]().union(*map(of, key))
+            return {key} if callable(key) else set()
+
+        return of(tuple(self._results))
+
     def best(
         self, key: Hashable, serves: Callable[[T], bool], make: Callable[[], T]
     ) -> T:

@@ -10,6 +10,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import concordance, stops, sums
+from jax_rank_metrics._ranking.functions import check_place_fn, check_position_fn
 from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
@@ -124,6 +125,7 @@ class Ranking(Totals):
             ValueError: if the ranking was cut above a cutoff, or holds only relevant
                 items and `item_fn` of the label 0 is not 0.
         """
+        check_place_fn("expected_sum", place_fn, len(per_list))
         ks = _inputs.cuts(ks)
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         key = ("sum", *args, self._in_groups)
@@ -154,6 +156,7 @@ class Ranking(Totals):
             ValueError: as `expected_sum`; or if tie groups are read and the ranking was
                 cut, so that items that tie with the last one may be missing.
         """
+        check_place_fn("expected_max", place_fn, len(per_list))
         ks = _inputs.cuts(ks)
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         return sums.expected(self, *args, take_max=True)
@@ -179,6 +182,7 @@ class Ranking(Totals):
             ValueError: if the ranking was cut above a cutoff and its scores are not at
                 hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
+        check_position_fn("expected_first", position_fn)
         ks = _inputs.cuts(ks)
         key = ("first", stop_fn, position_fn, ks, self._in_groups)
         return self._once(key, lambda: stops.expected(self, stop_fn, position_fn, ks))

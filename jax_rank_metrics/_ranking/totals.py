@@ -11,6 +11,7 @@ from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.tie_groups import sum_of_slots
+from jax_rank_metrics._ranking.functions import check_position_fn
 from jax_rank_metrics._ranking.items import (
     MAX_WEIGHTED_GAIN,
     WEIGHTED_SCALE,
@@ -97,6 +98,7 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
+        check_position_fn("ideal_sum", position_fn)
         values, layout = self._best_values(item_fn, ks, monotone)
         if self._held is not None and layout.is_rectangular:
             # Pad to the number of ranks held, so that a list in its best order adds up
@@ -125,6 +127,7 @@ class Totals(Parts):
         Returns:
             `[*lists, len(ks)]`.
         """
+        check_position_fn("ideal_first", position_fn)
         labels, layout = self._sorted_values(None, ks)
         exists = labels > 0
         stop = item_values(stop_fn, ItemArrays(labels, exists), self._dtype)

@@ -87,7 +87,7 @@ def check_known(ranking: Parts, item_fn: ItemFn) -> None:
         raise UnknownPlaceError(
             "columns holds 'groups' of the listed items alone, and items with the label 0 "
             "are worth something by their groups; pass item_groups, which has those of "
-            "every item, or rank all items"
+            "every item (rank_places takes none), or rank all items"
         )
 
 

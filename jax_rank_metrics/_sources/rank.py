@@ -134,8 +134,9 @@ def rank(
             above 0 is masked. Item weights w multiply gains by w/w̄, where w̄ = Σw·r / Σr
             over the relevance r of the pool (the gain for cg, dcg and ndcg; for all
             others 1 where relevant; and w̄ is the mean of w where nothing is relevant).
-            The weight of the list is w̄. Only the values of cg, dcg, ndcg and
-            average_precision depend on item weights. None gives every list the weight 1.
+            The weight of the list is w̄. Only the values of cg, dcg, ndcg,
+            average_precision and map_at_r depend on item weights. None gives every list
+            the weight 1.
         key: One PRNG key, typed or legacy, which breaks ties at random. Under
             `jax.vmap`, pass one key per list.
         k: How deep to rank: the largest cutoff that a metric will ask for, or None for
