@@ -186,11 +186,20 @@ def _check_functions(bound: Bound, ranking: Ranking) -> None:
         jax.eval_shape(lambda: bound.of(tracing))
         return tracing._memo.functions()
 
-    fresh = functions() - functions()
+    fresh = {x for x in functions() - functions() if not _closes_over_arrays(x)}
     names = sorted(getattr(x, "__qualname__", repr(x)) for x in fresh)
     assert not fresh, (
         f"{bound.name}: {', '.join(names)} is made anew in each call, so that nothing is "
         "shared; define it outside of the formula, or under functools.lru_cache"
+    )
+
+
+def _closes_over_arrays(function: Callable[..., Any]) -> bool:
+    """Whether a function reads arrays of its trace, so that it cannot outlive it."""
+    return any(
+        isinstance(cell.cell_contents, jax.Array)
+        or (callable(cell.cell_contents) and _closes_over_arrays(cell.cell_contents))
+        for cell in getattr(function, "__closure__", None) or ()
     )
 
 

@@ -68,31 +68,32 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     num_relevant = ranking.num_relevant(relevance_threshold)
     num_nonrelevant = ranking.pool_sum(nonrelevant)
 
-    def preference(
-        place: Place, k: Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
-    ) -> jax.Array:
-        # An item tied with m non-relevant items stands after 0, 1, …, m of them with equal
-        # probability. In the first `uncapped` of these m + 1 cases n_i is below the cap R,
-        # and is num_above, num_above + 1, …; the remaining cases count R.
-        (num_above,), (num_tied,) = place.counted_above, place.counted_tied
-        uncapped = jnp.clip(num_relevant - num_above, 0, num_tied + 1)
-        capped_sum = (
-            uncapped * num_above
-            + uncapped * (uncapped - 1) / 2
-            + (num_tied + 1 - uncapped) * num_relevant
-        )
-        bound = jnp.minimum(num_relevant, num_nonrelevant)
-        return 1 - ratio(capped_sum, (num_tied + 1) * bound)
-
     sums = ranking.expected_sum(
         hit,
-        preference,
+        _preference,
         (None,),
         counting=(nonrelevant,),
         per_list=(num_relevant, num_nonrelevant),
     )
     values = ratio(sums, num_relevant[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+def _preference(
+    place: Place, k: Cut, num_relevant: jax.Array, num_nonrelevant: jax.Array
+) -> jax.Array:
+    # An item tied with m non-relevant items stands after 0, 1, …, m of them with equal
+    # probability. In the first `uncapped` of these m + 1 cases n_i is below the cap R,
+    # and is num_above, num_above + 1, …; the remaining cases count R.
+    (num_above,), (num_tied,) = place.counted_above, place.counted_tied
+    uncapped = jnp.clip(num_relevant - num_above, 0, num_tied + 1)
+    capped_sum = (
+        uncapped * num_above
+        + uncapped * (uncapped - 1) / 2
+        + (num_tied + 1 - uncapped) * num_relevant
+    )
+    bound = jnp.minimum(num_relevant, num_nonrelevant)
+    return 1 - ratio(capped_sum, (num_tied + 1) * bound)
 
 
 @metric(names=("infap",), ties="order", optional_columns=("judged", "pooled"))
@@ -133,19 +134,20 @@ def inferred_average_precision(
     nonrelevant = _and_not(is_judged, hit)
     unjudged = _and_not(_and_not(is_pooled, is_judged), hit)
 
-    def inferred_precision(place: Place, k: Cut) -> jax.Array:
-        hits, num_nonrelevant, num_unjudged = place.counted_above
-        num_judged, epsilon = hits + num_nonrelevant, 1e-5
-        pooled_share = ratio(num_judged + num_unjudged, place.above)
-        relevant_share = (hits + epsilon) / (num_judged + 2 * epsilon)
-        inferred_hits = place.above * pooled_share * relevant_share
-        return (1 + inferred_hits) / (place.above + 1)
-
     sums = ranking.expected_sum(
-        hit, inferred_precision, (None,), counting=(hit, nonrelevant, unjudged)
+        hit, _inferred_precision, (None,), counting=(hit, nonrelevant, unjudged)
     )
     values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+def _inferred_precision(place: Place, k: Cut) -> jax.Array:
+    hits, num_nonrelevant, num_unjudged = place.counted_above
+    num_judged, epsilon = hits + num_nonrelevant, 1e-5
+    pooled_share = ratio(num_judged + num_unjudged, place.above)
+    relevant_share = (hits + epsilon) / (num_judged + 2 * epsilon)
+    inferred_hits = place.above * pooled_share * relevant_share
+    return (1 + inferred_hits) / (place.above + 1)
 
 
 def _tie_reading(options: dict[str, Any]) -> TieReading:

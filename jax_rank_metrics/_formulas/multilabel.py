@@ -72,14 +72,15 @@ def label_ranking_average_precision(
     """
     hit = is_relevant(relevance_threshold)
 
-    def precision(place: Place, k: Cut) -> jax.Array:
-        (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
-        return (hits_above + hits_tied) / (place.above + place.tied)
-
-    sums = ranking.expected_sum(hit, precision, (None,), counting=(hit,))
+    sums = ranking.expected_sum(hit, _precision, (None,), counting=(hit,))
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]
     values = ratio(sums, num_relevant)
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
+
+
+def _precision(place: Place, k: Cut) -> jax.Array:
+    (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
+    return (hits_above + hits_tied) / (place.above + place.tied)
 
 
 def last_rank(place: Place, k: Cut) -> jax.Array:

@@ -128,16 +128,13 @@ def p_plus(
     gain = _gain_if(gain_fn, hit)
     worth, ratio_at = _blended(ranking, ks, beta, hit, gain_fn)
 
-    def is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
-        return (place.above < preferred).astype(place.above.dtype)
-
     def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
-        return is_read(place, k, preferred) * ratio_at(place, k)
+        return _is_read(place, k, preferred) * ratio_at(place, k)
 
     preferred, values = stops.best_ranks(ranking, hit, gain, ks), []
     for i, cut in enumerate(ks):
         per_list = (preferred[..., i],)
-        num_read = ranking.expected_sum(hit, is_read, (cut,), per_list=per_list)
+        num_read = ranking.expected_sum(hit, _is_read, (cut,), per_list=per_list)
         sums = ranking.expected_sum(
             hit, ratio_if_read, (cut,), counting=(worth,), per_list=per_list
         )
@@ -145,6 +142,11 @@ def p_plus(
     return per_list_if_relevant(
         ranking, jnp.concatenate(values, axis=-1), relevance_threshold, k
     )
+
+
+def _is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
+    del k
+    return (place.above < preferred).astype(place.above.dtype)
 
 
 @metric(ties="order")

@@ -1,5 +1,8 @@
 """Agreement of scores with labels: pairs in order, and rank correlation."""
 
+import functools
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -77,18 +80,29 @@ def misplaced_share(
     num_nonrelevant = ranking.depth((None,)) - num_hits
     has_pairs = (num_hits > 0) & (num_nonrelevant > 0)
 
+    shares = ranking.expected_sum(
+        hit,
+        _share_before(tie_cost),
+        (None,),
+        counting=(hit,),
+        per_list=(num_nonrelevant[..., 0],),
+    )
+    return ratio(shares, num_hits), has_pairs[..., 0]
+
+
+@functools.lru_cache(maxsize=256)
+def _share_before(tie_cost: float) -> Callable[[Place, Cut, jax.Array], jax.Array]:
+    """Returns the share of the non-relevant items that rank before a relevant item."""
+
     def share_before(place: Place, k: Cut, num_nonrelevant: jax.Array) -> jax.Array:
-        """Returns the share of the non-relevant items that rank before a relevant item."""
+        del k
         (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
         tied_nonrelevant = place.tied - hits_tied
         return ratio(
             place.above - hits_above + tie_cost * tied_nonrelevant, num_nonrelevant
         )
 
-    shares = ranking.expected_sum(
-        hit, share_before, (None,), counting=(hit,), per_list=(num_nonrelevant[..., 0],)
-    )
-    return ratio(shares, num_hits), has_pairs[..., 0]
+    return share_before
 
 
 @metric(names=("auc",))
