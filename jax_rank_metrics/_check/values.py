@@ -154,7 +154,7 @@ def check_ids(
         for name, values in ids.items()
     }
     relevant_rows = rows["relevant_ids"]
-    _inputs.check_distinct("relevant_ids", relevant_ids)
+    _inputs.check_distinct("relevant_ids", ids["relevant_ids"])
     relevant = relevant_rows >= 0
     if relevant_labels is not None:
         labels, exists = np.asarray(relevant_labels), ids["relevant_ids"] >= 0

@@ -187,14 +187,8 @@ def relevant_items(
     return id_array, labels, columns(relevant_columns, "relevant_ids", id_array.shape)
 
 
-def check_distinct(name: str, values: jax.Array) -> None:
-    """Raises if a known id occurs twice in its list; ids below 0 are padding.
-
-    Ids that are traced, or partly on other hosts, cannot be read here.
-    """
-    if isinstance(values, Tracer) or not values.is_fully_addressable:
-        return
-    ids = np.asarray(values)
+def check_distinct(name: str, ids: np.ndarray) -> None:
+    """Raises if an id occurs twice in its list; ids below 0 are padding."""
     is_repeat = repeated(ids)
     if is_repeat.any():
         index = first_index(is_repeat)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.core import Tracer
 
@@ -12,6 +13,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
+from jax_rank_metrics._ordering.on_host import descending
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
@@ -130,7 +132,11 @@ class Relevant(NamedTuple):
         if num_ids < 2:
             return self
         if not isinstance(self.ids, Tracer):
-            _inputs.check_distinct("relevant_ids", self.ids)
+            if self.ids.is_fully_addressable:
+                sorted_ids = descending(np.asarray(self.ids))
+                is_same = sorted_ids[..., 1:] == sorted_ids[..., :-1]
+                if (is_same & (sorted_ids[..., 1:] >= 0)).any():
+                    _inputs.check_distinct("relevant_ids", np.asarray(self.ids))
             return self
         if num_ids > _FEW_IDS:
             is_first = _shards.map_shards(_is_first, self.ids, self.ids[..., 0])
