@@ -172,7 +172,8 @@ def app() -> Any:
             typer.Option(help="Test each run against the baseline."),
         ] = None,
         baseline: Annotated[
-            str | None, typer.Option(help="The name of a run; by default, the first.")
+            str | None,
+            typer.Option(help="A run, by name or file; by default, the first."),
         ] = None,
         confidence: Annotated[
             float,

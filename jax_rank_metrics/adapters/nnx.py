@@ -7,6 +7,7 @@ import jax
 
 from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
+from jax_rank_metrics._mesh import varying_axes
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import all_reduce, compute, in_order, merge
 from jax_rank_metrics._types import AxisNames
@@ -89,11 +90,18 @@ class RankingMetrics(_nnx.Metric):
 
         Raises:
             TypeError: if labels or scores are missing; as `evaluate`.
-            ValueError: as `evaluate`.
+            ValueError: as `evaluate`; inside `nnx.shard_map`, if lists are divided over a
+                mesh axis and there is no `axis_name`.
         """
         states = evaluate_batch(self._bounds, batch, dict(self._options))
         if self._axis_name is not None:
             states = all_reduce(states, self._axis_name)
+        elif axes := sorted(varying_axes(states) - varying_axes(self.states)):
+            name = axes[0] if len(axes) == 1 else tuple(axes)
+            raise ValueError(
+                f"update is in a shard_map that divides the lists over {name!r}; pass "
+                f"axis_name={name!r} to RankingMetrics, to add those of all devices"
+            )
         self._assign(merge(self.states, states))
 
     def reset(self) -> None:

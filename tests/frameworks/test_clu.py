@@ -1,5 +1,9 @@
 """The adapter for Common Loop Utils: a `Collection` in a jitted loop, and under pmap."""
 
+import importlib
+import sys
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -68,6 +72,20 @@ def test_results_for_writers(lists):
         Evaluation.empty(), serialization.to_bytes(evaluation)
     )
     assert restored.compute()["rank"] == evaluation.compute()["rank"]
+
+
+def test_write_values(monkeypatch, lists):
+    """clu's own function takes flat results; the writers beside it need TensorFlow."""
+    plugins = "tensorboard.plugins"
+    for name in ("tensorflow", "tensorboard", plugins, f"{plugins}.hparams"):
+        monkeypatch.setitem(sys.modules, name, mock.MagicMock())
+    write_values = importlib.import_module("clu.metric_writers.utils").write_values
+    evaluation = Evaluation.single_from_model_output(**outputs(lists, 11))
+    writer = mock.Mock()
+    write_values(writer, 7, clu.flatten(evaluation.compute_values()))
+    ((step, scalars),) = [call.args for call in writer.write_scalars.call_args_list]
+    assert step == 7 and [*scalars][:2] == ["rank/recall@1", "rank/recall@3"]
+    assert float(scalars["rank/mrr"]) == evaluation.compute()["rank"]["mrr"]
 
 
 def test_many_devices(lists, agree):

@@ -143,6 +143,21 @@ def test_shard_map(lists, agree):
     assert int(metrics.states["mrr"].lists) == 22
 
 
+def test_shard_map_without_an_axis_name():
+    """The message names the axis to pass."""
+    mesh, spec = jax.make_mesh((8,), ("data",)), jax.P("data")
+    metrics = RankingMetrics("mrr")
+
+    @nnx.jit
+    @nnx.shard_map(mesh=mesh, in_specs=(jax.P(), spec), out_specs=jax.P())
+    def eval_step(metrics, labels):
+        metrics.update(labels=labels, scores=labels)
+
+    labels = jax.device_put(np.eye(8), jax.NamedSharding(mesh, spec))
+    with pytest.raises(ValueError, match="pass axis_name='data' to RankingMetrics"):
+        eval_step(metrics, labels)
+
+
 def test_missing_arguments(lists):
     """Messages name the argument that was meant by a name of other libraries."""
     with pytest.raises(TypeError, match="scores are missing; pass scores=logits"):
