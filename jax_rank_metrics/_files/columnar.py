@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from jax_rank_metrics._files.frames import Value, first_true, listed, polars
 from jax_rank_metrics._files.source import (
-    MAX_SHOWN,
     ZSTD,
     Source,
     check_line_ends,
     check_utf8,
+    half_character,
     is_packed,
     quote_line,
     unpacked,
@@ -234,13 +234,8 @@ def _check_objects(
                 "".join(value for value in values if isinstance(value, str)).encode()
             except UnicodeEncodeError as error:
                 raise ValueError(
-                    f"{source}, {location(row)}: {_half_character(error)}"
+                    f"{source}, {location(row)}: {half_character(error)}"
                 ) from error
-
-
-def _half_character(error: UnicodeEncodeError) -> str:
-    """Returns the reason why an id with half of a surrogate pair is refused."""
-    return f"the id {error.object[:MAX_SHOWN]!r} holds half a character"
 
 
 def parquet(source: Source, choose: Choose) -> Parsed:
@@ -314,5 +309,5 @@ def json_by_query(source: Source, data: bytes, value: Value) -> Parsed:
             pl.Series([row[side] for row in rows], dtype=pl.String) for side in (0, 1)
         ]
     except UnicodeEncodeError as error:
-        raise ValueError(f"{source}: {_half_character(error)}") from error
+        raise ValueError(f"{source}: {half_character(error)}") from error
     return Parsed(pl.DataFrame([*ids, numbers.alias("number")]), location)

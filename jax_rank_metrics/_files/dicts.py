@@ -59,7 +59,7 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
 
 
 def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
-    """Returns a copy without empty queries; None unless all ids are strings."""
+    """Returns a copy without empty queries; None unless all ids are strings of UTF-8."""
     kinds, copies = set(map(type, data)), {}
     for query, docs in data.items():
         if not isinstance(docs, Mapping) or "" in docs:
@@ -67,7 +67,14 @@ def _strings_only(data: Mapping[Any, Any]) -> Dicts | None:
         kinds.update(map(type, docs))
         if docs:
             copies[query] = dict(docs)
-    return copies if kinds <= {str} and "" not in copies else None
+    if not kinds <= {str} or "" in copies:
+        return None
+    try:
+        for ids in (copies, *copies.values()):
+            "".join(ids).encode()
+    except UnicodeEncodeError:
+        return None
+    return copies
 
 
 def _numbers_of(dicts: Dicts) -> np.ndarray | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from jax_rank_metrics._files.source import half_character
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import import_optional
 
@@ -155,7 +156,7 @@ def _numbers(
         if not integers.has_nulls() and not dtype.is_decimal():
             return integers
     if value == "score" and dtype.is_integer():
-        if max(column.max(), -column.min()) > 2**53:
+        if (column.cast(pl.Float64).abs() >= 2.0**53).any():
             return column
     stripped = column.str.strip_chars(" \t") if dtype == pl.String else column
     numbers = stripped.cast(pl.Float64, strict=False)
@@ -205,16 +206,21 @@ def frame_of(name: str, data: Any, value: Value) -> "pl.DataFrame":
 
     Raises:
         TypeError: if `data` is anything else.
-        ValueError: if it lacks a column or has one twice; with the row, if an id or number
-            is missing or wrong, or a document repeats.
+        ValueError: if it lacks a column or has one twice; with the row, or the query and
+            the document of a dict, if an id or number is missing or wrong, or a document
+            repeats.
     """
     pl = polars("jrm.join")
 
     def fail(row: int, reason: str) -> NoReturn:
-        raise ValueError(f"{name}, row {row}: {reason}")
+        location = f"row {row}"
+        if isinstance(data, Mapping):
+            query, doc = raw.select(IDS).row(row)
+            location = f"query {query!r}, document {doc!r}"
+        raise ValueError(f"{name}, {location}: {reason}")
 
-    frame = _raw_frame(pl, name, data, value)
-    frame = cleaned(frame, value, fail)
+    raw = _raw_frame(pl, name, data, value)
+    frame = cleaned(raw, value, fail)
     # A frame from `read_run` has no repeats, but the caller may have joined it to another.
     row = first_repeat(frame)
     if row is not None:
@@ -232,11 +238,10 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
         _check_names(name, data.column_names)
         data = pl.DataFrame(data)  # a table of pyarrow: its `columns` are arrays
     if isinstance(data, Mapping):
-        columns = dict(zip((*IDS, value), _columns(name, data), strict=True))
-        if not all(type(number) is int for number in columns[value]):
-            columns[value] = _numeric(
-                columns[value]
-            )  # one dtype for ints beside floats
+        queries, docs, numbers = _columns(name, data)
+        if not all(type(number) is int for number in numbers):
+            numbers = _numeric(numbers)  # one dtype for ints beside floats
+        columns = dict(zip((*IDS, value), (queries, docs, numbers), strict=True))
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
         names = [*data.columns]
         _check_names(name, names)
@@ -308,6 +313,8 @@ def _series(pl: ModuleType, name: str, column: str, values: object) -> "pl.Serie
     """Returns values as a column of the argument `name`, if they have one dtype."""
     try:
         return pl.Series(column, values)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: {half_character(error)}") from error
     except OverflowError as error:
         raise ValueError(
             f"{name}: {column} holds an integer beyond 128 bits; pass "

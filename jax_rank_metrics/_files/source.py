@@ -174,3 +174,8 @@ def quote_line(line: int, data: bytes) -> str:
     text = data.split(b"\n", line)[line - 1].decode(errors="replace").strip("\r")
     excerpt = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
     return f"line {line} ({excerpt!r})"
+
+
+def half_character(error: UnicodeEncodeError) -> str:
+    """Returns the reason why an id with half of a surrogate pair is refused."""
+    return f"the id {error.object[:MAX_SHOWN]!r} holds half a character"
