@@ -183,3 +183,19 @@ def test_checksums(monkeypatch):
         assert number != checkpoints.checksum(put(array[:-2]))
     read = sum(len(bytes(part)) for part in checkpoints._parts_of(array, 2**10))
     assert read < 2**11
+
+
+def test_arrays_that_nobody_keeps_are_not_copied():
+    """What is kept of a checkpoint, if only a slice, does not change with later batches."""
+    addresses, slices = [], []
+
+    def look(checkpoint):
+        addresses.append(checkpoint["items"].__array_interface__["data"][0])
+        if len(addresses) == 2:
+            slices.append(checkpoint["items"][BATCH:])
+            with pytest.raises(ValueError, match="read-only"):
+                checkpoint["items"][0] = 1
+
+    jrm.evaluate_embeddings(METRIC, **BY_ID, batch_size=8, on_batch=look)
+    assert len(addresses) == 5 and len({*addresses}) == 2
+    assert addresses[0] == addresses[1] and (slices[0] == -1).all()

@@ -1,6 +1,9 @@
 """`evaluate_embeddings` gives the values of loops in float64, however scores are made."""
 
+import copy
 import itertools
+import pickle
+from collections.abc import Mapping
 from functools import partial
 
 import jax
@@ -273,8 +276,30 @@ def test_results_go_on_as_they_are(rng):
     np.testing.assert_allclose(comparison.difference, means[1] - means[0], atol=1e-6)
     assert comparison.lists == QUERIES - 1
     assert "other" in jrm.table(runs)
+    check_access(runs["one"])
     groups = runs["one"].by(["short"] * 4 + ["long"] * 5)
     assert [int(states["recall@3"].lists) for states in groups.values()] == [4, 4]
+
+
+def check_access(evaluation):
+    """Checks that names lead to states, and errors to both."""
+    assert evaluation["recall@3"] is evaluation.states["recall@3"]
+    assert "recall@3" in evaluation and "recall@5" not in evaluation
+    assert list(evaluation) == [*evaluation.keys()] == ["recall@3"]
+    assert len(evaluation) == 1 and isinstance(evaluation.items, np.ndarray)
+    assert not isinstance(evaluation, Mapping)
+    means = jrm.compute(evaluation, host=True)
+    assert means == jrm.compute(evaluation.states, flat=True, host=True)
+    for name in ("recall@5", 0):
+        with pytest.raises(KeyError, match=f"{name!r} is none of .*recall@3.*lists"):
+            evaluation[name]
+    with pytest.raises(AttributeError, match=r"no attribute 'ndcg'.*\.states\["):
+        _ = evaluation.ndcg
+    for function, attribute in ((jrm.merge, "states"), (jrm.mean, "lists")):
+        with pytest.raises(TypeError, match=f"a Evaluation; pass its .{attribute}"):
+            function(evaluation)
+    for other in (copy.copy(evaluation), pickle.loads(pickle.dumps(evaluation))):
+        assert str(other) == str(evaluation)
 
 
 def nan_for_one_item(queries, items):

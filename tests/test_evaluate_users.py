@@ -476,6 +476,22 @@ MATRIX = np.zeros((2, 3), np.float32)
             {"seen": [[1], np.ma.array([0, 2], mask=[0, 1])]},
         ),
         (ValueError, "users is empty", {"users": []}),
+        (TypeError, r"got csr_array.* model.toarray\(\)", {"model": sparse(MATRIX)}),
+        (
+            ValueError,
+            "tau: an item with the label 0 is worth 1.0.* whatever k is; leave",
+            {"metrics": "tau", "k": 2},
+        ),
+        (
+            ValueError,
+            "item_groups holds -1",
+            {"metrics": "group_recall(group=0)@1", "item_groups": MATRIX.T - 1},
+        ),
+        (
+            ValueError,
+            "item_groups holds no number above 0",
+            {"metrics": "group_recall(group=0)@1", "item_groups": MATRIX.T * np.nan},
+        ),
         (ValueError, "relevant has 1 rows, but there are 2 users", {"relevant": [[0]]}),
         (ValueError, "seen has 3 rows, but there are 2", {"seen": [[]] * 3}),
         (

@@ -232,12 +232,14 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
     """Yields an argument as bytes, in several parts, about `max_bytes` in all."""
     import scipy.sparse
 
-    kind = type(value)
-    yield kind.__name__.encode() if isinstance(value, (Iterator, Mapping)) else b","
-    if isinstance(value, (jax.Array, np.ndarray)):
+    kind: type = type(value)
+    yield b","
+    if isinstance(value, Iterator):
+        yield b"iterator"
+    elif isinstance(value, (jax.Array, np.ndarray)):
         yield f"{value.dtype} {value.shape}".encode()
         yield from _bytes_of(value, max_bytes)
-    elif scipy.sparse.issparse(value):
+    elif isinstance(value, scipy.sparse.csr_array):
         yield from _parts_of((value.indptr, value.indices, value.data), max_bytes)
     elif isinstance(value, Bound):
         yield from _parts_of((value.name, value.options), max_bytes)
@@ -255,7 +257,7 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
         yield value.__qualname__.encode()
     elif kind.__repr__ is object.__repr__:
         yield kind.__qualname__.encode()  # its repr is an address
-    elif not isinstance(value, Iterator):
+    else:
         yield repr(value).encode()
 
 

@@ -10,6 +10,7 @@ from jax_rank_metrics import _types
 from jax_rank_metrics._drivers.over_devices import gathered
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._inputs.pack import pack
+from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import in_order
 from jax_rank_metrics._states.on_host import HostSums, states_of_groups
@@ -19,10 +20,12 @@ E = TypeVar("E", bound="Evaluation")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(StatesByName):
     """The result of a whole evaluation: means, values of every query, and items found.
 
-    `compare`, `leaderboard`, `table` and the plots of runs take it as it is.
+    `compare`, `leaderboard`, `table` and the plots of runs take it as it is, and so does
+    `compute`. By the name of a metric, as in `evaluation["ndcg@10"]`, it gives its state;
+    `in`, `len`, iteration and `keys()` are of these names.
 
     With a mesh, `states` are the same on every process, while `lists` and `items` are
     global arrays, each part of which lies where it was computed: for queries that no mesh

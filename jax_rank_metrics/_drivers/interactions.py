@@ -367,14 +367,13 @@ def check_users(
         seen: The argument, or None.
         num_users: How many users the model has; None if it is a function.
     """
+    all_interactions = [x for x in (relevant, seen) if x is not None]
     if num_users is None:
-        both_are_rows = seen is not None and not (
-            seen.names_users or relevant.names_users or is_selection
-        )
-        if both_are_rows and relevant.num_rows != seen.num_rows:
+        numbers = [x.num_rows for x in all_interactions if not x.names_users]
+        if len(set(numbers)) > 1 and not is_selection:
             raise ValueError(
-                f"relevant has {relevant.num_rows} rows, and seen has {seen.num_rows}; "
-                "pass one row for each user of the model in both"
+                f"relevant has {numbers[0]} rows, and seen has {numbers[1]}; pass one row "
+                "for each user of the model in both"
             )
         return
     if is_selection and user_ids.max() >= num_users:
@@ -382,6 +381,5 @@ def check_users(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
             "rows of the model"
         )
-    for interactions in (relevant, seen):
-        if interactions is not None:
-            interactions.check_users(num_users, is_selection)
+    for interactions in all_interactions:
+        interactions.check_users(num_users, is_selection)

@@ -1,5 +1,6 @@
 """A batch on one device, and values that are collected on the host."""
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -148,6 +149,7 @@ class Collector:
     def __init__(self, num_queries: int, k: int) -> None:
         self.collected = Collected([], np.full((num_queries, k), -1, np.int32))
         self._saved: Saved | None = None
+        self._lenders: list[weakref.ref[_Lender]] = []
 
     def restore(self, saved: Saved) -> None:
         """Begins with the values of a checkpoint; the next batch is among them."""
@@ -181,6 +183,9 @@ class Collector:
             )
             all_lists = self._saved.lists(lists, np.array) if self._saved else zeros
             self.collected = Collected(all_lists, items)
+        if any(lender() is not None for lender in self._lenders):
+            self.collected = jax.tree.map(np.copy, self.collected)
+            items = self.collected.items
         faults = faults[is_query]
         if faults.any():
             first = np.argmax(faults > 0)
@@ -197,5 +202,27 @@ class Collector:
         return None
 
     def snapshot(self) -> Collected:
-        """Returns what is collected so far, in arrays that do not change later."""
-        return jax.tree.map(np.copy, self.collected)
+        """Returns what is collected so far, in arrays that do not change later.
+
+        They are views. While anything of them is alive, the next batch is written to a
+        copy, so that a caller who keeps nothing pays for none.
+        """
+        lenders = []
+
+        def view(x: np.ndarray) -> np.ndarray:
+            lender = _Lender(x)
+            lenders.append(weakref.ref(lender))
+            return np.asarray(lender)
+
+        views = jax.tree.map(view, self.collected)
+        self._lenders = lenders
+        return views
+
+
+class _Lender:
+    """The owner of a read-only view: it lives as long as the view and slices of it do."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        self._array = x
+        address, _ = x.__array_interface__["data"]
+        self.__array_interface__ = x.__array_interface__ | {"data": (address, True)}

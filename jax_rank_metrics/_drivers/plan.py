@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, cast
 
 import jax
+import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.run import check_columns
@@ -77,6 +78,14 @@ def read_groups(
             "items, beside item_groups"
         )
     groups = _inputs.item_groups(item_groups, None, num_items)
+    if groups is not None:
+        lowest = np.nanmin(np.asarray(item_groups), initial=0)
+        if lowest < 0 or not groups.any():
+            raise ValueError(
+                f"item_groups holds {lowest if lowest < 0 else 'no number above 0'}; pass "
+                "how much of each item belongs to each group, and 0 or nan where that is "
+                "not known"
+            )
     columns = () if groups is None else (GROUPS,)
     check_columns(bounds, columns, allow_unread=True)
     if groups is not None and not any(GROUPS in x.spec.columns for x in bounds):

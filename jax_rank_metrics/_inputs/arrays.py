@@ -68,6 +68,11 @@ def numpy_array(name: str, value: object) -> np.ndarray:
             ) from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
     if values.dtype == object:
+        if hasattr(value, "toarray"):
+            raise TypeError(
+                f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
+                "what it does not store is 0"
+            )
         if values.ndim and isinstance(values.flat[0], (list, tuple, np.ndarray)):
             raise TypeError(
                 f"{name}: got a {kind} of lists; pass arrays, as "

@@ -35,6 +35,7 @@ Files, each of which imports only those before it:
 - `intervals.py`: confidence intervals and their quantiles.
 - `uncertainty.py`: mean, standard error and interval from the sums.
 - `mean.py`, `geometric.py`, `histogram.py`, `exposure.py`: the kinds of states.
+- `by_name.py`: the base of results that hold a state for each metric.
 - `of_lists.py`: the states of the values of lists, and their ratios.
 - `clusters.py`: joins lists to clusters.
 - `per_list.py`: the values of lists, and what users compute from them.

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, overload
 import jax
 
 from jax_rank_metrics import _inputs, _mesh
+from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.double_floats import (
     canonical,
@@ -176,12 +177,17 @@ def compute(
     states: dict[K, S], *, flat: bool = False, host: Literal[False] = False
 ) -> dict[K, jax.Array]: ...
 @overload
+def compute(
+    states: StatesByName, *, flat: bool = False, host: Literal[False] = False
+) -> dict[str, jax.Array]: ...
+@overload
 def compute(states: object, *, flat: bool = False, host: bool = False) -> Any: ...
 def compute(states: object, *, flat: bool = False, host: bool = False) -> object:
     """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
 
     Args:
-        states: Any pytree of states; with `flat`, a dict.
+        states: Any pytree of states; with `flat`, a dict. Or an `Evaluation`, for its
+            states.
         flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
             "recall@1" and "recall@5". The cutoffs are read off the names, since a state
             does not hold them. Where a name does not list as many cutoffs as the state
@@ -202,6 +208,8 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     >>> compute(states, flat=True, host=True)
     {'recall@1': 0.0, 'recall@5': 0.0, 'mrr': 0.0}
     """
+    if isinstance(states, StatesByName):
+        states = states.states
     check_leaves(states, State, "states")
     values: Any = jax.tree.map(lambda state: state.compute(), states, is_leaf=is_state)
     if host:
@@ -255,10 +263,10 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
     """Raises TypeError where a pytree holds anything but objects of a kind."""
     for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):
-            expected = "Mean" if kind is State else kind.__name__
-            raise TypeError(
-                f"{name} holds a {type(leaf).__name__}; pass a pytree of {expected}"
-            )
+            cure = f"pass a pytree of {'Mean' if kind is State else kind.__name__}"
+            if isinstance(leaf, StatesByName):
+                cure = f"pass its {'.states' if kind is State else '.lists'}"
+            raise TypeError(f"{name} holds a {type(leaf).__name__}; {cure}")
 
 
 def in_order(like: object, tree: Any) -> Any:

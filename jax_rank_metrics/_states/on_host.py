@@ -209,7 +209,8 @@ def _terms(
     with np.errstate(over="ignore", invalid="ignore"):
         wv = w * v
         terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))
-    return terms, (entered.any(1), (has_weight & ~defined).any(1))
+    is_undefined = has_weight & ~defined
+    return terms, (np.any(entered, axis=1), np.any(is_undefined, axis=1))
 
 
 def _dtype() -> np.dtype:
