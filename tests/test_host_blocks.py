@@ -62,10 +62,15 @@ def test_blocks_as_an_array(data, tmp_path):
         num_rounds += 1
         yield from blocks
 
-    options = {"exclude": data[2][1:] + [[0]], "batch_size": 16}
+    options, done = {"exclude": data[2][1:] + [[0]], "batch_size": 16}, []
     expected = evaluate(data, items, **options)
     check_same(evaluate(data, mapped, **options), expected)
-    check_same(evaluate(data, blocks, **options), expected)
+    check_same(
+        evaluate(data, blocks, **options, progress=lambda *x: done.append(x)), expected
+    )
+    assert done == [
+        (n, QUERIES) for n in (3, 7, 11, 15, 19, 20, 23, 27, 31, 35, 39, 40, 40)
+    ]
     check_same(evaluate(data, read, **options), expected)
     assert num_rounds == 3  # the first block says what items are
 
@@ -137,5 +142,10 @@ def test_wrong_blocks_raise(data):
         jrm.evaluate_embeddings(
             "mrr@3", queries, iter(blocks), [[1]] * QUERIES, exclude_self=True
         )
+    same = iter(blocks)
+    with pytest.raises(ValueError, match="returned the same iterator again; return a"):
+        evaluate(data, lambda: same)
+    with pytest.raises(TypeError, match="a function that returned 3; return an iter"):
+        evaluate(data, lambda: 3)
     with pytest.raises(ValueError, match="candidates is given"):
         evaluate(data, blocks, candidates=relevant)

@@ -111,7 +111,7 @@ def run(
 
     Args:
         job: The job.
-        progress: See `_reporting`.
+        progress: See `reporting`.
         on_batch: Is called with a checkpoint after each batch, or None.
         resume_from: The checkpoint from which to go on, or None. Of the batches that it
             has done, the last is run again, and must have the values that are saved.
@@ -183,7 +183,7 @@ def _collect(
         if number >= num_saved - 1
     )
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
-    with _reporting(progress, job.unit) as report:
+    with reporting(progress, job.unit) as report:
         for number, pending in _started_ahead(started, BATCHES_AHEAD):
             fault = collector.wait(pending)
             if fault is not None:
@@ -251,7 +251,7 @@ def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
 
 
 @contextlib.contextmanager
-def _reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
+def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
     """Gives a `with` block the function to which it reports progress.
 
     That function takes the number of queries done and the number of all queries.

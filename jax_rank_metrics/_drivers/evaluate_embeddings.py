@@ -157,7 +157,9 @@ def evaluate_embeddings(
         queries_axis: The mesh axis or axes that divide queries; see there.
         items_axis: The mesh axis or axes that divide items; see there.
         progress: True shows a bar of rich. Or a function, which is called with the number
-            of queries done and the number of all queries.
+            of queries done and the number of all queries. Where items come in blocks, that
+            is as large a share of queries as that of the items read, if their number is
+            known.
         on_batch: A function of what is done after each batch; see `evaluate_users`. Where
             items come in blocks, the first batch is done after the last block.
         resume_from: What `on_batch` was called with, from which to go on; see there.
@@ -258,7 +260,8 @@ def evaluate_embeddings(
         executor,
     )
     if blocks is not None:
-        batches = over_host_blocks(plan, inputs, blocks)
+        batches = over_host_blocks(plan, inputs, blocks, progress)
+        progress = False  # all has been reported
     elif judgements.candidates is None:
         batches = query_batches.over_all_items(plan, inputs)
     else:

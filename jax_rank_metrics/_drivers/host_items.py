@@ -11,6 +11,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
+from jax_rank_metrics._drivers.engine import Progress, reporting
 from jax_rank_metrics._drivers.interactions import QUERY, refuse_unknown_items
 from jax_rank_metrics._drivers.model import refuse_nan
 from jax_rank_metrics._drivers.one_device import OneDevice
@@ -45,11 +46,15 @@ def read_blocks(
     return HostBlocks(items, num_items)
 
 
-def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
+def over_host_blocks(
+    plan: Plan, inputs: Inputs, blocks: HostBlocks, progress: bool | Progress
+) -> Batches:
     """Returns the batches in which each query ranks items that the host reads in parts.
 
     All batches advance through a part before the next one is read. So the items are read
     once; twice where a metric reads whole lists. `inputs.items` is an example of them.
+    The share of items that have been read is reported as that share of queries, where the
+    number of items is known; and all queries at the end. Nothing is left to report then.
     """
     if not isinstance(inputs.executor, OneDevice):
         raise ValueError(
@@ -89,9 +94,14 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
         refuse_nan("items", catalog, num_read, inputs.executor, part.first_id)
         return catalog
 
-    def advance(program: Any, states: list[Any]) -> tuple[list[Any], step.Catalog]:
+    num_rounds = 2 if plan.whole_list_metrics else 1
+
+    def advance(
+        program: Any, states: list[Any], rounds_done: int, report: Progress
+    ) -> tuple[list[Any], step.Catalog]:
         """Passes the states of all batches through all parts."""
         previous, catalog = states, None
+        num_queries, known_items = len(inputs.queries), blocks.num_items
         for part in blocks.parts(plan.block_size):
             catalog = catalog_of(part)
             advanced = [
@@ -101,6 +111,10 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
             # The device works on a part while the host reads the next one, and no more.
             jax.block_until_ready(previous)
             previous = states = advanced
+            if known_items is not None:
+                num_read = min(part.first_id + len(part.exists), known_items)
+                share = (rounds_done + num_read / known_items) / num_rounds
+                report(int(share * num_queries), num_queries)
         assert catalog is not None
         return states, catalog
 
@@ -115,19 +129,21 @@ def over_host_blocks(plan: Plan, inputs: Inputs, blocks: HostBlocks) -> Batches:
     first_passes = [
         _start()(plan, example, queries, blocks.num_items) for queries in all_queries
     ]
-    first_passes, catalog = advance(_extend(), first_passes)
-    _check_ids(inputs, blocks)
-    for state, queries in zip(first_passes, all_queries, strict=True):
-        if state.census is not None:
-            check_census(state.census.overflows)
-            lost = state.census.loses_items
-            if lost.is_fully_addressable and (lost & (queries.weights > 0)).any():
-                raise ValueError(negative_labels("a query"))
-    counts = None
-    if plan.whole_list_metrics:
-        states = [_start_counts()(state.seen) for state in first_passes]
-        states, catalog = advance(_count(), states)
-        counts = [state[1] for state in states]
+    with reporting(progress, QUERY[1]) as report:
+        first_passes, catalog = advance(_extend(), first_passes, 0, report)
+        _check_ids(inputs, blocks)
+        for state, queries in zip(first_passes, all_queries, strict=True):
+            if state.census is not None:
+                check_census(state.census.overflows)
+                lost = state.census.loses_items
+                if lost.is_fully_addressable and (lost & (queries.weights > 0)).any():
+                    raise ValueError(negative_labels("a query"))
+        counts = None
+        if plan.whole_list_metrics:
+            states = [_start_counts()(state.seen) for state in first_passes]
+            states, catalog = advance(_count(), states, 1, report)
+            counts = [state[1] for state in states]
+        report(len(inputs.queries), len(inputs.queries))
 
     def arrays_of(number: int, batch: Batch) -> Any:
         del batch

@@ -56,6 +56,7 @@ class HostBlocks:
 
         Raises:
             ValueError: if there is no item.
+            TypeError: if a function returns no iterable.
         """
         blocks: BlockSource = [source] if isinstance(source, np.ndarray) else source
         self.is_repeatable = not isinstance(blocks, Iterator)
@@ -65,13 +66,31 @@ class HostBlocks:
         self._open: Callable[[], Iterable[Any]] = (
             blocks if callable(blocks) else lambda: blocks
         )
-        opened = iter(self._open())
+        self._opened: Iterator[Any] | None = None
+        opened = self._open_again()
         first = next((block for block in opened if len(block)), None)
         if first is None:
             raise ValueError("items has no item; pass blocks that hold at least one")
         self.example = np.asarray(first[:1])
         if not self.is_repeatable:
             self._open = lambda: itertools.chain([first], opened)
+
+    def _open_again(self) -> Iterator[Any]:
+        """Returns an iterator of all blocks."""
+        blocks = self._open()
+        if not isinstance(blocks, Iterable):
+            raise TypeError(
+                f"items is a function that returned {blocks!r}; return an iterator of "
+                "arrays [block, …]"
+            )
+        opened = iter(blocks)
+        if opened is self._opened:  # from which blocks have been taken
+            raise ValueError(
+                "items is a function that returned the same iterator again; return a "
+                "fresh one from each call"
+            )
+        self._opened = opened
+        return opened
 
     def parts(self, block_size: int) -> Iterator[Part]:
         """Reads all items, in parts of one size; only the last one may be smaller.
@@ -81,7 +100,8 @@ class HostBlocks:
 
         Raises:
             ValueError: if blocks have items of different shapes, or of different dtypes;
-                or if a second round has another number of items than the first.
+                if a second round has another number of items than the first; or if a
+                function returns an iterator that it has returned before.
         """
         example, num_read = self.example, 0
         item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
@@ -89,7 +109,7 @@ class HostBlocks:
             0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
         )
         part = self._empty(size)
-        for number, block in enumerate(map(np.asarray, self._open())):
+        for number, block in enumerate(map(np.asarray, self._open_again())):
             if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
                 raise ValueError(
                     f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
