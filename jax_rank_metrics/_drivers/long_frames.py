@@ -7,9 +7,6 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 
-# The names of the column of users or queries, of which there is one.
-_USERS = ("user", "query")
-
 
 class LongFrame(NamedTuple):
     """The items of the users that a frame holds.
@@ -62,41 +59,47 @@ def read_frame(name: str, frame: Any) -> LongFrame:
     import scipy.sparse
 
     names = [*frame.columns]
-    columns = [[x for x in _USERS if x in names], ["item"], ["label"]]
-    if name != "relevant" or "label" not in names:
-        columns.pop()
-    if len(columns[0]) != 1 or sorted(names) != sorted(sum(columns, [])):
+    unit = "query" if "query" in names else "user"
+    known = {unit, "item"}
+    if name == "relevant" and "label" in names:
+        known.add("label")
+    if set(names) != known or len(names) != len(known):
         label = ", and perhaps label" if name == "relevant" else ""
         raise ValueError(
             f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
             f"with the columns user (or query) and item{label}, and no others"
         )
-    users, items = (_integers(name, x, frame[x]) for x in (*columns[0], "item"))
-    user_ids, slots = np.unique(users, return_inverse=True)
+    users, items = (_integers(name, x, frame[x]) for x in (unit, "item"))
+    width = int(items.max(initial=0)) + 1
     is_item = items >= 0
-    slots, items = slots[is_item], items[is_item]
-    width = int(items.max(initial=-1)) + 1
-    if width > _inputs.MAX_INT32:
-        raise ValueError(f"{name} holds the item {width - 1}; pass ids that fit int32")
-    pairs, first = np.unique(slots * width + items, return_index=True)
-    labels = np.ones(len(pairs), np.float32)
+    pairs = users[is_item] * width + items[is_item]
     if "label" in names:
-        of_rows = _labels(name, frame["label"])[is_item]
-        labels = of_rows[first]
-        differ = labels[np.searchsorted(pairs, slots * width + items)] != of_rows
-        if differ.any():
-            row = int(np.argmax(differ))
-            raise ValueError(
-                f"{name} has two labels for the item {items[row]} of {columns[0][0]} "
-                f"{user_ids[slots[row]]}; pass one"
-            )
-    starts = np.searchsorted(pairs, np.arange(len(user_ids) + 1) * width)
-    shape = (len(user_ids) + 1, max(width, 1))
-    indptr = np.append(starts, len(pairs))
-    columns_of_pairs = pairs % max(width, 1)
-    return LongFrame(
-        user_ids, scipy.sparse.csr_array((labels, columns_of_pairs, indptr), shape)
+        labels, order = _labels(name, frame["label"])[is_item], np.argsort(pairs)
+        pairs, labels = pairs[order], labels[order]
+    else:
+        pairs, labels = np.sort(pairs), np.ones(len(pairs), np.float32)
+    differ = ~_is_new(pairs)[1:] & (labels[1:] != labels[:-1])
+    if differ.any():
+        user, item = divmod(int(pairs[:-1][differ][0]), width)
+        raise ValueError(
+            f"{name} has two labels for the item {item} of {unit} {user}; pass one"
+        )
+    pairs, labels = pairs[_is_new(pairs)], labels[_is_new(pairs)]
+    of_pairs = pairs // width
+    user_ids = np.union1d(of_pairs[_is_new(of_pairs)], users[~is_item])
+    starts = np.searchsorted(pairs, user_ids * width)
+    starts = np.append(starts, [len(pairs)] * 2)
+    rows = scipy.sparse.csr_array(
+        (labels, pairs % width, starts), (len(user_ids) + 1, width)
     )
+    return LongFrame(user_ids, rows)
+
+
+def _is_new(ascending: np.ndarray) -> np.ndarray:
+    """Whether each of ascending numbers differs from the one before it."""
+    is_new = np.ones(len(ascending), bool)
+    is_new[1:] = ascending[1:] != ascending[:-1]
+    return is_new
 
 
 def _integers(name: str, column: str, values: Any) -> np.ndarray:
