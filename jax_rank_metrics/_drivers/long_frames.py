@@ -70,36 +70,29 @@ def read_frame(name: str, frame: Any) -> LongFrame:
             f"with the columns user (or query) and item{label}, and no others"
         )
     users, items = (_integers(name, x, frame[x]) for x in (unit, "item"))
-    width = int(items.max(initial=0)) + 1
+    user_ids, slots = np.unique(users, return_inverse=True)
     is_item = items >= 0
-    pairs = users[is_item] * width + items[is_item]
+    slots, items = slots[is_item], items[is_item]
+    shape = (len(user_ids) + 1, int(items.max(initial=0)) + 1)
+    ones = np.ones(len(items), np.float32)
+    rows = scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (slots, items)), shape))
+    rows.sum_duplicates()
+    rows.data = np.ones(rows.nnz, np.float32)
     if "label" in names:
-        labels, order = _labels(name, frame["label"])[is_item], np.argsort(pairs)
-        pairs, labels = pairs[order], labels[order]
-    else:
-        pairs, labels = np.sort(pairs), np.ones(len(pairs), np.float32)
-    differ = ~_is_new(pairs)[1:] & (labels[1:] != labels[:-1])
-    if differ.any():
-        user, item = divmod(int(pairs[:-1][differ][0]), width)
-        raise ValueError(
-            f"{name} has two labels for the item {item} of {unit} {user}; pass one"
-        )
-    pairs, labels = pairs[_is_new(pairs)], labels[_is_new(pairs)]
-    of_pairs = pairs // width
-    user_ids = np.union1d(of_pairs[_is_new(of_pairs)], users[~is_item])
-    starts = np.searchsorted(pairs, user_ids * width)
-    starts = np.append(starts, [len(pairs)] * 2)
-    rows = scipy.sparse.csr_array(
-        (labels, pairs % width, starts), (len(user_ids) + 1, width)
-    )
+        labels = _labels(name, frame["label"])[is_item]
+        # The offset of each pair among the distinct ones.
+        entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
+        offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
+        rows.data = np.zeros(rows.nnz, labels.dtype)
+        rows.data[offsets] = labels
+        differ = rows.data[offsets] != labels
+        if differ.any():
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"{name} has two labels for the item {items[row]} of {unit} "
+                f"{user_ids[slots[row]]}; pass one"
+            )
     return LongFrame(user_ids, rows)
-
-
-def _is_new(ascending: np.ndarray) -> np.ndarray:
-    """Whether each of ascending numbers differs from the one before it."""
-    is_new = np.ones(len(ascending), bool)
-    is_new[1:] = ascending[1:] != ascending[:-1]
-    return is_new
 
 
 def _integers(name: str, column: str, values: Any) -> np.ndarray:
