@@ -84,6 +84,11 @@ def rows_over(table: jax.Array, ids: jax.Array, axis_name: AxisNames) -> jax.Arr
     return lax.psum(jnp.where(has_row, rows, jnp.zeros_like(rows)), axis_name)
 
 
+def any_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
+    """Whether a bool is true on any device along a mesh axis."""
+    return lax.pmax(x.astype(jnp.int32), axis_name) > 0
+
+
 # The mesh axes over which values vary
 
 

@@ -349,6 +349,13 @@ MUTANTS = [
         "tests/test_evaluate_embeddings.py::test_candidates",
     ),
     Mutant(
+        "an evaluation that goes on with nan",
+        "_drivers/step.py",
+        "jnp.where(has_nan, Fault.NAN, faults)",
+        "faults",
+        "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
+    ),
+    Mutant(
         "distances are measured from 0",
         "_drivers/similarities.py",
         "mean = jnp.asarray(mean, dtype)",

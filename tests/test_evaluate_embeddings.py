@@ -376,17 +376,64 @@ def test_traced_queries():
         jax.jit(lambda x: jrm.evaluate_embeddings("mrr@2", x, ITEM, [[0], [1]]))(QUERY)
 
 
-def test_nan(rng):
-    """It raises where a query, or an item that is read, has no score that is a number."""
-    queries = np.full((2, DIMS), np.nan, np.float32)
-    with pytest.raises(ValueError, match="scores of query 0 hold nan"):
-        jrm.evaluate_embeddings("recall@2", queries, ITEM, [[0], [1]])
-    items = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)
-    call = partial(
-        jrm.evaluate_embeddings, "recall@2", QUERY, items, score_fn=nan_for_one_item
-    )
-    with pytest.raises(ValueError, match="scores of query 1 hold nan"):
-        call([[1], [0]])
-    assert call([[1], [2]]).states["recall@2"].compute() == 1
-    with pytest.raises(ValueError, match="scores of query 0 hold nan"):
-        call([[1], [2]], candidates=[[0, 1], [1, 2]])
+SEVEN = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)
+
+
+def identity(query, item):
+    """Relevant are items of the identity of the query; those of the identity 7 leave."""
+    is_same = query[:, None] == item[None]
+    return is_same, jnp.broadcast_to(item == 7, is_same.shape)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exclude": [[0], [0]]},
+        {"item_mask": [False, True, True]},
+        {"candidates": [[1, 2], [1, 2]]},
+        {"candidates": [[1, 2], [2]], "relevant": [[0, 1], [0, 2]]},
+        {
+            "relevant": None,
+            "label_fn": identity,
+            "query_attributes": [1, 2],
+            "item_attributes": [7, 1, 2],
+        },
+    ],
+    ids=["excluded", "masked", "no candidate", "missed by candidates", "removed"],
+)
+def test_nan_of_items_that_are_read(change):
+    """NaN stops an evaluation, whatever item has it, unless its score is not read."""
+    arguments = {"relevant": [[1], [2]], "score_fn": nan_for_one_item, **change}
+    found = jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
+    assert 0 not in found.items
+    name = {"exclude", "item_mask", "candidates", "item_attributes"} & change.keys()
+    read = {
+        "exclude": None,
+        "item_mask": None,
+        "candidates": [[1, 2], [0, 1]],
+        "item_attributes": [3, 1, 2],
+    }
+    arguments |= {x: read[x] for x in name}
+    with pytest.raises(ValueError, match="score_fn makes it of finite vectors"):
+        jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
+
+
+def test_causes_of_nan():
+    """The message names what made it: queries, items, infinite or too large numbers."""
+    whole = np.full((2, DIMS), np.nan, np.float32)
+    infinite = np.where(np.arange(3)[:, None] == 2, np.inf, ITEM).astype(np.float32)
+    large = np.full((3, DIMS), 3e38, np.float32) * np.array([1, -1, 1, -1])
+    for queries, items, options, match in (
+        (whole, ITEM, {}, "query 0 hold nan: queries holds nan for query 0"),
+        (
+            QUERY,
+            infinite,
+            {},
+            "items is infinite for 1 of 3 items, such as item 2, and",
+        ),
+        (QUERY, infinite, {"similarity": "cosine"}, "inf − inf and inf/inf are nan"),
+        (QUERY, [ITEM, infinite], {}, "infinite for 1 of 6 items, such as item 5, and"),
+        (np.ones((2, DIMS)) * 9, large, {}, "query 0 hold nan: products overflow"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            jrm.evaluate_embeddings("recall@2", queries, items, [[0], [1]], **options)

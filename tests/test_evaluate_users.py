@@ -367,14 +367,18 @@ NAN = np.array([[0.5, np.nan, 0.1], [0.2, 0.3, 0.4]], np.float32)
         np.full((2, 3), np.nan, np.float32),
         lambda users: np.full((2, 3), np.nan, np.float32)[users],
         NAN,
+        np.array([[0.5, 0.4, 0.3], [np.nan, 0.1, 0.2]], np.float32),
         (np.full((2, 3), np.nan), np.eye(3)),
         (np.eye(2, 3), np.full((3, 3), np.nan)),
         (np.eye(2, 3), np.diag([1, np.nan, 1])),
     ],
 )
 def test_a_model_of_nan(model):
-    """A model that diverged has no metrics, although nan has a place in the order."""
-    with pytest.raises(ValueError, match="nan"):
+    """A model that diverged has no metrics, although nan has a place in the order.
+
+    Nor has one that does not know an item, relevant or not: it would come last for all.
+    """
+    with pytest.raises(ValueError, match="scores of model for user [01] hold nan"):
         jrm.evaluate_users("recall@2", model, [[1], [2]])
 
 

@@ -327,6 +327,12 @@ def test_nan_on_a_mesh():
         jrm.evaluate_users("recall@1", (scores[:, :8], items), RELEVANT, **MESH)
     with pytest.raises(ValueError, match="user 6 hold nan"):
         jrm.evaluate_users("recall@1", scores, RELEVANT, **MESH)
+    mesh = make_mesh(AxisType.Explicit)
+    users, items = np.eye(8, dtype=np.float32), np.eye(20, 8, dtype=np.float32)
+    users[5, 1] = np.inf
+    model = put(mesh, users, "q"), put(mesh, items, "i")
+    with pytest.raises(ValueError, match="model.0. is infinite for user 5, and inf"):
+        jrm.evaluate_users("recall@1", model, RELEVANT)
 
 
 def test_x64():

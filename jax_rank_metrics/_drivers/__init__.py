@@ -8,6 +8,7 @@
     long_frames.py      these items as a frame of pandas or polars, a row for each pair
     step.py             one batch on the device: ranked once, read by every metric
     counted_queries.py  the queries that count where undefined values are skipped
+    nan_causes.py       what made a score that is not a number, for messages
     evaluation.py       the result: states, values of every query, and the items found
     checkpoints.py      what is done after a batch, to be saved and taken up again
 

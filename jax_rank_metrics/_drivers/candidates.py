@@ -12,12 +12,13 @@ from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.step import (
     Array,
     Catalog,
-    Fault,
     Measured,
     read_by_name,
     score_pairs,
+    with_nan,
 )
 from jax_rank_metrics._ranking.unlisted import GROUPS
+from jax_rank_metrics._sources.blocks import has_nan
 from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.rank import rank
 
@@ -144,7 +145,7 @@ def measure_candidates(
         As `measure_queries`.
     """
     scores = score_pairs(plan, catalog.origin, queries.rows, jnp.asarray(queries.items))
-    exists = queries.ids >= 0
+    exists = jnp.asarray(queries.ids) >= 0
     # Where nothing is listed, an item without a rank stands for all those not listed: such
     # a query counts like any other without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
@@ -167,9 +168,5 @@ def measure_candidates(
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    is_nan = jnp.isnan(scores.astype(jnp.float32)) & exists & queries.retrieved
-    return (
-        [values[bound.name] for bound in plan.bounds],
-        ids,
-        jnp.where(jnp.any(is_nan, axis=-1), Fault.NAN, faults),
-    )
+    lists = [values[bound.name] for bound in plan.bounds]
+    return lists, ids, with_nan(faults, has_nan(scores, exists & queries.retrieved))

@@ -235,38 +235,3 @@ def summarize(
     return jax.shard_map(local, mesh=devices.mesh, in_specs=spec, out_specs=EVERYWHERE)(
         lists, items
     )
-
-
-@partial(jax.jit, static_argnums=0)
-def find_nan(
-    devices: Devices, items: jax.Array, item_mask: jax.Array | None
-) -> tuple[jax.Array, jax.Array]:
-    """Counts the items with NaN in their arrays, and finds the first of them.
-
-    Args:
-        devices: The devices.
-        items: `[items, …]`, cut over the axis of items.
-        item_mask: `[items]` bool, the items to look at; None for all.
-    """
-
-    def local(
-        items: jax.Array, item_mask: jax.Array | None
-    ) -> tuple[jax.Array, jax.Array]:
-        has_nan = jnp.any(jnp.isnan(items), axis=tuple(range(1, items.ndim)))
-        if item_mask is not None:
-            has_nan = has_nan & item_mask
-        number = jnp.sum(has_nan, dtype=jnp.int32)
-        first = lax.argmax(has_nan, 0, jnp.int32)
-        axis = devices.items_axis
-        if axis is None:
-            return number, first
-        first = first + lax.axis_index(axis) * len(items)
-        limit = jnp.iinfo(first.dtype).max
-        return lax.psum(number, axis), lax.pmin(
-            jnp.where(number > 0, first, limit), axis
-        )
-
-    spec = devices.of_items
-    return jax.shard_map(local, mesh=devices.mesh, in_specs=spec, out_specs=EVERYWHERE)(
-        items, item_mask
-    )

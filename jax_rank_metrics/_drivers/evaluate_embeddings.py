@@ -21,6 +21,7 @@ from jax_rank_metrics._drivers.host_items import (
     read_blocks,
 )
 from jax_rank_metrics._drivers.interactions import RawInteractions
+from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import make_plan, read_groups
@@ -32,6 +33,7 @@ from jax_rank_metrics._drivers.query_inputs import (
 from jax_rank_metrics._drivers.similarities import (
     ScoreFn,
     SimilarityName,
+    is_custom,
     read_similarity,
 )
 from jax_rank_metrics._ordering.policy import resolve
@@ -170,9 +172,10 @@ def evaluate_embeddings(
 
     Raises:
         ValueError: as `rank_catalog`; if there are both `relevant` and `label_fn`, or
-            neither; if an id is not of an item, or a query not of `queries`; if scores
-            are NaN; if a mesh, its axes and shardings do not agree; if `resume_from` is
-            of another call; if no metric has a cutoff and k is None.
+            neither; if an id is not of an item, or a query not of `queries`; if a score
+            is NaN, unless its item is excluded, masked or no candidate; if a mesh, its
+            axes and shardings do not agree; if `resume_from` is of another call; if no
+            metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -268,7 +271,10 @@ def evaluate_embeddings(
         batches = query_batches.over_candidates(plan, inputs)
     job = Job(
         executor,
-        *batches,
+        batches.parts,
+        batches.batches,
+        batches.arrays,
+        batches.program,
         metric_names=[bound.name for bound in bounds],
         bounds=bounds,
         undefined=undefined,
@@ -290,9 +296,15 @@ def evaluate_embeddings(
             "ties": policy.name,
             "key": key,
         },
-        nan_message=lambda index: (
-            f"the scores of query {index} hold nan; pass embeddings without nan, and a "
-            "score_fn that returns numbers"
+        nan_message=lambda index: nan_message(
+            f"the scores of query {index}",
+            [
+                Vectors.of_query("queries", inputs.queries, index, f"query {index}"),
+                batches.items,
+            ],
+            f"score_fn makes it of finite vectors; return numbers ({INFINITIES})"
+            if is_custom(score_fn)
+            else f"products overflow, and {INFINITIES}; pass smaller numbers",
         ),
         query_name=lambda index: f"query {index}",
         unit="queries",

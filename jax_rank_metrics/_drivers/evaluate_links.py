@@ -20,9 +20,10 @@ from jax_rank_metrics._drivers.batches import (
 )
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
+from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.parts import Parts
-from jax_rank_metrics._drivers.step import Fault, Measured, QueryBatch
+from jax_rank_metrics._drivers.step import Measured, QueryBatch, with_nan
 from jax_rank_metrics._drivers.triples import (
     Questions,
     Side,
@@ -31,7 +32,9 @@ from jax_rank_metrics._drivers.triples import (
 )
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.catalog import rank_scores
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._sources.catalog import rank_blocks
+from jax_rank_metrics._sources.checked_catalog import checked_scores
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 
@@ -124,7 +127,8 @@ def evaluate_links(
             predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are tails
             where it is "head", and heads where it is "tail". It is called as it is, so
             jit it yourself, or let it run any other library. Its batches have one size:
-            the last is filled up with the last question. NaN raises.
+            the last is filled up with the last question. NaN raises, except for known
+            answers.
         triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail.
         known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
             those to train on, to validate and to test. Those to evaluate are always among
@@ -240,7 +244,8 @@ def evaluate_links(
         inputs={},  # nothing resumes
         nan_message=lambda index: (
             f"the scores of score_fn for triple {evaluated[index % number].tolist()} hold "
-            f"nan where the {sides[index // number]} is predicted; return numbers"
+            f"nan where the {sides[index // number]} is predicted; return numbers "
+            f"({INFINITIES})"
         ),
         query_name=lambda index: f"triple {evaluated[index % number].tolist()}",
         unit="lists",
@@ -285,14 +290,19 @@ def _measure(
         "key": batch.key,
         "ties": ties,
     }
-    places = rank_scores(batch.rows, batch.relevant_ids, **arguments)
+
+    def ranked(k: int | None) -> Ranking:
+        source = checked_scores(batch.rows, batch.relevant_ids, k=k, **arguments)
+        return rank_blocks(dataclasses.replace(source, looks_for_nan=True))
+
+    places = ranked(None)
     values = measure_ranking(bounds, places)
     ids = jnp.zeros((len(batch.rows), 0), jnp.int32)
     if k:
-        ids = rank_scores(batch.rows, batch.relevant_ids, k=k, **arguments).items
+        ids = ranked(k).items
     lists: list[PerList] = [values[bound.name] for bound in bounds]
-    has_nan = jnp.any(jnp.isnan(batch.rows.astype(jnp.float32)), axis=1)
-    return lists, ids, jnp.where(has_nan, Fault.NAN, 0)
+    faults = jnp.zeros(len(batch.rows), jnp.int32)
+    return lists, ids, with_nan(faults, places._has_nan)
 
 
 _program = one_off_jit(_measure, ("bounds", "k", "ties"), level=1)

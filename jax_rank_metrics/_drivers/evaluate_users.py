@@ -34,8 +34,8 @@ from jax_rank_metrics._drivers.model import (
     global_arguments,
     read_catalog,
     read_model,
-    refuse_nan,
 )
+from jax_rank_metrics._drivers.nan_causes import nan_message
 from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.user_evaluation import (
@@ -100,7 +100,8 @@ def evaluate_users(
             returns their scores `[batch, items]`, of JAX or NumPy: it is called as it
             is, so jit it yourself, or let it run any other library. Its batches have one
             size: the last is filled up with the last user. All become float32 unless x64
-            is on: scores that are equal in float32 tie. NaN raises.
+            is on: scores that are equal in float32 tie. NaN raises, except for seen and
+            masked items.
         relevant: The items to be found, such as those held out: a list of ids for each
             user of the model; a dict or a pandas Series from users to such lists; a frame
             of pandas or polars with the columns `user` (or `query`), `item` and perhaps
@@ -219,7 +220,6 @@ def evaluate_users(
         catalog = catalog._replace(counts=jnp.asarray(counts))
     catalog = catalog._replace(groups=read_groups(groups, bounds, num_items))
     catalog = executor.catalog(catalog, num_items)
-    refuse_nan("model[1]", catalog, num_items, executor)
     metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
@@ -248,9 +248,10 @@ def evaluate_users(
             "ties": policy.name,
             "key": key,
         },
-        nan_message=lambda index: (
-            f"the scores of model for user {user_ids[index]} hold nan; pass numbers, and "
-            "-inf for items that are not to be recommended"
+        nan_message=lambda index: nan_message(
+            f"the scores of model for user {user_ids[index]}",
+            recommender.vectors(int(user_ids[index]), catalog, num_items),
+            recommender.nan_cure,
         ),
         query_name=lambda index: f"user {user_ids[index]}",
         unit="users",

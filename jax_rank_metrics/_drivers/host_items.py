@@ -13,13 +13,12 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.engine import Progress, reporting
 from jax_rank_metrics._drivers.interactions import QUERY, refuse_unknown_items
-from jax_rank_metrics._drivers.model import refuse_nan
+from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_batches import Batches, Inputs, divided
-from jax_rank_metrics._drivers.similarities import is_custom, origin_of
+from jax_rank_metrics._drivers.similarities import origin_of
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._ordering.keys import is_nan
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._sources.census import negative_labels
 from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
@@ -87,12 +86,9 @@ def over_host_blocks(
         items = _inputs.real("items", part.items)
         exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
-        catalog = step.Catalog(
+        return step.Catalog(
             items, exists, attributes=attributes, origin=origin, groups=inputs.groups
         )
-        num_read = part.first_id + int(np.count_nonzero(part.exists))
-        refuse_nan("items", catalog, num_read, inputs.executor, part.first_id)
-        return catalog
 
     num_rounds = 2 if plan.whole_list_metrics else 1
 
@@ -156,7 +152,9 @@ def over_host_blocks(
     def program(state: Any) -> step.Measured:
         return _finish()(plan, catalog, *state, blocks.num_items)
 
-    return Batches(parts, batches, arrays_of, program)
+    assert blocks.num_items is not None  # they have been read
+    vectors = Vectors("items", blocks, blocks.num_items, mask)
+    return Batches(parts, batches, arrays_of, program, vectors)
 
 
 def _check_ids(inputs: Inputs, blocks: HostBlocks) -> None:
@@ -231,17 +229,7 @@ def _measured(
         counting = stream.under(plan.ties_of_places)
         places = counting.places(counts, outcome.seen, num_items)
     top_k = stream.first_ranks(outcome, num_items)
-    lists, ids, faults = step.measure_rankings(plan, catalog, top_k, places)
-    first, seen, _ = outcome
-    assert first is not None
-    has_nan = is_nan(first.keys[..., :1], stream.order.dtype) & (
-        first.ids[..., :1] >= 0
-    )
-    if is_custom(plan.score_fn):
-        relevant_has_nan = is_nan(seen.keys, stream.order.dtype) & seen.exists
-        has_nan = jnp.concatenate([has_nan, relevant_has_nan], axis=-1)
-    has_nan = jnp.any(has_nan, axis=-1)
-    return lists, ids, jnp.where(has_nan, step.Fault.NAN, faults)
+    return step.measure_rankings(plan, catalog, top_k, places)
 
 
 _start = one_off_jit(_first_state, ("plan", "num_items"))

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._drivers.devices import Argument, is_global
+from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors
 from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.step import Array, Catalog
@@ -33,6 +33,31 @@ class Recommender(NamedTuple):
     num_users: int | None = None
     num_items: int | None = None
     table: Array | None = None
+
+    def vectors(self, user: int, catalog: Catalog, num_items: int) -> list[Vectors]:
+        """Returns the embeddings of which the scores of a user are made, if they are.
+
+        Args:
+            user: The user.
+            catalog: The items, as the executor holds them.
+            num_items: How many there are.
+        """
+        if self.item_embeddings is None:
+            return []
+        return [
+            Vectors.of_query("model[0]", self.table, user, f"user {user}"),
+            Vectors("model[1]", catalog.items, num_items, catalog.item_mask),
+        ]
+
+    @property
+    def nan_cure(self) -> str:
+        """The end of a message about NaN that is not due to any embedding."""
+        if self.item_embeddings is not None:
+            return f"products overflow, and {INFINITIES}; pass smaller numbers"
+        return (
+            "pass numbers, and -inf for items that are not to be recommended "
+            f"({INFINITIES})"
+        )
 
 
 def read_model(model: Any, executor: OneDevice | OverDevices) -> Recommender:
@@ -136,30 +161,3 @@ def read_catalog(
                 "items; pass one row for each"
             )
     return Catalog(item_embeddings, mask, features=features)
-
-
-def refuse_nan(
-    name: str,
-    catalog: Catalog,
-    num_items: int,
-    executor: OneDevice | OverDevices,
-    first_id: int = 0,
-) -> None:
-    """Raises `ValueError` if an item that may be found has NaN in its embedding.
-
-    Args:
-        name: The argument, for messages.
-        catalog: The items, as the executor holds them.
-        num_items: How many there are.
-        executor: What holds them.
-        first_id: The id of the first of them.
-    """
-    items = catalog.items
-    if items is None or not jnp.issubdtype(items.dtype, jnp.floating):
-        return  # integers hold no NaN
-    number, first = executor.find_nan(catalog)
-    if number:
-        raise ValueError(
-            f"{name} holds nan for {number} of {num_items} items, such as item "
-            f"{first_id + first}; pass numbers, or leave such items out by item_mask"
-        )

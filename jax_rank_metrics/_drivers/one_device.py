@@ -96,15 +96,6 @@ class OneDevice:
         """Returns what collects the results of batches."""
         return Collector(parts.num_queries, k)
 
-    def find_nan(self, catalog: step.Catalog) -> tuple[int, int]:
-        """Counts the items that have NaN and are not masked, and finds the first."""
-        items = jnp.asarray(catalog.items)
-        has_nan = jnp.any(jnp.isnan(items), axis=tuple(range(1, items.ndim)))
-        if catalog.item_mask is not None:
-            has_nan = has_nan & catalog.item_mask
-        has_nan = np.asarray(has_nan)
-        return int(np.count_nonzero(has_nan)), int(np.argmax(has_nan))
-
     def summary(
         self,
         parts: Parts,

@@ -100,13 +100,6 @@ class OverDevices:
             catalog = catalog._replace(item_mask=np.ones(num_items, bool))
         return _put(devices, catalog, device_programs.specs_of(devices, catalog))
 
-    def find_nan(self, catalog: step.Catalog) -> tuple[int, int]:
-        """Counts the items that have NaN and are not masked, and finds the first."""
-        number, first = jax.device_get(
-            device_programs.find_nan(self._devices, catalog.items, catalog.item_mask)
-        )
-        return int(number), int(first)
-
     def program(
         self,
         plan: Plan,

@@ -19,7 +19,7 @@ from jax_rank_metrics._drivers.candidates import (
     candidate_batch,
     measure_candidates,
 )
-from jax_rank_metrics._drivers.model import refuse_nan
+from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.one_device import Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
@@ -72,12 +72,16 @@ class Inputs(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The division of the queries, and what makes values of a batch; see `Job`."""
+    """The division of the queries, and what makes values of a batch; see `Job`.
+
+    `items` are those of which scores are made.
+    """
 
     parts: Parts
     batches: list[Batch]
     arrays: Callable[[int, Batch], Any]
     program: Measure
+    items: Vectors
 
 
 def block_size_for(num_items: int, needs_one_block: bool) -> int:
@@ -98,9 +102,10 @@ def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
         groups=inputs.groups,
     )
     catalog = executor.catalog(catalog, num_items)
-    refuse_nan("items", catalog, num_items, executor)
     parts, batches, arrays = divided(plan, inputs, num_items)
-    return Batches(parts, batches, arrays, executor.program(plan, catalog))
+    program = executor.program(plan, catalog)
+    items = Vectors("items", catalog.items, num_items, catalog.item_mask)
+    return Batches(parts, batches, arrays, program, items)
 
 
 def divided(
@@ -164,7 +169,8 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         return candidate_batch(number, batch, rows, items, listed, inputs.key)
 
     program = executor.program(plan, catalog, measure_candidates)
-    return Batches(parts, batches, arrays, program)
+    vectors = Vectors("items", items, len(items), inputs.item_mask)
+    return Batches(parts, batches, arrays, program, vectors)
 
 
 def _bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._calls.run import read_ranking
@@ -29,7 +28,7 @@ from jax_rank_metrics._types import AxisNames
 class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
-    NAN = 1  # its scores hold NaN
+    NAN = 1  # one of its scores that are read is NaN
     LABELS = 2  # it has too many different labels to be counted
     REFUSED = 3  # a metric cannot read its relevant items
     NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
@@ -106,7 +105,7 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
         "items_axis": plan.items_axis,
     }
     if catalog.items is None:
-        return _with_groups(checked_scores(queries.rows, **arguments), catalog.groups)
+        return _completed(checked_scores(queries.rows, **arguments), catalog.groups)
     arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
     if plan.label_fn is not None:
         arguments |= {
@@ -116,13 +115,16 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
         }
     rows = _with_origin(catalog.origin, queries.rows)
     source = checked_embeddings(rows, catalog.items, **arguments)
-    return _with_groups(source, catalog.groups)
+    return _completed(source, catalog.groups)
 
 
-def _with_groups(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog:
-    """Adds the memberships of all items, of which a device may have only a part."""
+def _completed(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog:
+    """Adds the memberships of all items, of which a device may have only a part.
+
+    Its rankings say which lists read scores that are no numbers.
+    """
     relevant = source.relevant._replace(item_groups=groups)
-    return dataclasses.replace(source, relevant=relevant)
+    return dataclasses.replace(source, relevant=relevant, looks_for_nan=True)
 
 
 def measure_rankings(
@@ -137,7 +139,7 @@ def measure_rankings(
         places: The places of relevant items, if a metric reads whole lists.
 
     Returns:
-        See `measure_queries`; as faults, those of metrics.
+        See `measure_queries`.
     """
     values, faults = read_by_name(plan.top_k_metrics, top_k)
     if places is not None:
@@ -149,7 +151,17 @@ def measure_rankings(
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
         lists.append(_diversity(ids, catalog.features, plan.items_axis))
-    return lists, ids, faults
+    if plan.label_fn is not None:
+        # A list that has items but does not count has too many labels for a census.
+        has_too_many = (top_k._length > 0) & ~top_k._list_exists
+        faults = jnp.where(has_too_many, Fault.LABELS, faults)
+    return lists, ids, with_nan(faults, top_k._has_nan)
+
+
+def with_nan(faults: jax.Array, has_nan: jax.Array | None) -> jax.Array:
+    """Returns the faults of queries, some of which read a score that is no number."""
+    assert has_nan is not None
+    return jnp.where(has_nan, Fault.NAN, faults)
 
 
 def read_by_name(
@@ -184,12 +196,9 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
         top_k = rank_blocks(source)
     lists, ids, faults = measure_rankings(plan, catalog, top_k, places)
     if plan.label_fn is not None:
-        # A list that has items but does not count has too many labels for a census.
-        has_too_many = (top_k._length > 0) & ~top_k._list_exists
-        faults = jnp.where(has_too_many, Fault.LABELS, faults)
-        faults = jnp.where(source.loses_items(), Fault.NEGATIVE, faults)
-    has_nan = _has_nan(plan, catalog, queries, ids)
-    return lists, ids, jnp.where(has_nan, Fault.NAN, faults)
+        is_lost = (faults == 0) & source.loses_items()
+        faults = jnp.where(is_lost, Fault.NEGATIVE, faults)
+    return lists, ids, faults
 
 
 # Measures a batch of queries, or of queries with candidates; see `measure_queries`.
@@ -247,44 +256,3 @@ def _diversity(
         features = features.reshape(ids.size, -1)
         ids = jnp.where(ids >= 0, jnp.arange(ids.size).reshape(ids.shape), -1)
     return intra_list_diversity(ids, features)
-
-
-def _has_nan(
-    plan: Plan, catalog: Catalog, queries: QueryBatch, ids: jax.Array
-) -> jax.Array:
-    """Whether the first item, or a relevant one, has the score NaN, `[queries]`.
-
-    These few scores are enough. NaN ranks below every number, so a first item with the
-    score NaN means that no score is a number; and other NaNs change a metric only if the
-    item is relevant. Item embeddings with NaN were refused before. So products and other
-    similarities are read for the first item only.
-
-    Args:
-        plan: The plan.
-        catalog: The arrays over the items.
-        queries: The batch.
-        ids: `[queries, k]`, the first items; −1 where there are none.
-    """
-    axis, items = plan.items_axis, catalog.items
-    read_ids = ids[:, :1]
-    if items is None or is_custom(plan.score_fn):
-        if queries.relevant_ids is not None:
-            read_ids = jnp.concatenate([read_ids, queries.relevant_ids], axis=1)
-    # Each device looks at the items of its own part.
-    size = queries.rows.shape[-1] if items is None else len(items)
-    read_ids = _mesh.ids_in_part(read_ids, size, axis)
-    if items is None:
-        indices = jnp.maximum(read_ids, 0)  # [queries, ids]
-        scores = jnp.take_along_axis(queries.rows, indices, axis=1)
-        if catalog.item_mask is not None:
-            read_ids = jnp.where(catalog.item_mask[indices], read_ids, -1)
-    else:
-
-        def score(ids: jax.Array) -> jax.Array:
-            scored_items = items[jnp.maximum(ids, 0)][:, None]  # [queries, 1, …]
-            return score_pairs(plan, catalog.origin, queries.rows, scored_items)[:, 0]
-
-        scores = lax.map(score, read_ids.T).T  # a rank at a time, to gather little
-    is_nan = jnp.isnan(scores.astype(jnp.float32))
-    has_nan = jnp.any((read_ids >= 0) & is_nan, axis=1)
-    return has_nan if axis is None else lax.pmax(has_nan.astype(jnp.int32), axis) > 0

@@ -67,13 +67,6 @@ def exists(key: jax.Array) -> jax.Array:
     return key > jnp.iinfo(key.dtype).min
 
 
-def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Whether these are the keys of NaN among scores of a dtype, bool."""
-    if not jnp.issubdtype(dtype, jnp.floating):
-        return jnp.zeros(key.shape, bool)
-    return key == score_key(jnp.full((), jnp.nan, dtype), jnp.ones((), bool))
-
-
 def has_digit(dtype: DTypeLike) -> bool:
     """Whether the keys of scores of this dtype are exact as float32 digits."""
     dtype = jnp.dtype(dtype)

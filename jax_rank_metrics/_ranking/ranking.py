@@ -44,6 +44,8 @@ class Ranking(Totals):
         _in_groups: Whether formulas read tie groups rather than one definite order.
         _partial_columns: The names of the columns that are known of listed items alone,
             and 0 for all others.
+        _has_nan: `[*lists]` bool, whether a score that was read is no number; None where
+            nobody asks.
     """
 
     _held: Held | None
@@ -57,6 +59,7 @@ class Ranking(Totals):
     _ties: str | None
     _in_groups: bool
     _partial_columns: tuple[str, ...]
+    _has_nan: jax.Array | None
 
     @classmethod
     def _of(
@@ -72,6 +75,7 @@ class Ranking(Totals):
         known_relevant: jax.Array | None = None,
         cut: int | None = None,
         partial_columns: Iterable[str] = (),
+        has_nan: jax.Array | None = None,
     ) -> "Ranking":
         """Makes a ranking of what a source hands over; the class describes each part."""
         return cls(
@@ -86,6 +90,7 @@ class Ranking(Totals):
             ties,
             Policy(ties).is_grouped,
             tuple(sorted(partial_columns)),
+            has_nan,
         )
 
     def expected_sum(

@@ -58,7 +58,7 @@ class Block(NamedTuple):
         return exists, score_key(scores, exists)
 
 
-@pytree("score_fn", "block_size", "depth", "policy", "items_axis")
+@pytree("score_fn", "block_size", "depth", "policy", "items_axis", "looks_for_nan")
 class Catalog:
     """The arguments of `rank_catalog` and `rank_scores`, checked.
 
@@ -80,6 +80,9 @@ class Catalog:
     items_axis: AxisNames | None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
     labeller: Labeller | None = None  # labels all items, so that no ids are listed
+    looks_for_nan: bool = (
+        False  # whether rankings say which lists read scores that are NaN
+    )
 
     def with_distinct_ids(self) -> "Catalog":
         """Returns the catalogue with relevant ids that do not repeat in a list."""
@@ -185,6 +188,28 @@ class Catalog:
         if self.num_blocks == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
+
+
+def has_nan(scores: jax.Array, exists: jax.Array) -> jax.Array:
+    """Whether a score of an item that exists is no number, `[*lists]` bool.
+
+    Args:
+        scores: `[*lists, items]`.
+        exists: Bool, `[*lists, items]` or `[items]`.
+    """
+    nowhere = jnp.zeros(scores.shape[:-1], bool)
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        return nowhere
+    # A sum, which is quick, is NaN wherever a score is. Where infinite scores or those of
+    # missing items make it so, the scores are looked at.
+    may_be = _mesh.unvmap_any(jnp.isnan(jnp.sum(scores, axis=-1)))
+    return lax.cond(
+        may_be,
+        lambda: jnp.any(
+            jnp.isnan(scores) & jnp.broadcast_to(exists, scores.shape), axis=-1
+        ),
+        lambda: _mesh.match_varying(nowhere, (scores, exists)),
+    )
 
 
 def known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import Tracer
 
-from jax_rank_metrics import _arithmetic, _types
+from jax_rank_metrics import _arithmetic, _mesh, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
@@ -18,7 +18,7 @@ from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._ranking import Pool, Ranking
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
-from jax_rank_metrics._sources.blocks import Block, Catalog
+from jax_rank_metrics._sources.blocks import Block, Catalog, has_nan
 from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.streams import Stream
@@ -33,7 +33,7 @@ def rank_labelled(catalog: Catalog) -> Ranking:
     """
     if not _is_streamed(catalog):
         labels, scores, mask = _rows(catalog)
-        return rank(
+        ranking = rank(
             *(labels, scores, mask),
             k=catalog.depth,
             ties=cast(_types.Ties | None, catalog.policy.name),
@@ -41,6 +41,12 @@ def rank_labelled(catalog: Catalog) -> Ranking:
             list_weights=catalog.list_weights,
             items_axis=catalog.items_axis,
         )
+        if not catalog.looks_for_nan:
+            return ranking
+        nan_found = has_nan(scores, mask)
+        if catalog.items_axis is not None:
+            nan_found = _mesh.any_over(nan_found, catalog.items_axis)
+        return dataclasses.replace(ranking, _has_nan=nan_found)
     ranking, overflows = _first_ranks(catalog)
     check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.

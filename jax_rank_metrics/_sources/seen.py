@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._ordering.candidates import Candidates
-from jax_rank_metrics._sources.blocks import Block
+from jax_rank_metrics._sources.blocks import Block, has_nan
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._types import AxisNames
 
@@ -19,21 +20,29 @@ class Seen(NamedTuple):
     exists: jax.Array  # [*lists, relevant] bool, which were found
     length: jax.Array  # [*lists] int32, how many items exist
     memberships: jax.Array | None  # [*lists, groups], their totals; None without groups
+    has_nan: (
+        jax.Array | None
+    )  # [*lists] bool, a score was no number; None if nobody asks
 
     @classmethod
-    def empty(cls, relevant: Relevant, padding: Candidates) -> "Seen":
+    def empty(
+        cls, relevant: Relevant, padding: Candidates, looks_for_nan: bool
+    ) -> "Seen":
         """Returns what was seen before the first block.
 
         Args:
             relevant: The relevant items.
             padding: `[*lists, relevant]`, candidates of which none exists.
+            looks_for_nan: Whether to look for scores that are no numbers.
         """
         exists, memberships = padding.items.exists, None
         lists = exists.shape[:-1]
         if relevant.item_groups is not None:
             groups = relevant.item_groups
             memberships = jnp.zeros((*lists, groups.shape[-1]), groups.dtype)
-        return cls(padding.keys, exists, jnp.zeros(lists, jnp.int32), memberships)
+        length = jnp.zeros(lists, jnp.int32)
+        nan_found = jnp.zeros(lists, bool) if looks_for_nan else None
+        return cls(padding.keys, exists, length, memberships, nan_found)
 
     def extended(self, block: Block, ids: jax.Array, is_judged: jax.Array) -> "Seen":
         """Returns what was seen after a further block.
@@ -50,15 +59,19 @@ class Seen(NamedTuple):
         if memberships is not None and block.memberships is not None:
             of_block = jnp.broadcast_to(block.memberships, memberships.shape)
             memberships = memberships + of_block
-        length = self.length + block.length
-        return Seen(keys, self.exists | exists, length, memberships)
+        length, nan_found = self.length + block.length, self.has_nan
+        if nan_found is not None:
+            nan_found = nan_found | has_nan(block.scores, block.exists)
+        return Seen(keys, self.exists | exists, length, memberships, nan_found)
 
     def over_devices(self, items_axis: AxisNames) -> "Seen":
         """Returns what all devices saw, each of which has a part of the items."""
-        exists = lax.pmax(self.exists.astype(jnp.int32), items_axis) > 0
+        exists, nan_found = _mesh.any_over(self.exists, items_axis), self.has_nan
         keys = lax.pmax(self.keys, items_axis)
         length = lax.psum(self.length, items_axis)
         memberships = self.memberships
         if memberships is not None:
             memberships = lax.psum(memberships, items_axis)
-        return Seen(keys, exists, length, memberships)
+        if nan_found is not None:
+            nan_found = _mesh.any_over(nan_found, items_axis)
+        return Seen(keys, exists, length, memberships, nan_found)

@@ -89,7 +89,7 @@ class Stream(NamedTuple):
         if depth is not None and total_items is not None:
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
-        seen = Seen.empty(self.catalog.relevant, empty)
+        seen = Seen.empty(self.catalog.relevant, empty, self.catalog.looks_for_nan)
         dropped = seen.length
         if seen.memberships is not None:
             dropped = GroupTally(seen.length, seen.memberships)
@@ -244,6 +244,7 @@ class Stream(NamedTuple):
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
             partial_columns=self.catalog.relevant.columns,
+            has_nan=seen.has_nan,
         )
 
     def fold(
