@@ -370,6 +370,22 @@ def test_errors(error, match, change):
         jrm.evaluate_embeddings(**arguments)
 
 
+def test_whole_lists_by_attributes_in_blocks():
+    """The message for a metric without a cutoff is that of this call, which has no k."""
+    classes = np.arange(3)
+    with pytest.raises(ValueError, match="map: .* no cutoff.* map@100 .*block_size=3"):
+        jrm.evaluate_embeddings(
+            "map",
+            ITEM,
+            ITEM,
+            label_fn=lambda query, item: query[:, None] == item[None],
+            query_attributes=classes,
+            item_attributes=classes,
+            k=1,
+            block_size=2,
+        )
+
+
 def test_traced_queries():
     """It says that it must be called outside of `jax.jit`."""
     with pytest.raises(TypeError, match="queries is traced; make this call outside"):

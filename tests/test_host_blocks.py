@@ -1,5 +1,7 @@
 """Items that the host reads in blocks give the ids and values of an array in memory."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,7 @@ def test_blocks_as_an_array(data, tmp_path):
         (n, QUERIES) for n in (3, 7, 11, 15, 19, 20, 23, 27, 31, 35, 39, 40, 40)
     ]
     check_same(evaluate(data, read, **options), expected)
-    assert num_rounds == 3  # the first block says what items are
+    assert num_rounds == 2
 
 
 @pytest.mark.long
@@ -125,6 +127,8 @@ def test_wrong_blocks_raise(data):
         (iter(blocks), "a function that returns a fresh iterator"),
         ([items[:, :3], items], r"items\[1\] is float32 of shape \(333, 4\)"),
         ([items[:0]], "items has no item"),
+        (functools.partial(iter, iter(())), "items has no item"),
+        (functools.partial(next, iter([iter(blocks)] * 2)), "the same iterator twice"),
         (
             lambda: iter([items, items * np.nan]),
             "nan for 333 of 666 items, such as item 333",
@@ -138,6 +142,14 @@ def test_wrong_blocks_raise(data):
         ValueError, match="relevant of query 0 holds the item 400, but there are 333"
     ):
         jrm.evaluate_embeddings("mrr@3", queries, iter(blocks), [[400], *relevant[1:]])
+    for value, text in (
+        (3, "function that returned 3; return"),
+        ([3], "the block 3; pass"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            evaluate(data, lambda value=value: value)
+    once = iter(blocks)
+    evaluate(data, lambda: once, "mrr@3")  # which is read once
     with pytest.raises(ValueError, match="333 items, but 40 were expected"):
         jrm.evaluate_embeddings(
             "mrr@3", queries, iter(blocks), [[1]] * QUERIES, exclude_self=True

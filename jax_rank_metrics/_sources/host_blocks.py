@@ -47,7 +47,7 @@ class HostBlocks:
     """
 
     def __init__(self, source: BlockSource, expected_items: int | None = None) -> None:
-        """Reads the first block, if nothing else tells what items are.
+        """Opens the blocks and reads the first one, which says what items are.
 
         Args:
             source: A memory-mapped array; a sequence of arrays; an iterator of arrays; or
@@ -56,41 +56,20 @@ class HostBlocks:
 
         Raises:
             ValueError: if there is no item.
-            TypeError: if a function returns no iterable.
+            TypeError: if a function returns no blocks.
         """
         blocks: BlockSource = [source] if isinstance(source, np.ndarray) else source
         self.is_repeatable = not isinstance(blocks, Iterator)
         self.num_items = expected_items
         if isinstance(blocks, Sequence):
             self.num_items = sum(map(len, blocks))
-        self._open: Callable[[], Iterable[Any]] = (
-            blocks if callable(blocks) else lambda: blocks
-        )
-        self._opened: Iterator[Any] | None = None
-        opened = self._open_again()
+        self._source, self._previous = blocks, None
+        opened = self._opened()
         first = next((block for block in opened if len(block)), None)
         if first is None:
             raise ValueError("items has no item; pass blocks that hold at least one")
         self.example = np.asarray(first[:1])
-        if not self.is_repeatable:
-            self._open = lambda: itertools.chain([first], opened)
-
-    def _open_again(self) -> Iterator[Any]:
-        """Returns an iterator of all blocks."""
-        blocks = self._open()
-        if not isinstance(blocks, Iterable):
-            raise TypeError(
-                f"items is a function that returned {blocks!r}; return an iterator of "
-                "arrays [block, …]"
-            )
-        opened = iter(blocks)
-        if opened is self._opened:  # from which blocks have been taken
-            raise ValueError(
-                "items is a function that returned the same iterator again; return a "
-                "fresh one from each call"
-            )
-        self._opened = opened
-        return opened
+        self._first_round: Iterator[Any] | None = itertools.chain([first], opened)
 
     def parts(self, block_size: int) -> Iterator[Part]:
         """Reads all items, in parts of one size; only the last one may be smaller.
@@ -109,7 +88,8 @@ class HostBlocks:
             0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
         )
         part = self._empty(size)
-        for number, block in enumerate(map(np.asarray, self._open_again())):
+        blocks, self._first_round = self._first_round or self._opened(), None
+        for number, block in enumerate(map(np.asarray, blocks)):
             if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
                 raise ValueError(
                     f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
@@ -139,8 +119,31 @@ class HostBlocks:
             )
         self.num_items = num_read
 
+    def _opened(self) -> Iterator[Any]:
+        """Begins to read blocks, which a function has to return afresh each time."""
+        blocks = self._source() if callable(self._source) else self._source
+        if not isinstance(blocks, Iterable):
+            raise TypeError(
+                f"items is a function that returned {blocks!r}; return an iterator of "
+                "arrays [block, dims]"
+            )
+        if isinstance(blocks, Iterator) and blocks is self._previous:
+            raise ValueError(
+                "items is a function that returned the same iterator twice, which can be "
+                "read once; return a fresh one, such as (np.load(path) for path in paths)"
+            )
+        self._previous = blocks
+        return (_block(block) for block in blocks)
+
     def _empty(self, size: int) -> np.ndarray:
         return np.empty((size, *self.example.shape[1:]), self.example.dtype)
+
+
+def _block(block: Any) -> Any:
+    """Checks that a block has an axis of items."""
+    if not np.ndim(block):
+        raise TypeError(f"items holds the block {block!r}; pass arrays [block, dims]")
+    return block
 
 
 def is_in_blocks(items: object) -> bool:

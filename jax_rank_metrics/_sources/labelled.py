@@ -92,13 +92,13 @@ class StreamedStops:
     @property
     def order_error(self) -> str:
         """The message for a metric that reads ranks, of which none is held."""
-        where, cure = "in one block", f"k, or block_size={self.catalog.total_items}"
+        where, cure = "in one block", f", or block_size={self.catalog.total_items}"
         if self.catalog.items_axis is not None:
-            where, cure = "on one device", "k"
+            where, cure = "on one device", ""
         return (
             "this metric reads ranks, of which this ranking holds none: with label_fn and "
-            "k=None, only the items above the first relevant one are counted, unless all "
-            f"items are {where}; pass {cure}"
+            "no cutoff, only the items above the first relevant one are counted, unless "
+            f"all items are {where}; pass a cutoff, such as map@100 or k=100{cure}"
         )
 
     def first_stop(
