@@ -6,11 +6,11 @@ and scatters need.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 from jax.core import Tracer
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._types import AxisNames
@@ -21,41 +21,118 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+class Cut(NamedTuple):
+    """The mesh axes that cut the axes of lists and of items of all arrays of a call."""
+
+    mesh: Mesh | AbstractMesh
+    over_lists: tuple[tuple[str, ...], ...]
+    over_items: tuple[str, ...]
+
+    @property
+    def per_list(self) -> PartitionSpec:
+        """The spec of arrays `[*lists, …]`."""
+        return PartitionSpec(*[axes or None for axes in self.over_lists])
+
+    @property
+    def per_item(self) -> PartitionSpec:
+        """The spec of arrays `[*lists, items, …]`."""
+        return PartitionSpec(*self.per_list, *self.items)
+
+    @property
+    def items(self) -> PartitionSpec:
+        """The spec of arrays `[items, …]`."""
+        return PartitionSpec(self.over_items or None)
+
+
+def cut_of(
+    num_list_axes: int, *, items: Any = (), per_item: Any = (), per_list: Any = ()
+) -> Cut | None:
+    """Returns how all arrays of a call can be cut alike; None where none is sharded.
+
+    Each axis is cut as the first array has it that cuts it, but for mesh axes that cut
+    another axis already. Types may then differ in how they are sharded: what is replicated
+    or cut in another way is brought into this form.
+
+    Args:
+        num_list_axes: The number of axes of lists.
+        items: Pytree of arrays `[items, …]`.
+        per_item: Pytree of arrays `[*lists, items, …]`.
+        per_list: Pytree of arrays `[*lists, …]`.
+    """
+    mesh, used = None, set[str]()
+    axes = [()] * (num_list_axes + 1)
+    kinds = ((items, num_list_axes), (per_item, 0), (per_list, 0))
+    for tree, first_axis in kinds:
+        num_axes = num_list_axes + (tree is not per_list) - first_axis
+        for x in filter(_mesh.is_sharded, jax.tree.leaves(tree)):
+            mesh = mesh or _sharding_of(x).mesh
+            for axis, names in enumerate(_mesh.spec_of(x)[:num_axes], first_axis):
+                if not axes[axis]:
+                    axes[axis] = tuple([name for name in names if name not in used])
+                    used |= {*axes[axis]}
+    return None if mesh is None else Cut(mesh, tuple(axes[:-1]), axes[-1])
+
+
+def put_items(tree: T, cut: Cut | None) -> T:
+    """Returns arrays `[*lists, items, …]` cut as `cut` says, also outside of `jax.jit`."""
+    if cut is None:
+        return tree
+    is_traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(tree))
+    put = jax.sharding.reshard if is_traced else jax.device_put
+    sharding = NamedSharding(cut.mesh, cut.per_item)
+    return jax.tree.map(lambda x: put(x, sharding), tree)
+
+
 def map_item_shards(
     fn: Callable[[AxisNames | None, A, B], R],
-    like: jax.Array,
+    cut: Cut | None,
     per_item: A,
     per_list: B,
 ) -> R:
-    """Computes `fn(items_axis, per_item, per_list)`, shard by shard if `like` is sharded.
+    """Computes `fn(items_axis, per_item, per_list)`, shard by shard of `cut`.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`. Its first argument is the mesh axes
             over which the items of a list are cut, or None where lists are whole. Its
             result must be equal on all devices of these axes.
-        like: `[*lists, items]`, the array whose type says how all others are cut.
+        cut: How to cut the arrays, or None.
         per_item: Pytree of arrays `[*lists, items, …]`.
         per_list: Pytree of arrays `[*lists, …]`.
-
-    Returns:
-        The result of `fn`, with lists cut as those of `like` are.
     """
-    *lists_axes, items_axes = _mesh.spec_of(like)
-    if not _mesh.is_sharded(like):
+    if cut is None:
         return fn(None, per_item, per_list)
-    over_lists = tuple(axes or None for axes in lists_axes)
-    over_items = items_axes or None
 
     def local(per_item: A, per_list: B) -> R:
-        return fn(over_items, per_item, per_list)
+        return fn(cut.over_items or None, per_item, per_list)
 
-    item_spec = PartitionSpec(*over_lists, over_items)
-    list_spec = PartitionSpec(*over_lists)
     in_specs = (
-        jax.tree.map(lambda _: item_spec, per_item),
-        jax.tree.map(lambda _: list_spec, per_list),
+        jax.tree.map(lambda _: cut.per_item, per_item),
+        jax.tree.map(lambda _: cut.per_list, per_list),
     )
-    return _shard_map(local, like, in_specs, list_spec, per_item, per_list)
+    return shard_map(local, cut.mesh, in_specs, cut.per_list, per_item, per_list)
+
+
+def map_list_shards(
+    fn: Callable[..., R],
+    num_list_axes: int,
+    *per_list: Any,
+    replicated: tuple[Any, ...] = (),
+) -> R:
+    """Computes `fn(*per_list, *replicated)`, shard by shard where types say lists are cut.
+
+    Args:
+        fn: Returns a pytree of arrays `[*lists, …]`.
+        num_list_axes: The number of axes of lists.
+        *per_list: Pytrees of arrays `[*lists, …]`, which may be cut in different ways; the
+            axes after those of lists are whole.
+        replicated: Pytrees of arrays that are the same on every device.
+    """
+    cut = cut_of(num_list_axes, per_list=per_list)
+    if cut is None:
+        return fn(*per_list, *replicated)
+    in_specs = jax.tree.map(lambda _: cut.per_list, per_list)
+    in_specs += jax.tree.map(lambda _: PartitionSpec(), replicated)
+    return shard_map(fn, cut.mesh, in_specs, cut.per_list, *per_list, *replicated)
 
 
 def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
@@ -69,18 +146,29 @@ def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return fn(tree)
     specs = jax.tree.map(lambda x: jax.typeof(x).sharding.spec, tree)
-    return _shard_map(fn, like, (specs,), jax.typeof(like).sharding.spec, tree)
+    sharding = jax.typeof(like).sharding
+    return shard_map(fn, sharding.mesh, (specs,), sharding.spec, tree)
 
 
 def reshard_like(tree: T, like: jax.Array) -> T:
     """Returns arrays whose leading axes are cut as the axes of `like` are."""
     if not _mesh.is_sharded(like):
         return tree
-    if isinstance(like, Tracer):
-        sharding = jax.typeof(like).sharding
-        return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
     # Outside of `jax.jit`, an array on a single device has no mesh for `reshard`.
-    return jax.tree.map(lambda x: jax.device_put(x, like.sharding), tree)
+    put = jax.sharding.reshard if isinstance(like, Tracer) else jax.device_put
+    return jax.tree.map(lambda x: put(x, _sharding_of(like)), tree)
+
+
+def gathered(tree: T) -> T:
+    """Returns arrays of which every device holds all, for what JAX cannot do to parts."""
+
+    def gather(x: jax.Array) -> jax.Array:
+        if not _mesh.is_sharded(x):
+            return x
+        mesh = jax.typeof(x).sharding.mesh
+        return jax.sharding.reshard(x, NamedSharding(mesh, PartitionSpec()))
+
+    return jax.tree.map(gather, tree)
 
 
 def align_lists(tree: T, like: jax.Array) -> T:
@@ -90,38 +178,48 @@ def align_lists(tree: T, like: jax.Array) -> T:
     """
     if not any(map(_mesh.is_sharded, jax.tree.leaves(tree))):
         return tree
-    return _with_lists_cut(tree, like, like.ndim)
-
-
-def align_with_sharded(tree: T, num_list_axes: int) -> T:
-    """Returns arrays `[*lists, …]` with lists cut as the first sharded array has them cut.
-
-    Args:
-        tree: Pytree of arrays; it is returned as it is where none is sharded.
-        num_list_axes: The number of axes of lists.
-    """
-    sharded = filter(_mesh.is_sharded, jax.tree.leaves(tree))
-    like = next(sharded, None)
-    return tree if like is None else _with_lists_cut(tree, like, num_list_axes)
-
-
-def _with_lists_cut(tree: T, like: jax.Array, num_list_axes: int) -> T:
     sharding = jax.typeof(like).sharding
-    lists = sharding.spec[:num_list_axes]
 
     def align(x: jax.Array) -> jax.Array:
-        trailing = jax.typeof(x).sharding.spec[num_list_axes:]
-        spec = PartitionSpec(*lists, *trailing)
+        trailing = jax.typeof(x).sharding.spec[like.ndim :]
+        spec = PartitionSpec(*sharding.spec, *trailing)
         return jax.sharding.reshard(x, NamedSharding(sharding.mesh, spec))
 
     return jax.tree.map(align, tree)
 
 
-def _shard_map(
-    fn: Callable[..., R], like: jax.Array, in_specs: Any, out_specs: Any, *trees: Any
+def align_with_sharded(tree: T, num_list_axes: int) -> T:
+    """Returns arrays `[*lists, …]` with lists cut alike; see `cut_of`.
+
+    The axes after those of lists are whole. Without a sharded array, `tree` is returned.
+
+    Args:
+        tree: Pytree of arrays, traced.
+        num_list_axes: The number of axes of lists.
+    """
+    cut = cut_of(num_list_axes, per_list=tree)
+    if cut is None:
+        return tree
+    sharding = NamedSharding(cut.mesh, cut.per_list)
+    return jax.tree.map(lambda x: jax.sharding.reshard(x, sharding), tree)
+
+
+def shard_map(
+    fn: Callable[..., R],
+    mesh: Mesh | AbstractMesh,
+    in_specs: Any,
+    out_specs: Any,
+    *trees: Any,
 ) -> R:
-    """Enters a shard_map over the mesh of `like`, manual over the axes in `in_specs`."""
-    mesh = jax.typeof(like).sharding.mesh
+    """Enters a shard_map that is manual over the axes in `in_specs`; arrays are resharded.
+
+    Args:
+        fn: A function of the `trees`.
+        mesh: The mesh of the types of arrays.
+        in_specs: A tuple of the specs of the leaves of each tree.
+        out_specs: The specs of the result, or one for all its leaves.
+        *trees: Pytrees of arrays.
+    """
     trees = jax.tree.map(
         lambda x, spec: jax.sharding.reshard(x, NamedSharding(mesh, spec)),
         trees,
@@ -134,6 +232,11 @@ def _shard_map(
     return jax.shard_map(
         fn, mesh=mesh, in_specs=in_specs, out_specs=out_specs, axis_names=manual
     )(*trees)
+
+
+def _sharding_of(x: jax.Array) -> NamedSharding:
+    # The type of a concrete array has an abstract mesh, of which devices are not known.
+    return (jax.typeof(x) if isinstance(x, Tracer) else x).sharding
 
 
 def _is_spec(x: Any) -> bool:

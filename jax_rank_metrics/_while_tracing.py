@@ -4,12 +4,13 @@ Inside a trace, JAX either stages an operation or, under `jax.ensure_compile_tim
 compiles a program for each operation. Here all of them share one program.
 """
 
+import contextlib
 from collections.abc import Callable
 
 import jax
-import jax.extend.core
 import numpy as np
 from jax.core import Tracer
+from jax.sharding import AbstractMesh
 
 
 def constant(
@@ -19,10 +20,19 @@ def constant(
 
     Returns None if the function reads traced values from elsewhere.
     """
-    jaxpr = jax.make_jaxpr(function)(*arguments)
-    if any(isinstance(x, Tracer) for x in jaxpr.consts):
-        return None
     # While a user has jit disabled, for debugging, no program can be compiled.
     with jax.disable_jit(False):
-        program = jax.jit(jax.extend.core.jaxpr_as_fun(jaxpr)).lower(*arguments)
-        return np.asarray(*program.compile()(*arguments))
+        jaxpr = jax.make_jaxpr(function)(*arguments)
+        if any(isinstance(x, Tracer) for x in jaxpr.consts):
+            return None
+        with on_no_mesh():
+            program = jax.jit(function).lower(*arguments).compile()
+            return np.asarray(program(*arguments))
+
+
+def on_no_mesh() -> contextlib.AbstractContextManager[None]:
+    """Returns a context without the mesh of the program that is traced.
+
+    That mesh may be known by its shape alone: no program can be compiled for its devices.
+    """
+    return jax.sharding.use_abstract_mesh(AbstractMesh((), ()))

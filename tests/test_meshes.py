@@ -331,20 +331,11 @@ def test_arrays_of_which_one_is_sharded(sharded, rng):
 REFUSED = {
     "labels": lambda x: jrm.ndcg(x[0], np.ones(16), **PACKED),
     "mask": lambda x: jrm.ndcg(np.ones(16), np.ones(16), x[0] > 0, **PACKED),
-    "scores": lambda x: jrm.rank_scores(x, IDS),
-    "relevant_ids": lambda x: jrm.rank_scores(np.ones((8, 16)), x.astype(int)),
-    "item_mask": lambda x: jrm.rank_scores(np.ones((8, 16)), IDS, item_mask=x > 0),
-    "exclude_ids": lambda x: jrm.rank_catalog(
-        np.ones((8, 2)), np.ones((16, 2)), IDS, k=3, exclude_ids=x.astype(int)
-    ),
-    "list_weights": lambda x: jrm.rank_catalog(
-        np.ones((16, 2)), np.ones((16, 2)), IDS_OF_16, k=3, list_weights=x[0]
-    ),
     "the last axis of labels": lambda x: jrm.rank_retrieved(x),
     "the last axis of pool_labels": lambda x: jrm.rank_retrieved(IDS, pool_labels=x),
     "the last axis of relevant_ids": lambda x: jrm.rank_ids(IDS, x.astype(int)),
 }
-IDS, IDS_OF_16 = np.zeros((8, 1), np.int32), np.zeros((16, 1), np.int32)
+IDS = np.zeros((8, 1), np.int32)
 PACKED = {"segment_ids": np.zeros(16, np.int32), "num_segments": 1}
 
 

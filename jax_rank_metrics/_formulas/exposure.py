@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._formulas.id_lists import ranked_ids
 from jax_rank_metrics._gains import discounts_of
 from jax_rank_metrics._ranking import Ranking
@@ -36,9 +36,8 @@ def exposure(
             None counts all ranks alike.
 
     Raises:
-        ValueError: if ids are sharded by the type of their array; if a ranking has no
-            order or is of packed lists; if `discount_fn` does not return a multiplier for
-            each rank.
+        ValueError: if a ranking has no order or is of packed lists; if `discount_fn` does
+            not return a multiplier for each rank.
         TypeError: if ids are not integers, or `num_items` is not a Python int.
 
     >>> ids = jnp.array([[0, 1], [0, 2], [-1, -1]])
@@ -56,7 +55,6 @@ def exposure(
     """
     num_items = _inputs.positive_integer("num_items", num_items)
     id_array, _ = ranked_ids("ids", ids)
-    _inputs.unsharded("ids", id_array, "and all_reduce the states")
     return _count_exposure(id_array, num_items, discount_fn)
 
 
@@ -64,6 +62,7 @@ def exposure(
 def _count_exposure(
     ids: jax.Array, num_items: int, discount_fn: _types.Discount | None
 ) -> Exposure:
+    ids = _shards.gathered(ids)  # JAX does not scatter parts
     exists = (ids >= 0) & (ids < num_items)
     # Padding is counted at an index beyond the end, which the scatter drops.
     indices = jnp.where(exists, ids, num_items).astype(jnp.int32)

@@ -10,6 +10,7 @@ retrieved.py  `jrm.rank_retrieved` and `jrm.rank_ids`: lists in rank order alrea
 places.py     `jrm.rank_places`: judged items whose places were counted elsewhere
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
 checked_catalog.py  their checked arguments
+sharded_catalog.py  catalogues that types say are sharded, which each device ranks a part of
 labels.py     labels that a function derives from attributes of queries and items
 labelled.py   catalogues with such labels: as rows, or streamed in blocks
 census.py     which labels the items of a catalogue have, and how many items each

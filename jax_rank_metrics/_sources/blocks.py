@@ -80,13 +80,26 @@ class Catalog:
     items_axis: AxisNames | None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
     labeller: Labeller | None = None  # labels all items, so that no ids are listed
-    looks_for_nan: bool = (
-        False  # whether rankings say which lists read scores that are NaN
-    )
+    # Whether rankings say which lists read scores that are no numbers.
+    looks_for_nan: bool = False
+    # `[*lists, 2]`, where lists are cut over devices; see `seeds`.
+    drawn_seeds: jax.Array | None = None
 
     def with_distinct_ids(self) -> "Catalog":
         """Returns the catalogue with relevant ids that do not repeat in a list."""
         return dataclasses.replace(self, relevant=self.relevant.distinct())
+
+    @property
+    def lists(self) -> tuple[int, ...]:
+        """The shape of the axes of lists."""
+        return self.relevant.ids.shape[:-1]
+
+    @property
+    def seeds(self) -> jax.Array | None:
+        """Numbers that make the hashes of tied items random; see `Policy.seeds`."""
+        if self.drawn_seeds is not None:
+            return self.drawn_seeds
+        return self.policy.seeds(self.key, self.lists)
 
     @property
     def local_items(self) -> int:

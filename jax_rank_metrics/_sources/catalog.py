@@ -14,6 +14,7 @@ from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice
 from jax_rank_metrics._sources.labels import LabelFn
+from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
@@ -75,7 +76,8 @@ def rank_catalog(
         score_fn: `score_fn(queries, items)` returns the scores `[*lists, block]` of a
             block of items, for models whose scores are not products. `queries`
             `[*lists, …]` and `items` `[items, …]` may then have any trailing axes.
-            Static under `jax.jit`: pass a named function rather than a fresh lambda.
+            Static under `jax.jit`: pass a named function rather than a fresh lambda. If
+            types of arrays are sharded, it may hold NumPy arrays, but none on the mesh.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
             cut into equal parts: `items`, `item_mask` and `item_attributes` are the part
@@ -108,7 +110,8 @@ def rank_catalog(
         ValueError: if shapes differ, if an option does not have the value passed, if
             both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
             a relevant id, if attributes are numbers that JAX would round to equal ones,
-            or if an array is sharded by its type outside `jax.shard_map`.
+            or if `label_fn` labels items in several blocks and an array is sharded by its
+            type.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -217,8 +220,7 @@ def rank_scores(
     Raises:
         ValueError: if shapes differ, if an option does not have the value passed, if
             both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
-            a relevant id, if attributes are numbers that JAX would round to equal ones,
-            or if an array is sharded by its type outside `jax.shard_map`.
+            a relevant id, or if attributes are numbers that JAX would round to equal ones.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -262,7 +264,7 @@ def rank_blocks(catalog: Catalog) -> Ranking:
     return (_rank_blocks if catalog.labeller is None else rank_labelled)(catalog)
 
 
-_rank_blocks = jax.jit(rank_listed)
+_rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
 
 
 def rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:

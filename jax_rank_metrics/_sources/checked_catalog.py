@@ -10,18 +10,15 @@ from jax.lax import axis_size
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
-from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics import _inputs, _mesh, _types
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._sources.blocks import Catalog, known_scores
 from jax_rank_metrics._sources.labels import LabelFn, checked_labeller
-from jax_rank_metrics._sources.lists import Relevant, check_unsharded, columns_by_name
+from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.products import products
 
 # An array that says which lists there are, and the name of the argument.
 Reference = tuple[str, jax.Array | jax.ShapeDtypeStruct]
-
-# What to do with arrays that are sharded; see `check_unsharded`.
-CURE = "with items_axis if items are cut"
 
 
 def checked_embeddings(
@@ -46,7 +43,6 @@ def checked_embeddings(
         )
     if items.ndim == 0 or items.shape[0] == 0:
         raise ValueError(f"items has shape {items.shape}; pass at least one item")
-    check_unsharded(CURE, queries=queries, items=items)
     block_size = _inputs.positive_integer("block_size", block_size)
     lists_of: Reference = "queries", queries
     if score_fn is not None:
@@ -79,7 +75,6 @@ def checked_scores(
     scores = _inputs.real("scores", scores)
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise ValueError(f"scores has shape {scores.shape}; pass at least one item")
-    check_unsharded(CURE, scores=scores)
     item_mask = _inputs.boolean("item_mask", item_mask)
     per_item = scores.shape[-1:]
     if item_mask is not None and item_mask.shape not in (scores.shape, per_item):
@@ -167,15 +162,6 @@ def _checked_catalog(
         _inputs.same_lists("exclude_ids", excluded, *lists_of)
     policy, key = resolve(ties, key)
     weights = _inputs.per_list("list_weights", list_weights, lists)
-    check_unsharded(
-        CURE,
-        relevant_ids=relevant.ids,
-        relevant_labels=relevant.labels,
-        item_mask=item_mask,
-        exclude_ids=excluded,
-        list_weights=weights,
-        **columns_by_name(relevant.columns),
-    )
     catalog = Catalog(
         queries=queries,
         items=items,
@@ -190,16 +176,37 @@ def _checked_catalog(
         policy=policy,
         items_axis=items_axis,
     )
-    if label_fn is None:
-        return catalog
-    labeller = checked_labeller(
-        label_fn,
-        **attributes,
-        shape=(*lists, items.shape[0]),
-        block_length=catalog.block_length,
-        cure=CURE,
-    )
-    return dataclasses.replace(catalog, labeller=labeller)
+    if label_fn is not None:
+        labeller = checked_labeller(
+            label_fn,
+            **attributes,
+            shape=(*lists, items.shape[0]),
+            block_length=catalog.block_length,
+        )
+        catalog = dataclasses.replace(catalog, labeller=labeller)
+    _check_cut(catalog)
+    return catalog
+
+
+def _check_cut(catalog: Catalog) -> None:
+    """Raises where arrays that are sharded by their types cannot be ranked."""
+    for x in jax.tree.leaves(catalog):
+        if not _mesh.is_sharded(x):
+            continue
+        spec = jax.typeof(x).sharding.spec
+        if catalog.items_axis is not None:
+            raise ValueError(
+                f"items_axis is {catalog.items_axis!r}, but the type of an array already "
+                f"says that it is sharded, as {spec}; leave items_axis out, or call inside "
+                "jax.shard_map over it"
+            )
+        if catalog.labeller is not None and catalog.num_blocks > 1:
+            raise ValueError(
+                f"label_fn labels the items in {catalog.num_blocks} blocks, but an array "
+                f"is sharded over devices, as {spec}; pass a block_size of at least the "
+                f"number of items, {catalog.local_items}, or call inside jax.shard_map, "
+                "with items_axis if items are cut"
+            )
 
 
 def _check_absent(where: str, cure: str, **arguments: object) -> None:
@@ -211,7 +218,7 @@ def _check_absent(where: str, cure: str, **arguments: object) -> None:
 
 def _scored_block(
     score_fn: object,
-    queries: jax.Array,
+    queries: jax.Array | jax.ShapeDtypeStruct,
     items: jax.Array,
     block_length: int,
     lists: tuple[int, ...] | None,
@@ -225,6 +232,8 @@ def _scored_block(
             f"score_fn is {score_fn!r}; pass a function of queries and items"
         )
     block = jax.ShapeDtypeStruct((block_length, *items.shape[1:]), items.dtype)
+    if _mesh.is_sharded(queries):  # the function will be given the part of a device
+        queries = jax.ShapeDtypeStruct(queries.shape, queries.dtype)
     scores = jax.eval_shape(score_fn, queries, block)
     shape = getattr(scores, "shape", None) or ()
     expected = (*(shape[:-1] if lists is None else lists), block_length)

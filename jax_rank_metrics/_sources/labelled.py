@@ -21,6 +21,7 @@ from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._sources.blocks import Block, Catalog, has_nan
 from jax_rank_metrics._sources.census import too_many_labels
 from jax_rank_metrics._sources.rank import rank
+from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.streams import Stream
 
 
@@ -150,6 +151,10 @@ def _is_streamed(catalog: Catalog) -> bool:
 @jax.jit
 def _rows(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Returns labels, scores and the mask of all items, `[*lists, items]`."""
+    return map_catalog_shards(_rows_of_shard, catalog, has_items=True)
+
+
+def _rows_of_shard(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
     block = catalog.block(jnp.zeros((), jnp.int32))
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))

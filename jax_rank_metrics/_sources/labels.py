@@ -10,7 +10,6 @@ from jax import lax
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._sources.lists import check_unsharded
 
 # From attributes of queries and of items, labels `[queries, items]`, or these and which
 # pairs leave the ranking, bool.
@@ -78,7 +77,6 @@ def checked_labeller(
     *,
     shape: tuple[int, ...],
     block_length: int,
-    cure: str,
 ) -> Labeller:
     """Checks a function of labels, and that it returns an array for a block of items.
 
@@ -88,7 +86,6 @@ def checked_labeller(
         item_attributes: As `rank_catalog` takes them.
         shape: `[*lists, items]`, of all labels.
         block_length: The number of items in a block.
-        cure: What to do with arrays that are sharded; see `check_unsharded`.
     """
     if not callable(label_fn):
         raise TypeError(
@@ -101,10 +98,6 @@ def checked_labeller(
         _inputs.attributes("query_attributes", query_attributes, lists, "queries"),
         _inputs.attributes("item_attributes", item_attributes, (num_items,), "items"),
     )
-    for name, tree in zip(("query_attributes", "item_attributes"), trees, strict=True):
-        leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-        names = {name + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
-        check_unsharded(cure, **names)
     expected = (math.prod(lists), block_length)
     result = jax.eval_shape(
         label_fn,

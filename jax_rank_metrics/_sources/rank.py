@@ -42,10 +42,10 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -
 
     def read_shard(
         sharded_over: AxisNames | None,
-        per_item: tuple[RawItems, jax.Array],
+        per_item: tuple[jax.Array, RawItems],
         per_list: tuple[jax.Array | None, jax.Array | None],
     ) -> R:
-        (raw_items, scores), (list_weights, seeds) = per_item, per_list
+        (scores, raw_items), (list_weights, seeds) = per_item, per_list
         items_axis = sharded_over or lists.items_axis
         if lists.relax is not None:
             if items_axis is not None:
@@ -64,12 +64,22 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -
         )
         return read(ranking)
 
-    shape, per_item = lists.scores.shape[:-1], (lists.raw_items, lists.scores)
+    shape = lists.scores.shape[:-1]
     per_list = (
         clean_weights(lists.list_weights, shape, lists.raw_items.dtype),
         lists.policy.seeds(lists.key, shape),
     )
-    return _shards.map_item_shards(read_shard, lists.scores, per_item, per_list)
+    per_item = (lists.scores, lists.raw_items)
+    return _shards.map_item_shards(read_shard, _cut_of(lists), per_item, per_list)
+
+
+def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
+    """Returns how the ranking of rows is cut over devices by the types of their arrays."""
+    return _shards.cut_of(
+        lists.scores.ndim - 1,
+        per_item=(lists.scores, lists.raw_items),
+        per_list=lists.list_weights,
+    )
 
 
 @partial(jax.jit, static_argnums=1)
@@ -238,9 +248,11 @@ def rank(
     pool, pool_scores = ranking._pool, ranking._pool_scores
     if pool is None or not isinstance(pool_scores, PoolScores):
         return ranking
-    raw_items = _shards.reshard_like(lists.raw_items, lists.scores)
+    raw_items, scores = _shards.put_items(
+        (lists.raw_items, lists.scores), _cut_of(lists)
+    )
     return dataclasses.replace(
         ranking,
         _pool=dataclasses.replace(pool, items=raw_items),
-        _pool_scores=dataclasses.replace(pool_scores, scores=lists.scores, seeds=seeds),
+        _pool_scores=dataclasses.replace(pool_scores, scores=scores, seeds=seeds),
     )

@@ -213,8 +213,17 @@ def _rank_retrieved(
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
 ) -> Ranking:
-    pool = None if raw_pool is None else raw_pool.read()
-    return rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
+    def of_shard(
+        retrieved: RawItems,
+        raw_pool: RawItems | None,
+        num_relevant: jax.Array | None,
+        list_weights: jax.Array | None,
+    ) -> Ranking:
+        pool = None if raw_pool is None else raw_pool.read()
+        return rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
+
+    arrays = (retrieved, raw_pool, num_relevant, list_weights)
+    return _shards.map_list_shards(of_shard, retrieved.labels.ndim - 1, *arrays)
 
 
 def rank_ids(
@@ -275,6 +284,22 @@ def rank_ids(
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> Ranking:
+    arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
+    return _shards.map_list_shards(
+        _rank_ids_of_shard,
+        retrieved_ids.ndim - 1,
+        *arrays,
+        replicated=(relevant.item_groups,),
+    )
+
+
+def _rank_ids_of_shard(
+    retrieved_ids: jax.Array,
+    relevant: Relevant,
+    list_weights: jax.Array | None,
+    item_groups: jax.Array | None,
+) -> Ranking:
+    relevant = relevant._replace(item_groups=item_groups)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0

@@ -67,9 +67,8 @@ class Stream(NamedTuple):
         """Reads the relevant items of a catalogue, and how its items compare."""
         scores = jax.eval_shape(lambda: catalog.scores(0))
         judged = catalog.relevant.items(catalog.list_weights, scores)
-        policy = catalog.policy
-        seeds = policy.seeds(catalog.key, catalog.relevant.ids.shape[:-1])
-        return cls(catalog, judged, seeds, ItemOrder(policy, scores.dtype))
+        order = ItemOrder(catalog.policy, scores.dtype)
+        return cls(catalog, judged, catalog.seeds, order)
 
     def under(self, ties: str | None) -> "Stream":
         """Returns the same stream under another tie policy, with the same seeds."""

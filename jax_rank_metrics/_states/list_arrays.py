@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics import _shards
 from jax_rank_metrics._types import Undefined
 
 A = TypeVar("A", bound="ListArrays")
@@ -57,19 +58,24 @@ class ListArrays:
             np.broadcast_to(False, self._list_shape)[index]
         of_values = (*index, slice(None)) if self.has_cutoffs else index
         of_weights = of_values if self.cutoff_weights else index
+        values, weights, defined = self._whole_arrays()
         return dataclasses.replace(
             self,
-            values=self.values[of_values],
-            weights=self.weights[of_weights],
-            defined=self.defined[of_weights],
+            values=values[of_values],
+            weights=weights[of_weights],
+            defined=defined[of_weights],
         )
 
     def __iter__(self: A) -> Iterator[A]:
         """Iterates over the first axis of lists."""
         # Tuples of leaves, since `__getitem__` would compile a program for each index.
-        parts = zip(self.values, self.weights, self.defined, strict=True)
+        parts = zip(*self._whole_arrays(), strict=True)
         static = self.undefined, self.cutoff_weights, self.is_ratio
         return (type(self)(*part, *static) for part in parts)
+
+    def _whole_arrays(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        # JAX does not select from the parts that explicit mesh axes cut.
+        return _shards.gathered((self.values, self.weights, self.defined))
 
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values, weights and `defined` on the host, `[lists, cutoffs]` each."""

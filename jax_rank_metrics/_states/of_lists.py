@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio, widen
 from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.geometric import GeometricMean
@@ -73,6 +73,8 @@ def means_by_group(
     lists: ListArrays, groups: jax.Array, num_groups: int, undefined: Undefined
 ) -> Mean:
     """Computes the stacked states of `PerList.by`."""
+    # JAX does not scatter parts; values are few, beside the items that they come from.
+    lists, groups = _shards.gathered((lists, groups))
     shape = lists.values.shape[groups.ndim :]
     filled = filled_values(lists, undefined)
     terms, flags = moments.terms_of_metrics([filled])
@@ -108,6 +110,7 @@ def ratios(a: ListArrays, b: ListArrays) -> tuple[jax.Array, jax.Array, jax.Arra
     Weights and `defined` have cutoffs where b or the weights of a have them.
     """
     num_axes = len(a._list_shape)
+    a, b = _shards.align_with_sharded((a, b), num_axes)
 
     def with_cutoffs(x: jax.Array) -> jax.Array:
         return x[..., None] if x.ndim == num_axes else x

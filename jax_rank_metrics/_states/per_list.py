@@ -148,9 +148,7 @@ class PerList(ListArrays):
 
         Raises:
             TypeError: if groups are not integers, or `num_groups` is not a Python int.
-            ValueError: if shapes differ, or the type of an array says that the lists are
-                sharded: then call inside `jax.shard_map`, and `all_reduce` the states; if
-                `undefined` is none of the options.
+            ValueError: if shapes differ; if `undefined` is none of the options.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
@@ -163,8 +161,6 @@ class PerList(ListArrays):
         if groups.dtype != jnp.bool_:
             groups = _inputs.integers("groups", groups)
         _inputs.same_shape("groups", groups, "the lists", self._list_shape)
-        for name, x in (("groups", groups), ("values", self.values)):
-            _inputs.unsharded(name, x, "and all_reduce the states")
         return of_lists.means_by_group(canonical(self), groups, num_groups, undefined)
 
     def over(self, denominator: "PerList") -> "PerList":

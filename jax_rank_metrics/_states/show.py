@@ -5,13 +5,17 @@ A repr is read in error messages and in debuggers, so it never raises: not insid
 puts in place of arrays.
 """
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+
+from jax_rank_metrics._while_tracing import on_no_mesh
 
 T = TypeVar("T")
 _MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
@@ -58,8 +62,8 @@ def state_repr(self: _State) -> str:
             return f"{name}({', '.join([*_why_unreadable(self), *axes, kind])})"
         numbers, counts = _numbers(local)
         return f"{name}({self._text.format(*numbers)}, {counts})"
-    except Exception:  # leaves that are not arrays, or not those of a state
-        return f"{name}({_fields(self)})"
+    except Exception as error:  # leaves that are not arrays, or not those of a state
+        return f"{name}({_fields(self, error)})"
 
 
 def state_html(state: _State) -> str | None:
@@ -113,14 +117,14 @@ def per_list_repr(self: _PerList) -> str:
         if local is None:
             kind = f"{self.values.dtype}{shape}"
             return f"PerList({', '.join([*_why_unreadable(self), kind])})"
-        with jax.ensure_compile_time_eval():
+        with _outside_traces():
             state = local.mean()
             is_plain = shape in ([], [int(state._tally[0])])
         (mean, _), counts = _numbers(state)
         parts = [] if is_plain else [str(shape)]
         return f"PerList({', '.join([*parts, f'mean {mean}', counts])})"
-    except Exception:  # as in `state_repr`
-        return f"PerList({_fields(self)})"
+    except Exception as error:  # as in `state_repr`
+        return f"PerList({_fields(self, error)})"
 
 
 def number(x: float | np.ndarray) -> str:
@@ -130,15 +134,18 @@ def number(x: float | np.ndarray) -> str:
     return f"{x:.3f}" if plain else f"{x:.2e}"
 
 
-def _fields(tree: Any) -> str:
+def _fields(tree: Any, error: Exception) -> str:
+    """Shows the fields, and, where they hold arrays, why no number comes of these."""
     names = [field.name for field in dataclasses.fields(tree)]
-    return ", ".join([f"{name}={getattr(tree, name)!r}" for name in names])
+    texts = [f"{name}={getattr(tree, name)!r}" for name in names]
+    if all(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in jax.tree.leaves(tree)):
+        texts.append(f"{type(error).__name__}: {error}")
+    return ", ".join(texts)
 
 
 def _numbers(state: _State) -> tuple[list[str], str]:
     """Formats the numbers of a state, and its counts as "3 lists, 0 undefined"."""
-    # Inside a trace, results computed from constants would otherwise be traced.
-    with jax.ensure_compile_time_eval():
+    with _outside_traces():
         values, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
         )
@@ -152,6 +159,13 @@ def _numbers(state: _State) -> tuple[list[str], str]:
     return [_text(x) for x in values], f"{counts}, {undefined} undefined"
 
 
+@contextlib.contextmanager
+def _outside_traces() -> Iterator[None]:
+    """Computes with arrays of this host; inside a trace, results would be traced."""
+    with on_no_mesh(), jax.ensure_compile_time_eval():
+        yield
+
+
 def _text(values: np.ndarray) -> str:
     if not np.ndim(values):
         return number(values)
@@ -160,7 +174,10 @@ def _text(values: np.ndarray) -> str:
 
 
 def _on_host(tree: T) -> T | None:
-    """Returns the tree with arrays that this host can read, or None if it cannot."""
+    """Returns the tree with arrays of NumPy, or None if this host cannot read them all.
+
+    What is computed with them depends on no mesh, as the arrays themselves may do.
+    """
     leaves, structure = jax.tree.flatten(tree)
     local_leaves = []
     for leaf in leaves:
@@ -177,7 +194,7 @@ def _on_host(tree: T) -> T | None:
                     return None
                 leaf = leaf.addressable_data(0)
         local_leaves.append(leaf)
-    return jax.tree.unflatten(structure, local_leaves)
+    return jax.tree.unflatten(structure, jax.device_get(local_leaves))
 
 
 def _why_unreadable(tree: object) -> list[str]:

@@ -1,0 +1,82 @@
+"""Catalogues whose arrays are sharded by their types: each device ranks with its part."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+from jax.sharding import PartitionSpec
+
+from jax_rank_metrics import _shards
+from jax_rank_metrics._sources.blocks import Catalog, known_scores
+
+R = TypeVar("R")
+
+
+def map_catalog_shards(
+    fn: Callable[[Catalog], R], catalog: Catalog, *, has_items: bool = False
+) -> R:
+    """Computes `fn(catalog)`, shard by shard where types say that arrays are sharded.
+
+    Items stay where they are, since most of the data are theirs. Where one mesh axis cuts
+    items and queries, the queries are gathered.
+
+    Args:
+        fn: Returns a pytree of arrays `[*lists, …]`, which must be equal on all devices
+            over which items are cut.
+        catalog: The catalogue, traced.
+        has_items: Whether `fn` returns arrays `[*lists, items]` instead.
+    """
+    leaves, structure = jax.tree.flatten(catalog)
+    axes = structure.flatten_up_to(_axes_of(catalog))
+    arrays = {
+        kind: [
+            x for x, axes_of_x in zip(leaves, axes, strict=True) if axes_of_x == kind
+        ]
+        for kind in ("items", "per_item", "per_list")
+    }
+    cut = _shards.cut_of(len(catalog.lists), **arrays)
+    if cut is None:
+        return fn(catalog)
+    # Every list draws the seeds that it has on one device.
+    catalog = dataclasses.replace(catalog, drawn_seeds=catalog.seeds)
+    in_specs = jax.tree.map(
+        lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
+    )
+    return _shards.shard_map(
+        lambda part: fn(dataclasses.replace(part, items_axis=cut.over_items or None)),
+        cut.mesh,
+        (in_specs,),
+        cut.per_item if has_items else cut.per_list,
+        catalog,
+    )
+
+
+def _axes_of(catalog: Catalog) -> Catalog:
+    """Returns, for each array, what its first axes are: the name of a spec of `Cut`.
+
+    "whole" is no such name, and stands for arrays that are the same on every device.
+    """
+    kinds = jax.tree.map(lambda _: "per_list", catalog)
+
+    def named(tree: Any, kind: str) -> Any:
+        return jax.tree.map(lambda _: kind, tree)
+
+    labeller, mask = catalog.labeller, catalog.item_mask
+    if labeller is not None:
+        attributes = named(labeller.item_attributes, "items")
+        kinds_of_labels = dataclasses.replace(
+            kinds.labeller, item_attributes=attributes
+        )
+        kinds = dataclasses.replace(kinds, labeller=kinds_of_labels)
+    item_groups = named(catalog.relevant.item_groups, "whole")
+    is_shared = mask is not None and mask.ndim == 1
+    return dataclasses.replace(
+        kinds,
+        queries="per_item" if catalog.score_fn is known_scores else "per_list",
+        items="items",
+        relevant=kinds.relevant._replace(item_groups=item_groups),
+        item_mask=named(mask, "items" if is_shared else "per_item"),
+        key=named(catalog.key, "whole"),
+        first_id="whole",
+    )
