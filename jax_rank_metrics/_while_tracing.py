@@ -4,7 +4,6 @@ Inside a trace, JAX either stages an operation or, under `jax.ensure_compile_tim
 compiles a program for each operation. Here all of them share one program.
 """
 
-import contextlib
 from collections.abc import Callable
 
 import jax
@@ -25,14 +24,8 @@ def constant(
         jaxpr = jax.make_jaxpr(function)(*arguments)
         if any(isinstance(x, Tracer) for x in jaxpr.consts):
             return None
-        with on_no_mesh():
+        # The mesh of a trace may be known by its shape alone, without devices to compile
+        # for.
+        with jax.sharding.use_abstract_mesh(AbstractMesh((), ())):
             program = jax.jit(function).lower(*arguments).compile()
             return np.asarray(program(*arguments))
-
-
-def on_no_mesh() -> contextlib.AbstractContextManager[None]:
-    """Returns a context without the mesh of the program that is traced.
-
-    That mesh may be known by its shape alone: no program can be compiled for its devices.
-    """
-    return jax.sharding.use_abstract_mesh(AbstractMesh((), ()))

@@ -1,15 +1,19 @@
 """Sharded lists: they give the same numbers, and no score leaves its device."""
 
+import contextlib
 import re
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import FEW, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from pages import ROOT, wrong_examples
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._places import place
 
 METRICS = ("ndcg@1,10", "mrr@10")  # the first orders, the second counts
 COLLECTIVE = re.compile(
@@ -73,6 +77,108 @@ def check_equal(actual, expected):
         assert actual[name].undefined == state.undefined
 
 
+def same_group(query, item):
+    """Labels the pairs of queries and items of one group."""
+    return query[:, None] == item[None]
+
+
+IN_BATCH = ("ndcg@10", "mrr@10")
+NUM = 16  # lists, and items
+
+
+class Calls:
+    """Calls of arrays that `cut(x, *axes)` puts on a mesh, in one program each."""
+
+    def __init__(self, rng):
+        """Draws the arrays."""
+        shape = (NUM, NUM)
+        self.labels = rng.integers(0, 3, shape).astype(np.float32)
+        self.scores = np.round(rng.normal(size=shape), 1).astype(np.float32)
+        self.mask, self.weights = rng.random(shape) > 0.2, rng.gamma(2, size=NUM)
+        self.queries = rng.normal(size=(NUM, 4)).astype(np.float32)
+        self.items = rng.normal(size=(4 * NUM, 4)).astype(np.float32)
+        self.ids = np.arange(NUM)[:, None]
+        self.groups = rng.integers(0, 3, NUM)
+
+    def traced(self, cut, is_long):
+        """Yields functions that return rankings, and the arrays to pass to them."""
+        scores, ids = self.scores, self.ids
+        weights = self.weights.astype(np.float32)
+
+        def in_batch(scores):
+            return jrm.rank_scores(scores, jnp.arange(NUM)[:, None])
+
+        for axes in (("a",), (None, "b"), ("a", "b")):
+            yield in_batch, cut(scores, *axes)
+        yield (
+            lambda scores, ids, mask, weights: jrm.rank_scores(
+                scores,
+                ids,
+                item_mask=mask,
+                exclude_ids=(ids + 1) % NUM,
+                list_weights=weights,
+                k=10,
+                key=jax.random.key(3),
+            ),
+            *(cut(scores, "a", "b"), cut(ids), cut(self.mask[0], "b"), weights),
+        )
+        # Over one mesh axis twice: the items stay, and the queries are gathered.
+        for of_items, k in (("b", None), ("a", 10)):
+            yield (
+                lambda queries, items, ids, k=k: jrm.rank_catalog(
+                    queries, items, ids, k=k, block_size=5
+                ),
+                *(cut(self.queries, "a"), cut(self.items, of_items), cut(ids, "a")),
+            )
+        if not is_long:
+            return
+        yield in_batch, cut(scores, ("a", "b"))
+        groups = cut(self.groups, "a")
+        yield (
+            lambda scores, *groups: jrm.rank_scores(
+                scores, None, label_fn=same_group, k=10, **ATTRIBUTES(*groups)
+            ),
+            *(cut(scores, "a", "b"), groups, self.groups),
+        )
+        yield (
+            lambda labels, scores: jrm.rank(labels, scores, k=10),
+            *(cut(self.labels, None, "b"), cut(scores, "a")),
+        )
+        order = np.argsort(-scores, axis=-1)
+        yield jrm.rank_ids, cut(order, "a"), cut(ids)
+        yield (
+            lambda labels, pool: jrm.rank_retrieved(labels, pool_labels=pool),
+            *(cut(self.labels), cut(self.labels, "a")),
+        )
+
+    def eager(self, cut, is_long):
+        """Returns what is computed and printed outside of `jax.jit`."""
+        labels, scores = cut(self.labels, "a"), cut(self.scores, "a")
+        lists = jrm.measure(IN_BATCH, jrm.rank(labels, scores, k=10))
+        gains, places = lists.values()
+        states = jrm.mean(lists)
+        both = jrm.merge(states, jrm.evaluate(IN_BATCH, self.labels, self.scores))
+        texts, chosen = [lists, states, both], [gains.over(places), gains[3], gains[:5]]
+        sums = [gains.by(self.groups, 3).reduce()]
+        if is_long:
+            shown = jrm.exposure(cut(np.argsort(-self.scores)[:, :5], "a"), NUM)
+            texts += [gains.quantiles(), shown, jrm.table({"x": lists})]
+            chosen += [jrm.paired(gains, places), [*gains][1]]
+            sums += [
+                jrm.bootstrap(gains, np.arange(NUM)),
+                gains.cluster(self.groups).mean(),
+                gains.geometric_mean(),
+            ]
+        numbers = [(x.values, x.weights, x.defined) for x in chosen]
+        numbers += [(x.compute(), x.std_error()) for x in sums]
+        return repr(texts), numbers, jrm.compute(both, flat=True, host=True)
+
+
+def ATTRIBUTES(queries, items):
+    """Returns attributes as arguments of sources."""
+    return {"query_attributes": queries, "item_attributes": items}
+
+
 KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
 
 
@@ -102,6 +208,93 @@ def test_random_ties_of_global_arrays(kind, data):
         assert actual[name].lists == state.lists
         difference = np.abs(actual[name].compute() - state.compute())
         assert (difference <= 6 * state.std_error() + 1e-6).all(), name
+
+
+@pytest.mark.parametrize(
+    "kind, shape, is_long",
+    [
+        (AxisType.Explicit, (2, 4), False),
+        (AxisType.Auto, (2, 4), False),
+        pytest.param(AxisType.Explicit, (2, 4), True, marks=pytest.mark.long),
+        pytest.param(AxisType.Explicit, (8, 1), True, marks=pytest.mark.long),
+        pytest.param(AxisType.Auto, (2, 4), True, marks=pytest.mark.long),
+    ],
+    ids=str,
+)
+def test_every_call(kind, shape, is_long):
+    """All sources and what is read of them agree with one device, and print the same.
+
+    The long ones also do so where `jax.set_mesh` puts all other arrays on the mesh.
+    """
+    calls, mesh = Calls(np.random.default_rng(0)), make_mesh(kind, shape, ("a", "b"))
+
+    def cut(x, *axes):
+        return jax.device_put(x, NamedSharding(mesh, P(*axes)))
+
+    def whole(x, *_):
+        return x
+
+    def run(cut):
+        functions, arrays = zip(
+            *[(f, args) for f, *args in calls.traced(cut, is_long)], strict=True
+        )
+
+        @jax.jit
+        def measured(arrays):
+            rankings = [f(*args) for f, args in zip(functions, arrays, strict=True)]
+            lists = [jrm.measure("mrr@10", ranking) for ranking in rankings]
+            return lists, jrm.measure("ndcg@10", rankings[2])
+
+        return measured(list(arrays))
+
+    place._table.cache_clear()  # as in a process that has measured nothing yet
+    with jax.set_mesh(mesh) if is_long else contextlib.nullcontext():
+        traced, (texts, *numbers) = run(cut), calls.eager(cut, is_long)
+    expected_texts, *expected_numbers = calls.eager(whole, is_long)
+    assert texts == expected_texts
+    for actual, expected in (traced, run(whole)), (numbers, expected_numbers):
+        assert jax.tree.structure(actual) == jax.tree.structure(expected)
+        leaves = zip(*map(jax.tree.leaves, (actual, expected)), strict=True)
+        for x, y in leaves:
+            np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.long
+@KINDS
+def test_page_of_many_devices(kind, monkeypatch):
+    """The examples of the page hold for meshes as old and as new JAX makes them."""
+    make = jax.make_mesh
+    monkeypatch.setattr(
+        jax, "make_mesh", lambda shape, names: make(shape, names, (kind,) * len(shape))
+    )
+    wrong = wrong_examples(ROOT / "docs" / "many-devices.md")
+    assert not wrong, wrong
+
+
+@KINDS
+@pytest.mark.parametrize("is_local", [False, True])
+def test_a_loop_compiles_once(kind, is_local, compilations, rng):
+    """Where `empty` lies on the mesh, a step of every epoch is the same program."""
+    mesh = make_mesh(kind)
+
+    def plain(carried, labels, scores):
+        return jrm.merge(carried, jrm.evaluate("mrr", labels, scores))
+
+    def local(carried, labels, scores):
+        states = jrm.all_reduce(jrm.evaluate("mrr", labels, scores), "data")
+        return jrm.merge(carried, states)
+
+    specs = (P(), P("data"), P("data"))
+    mapped = jax.shard_map(local, mesh=mesh, in_specs=specs, out_specs=P())
+    step = jax.jit(mapped if is_local else plain)
+    batch = put(mesh, P("data"), [rng.integers(0, 2, (8, 4)), rng.normal(size=(8, 4))])
+    for epoch in range(2):
+        states = jax.device_put(jrm.empty("mrr"), NamedSharding(mesh, P()))
+        compilations.clear()
+        for _ in range(3):
+            states = step(states, *batch)
+        assert len(compilations) == (1 if epoch == 0 else 0)
+        assert states["mrr"].lists == 24
 
 
 @pytest.mark.long

@@ -5,17 +5,13 @@ A repr is read in error messages and in debuggers, so it never raises: not insid
 puts in place of arrays.
 """
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-
-from jax_rank_metrics._while_tracing import on_no_mesh
 
 T = TypeVar("T")
 _MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
@@ -117,7 +113,7 @@ def per_list_repr(self: _PerList) -> str:
         if local is None:
             kind = f"{self.values.dtype}{shape}"
             return f"PerList({', '.join([*_why_unreadable(self), kind])})"
-        with _outside_traces():
+        with jax.ensure_compile_time_eval():
             state = local.mean()
             is_plain = shape in ([], [int(state._tally[0])])
         (mean, _), counts = _numbers(state)
@@ -145,7 +141,8 @@ def _fields(tree: Any, error: Exception) -> str:
 
 def _numbers(state: _State) -> tuple[list[str], str]:
     """Formats the numbers of a state, and its counts as "3 lists, 0 undefined"."""
-    with _outside_traces():
+    # Inside a trace, results computed from constants would otherwise be traced.
+    with jax.ensure_compile_time_eval():
         values, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
         )
@@ -157,13 +154,6 @@ def _numbers(state: _State) -> tuple[list[str], str]:
         ]
         counts += f", n_eff {' to '.join(dict.fromkeys(texts))}"
     return [_text(x) for x in values], f"{counts}, {undefined} undefined"
-
-
-@contextlib.contextmanager
-def _outside_traces() -> Iterator[None]:
-    """Computes with arrays of this host; inside a trace, results would be traced."""
-    with on_no_mesh(), jax.ensure_compile_time_eval():
-        yield
 
 
 def _text(values: np.ndarray) -> str:
