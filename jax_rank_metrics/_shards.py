@@ -234,7 +234,7 @@ def shard_map(
     )(*trees)
 
 
-def _sharding_of(x: jax.Array) -> NamedSharding:
+def _sharding_of(x: jax.Array) -> Any:
     # The type of a concrete array has an abstract mesh, of which devices are not known.
     return (jax.typeof(x) if isinstance(x, Tracer) else x).sharding
 

@@ -122,6 +122,9 @@ def empty(
 ) -> dict[str, Mean]:
     """Returns states of no lists: the identity of `merge`, and a carry for `lax.scan`.
 
+    For a loop over a mesh, `jax.device_put(empty(…), NamedSharding(mesh, P()))` puts them
+    where later states lie, so that a jitted step is compiled once.
+
     Args:
         metrics: As for `evaluate`.
         axis_name: Inside `jax.shard_map`, the mesh axis or axes over which the carry

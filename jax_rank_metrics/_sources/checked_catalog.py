@@ -218,7 +218,7 @@ def _check_absent(where: str, cure: str, **arguments: object) -> None:
 
 def _scored_block(
     score_fn: object,
-    queries: jax.Array | jax.ShapeDtypeStruct,
+    queries: jax.Array,
     items: jax.Array,
     block_length: int,
     lists: tuple[int, ...] | None,
@@ -232,9 +232,10 @@ def _scored_block(
             f"score_fn is {score_fn!r}; pass a function of queries and items"
         )
     block = jax.ShapeDtypeStruct((block_length, *items.shape[1:]), items.dtype)
+    example = queries
     if _mesh.is_sharded(queries):  # the function will be given the part of a device
-        queries = jax.ShapeDtypeStruct(queries.shape, queries.dtype)
-    scores = jax.eval_shape(score_fn, queries, block)
+        example = jax.ShapeDtypeStruct(queries.shape, queries.dtype)
+    scores = jax.eval_shape(score_fn, example, block)
     shape = getattr(scores, "shape", None) or ()
     expected = (*(shape[:-1] if lists is None else lists), block_length)
     if shape != expected:
