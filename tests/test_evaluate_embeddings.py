@@ -14,7 +14,8 @@ import pytest
 import scipy.sparse
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import similarities
+from jax_rank_metrics._drivers import batches, similarities
+from jax_rank_metrics._drivers.parts import Parts
 
 QUERIES, ITEMS, DIMS = 9, 26, 4
 METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
@@ -117,8 +118,12 @@ def test_values_are_those_of_loops(rng, similarity):
     assert str(found).endswith("9 queries)") and found.gather() is found
 
 
-def test_candidates(rng):
-    """Only candidates have a rank; relevant items that are none count in denominators."""
+def test_candidates(rng, monkeypatch):
+    """Only candidates have a rank; relevant items that are none count in denominators.
+
+    Long and short lists are in batches of their own, however little time that saves.
+    """
+    monkeypatch.setattr(batches, "WORTH_A_PROGRAM", 0)
     bits = rng.integers(0, 2, (ITEMS, 37))
     bits[[7, 20]] = bits[[3, 4]]
     packed = np.packbits(bits, axis=-1)
@@ -149,6 +154,22 @@ def test_candidates(rng):
     assert_exact(found, labels, ranked, pool, is_candidate)
     assert (found.items[[1, 3]] == -1).all()
     assert found.states["map"].lists == QUERIES and not found.lists["map"].defined[3]
+
+
+def test_batches_of_candidates():
+    """A long list does not widen the batches of others, nor fill a batch with padding."""
+    widths = np.array([50, 60, 5000, 0, 55, 1200, 52, 48, 1300, 64])
+    divided = batches.batches_by_width(widths, lambda _: 4, 1e5, Parts.equal(10, 2))
+    queries, padded = [], []
+    for indices, (_, width) in divided:
+        members = indices[indices >= 0]
+        assert (widths[members] <= width).all()
+        queries += members.tolist()
+        padded.append((len(indices), width))
+    assert sorted(queries) == list(range(10))
+    assert padded == [(2, 5000), (2, 1200), (4, 64), (4, 64)]
+    whole = list(batches.batches_by_width(widths, lambda _: 16, 1, Parts.equal(10, 1)))
+    assert [(len(x.indices), x.widths) for x in whole] == [(16, (0, 5000))]
 
 
 @pytest.mark.long

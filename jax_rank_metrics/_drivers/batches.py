@@ -150,6 +150,45 @@ def cut_parts(
         yield Batch(indices, widths(indices[indices >= 0]))
 
 
+def batches_by_width(
+    widths: np.ndarray, size_for: Callable[[int], int], cost: float, parts: Parts
+) -> Iterator[Batch]:
+    """Divides queries into batches whose lists have similar numbers of items.
+
+    Each list is padded to the longest one of its level. The longest of all make the first
+    level, with those that have more than a quarter of its items; levels that would not
+    save enough time to be worth a program join the next wider one.
+
+    Args:
+        widths: `[queries]`, the number of items of each list.
+        size_for: Returns how many queries of a width share a batch, at most; a multiple
+            of the number of parts.
+        cost: How many nanoseconds an item of a list takes.
+        parts: Which part has which query.
+
+    Yields:
+        Batches with the widths (0, the number of items).
+    """
+    levels, level_widths = np.zeros(len(widths), int), [max(1, int(widths.max()))]
+    while (is_narrow := widths <= level_widths[-1] // FACTOR).any():
+        width = max(1, int(widths[is_narrow].max()))
+        saved = cost * (level_widths[-1] - width) * np.count_nonzero(is_narrow)
+        if saved < WORTH_A_PROGRAM or width == level_widths[-1]:
+            break
+        levels[is_narrow] = len(level_widths)
+        level_widths.append(width)
+    for level, width in enumerate(level_widths):
+        members = [row[(row >= 0) & (levels[row] == level)] for row in parts.indices]
+        order = np.full((len(members), max(map(len, members))), -1)
+        for row, queries in zip(order, members, strict=True):
+            row[: len(queries)] = queries
+        # A few long lists do not fill a batch, whose padding would cost as much as they do.
+        needed = len(members) * 2 ** (order.shape[1] - 1).bit_length()
+        yield from cut_parts(
+            order, min(size_for(width), needed), lambda _, width=width: (0, width)
+        )
+
+
 def _width(min_width: int) -> int:
     """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
 

@@ -99,9 +99,9 @@ class Listed(NamedTuple):
         return cls(labels, retrieved)
 
     @property
-    def width(self) -> int:
-        """The number of items of the longest list, at least 1."""
-        return max(1, int(np.diff(self.labels.indptr).max()))
+    def widths(self) -> np.ndarray:
+        """The number of items of each list, `[queries]`."""
+        return np.diff(self.labels.indptr)
 
 
 def candidate_batch(

@@ -10,7 +10,7 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import (
     Batch,
     Work,
-    cut_parts,
+    batches_by_width,
     make_batches,
     query_batch,
 )
@@ -30,6 +30,9 @@ from jax_rank_metrics._drivers.similarities import Array, origin_of
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
 MAX_AT_ONCE = 2**25
+
+# How long a CPU takes to gather a number of an embedding, and to multiply it.
+NANOSECONDS_A_NUMBER = 2.0
 
 # With batches of this size at least, whatever is at once.
 MIN_SIZE = 32
@@ -160,9 +163,13 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
     catalog = step.Catalog(None, None, origin=origin, groups=inputs.groups)
     catalog = executor.catalog(catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
-    size = _bounded(inputs.size, listed.width * row_size, min_size=1)
-    size = executor.batch_size(size)
-    batches = list(cut_parts(parts.indices, size, lambda _: (0, listed.width)))
+
+    def size_for(width: int) -> int:
+        size = _bounded(inputs.size, width * row_size, min_size=1)
+        return executor.batch_size(size)
+
+    cost = NANOSECONDS_A_NUMBER * row_size
+    batches = list(batches_by_width(listed.widths, size_for, cost, parts))
 
     def arrays(number: int, batch: Batch) -> Any:
         rows = inputs.rows(batch)
