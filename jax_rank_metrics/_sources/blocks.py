@@ -184,13 +184,17 @@ class Catalog:
 
         Only rankings that a caller makes may have such labels.
         """
-        lists = self.relevant.ids.shape[:-1]
+        start = jnp.zeros(self.relevant.ids.shape[:-1], bool)
+        if jax.eval_shape(lambda: self.block(jnp.int32(0)).loses_items) is None:
+            return start
 
         def step(lost: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
             in_block = self.block(number).loses_items
-            return lost if in_block is None else lost | in_block, None
+            assert in_block is not None
+            return lost | in_block, None
 
-        start = _mesh.match_varying(jnp.zeros(lists, bool), self)
+        arrays = (self.queries, self.items, self.item_mask, self.exclude_ids)
+        start = _mesh.match_varying(start, (arrays, self.labeller))
         numbers = jnp.arange(self.num_blocks, dtype=jnp.int32)
         lost = lax.scan(step, start, numbers)[0]
         if self.items_axis is None:
