@@ -421,8 +421,8 @@ MUTANTS = [
     Mutant(
         "a line off",
         "_files/text.py",
-        "row_index_offset=1",
-        "row_index_offset=0",
+        'io.BytesIO(b"\\n" + data)',
+        "io.BytesIO(data)",
         "tests/test_files.py::test_the_first_bad_line_is_named",
     ),
     Mutant(

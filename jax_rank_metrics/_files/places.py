@@ -117,7 +117,9 @@ def _count_later(sides: Sides, documents: np.ndarray, lists: np.ndarray) -> np.n
     pl = polars("jrm.join")
     ids = pl.concat([judged_ids[documents], run_ids[rows]]).cast(pl.String)
     ranks = ids.rank("dense").to_numpy().astype(np.int64)
-    size = len(ids) + 1
-    keys = np.sort(groups_of_rows * size + ranks[len(documents) :])
-    ends = keys.searchsorted((groups + 1) * size)
-    return ends - keys.searchsorted(groups * size + ranks[: len(documents)], "right")
+    # Keys are in the order of the groups, and within a group in that of the ids.
+    ranks += np.concatenate([groups, groups_of_rows]) * (len(ids) + 1)
+    size = len(documents)
+    above, _ = count_places([ranks[size:]], ranks[:size], np.array([0, size]))
+    in_later_groups = len(rows) - np.cumsum(np.bincount(groups_of_rows))
+    return above - in_later_groups[groups]
