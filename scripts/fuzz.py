@@ -34,7 +34,6 @@ TURNS = (
     *("rank_over_items", "rank_places"),
 )
 REPEATS = 16
-SECONDS_TO_SHRINK = 45
 
 
 def main() -> int:
@@ -44,6 +43,7 @@ def main() -> int:
     parser.add_argument("seconds", type=float)
     parser.add_argument("--only", help="a source or driver", choices=calls.BY_NAME)
     parser.add_argument("--go-on", action="store_true", help="after a failure")
+    parser.add_argument("--shrink", type=float, default=45, help="seconds, at most")
     options = parser.parse_args()
     turns = (options.only,) if options.only else TURNS
     jax.config.update("jax_num_cpu_devices", 8)
@@ -69,7 +69,7 @@ def main() -> int:
                 after = time.monotonic() - start
                 print(f"\n{name} differs after {after:.0f} s (draw {number}, {repeat})")
                 small, mismatch = shrunk(
-                    case, mismatch, calls.failure_of, SECONDS_TO_SHRINK
+                    case, mismatch, calls.failure_of, options.shrink
                 )
                 print(f"\n{calls.pasted(small)}\n# {mismatch}", flush=True)
                 break
