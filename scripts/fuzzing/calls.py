@@ -50,6 +50,12 @@ def same_class(query, item):
     return same, same & (query["cameras"][:, None] == item["cameras"])
 
 
+def class_distance(query, item):
+    """Labels by how near the classes are: 2, 1 or 0."""
+    distance = jnp.abs(query["classes"][:, None] - item["classes"])
+    return jnp.maximum(2 - distance, 0)
+
+
 def over_items(metrics, devices, key, options):
     """Returns a function that ranks lists whose items are cut over devices."""
 
@@ -69,7 +75,7 @@ def over_items(metrics, devices, key, options):
     )
 
 
-HELPERS = (make_mesh, put, l1, same_class, over_items)
+HELPERS = (make_mesh, put, l1, same_class, class_distance, over_items)
 IMPORTS = """\
 import jax, jax.numpy as jnp, numpy as np, scipy.sparse
 import jax_rank_metrics as jrm

@@ -76,6 +76,8 @@ class Users:
         if chance(shape, 0.5):
             arrays |= draws.vectors(shape, data, *size, options)
             options["block_size"] = pick(shape, (1, 7, 4096))
+            if chance(shape, 0.3):
+                options["on_device"] = True
         else:
             scores = data.integers(-2, 3, size).astype(np.float32)
             scores[data.random(size) < 0.1] = pick(data, (-np.inf, -np.inf, np.inf))
@@ -101,6 +103,8 @@ class Users:
         if "scores" in inputs:
             is_function = case.option("model") == "function"
             model = "lambda users: scores[users]" if is_function else "scores"
+        elif "on_device" in case.options:
+            model = "(jnp.asarray(queries), jnp.asarray(items))"
         del inputs["labels"]
         inputs.pop("excluded", None)
         rows = rows_of(case, inputs, {"labels": "relevant", "excluded": "seen"})
@@ -153,11 +157,12 @@ class Embeddings:
         arrays = draws.vectors(shape, data, *size, options)
         if options["similarity"] == "dot" and chance(shape, 0.2):
             options["similarity"] = "l1"
-        kind = pick(shape, ("all", "candidates", "candidates", "attributes"))
+        kind = pick(shape, ("all", "all", "candidates", "candidates", "attributes"))
         if kind == "attributes":
             arrays["query_classes"] = data.integers(0, 4, size[0])
             arrays["item_classes"] = data.integers(0, 4, size[1])
-            if chance(shape, 0.5):
+            options["label_fn"] = pick(shape, ("same_class", "class_distance"))
+            if options["label_fn"] == "same_class" and chance(shape, 0.7):
                 arrays["query_cameras"] = data.integers(0, 2, size[0])
                 arrays["item_cameras"] = data.integers(0, 2, size[1])
         else:
@@ -173,7 +178,9 @@ class Embeddings:
         if chance(shape, 0.4):
             arrays["item_mask"] = data.random(size[1]) > 0.2
         options |= on_mesh(shape, 0.4)
-        if "mesh" not in options and kind == "all" and chance(shape, 0.4):
+        if chance(shape, 0.3):
+            options["on_device"] = True
+        elif "mesh" not in options and kind == "all" and chance(shape, 0.7):
             options["blocks"] = pick(shape, (1, 2, 3))
         if chance(shape, 0.1):
             options["repeats"] = True
@@ -201,11 +208,14 @@ class Embeddings:
                 + ")"
                 for side in ("query", "item")
             ]
-            rows += f", label_fn=same_class, {', '.join(attributes)}"
-        items = "items"
-        if "blocks" in case.options:
-            items = f"np.array_split(items, {case.options['blocks']})"
-        call = f"jrm.evaluate_embeddings(metrics, queries, {items}{rows})"
+            label_fn = case.option("label_fn", "same_class")
+            rows += f", label_fn={label_fn}, {', '.join(attributes)}"
+        vectors = "queries, items"
+        if "on_device" in case.options:
+            vectors = "jnp.asarray(queries), jnp.asarray(items)"
+        elif "blocks" in case.options:
+            vectors = f"queries, np.array_split(items, {case.options['blocks']})"
+        call = f"jrm.evaluate_embeddings(metrics, {vectors}{rows})"
         return finished(case, call), inputs
 
     def lists(self, case: Case) -> Lists:
@@ -216,9 +226,14 @@ class Embeddings:
             scores = draws.scores_of(arrays["queries"], arrays["items"], similarity)
         exists = np.ones(scores.shape, bool)
         if "query_classes" in arrays:
-            same = arrays["query_classes"][:, None] == arrays["item_classes"][None]
+            classes = arrays["query_classes"][:, None], arrays["item_classes"][None]
+            same = classes[0] == classes[1]
             labels = same.astype(float)
-            if "query_cameras" in arrays:
+            if case.option("label_fn") == "class_distance":
+                labels = np.maximum(2 - np.abs(classes[0] - classes[1]), 0).astype(
+                    float
+                )
+            elif "query_cameras" in arrays:
                 cameras = arrays["query_cameras"][:, None], arrays["item_cameras"][None]
                 exists &= ~(same & (cameras[0] == cameras[1]))
         else:
