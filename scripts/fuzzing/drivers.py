@@ -168,15 +168,22 @@ class Embeddings:
         else:
             arrays["labels"] = draws.few_labels(data, size)
         if kind == "candidates":
-            arrays["candidates"] = data.random(size) < data.choice([0.2, 0.5, 0.9])
+            # The first query has the longest list, which is the same for all data: the
+            # length is one of the program.
+            listed = shape.random(size[1]) < pick(shape, (0.6, 1.0))
+            chosen = data.random(size) < data.choice([0.2, 0.5, 0.8])
+            arrays["candidates"] = chosen & listed
+            arrays["candidates"][0] = listed
+            arrays["labels"][0] *= listed
         elif chance(shape, 0.3):
             options |= {"block_size": pick(shape, (1, 7, 16))}
         if chance(shape, 0.4):
             arrays["excluded"] = draws.few_of(data, size)
+            arrays["excluded"][0] &= kind != "candidates"
         if size[0] == size[1] and chance(shape, 0.7):
             options["exclude_self"] = True
         if chance(shape, 0.4):
-            arrays["item_mask"] = data.random(size[1]) > 0.2
+            arrays["item_mask"] = shape.random(size[1]) > 0.2
         options |= on_mesh(shape, 0.4)
         if chance(shape, 0.3):
             options["on_device"] = True
