@@ -105,7 +105,8 @@ def match_varying(x: T, inputs: Any) -> T:
         return x
     false = jnp.zeros((), bool)
     for leaf in jax.tree.leaves(inputs):
-        if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        # Constants, among them numbers of Python, vary over no axis.
+        if varying_axes(leaf) and not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             corner = leaf[(slice(0, 1),) * leaf.ndim]
             false = false & (jnp.sum(corner != corner) < 0)
     return jax.tree.map(lambda leaf: jnp.where(false, leaf, leaf), x)

@@ -382,3 +382,22 @@ def test_too_many_labels_of_embeddings(rng):
             item_attributes=labels,
             block_size=32,
         )
+
+
+def test_a_mesh_of_items_with_labels_by_attributes():
+    """Devices that share the items of a query label their own parts of them."""
+    mesh = jax.make_mesh(
+        (2, 2), ("q", "i"), axis_types=(AxisType.Auto,) * 2, devices=jax.devices()[:4]
+    )
+    evaluation = jrm.evaluate_embeddings(
+        "recall@1",
+        np.array([[1.0], [-1]]),
+        np.array([[2.0], [1], [-2]]),
+        label_fn=lambda query, item: query[:, None] == item[None],
+        query_attributes=np.array([0, 1]),
+        item_attributes=np.array([0, 0, 1]),
+        mesh=mesh,
+        queries_axis="q",
+        items_axis="i",
+    )
+    assert evaluation.gather().lists["recall@1"].values.tolist() == [0.5, 1]
