@@ -483,7 +483,7 @@ MATRIX = np.zeros((2, 3), np.float32)
         (TypeError, r"got csr_array.* model.toarray\(\)", {"model": sparse(MATRIX)}),
         (
             ValueError,
-            "tau: an item with the label 0 is worth 1.0.* whatever k is; leave",
+            "tau: an item with the label 0 is worth 1.0.*rank all items with",
             {"metrics": "tau", "k": 2},
         ),
         (

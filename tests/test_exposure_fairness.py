@@ -370,7 +370,7 @@ def test_groups_of_relevant_items_alone():
     in_order = jrm.rank_ids(np.array([2, 0]), ids, columns=columns)
     for message, ranking in {
         "of the listed items alone": in_order,
-        "pass a k": ranked_by_id(item_groups=CATALOG["groups"]),
+        "rank all items with": ranked_by_id(item_groups=CATALOG["groups"]),
     }.items():
         for measure in (jrm.ndkl.of, jrm.exposure_parity.of, jrm.group_exposure):
             with pytest.raises(ValueError, match=message):

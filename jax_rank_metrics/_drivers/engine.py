@@ -27,7 +27,6 @@ from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
 from jax_rank_metrics._drivers.over_devices import OverDevices
 from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._ranking import UnknownPlaceError
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
@@ -178,7 +177,7 @@ def _collect(
         collector.restore(saved)
         num_saved = saved.num_batches
     started = (
-        (number, collector.start(batch.indices, _measured(job, number, batch)))
+        (number, collector.start(batch.indices, job.program(job.arrays(number, batch))))
         for number, batch in enumerate(job.batches)
         if number >= num_saved - 1
     )
@@ -195,19 +194,6 @@ def _collect(
                     call.checkpoint(number + 1, job.metric_names, *collector.snapshot())
                 )
     return collector.collected
-
-
-def _measured(job: Job, number: int, batch: Batch) -> step.Measured:
-    """Starts a batch."""
-    try:
-        return job.program(job.arrays(number, batch))
-    except UnknownPlaceError as error:
-        reason, *_ = str(error).partition("; ")
-        raise UnknownPlaceError(
-            f"{reason}: a metric without a cutoff of its own reads the places of relevant "
-            "items alone, whatever k is; leave the metric out, or rank all items by "
-            "jrm.evaluate"
-        ) from error
 
 
 def _message(job: Job, index: int, fault: step.Fault) -> str:

@@ -17,7 +17,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._places.place import is_within, positions
-from jax_rank_metrics._ranking.held import UnknownPlaceError
+from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_values
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._types import Cut, PositionFn
@@ -217,8 +217,7 @@ def _read_items(
     if ranking._omits_unlisted:
         raise UnknownPlaceError(
             "this metric reads item after item, but this ranking holds only the items "
-            "that are listed; pass a k to the call that made it (rank_places takes none), "
-            "or rank all items"
+            f"that are listed; {RANK_MORE}"
         )
     ranks, dtype = ranking._held_through(ks).in_one_order(), ranking._dtype
     items, layout = ranks.items, ranks.layout

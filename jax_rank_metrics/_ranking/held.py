@@ -25,8 +25,15 @@ from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
 class UnknownPlaceError(ValueError):
     """Raised where a metric asks for places that a ranking does not know.
 
-    Whoever has all items may rank these instead.
+    Rank all items instead.
     """
+
+
+# What to do where a metric reads items that a ranking of the listed ones does not hold.
+RANK_MORE = (
+    "rank all items with jrm.rank or jrm.evaluate, or the first k of them with "
+    "rank_scores(k=…) or rank_catalog(k=…)"
+)
 
 
 class Summands(NamedTuple):

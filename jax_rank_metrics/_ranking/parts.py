@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
+from jax_rank_metrics._ranking.held import RANK_MORE, Held, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, Items
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import Pool, PoolScores, StopFinder
@@ -139,8 +139,7 @@ class Parts:
         if self._omits_unlisted:
             raise UnknownPlaceError(
                 f"the column {column!r} is read at every rank, but this ranking holds only "
-                "the places of listed items; pass a k to the call that made it "
-                "(rank_places takes none), or rank all items"
+                f"the places of listed items; {RANK_MORE}"
             )
         if column in self._partial_columns:
             raise UnknownPlaceError(

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._items import ItemArrays
-from jax_rank_metrics._ranking.held import UnknownPlaceError
+from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
 from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._while_tracing import constant
@@ -44,18 +44,16 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
         if values.any():
             raise UnknownPlaceError(
                 "items with the label 0 are worth something by their groups, but this "
-                "ranking holds only the places of items that are listed; pass a k to the "
-                "call that made it, and ask for cutoffs that are numbers, as in awrf@10, "
-                "or rank all items"
+                "ranking holds only the places of items that are listed; ask for cutoffs "
+                f"that are numbers, as in awrf@10, and {RANK_MORE}"
             )
         return
     value = unlisted_value(ranking, item_fn)
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            "ranking holds only the items that are listed; pass a k to the call that made "
-            "it (rank_places takes none), rank all items, or make items with the label 0 "
-            "worth 0, for example by another gain_fn"
+            f"ranking holds only the items that are listed; {RANK_MORE}; or make items "
+            "with the label 0 worth 0, for example by another gain_fn"
         )
 
 
@@ -97,8 +95,7 @@ def check_alike(ranking: Parts, item_fn: ItemFn) -> None:
     if values is not None and (values != values[:1]).any():
         raise UnknownPlaceError(
             "the groups of items with the label 0 are read one by one, but this ranking "
-            "holds only the items that are listed; pass a k to the call that made it, or "
-            "pass all items to rank, with their groups as a column"
+            f"holds only the items that are listed; {RANK_MORE}"
         )
 
 
