@@ -77,12 +77,15 @@ def ranks_of(means):
 
 
 def errors_of(values, weights):
-    """Returns the covariance of weighted means of `[systems, lists]`, and their freedom."""
-    share = weights / weights.sum()
-    n_eff = 1 / (share**2).sum()
-    residuals = values - (values @ share)[:, None]
-    sums = [[sum(share**2 * x * y) for y in residuals] for x in residuals]
-    return np.array(sums) * n_eff / (n_eff - 1), n_eff - 1
+    """Returns the covariance of weighted means of `[systems, lists]`, and their freedom.
+
+    It is that of the means without single lists.
+    """
+    n_eff = weights.sum() ** 2 / (weights**2).sum()
+    means = np.average(values, axis=1, weights=weights)
+    kept = 1 - np.eye(len(weights))
+    changes = (kept * weights) @ values.T / (kept @ weights)[:, None] - means
+    return changes.T @ changes * (n_eff - 1) / n_eff, n_eff - 1
 
 
 def near(share, expected, samples):
@@ -376,6 +379,24 @@ def test_ratios_whose_weights_differ(rng):
         z = (board.means[i] - board.means[j]) / np.std(ratio[0] - ratio[1])
         p = 2 * stdtr(45, -abs(z))
         assert board.p_corrected[i, j] >= p * 0.7
+
+
+def test_weights_that_differ_have_one_error(rng):
+    """Student's p and intervals are those of `compare`, for systems with seeds."""
+    weights = rng.lognormal(0, 1, 12)
+    runs = 0.2 + 0.1 * rng.normal(size=(3, 5, 12))
+    systems = {
+        x: jrm.Seeds([lists_of(y, weights) for y in runs[i]])
+        for i, x in enumerate("abc")
+    }
+    systems["zero"] = lists_of(np.zeros(12), weights)
+    board = jrm.leaderboard(systems, samples=50)
+    for (a, b), expected in jrm.compare(systems, pairs="all", test="t").items():
+        pair = board.systems.index(a), board.systems.index(b)
+        assert board.p_corrected[pair] == pytest.approx(expected.p_corrected)
+        if b == "zero":
+            margin = (board.highs - board.lows)[pair[0]] / 2
+            assert margin == pytest.approx((expected.high - expected.low) / 2)
 
 
 @pytest.mark.long

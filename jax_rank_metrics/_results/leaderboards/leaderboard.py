@@ -8,6 +8,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._results.inference import chance, corrections
 from jax_rank_metrics._results.inference.pair_flips import pair_p_values
 from jax_rank_metrics._results.inference.ratios import pair_swap_test
@@ -47,9 +48,10 @@ def leaderboard(
     means that are drawn together: from a multivariate t distribution around the observed
     means, with the covariance of systems over the lists and `n_eff` − 1 degrees of freedom.
     They hold what is common to systems, as `compare` does, and the separate intervals of
-    means do not. Few lists hardly show how far means vary, and the draws make up for it:
-    of five systems on three to 30 lists, the intervals of ranks held the true rank in 93 %
-    of simulations or more. A single list says nothing of others: then each rank has the
+    means do not; where weights differ, they have the error of `compare`, too (HC3). Few
+    lists hardly show how far means vary, and the draws make up for it: of five systems on
+    three to 30 lists of equal weight, the intervals of ranks held the true rank in 93 % of
+    simulations or more. A single list says nothing of others: then each rank has the
     interval [1, number of systems], and all systems are first with equal probability.
 
     Means over tasks, such as several collections, count every task alike. Each task is
@@ -96,7 +98,8 @@ def leaderboard(
         ValueError: if there are fewer than two systems; if systems hold other metrics or
             tasks, several metrics without `metric`, or several cutoffs; if lists cannot be
             paired, see `compare`; if states of a task have different numbers of samples,
-            or only some systems are states; if neither direction of the metric is better.
+            or only some systems are states; if neither direction of the metric is better, or
+            if it is a geometric mean, such as "gm_map".
         TypeError: if values are traced, or are no values of lists.
 
     References:
@@ -134,6 +137,11 @@ def leaderboard(
     direction = direction_of(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {path[0]} is better; it has no order")
+    if values.metric is not None and metric_part(values.metric) in STATES:
+        raise ValueError(
+            f"{values.metric} is a geometric mean, and a leaderboard is one of means; pass "
+            "the values under another name, as of average_precision"
+        )
     names = list(systems)
     if not values.are_states:
         if undefined is None:

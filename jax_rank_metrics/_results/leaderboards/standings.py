@@ -17,9 +17,10 @@ class Stability(NamedTuple):
 
     The lists are split in random halves, which have no list in common, and each half puts
     the systems in an order; systems that tie there are in random order. Both numbers are
-    means over 1,000 splits: 1 if the halves always agree, and near 0 for systems that are
-    equal. They are NaN for a single list, and for `Bootstrap` states, which no longer hold
-    values to split.
+    means over 1,000 splits: 1 if the halves always agree, and 0 on average for systems that
+    are equal. They fall below 0 where observed means are nearly equal: what a system has
+    more of in one half, it then has less of in the other one. They are NaN for a single
+    list, and for `Bootstrap` states, which no longer hold values to split.
 
     Attributes:
         tau: Kendall's tau of the two orders.

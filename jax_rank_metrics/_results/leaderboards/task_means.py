@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_rank_metrics._results.inference.ratios import Ratios
 from jax_rank_metrics._results.inference.two_way import error_with_seeds, seed_variance
+from jax_rank_metrics._results.inference.weighted_mean import WeightedMean
 from jax_rank_metrics._results.leaderboards.orders import (
     ROUNDING,
     drawn_errors,
@@ -163,20 +164,19 @@ def _of_lists(
     if not (weights.sum(0) > 0).all():
         raise ValueError(f"no list of {values[0].name} and of all other systems counts")
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
-    shares = weights / weights.sum(0)
-    means = (shares * table).sum(0)
-    n_eff = float(1 / (shares**2).sum(0).max())
-    freedom = max(n_eff - 1, 0)
-    deviations = np.sqrt(n_eff / (freedom or 1)) * shares * (table - means)
-    task = _with_errors(means, deviations, freedom, samples, rng, len(table))
+    rounding = max(x.rounding for x in values)
+    of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
+    # Systems are drawn together, and so as surely as the least sure of them.
+    n_eff, freedom = float(of_lists.n_eff.min()), float(of_lists.freedom.min())
+    deviations = np.sqrt(freedom / n_eff) * of_lists.changes
+    task = _with_errors(of_lists.mean, deviations, freedom, samples, rng, len(table))
     has_seeds = any(x.runs for x in values)
     if has_seeds:
-        _add_seeds(task, sides, shares[:, 0], rng)
-    rounding = max(x.rounding for x in values)
+        _add_seeds(task, sides, of_lists.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
         halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
-        terms=None if has_seeds or weights.shape[1] > 1 else shares * table,
+        terms=None if has_seeds or weights.shape[1] > 1 else of_lists.share * table,
         ratios=None if has_seeds else ratios,
         rounding=rounding,
     )
