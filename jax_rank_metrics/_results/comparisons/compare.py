@@ -145,6 +145,7 @@ def compare(
         lower: Names of metrics, with or without their cutoffs, of which lower values are
             better, or True for all; it decides who wins. The metrics of this package are
             known by their names, and values without a name are better when higher.
+            Whatever the name, means of values are compared, also of "gm_map".
 
     Returns:
         A `Comparison` for every metric of every system, in dicts like those of b, or

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.chance import student_reach
 from jax_rank_metrics._results.inference.two_way import error_with_seeds
@@ -27,6 +28,7 @@ from jax_rank_metrics._results.systems.values import (
     is_series,
 )
 from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
@@ -187,6 +189,11 @@ def _of_seeds(
         raise ValueError(
             f"results: {name!r}: method is {method!r}, which knows no seeds; pass 't'"
         )
+    if metric_part(name) in STATES:
+        raise ValueError(
+            f"results: {name!r} is a geometric mean, which has no interval over seeds; "
+            "pass the values under another name for their mean"
+        )
     results = []
     seeds, all_weights = filled_seeds(values)
     defined = defined_lists(values)
@@ -215,12 +222,15 @@ def _of_seeds(
 
 def _sums_of(name: str, values: Any) -> HostSums:
     """Returns the sums of a metric from its state, or from its values of lists."""
+    kind = STATES.get(metric_part(str(name)), Mean)
     lists = as_per_list(values, f"results[{name!r}]")
     lists = values if lists is None else lists
     if isinstance(lists, PerList):
         if is_addressable(lists.values):
-            return HostSums.of_lists(lists, Mean)
-        lists = lists.mean()  # in which the other hosts take part
+            return HostSums.of_lists(lists, kind)
+        # The other hosts take part in it.
+        is_geometric = kind is GeometricMean
+        lists = lists.geometric_mean() if is_geometric else lists.mean()
     if not isinstance(lists, Mean):
         raise TypeError(f"results: {name!r} is {kind_of(lists)}; {_FIX}")
     if lists._stacked:
