@@ -69,7 +69,11 @@ def test_zeros_that_are_best():
     """A warning names a metric that is better when lower and undefined in some lists."""
     zeros = lists_of([3.0, 2.0, 0.0], defined=[1, 1, 0])
     runs = {"a": {"arp": zeros, "mrr": zeros}, "b": {"arp": zeros, "mrr": zeros}}
-    for call in (jrm.table, jrm.compare, partial(jrm.leaderboard, metric="arp")):
+    marked, ranked = (
+        partial(jrm.table, compare="a"),
+        partial(jrm.leaderboard, metric="arp"),
+    )
+    for call in (jrm.table, marked, jrm.compare, ranked):
         with pytest.warns(
             UserWarning, match=r"best: arp \(1 of 3 lists\); evaluate"
         ) as x:

@@ -1,5 +1,6 @@
 """Marks of the means that differ from those of a baseline, beyond chance."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -215,7 +216,9 @@ def _with_baseline(runs: Mapping[str, Any], baseline: str) -> dict[str, Any]:
                     "`measure` returns, or the result of jrm.compare"
                 )
     contenders = {name: run for name, run in runs.items() if name != baseline}
-    return compare_runs(runs[baseline], contenders)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
+        return compare_runs(runs[baseline], contenders)
 
 
 def _marks_of_pairs(
