@@ -160,6 +160,9 @@ def test_heavy_lists_are_not_resampled(rng, weights, n_eff):
     message = f"{len(weights)} lists count as {n_eff} .*'t' or 'permutation'"
     with pytest.raises(ValueError, match=message):
         jrm.compare(a, b, test="bootstrap", samples=99)
+    clusters = np.arange(len(weights)) // 2
+    with pytest.raises(ValueError, match=f"{len(set(clusters))} clusters count as 1"):
+        jrm.compare(a, b, test="bootstrap", samples=99, clusters=clusters)
     seeds = [
         jrm.Seeds([lists_of(x, weights)] * 5) for x in rng.random((2, len(weights)))
     ]

@@ -42,7 +42,8 @@ def compared(
     tests = _tests_of(differences, question, cluster_indices is not None)
     in_family = np.array([place.in_family for place in places], bool)
     summary = Summary.of(columns)
-    _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff)
+    unit = "lists" if cluster_indices is None else "clusters"
+    _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     p, corrected, reach = np.ones((3, len(places)))
     samples = np.zeros(len(places), int)
     # The comparisons of a family with maxT are tested by themselves.
@@ -155,7 +156,7 @@ def _tests_of(
 
 
 def _check_heavy_lists(
-    is_resampled: np.ndarray, columns: Columns, n_eff: np.ndarray
+    is_resampled: np.ndarray, columns: Columns, n_eff: np.ndarray, unit: str
 ) -> None:
     """Checks that no few lists have so much weight that resamples mislead.
 
@@ -168,12 +169,12 @@ def _check_heavy_lists(
         return
     has_seeds = np.array([len(sides) > 0 for sides in columns.sides], bool)
     message = (
-        "weights differ so much that {} lists count as {:.3g} (n_eff), too few to "
+        "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass test={}"
     )
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
     instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
-    message = message.format(lists[column], n_eff[column], instead)
+    message = message.format(lists[column], unit, n_eff[column], instead)
     if (is_heavy & ~has_seeds & (n_eff < FEWEST_TO_RESAMPLE)).any():
         raise ValueError(f"test is 'bootstrap', but {message}")
     warnings.warn(message, stacklevel=4)
