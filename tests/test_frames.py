@@ -91,7 +91,7 @@ def test_leaderboards_and_comparisons(rng):
 @pytest.mark.parametrize(
     ("results", "ids", "error", "message"),
     [
-        ({"mrr": state_of([0.5])}, None, TypeError, "got a dict"),
+        ({"mrr": state_of([0.5])}, None, TypeError, r"\['mrr'\]: got a Mean"),
         (LISTS["mrr"], None, TypeError, "got a PerList"),
         ({"a": LISTS}, None, TypeError, "pass a dict of metrics"),
         ({}, None, ValueError, "no lists"),

@@ -98,12 +98,17 @@ def _columns(
             if ids is not None:
                 raise ValueError("results have the ids of users; leave ids out")
             ids, unit = users, "user"
-    if not isinstance(metrics, Mapping) or not all(
-        isinstance(x, PerList) for x in metrics.values()
-    ):
+    unfit = {"results": results}
+    if isinstance(metrics, Mapping):
+        unfit = {
+            f"results[{name!r}]": x
+            for name, x in metrics.items()
+            if not isinstance(x, PerList)
+        }
+    for name, x in unfit.items():
         raise TypeError(
-            f"results: got {_inputs.kind_of(results)}; pass a dict of metrics to PerList, "
-            "as measure gives it, the result of a driver, of compare or of leaderboard"
+            f"{name}: got {_inputs.kind_of(x)}; pass a dict of metrics to PerList, as "
+            "measure gives it, the result of a driver, of compare or of leaderboard"
         )
     columns: dict[str, np.ndarray] = {}
     for name, lists in metrics.items():
