@@ -172,6 +172,11 @@ class PerList(ListArrays):
         ideal ones weigh a list by what it could have gained. The standard error and the
         interval are those of a ratio estimator (the delta method). Pure and jittable.
 
+        Where the values a/b depend on b, few lists of large b decide the ratio, and many
+        samples have not shown them: of 100 lists whose b is lognormal(1), 95 % intervals
+        held the true ratio in 89 % of simulations. Measure more lists, or compare two
+        systems.
+
         Args:
             denominator: Values of at least 0, of the same lists and weights, with the same
                 cutoffs or with none.

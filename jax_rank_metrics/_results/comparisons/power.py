@@ -101,7 +101,7 @@ def lists_needed(
             rather than that of the pilot. Its sign counts where the alternative has one.
 
     Returns:
-        The number of lists: an int, or inf where none is enough, as for a difference of 0
+        The number of lists: an int, or inf where none is enough, as for a difference of 0,
         a pilot of fewer than two lists or of differences that are all equal, or seeds that
         vary too much; an array of them where there are several cutoffs, or dicts of these
         for several metrics.
