@@ -15,6 +15,7 @@ from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import read
 from jax_rank_metrics._files.source import Source
+from jax_rank_metrics._results.systems.direction import direction_of, zero_counts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +41,7 @@ def evaluate(options: Options) -> None:
     baseline = options.baseline_run
     runs = _measure(options, paths, metrics)
     _note_skipped_queries(runs)
+    _note_zeros(runs)
     tests = {}
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
@@ -146,6 +148,21 @@ def _note_skipped_queries(runs: report.Runs) -> None:
             )
     if not report.cover_same_queries(runs):
         note("the runs cover different queries: their means cannot be compared")
+
+
+def _note_zeros(runs: report.Runs) -> None:
+    """Notes metrics that are better when lower, and count undefined queries as 0."""
+    notes = {
+        f"{label}: lower is better, and {undefined} of {queries} queries in which it is "
+        "undefined count as 0, as if they were best": None
+        for run in runs.values()
+        for label, lists in run.lists.items()
+        if direction_of((label,))
+        for undefined, queries in [zero_counts(lists)]
+        if undefined
+    }
+    for text in notes:
+        note(text)
 
 
 def _source(path: Path) -> Source:

@@ -94,7 +94,10 @@ def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> T
     """Compares each other run with the baseline, label by label."""
     _check_values_per_query(runs, "--compare")
     systems = {name: run.lists for name, run in runs.items() if name != baseline}
-    return compare_runs(runs[baseline].lists, systems, test=test, level=level)
+    # As in the means; a note says where 0 is the best value of a metric.
+    return compare_runs(
+        runs[baseline].lists, systems, test=test, level=level, undefined="zero"
+    )
 
 
 def _means(runs: Runs) -> dict[str, dict[str, Estimate]]:

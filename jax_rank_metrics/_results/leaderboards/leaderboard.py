@@ -98,7 +98,7 @@ def leaderboard(
         ValueError: if there are fewer than two systems; if systems hold other metrics or
             tasks, several metrics without `metric`, or several cutoffs; if lists cannot be
             paired, see `compare`; if states of a task have different numbers of samples,
-            or only some systems are states; if neither direction of the metric is better, or
+            or only some systems are states; if neither direction of the metric is better;
             if it is a geometric mean, such as "gm_map".
         TypeError: if values are traced, or are no values of lists.
 
