@@ -7,6 +7,7 @@ import os
 
 import jax
 import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import jax_rank_metrics as jrm
 
@@ -19,6 +20,7 @@ QUERIES = RNG.normal(size=(8, DIMS)).astype(np.float32)
 EQUAL = np.repeat(RNG.normal(size=(1, DIMS)), ITEMS, axis=0).astype(np.float32)
 RELEVANT = np.full((8, 1), ITEMS - 1)
 DEVICES = jax.make_mesh((8,), ("q",))
+AUTO = jax.make_mesh((8,), ("q",), axis_types=(AxisType.Auto,))
 CUT = jax.make_mesh((4, 2), ("q", "i"))
 
 # How items are scored, and the options of the driver. In most of them a product has one query.
@@ -87,6 +89,12 @@ def main():
         for queries in (QUERIES, QUERIES[:, None]):
             if not all(is_tied(*function(query)) for query in queries):
                 print(f"rank_catalog, {name}, {queries.shape[1:]}")
+    # XLA cuts these queries, so that no type says that each device has one.
+    queries = jax.device_put(QUERIES, NamedSharding(AUTO, PartitionSpec("q")))
+    options = {"k": None, "block_size": 21, "ties": "stable"}
+    ranking = jrm.rank_catalog(queries, EQUAL, RELEVANT, **options)
+    if not np.allclose(jrm.reciprocal_rank.of(ranking).values, 1 / ITEMS):
+        print("rank_catalog, one on each device")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
+from jax_rank_metrics import _mesh
+
 # How many partial sums a product of paired vectors has: enough to fill vector registers.
 LANES = 16
 
@@ -20,9 +22,9 @@ def products(
 
     Items with the same vector have the same product with a query, wherever they stand, so
     that they tie. Products of matrices are so, but not those of a matrix and a single
-    vector, whose kernels add up the last items in another order. A query that is alone
-    is therefore multiplied twice, and the products of items that each query has of its
-    own are sums over the last axis.
+    vector, whose kernels add up the last items in another order. A query that is alone,
+    or may be alone on its device, is therefore multiplied twice, and the products of items
+    that each query has of its own are sums over the last axis.
 
     Args:
         queries: `[*lists, dims]`.
@@ -37,11 +39,10 @@ def products(
         return _paired(queries.astype(dtype), items.astype(dtype))
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
         queries, items = queries.astype(dtype), items.astype(dtype)
-    lists = queries.shape[:-1]
-    is_alone = math.prod(lists) == 1
-    if is_alone:
-        queries = queries.reshape(1, -1)
-        queries = jnp.concatenate([queries, queries])
+    # Where XLA cuts lists over devices by itself, each of them may have one.
+    may_be_alone = math.prod(queries.shape[:-1]) <= _mesh.auto_shards(queries)
+    if may_be_alone:
+        queries = jnp.stack([queries, queries], axis=-2)
     result = lax.dot_general(
         queries,
         items,
@@ -49,7 +50,7 @@ def products(
         precision=precision,
         preferred_element_type=dtype,
     )
-    return result[0].reshape(*lists, -1) if is_alone else result
+    return result[..., 0, :] if may_be_alone else result
 
 
 def _product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
