@@ -21,8 +21,8 @@ class ItemArrays(NamedTuple):
         exists: `[*lists, items]` bool, false at padding.
         weights: `[*lists, items]`; None where items weigh the same.
         columns: `[*lists, items, …]` each.
-        integer_labels: `[*lists, items]`, signed integers; None where the labels as
-            floats compare as they were passed.
+        integer_labels: `[*lists, items]`, the labels as passed; None where they compare
+            as floats as well.
     """
 
     labels: jax.Array
@@ -159,18 +159,8 @@ class SharedItems(NamedTuple):
 
 
 def _inexact_integers(labels: jax.Array, dtype: DTypeLike) -> jax.Array | None:
-    """Returns integer labels as signed integers if floats of `dtype` may round them.
-
-    Returns None for all other labels, whose floats compare as they do. Unsigned
-    labels beyond the largest signed integer become that integer.
-    """
+    """Returns integer labels if floats of `dtype` may round them, or else None."""
     if not jnp.issubdtype(labels.dtype, jnp.integer):
         return None
-    info = jnp.iinfo(labels.dtype)
-    if info.max <= 2 ** (jnp.finfo(dtype).nmant + 1):
-        return None
-    if info.min < 0:
-        return labels
-    signed = jnp.dtype(f"int{info.bits}")
-    limit = jnp.asarray(jnp.iinfo(signed).max, labels.dtype)
-    return jnp.minimum(labels, limit).astype(signed)
+    is_exact = jnp.iinfo(labels.dtype).max <= 2 ** (jnp.finfo(dtype).nmant + 1)
+    return None if is_exact else labels

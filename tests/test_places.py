@@ -477,13 +477,26 @@ def test_large_integer_labels_compare_as_integers(rng):
         }
 
     expected = run(small)
-    for labels in (small + 1_700_000_000, (small + 1_700_000_000).astype(np.uint32)):
+    for first, dtype in ((1_700_000_001, np.int32), (2**31 - 2, np.uint32)):
+        labels = (small + np.int64(first - 1)).astype(dtype)
         for name, values in run(labels).items():
             np.testing.assert_array_equal(values, expected[name])
             assert np.ptp(values) > 0
     # Floats cannot tell these labels apart.
     labels = (small + 1_700_000_000).astype(np.float32)
     assert jrm.tau(labels, scores, mask).compute() == 0
+
+
+def test_unsigned_labels_compare_as_integers():
+    """Labels from 2³¹ on are in order, and the label 0 does not mix with padding."""
+    labels = np.array([[2**31 + 2, 9, 0, 2**31 + 1, 9, 0]] * 2, np.uint32)
+    mask = labels != 9
+    ranking = jrm.rank_retrieved(labels, mask)
+    scores = np.tile(-np.arange(6, dtype=np.float32), (2, 1))
+    tau = jrm.tau.of(jrm.rank(labels, scores, mask)).values
+    # Of the labels 3 1 2 1, four pairs are in order, and one is not.
+    np.testing.assert_allclose(tau, 3 / math.sqrt(5 * 6), rtol=1e-6)
+    np.testing.assert_array_equal(jrm.tau.of(ranking).values, tau)
 
 
 # First stops by chance.

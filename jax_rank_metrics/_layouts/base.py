@@ -1,5 +1,6 @@
 """The protocols of layouts: what a pool, and what ranked items, must be able to do."""
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -132,12 +133,15 @@ class RankedLayout(PoolLayout, Protocol):
         """
         ...
 
-    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sorts integers within each list, largest first and stably.
+    def order(self, keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        """Sorts by integers within each list, largest first and stably.
+
+        Args:
+            keys: `[*lists, items]` each, the most significant first.
 
         Returns:
-            The sorted keys, and the slot that each came from, along the last axis: the
-            keys 1 3 1 give 3 1 1 and the slots 1 0 2.
+            The first key in sorted order, and the slot that each item came from, along
+            the last axis: the key 1 3 1 gives 3 1 1 and the slots 1 0 2.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -137,10 +138,10 @@ class Packed(RankedLayout):
         values = jnp.take(x, jnp.clip(start + ranks, start + 1, end) - 1, mode="clip")
         return jnp.where(end > start, values, jnp.zeros_like(values))
 
-    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sorts integers within each list; returns the sorted keys and their slots."""
-        slots = packed.order_by(self.ids, [keys], self.starts)
-        return _arithmetic.take(keys, slots), slots
+    def order(self, keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        """Sorts by integers within each list; returns the first key and the slots."""
+        slots = packed.order_by(self.ids, keys, self.starts)
+        return _arithmetic.take(keys[0], slots), slots
 
     def _add(self, x: jax.Array, ids: jax.Array, number: int) -> jax.Array:
         return jax.ops.segment_sum(

@@ -1,5 +1,7 @@
 """Lists as rows."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 
@@ -64,7 +66,7 @@ class Rows(RankedLayout):
             return jnp.zeros(ranks.shape, x.dtype)
         return _arithmetic.take(x, jnp.clip(ranks - 1, 0, x.shape[-1] - 1))
 
-    def order(self, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Sorts integers within each list; returns the sorted keys and their slots."""
-        ranked, slots = sort_by([keys])
-        return ranked, slots
+    def order(self, keys: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        """Sorts by integers within each list; returns the first key and the slots."""
+        first, slots = sort_by(keys)
+        return first, slots

@@ -79,7 +79,9 @@ def order_local(
         return Ordered(raw.ranked(top.keys, top.indices), top.straddles)
     candidates = raw.read()
     items = candidates.items
-    payload = [x for x in (_marked_labels(items), items.weights) if x is not None]
+    # Labels are never negative: the sort carries one array instead of two.
+    marked_labels = jnp.where(items.exists, items.labels, -1)
+    payload = [x for x in (marked_labels, items.weights) if x is not None]
     keys, indices, labels, *weights = sort_by(
         candidates.sort_keys(order), payload, order.policy.is_hashed
     )
@@ -92,29 +94,19 @@ def order_local(
         x[..., :depth] for x in (keys, indices, labels, *weights)
     )
     exists = labels >= 0
-    columns = {
-        name: _arithmetic.take_items(x, indices) for name, x in items.columns.items()
-    }
-    labels = jnp.where(exists, labels, jnp.zeros_like(labels))
+    columns, integer_labels = jax.tree.map(
+        lambda x: _arithmetic.take_items(x, indices),
+        (items.columns, items.integer_labels),
+    )
     ranked = ItemArrays(
-        labels.astype(items.labels.dtype),
+        jnp.where(exists, labels, 0),
         exists,
         weights[0] if weights else None,
         columns,
-        None if items.integer_labels is None else labels,
+        integer_labels,
     )
     ids = _arithmetic.take(candidates.ids, indices)
     return Ordered(Candidates(keys, ids, ranked, candidates.seeds), straddles)
-
-
-def _marked_labels(items: ItemArrays) -> jax.Array:
-    """Returns labels `[*lists, items]`, −1 where no item exists.
-
-    Labels are never negative, so that the sort carries one array instead of two. Where
-    floats could round the labels, they are the integers that were passed.
-    """
-    labels = items.labels if items.integer_labels is None else items.integer_labels
-    return jnp.where(items.exists, labels, jnp.full_like(labels, -1))
 
 
 def gather_candidates(candidates: Candidates, items_axis: AxisNames) -> Candidates:

@@ -1,6 +1,6 @@
 """The order of flat arrays that hold lists one after the other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -69,7 +69,7 @@ def _by_one_operand(first: jax.Array, second: jax.Array) -> jax.Array:
 
 
 def order_by(
-    segment_ids: jax.Array, keys: list[jax.Array], starts: jax.Array
+    segment_ids: jax.Array, keys: Sequence[jax.Array], starts: jax.Array
 ) -> jax.Array:
     """Returns indices in ascending order of segment ids, and descending order of keys."""
     if len(keys) != 1 or keys[0].dtype != jnp.int32:

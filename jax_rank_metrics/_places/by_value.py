@@ -8,6 +8,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._places import tie_groups
 
 
@@ -24,16 +25,18 @@ class PlacesByValue(NamedTuple):
 
 
 def places_by_value(
-    layout: RankedLayout, keys: jax.Array, exists: jax.Array
+    layout: RankedLayout, values: jax.Array, exists: jax.Array
 ) -> PlacesByValue:
     """Computes the places of items, which may stand in any order within their list.
 
     Args:
         layout: The layout of the items.
-        keys: `[*lists, items]`, integers that compare as the values do; the minimum of
-            their dtype where no item exists.
+        values: `[*lists, items]` floats or integers, none of them negative.
         exists: `[*lists, items]` bool.
     """
+    keys = [score_key(values, exists)]
+    if jnp.issubdtype(values.dtype, jnp.unsignedinteger):
+        keys.append(exists.astype(jnp.int32))  # 0 may have the key of missing items
     ordered_keys, slots = layout.order(keys)
     exists = _arithmetic.take(exists, slots)
     continues = tie_groups.continues_run(layout, exists, ordered_keys)

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._places.by_value import (
     PlacesByValue,
     count_smaller,
@@ -107,6 +106,6 @@ def _held_by_value(
     values = item_order_values(value_fn, items, ranking._dtype)
 
     def find() -> PlacesByValue:
-        return places_by_value(layout, score_key(values, exists), exists)
+        return places_by_value(layout, values, exists)
 
     return held, values, ranking._once(("by value", value_fn), find)
