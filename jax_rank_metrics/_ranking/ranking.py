@@ -118,8 +118,9 @@ class Ranking(Totals):
             counting: Functions of `Items` to be added up for `place_fn`: the sum of the
                 i-th over all items above a tie group is `place.counted_above[i]`, that
                 over the group itself `place.counted_tied[i]`. Bools are counted, numbers
-                are summed. The functions may have trailing axes as well; `place_fn` then
-                sees one entry of these at a time.
+                are summed; an infinite number makes the sums of other items of its list
+                NaN. The functions may have trailing axes as well; `place_fn` then sees
+                one entry of these at a time.
             per_list: Arrays `[*lists]` that `place_fn` is given, in shapes that
                 broadcast with places.
 
