@@ -11,6 +11,7 @@ from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.chance import student_reach
 from jax_rank_metrics._results.inference.two_way import error_with_seeds
+from jax_rank_metrics._results.inference.weighted_mean import WeightedMean
 from jax_rank_metrics._results.systems.differences import defined_lists
 from jax_rank_metrics._results.systems.direction import (
     Lower,
@@ -197,16 +198,14 @@ def _of_seeds(
     results = []
     seeds, all_weights = filled_seeds(values)
     defined = defined_lists(values)
-    for cutoff, weights in enumerate(all_weights.T):
-        counts = weights > 0
-        share = weights / max(weights.sum(), np.finfo(np.float64).tiny)
-        n_eff = 1 / (share**2).sum() if counts.any() else 0.0
-        freedom = max(n_eff - 1, 0) if counts.sum() > 1 else 0.0
-        of_lists = seeds[..., cutoff].mean(0)
-        mean = float(share @ of_lists)
-        squares = (share**2 * (of_lists - mean) ** 2).sum()
-        error = math.sqrt(n_eff / freedom * squares) if freedom else math.inf
-        of_seeds = (seeds[..., cutoff],)
+    means = WeightedMean.of(seeds.mean(0), all_weights, 0.0)
+    squares = ((means.share * means.residuals) ** 2).sum(0)
+    for cutoff, counts in enumerate((all_weights > 0).T):
+        mean, n_eff, freedom = (
+            float(x[cutoff]) for x in (means.mean, means.n_eff, means.freedom)
+        )
+        error = math.sqrt(n_eff / freedom * squares[cutoff]) if freedom else math.inf
+        of_seeds, share = (seeds[..., cutoff],), means.share[:, cutoff]
         error, freedom = error_with_seeds(error, freedom, of_seeds, share)
         # A single seed says nothing of how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0

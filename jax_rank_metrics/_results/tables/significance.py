@@ -234,7 +234,8 @@ def _marks_of_pairs(
             for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
                 cell = run, metric
                 marks[cell] = "".join(sorted(marks.get(cell, "") + letters[opponent]))
-    legend = f"a capital: {_relation(comparisons, 'the run that has it')}"
+    kind = "capital" if all(map(str.isupper, letters.values())) else "letter"
+    legend = f"a {kind}: {_relation(comparisons, 'the run that has it')}"
     return Marks(marks, letters, f"{legend} {_how(comparisons)}")
 
 
