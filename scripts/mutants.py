@@ -475,6 +475,20 @@ MUTANTS = [
         "tests/test_leaderboard.py::test_stability_is_the_agreement_of_halves",
     ),
     Mutant(
+        "a leaderboard without the leverage of heavy lists",
+        "_results/leaderboards/task_means.py",
+        "np.sqrt(freedom / n_eff) * of_lists.changes",
+        "np.sqrt(n_eff / (freedom or 1)) * of_lists.share * of_lists.residuals",
+        "tests/test_leaderboard.py::test_weights_that_differ_have_one_error",
+    ),
+    Mutant(
+        "arithmetic means in tables of geometric ones",
+        "_results/tables/estimates.py",
+        "kind = STATES.get(metric_part(str(name)), Mean)",
+        "kind = Mean",
+        "tests/test_table.py::test_geometric_means_of_values",
+    ),
+    Mutant(
         "comparisons of other values beside a table",
         "_results/tables/significance.py",
         "if abs(difference - comparison.difference) > tolerance:",

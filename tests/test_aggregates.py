@@ -468,12 +468,7 @@ def test_gm_map_by_name():
     )
     table = jrm.table({"run": states})
     assert "gm_map@4" in table and f"{expected:.3f}" in table
-    # Of values, a table has the mean that states have; what else it would be is refused.
     assert jrm.table({"run": lists}) == table
-    with pytest.raises(ValueError, match="'gm_map' is a geometric mean"):
-        jrm.table({"run": {"gm_map": jrm.Seeds([AP, AP])}})
-    with pytest.raises(ValueError, match="gm_map is a geometric mean"):
-        jrm.leaderboard({"a": lists, "b": lists}, metric="gm_map")
 
 
 def test_one_reduction_for_means_of_both_kinds():

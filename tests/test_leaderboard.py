@@ -448,6 +448,7 @@ X, Y = np.array([0.1, 0.2, 0.4]), np.array([0.3, 0.1, 0.4])
         ({"a": {}, "b": Y}, {}, "is empty"),
         ({"a": X, "b": Y}, {"ids": {"a": [1, 2, 3]}}, "ids hold no 'b'"),
         ({"a": X, "b": Y * np.nan}, {}, "not finite"),
+        ({"a": {"gm_map": X}, "b": {"gm_map": Y}}, {}, "is a geometric mean"),
         ({"a": X, "b": Y}, {"lower": "mrr"}, "not a metric"),
         ({"a": X, "b": Y}, {"undefined": "none"}, "undefined"),
     ],

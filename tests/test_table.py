@@ -277,9 +277,17 @@ def test_values_of_lists_are_averaged():
     assert "[-inf, inf]" in text  # of one list there is no interval
 
 
+def test_geometric_means_of_values():
+    """Values with the name of a geometric mean have this mean, as their states do."""
+    values = lists_of([0.1, 0.4])
+    assert "0.200 [" in jrm.table({"gm_map(rel=2)": values})
+    assert "0.250 [" in jrm.table({"map": values})
+
+
 @pytest.mark.parametrize(
     "results, options, error, message",
     [
+        ({"gm_map": jrm.Seeds([[0.1, 0.4]] * 2)}, {}, ValueError, "geometric mean"),
         (RUNS, {"format": "xml"}, ValueError, "format is 'xml'"),
         (RUNS, {"rows": "lists"}, ValueError, "rows is 'lists'"),
         (RUNS, {"digits": -1}, ValueError, "digits is -1"),
