@@ -492,6 +492,19 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
     assert len({tuple(ids) for ids in order.tolist()}) == 4
 
 
+@pytest.mark.parametrize("number", [4, 200])
+def test_relevant_ids_are_cut_in_any_way(number, rng):
+    """Repeated ids are found in the whole list, however its type cuts it."""
+    mesh = make_mesh(AxisType.Explicit, (2, 2), ("data", "model"))
+    scores = rng.normal(size=(4, 400)).astype(np.float32)
+    ids = np.argsort(rng.random((4, 400)))[:, :number]
+    repeated = np.concatenate([ids[:, : number // 2]] * 2, axis=1)
+    sharded = *put(mesh, P("data"), [scores]), *put(mesh, P(None, "model"), [repeated])
+    recall = jax.jit(lambda x, y: jrm.recall.of(jrm.rank_scores(x, y, k=200), k=200))
+    expected = recall(scores, ids[:, : number // 2])
+    np.testing.assert_array_equal(recall(*sharded).values, expected.values)
+
+
 def lists_and_ids(rng):
     """Draws labels and scores of sixteen items, and takes the ids of the first four."""
     labels = rng.integers(0, 3, (8, 16)).astype(np.float32)

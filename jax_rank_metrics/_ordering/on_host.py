@@ -53,8 +53,3 @@ def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
         ids: `[lists, items]` integers.
     """
     return np.lexsort((ids, -scores), axis=-1)
-
-
-def descending(values: np.ndarray) -> np.ndarray:
-    """Returns the values of each row, `[*lists, items]`, largest first."""
-    return -np.sort(-values, axis=-1)

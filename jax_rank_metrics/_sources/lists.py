@@ -13,14 +13,13 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
-from jax_rank_metrics._ordering.on_host import descending
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._sources.item_groups import with_groups
 
 # Up to so many ids of a list are compared in pairs; more are sorted.
-_FEW_IDS = 256
+_FEW_IDS = 128
 
 
 @pytree("policy", "num_segments", "items_axis", "relax")
@@ -126,25 +125,19 @@ class Relevant(NamedTuple):
     def distinct(self) -> "Relevant":
         """Returns the items without those that repeat an earlier id of their list.
 
-        Known ids that repeat raise ValueError; of traced ones, the first counts.
+        Known ids that repeat raise ValueError; of others, the first counts.
         """
         num_ids = self.ids.shape[-1]
         if num_ids < 2:
             return self
-        if not isinstance(self.ids, Tracer):
-            if self.ids.is_fully_addressable:
-                sorted_ids = descending(np.asarray(self.ids))
-                is_same = sorted_ids[..., 1:] == sorted_ids[..., :-1]
-                if (is_same & (sorted_ids[..., 1:] >= 0)).any():
-                    _inputs.check_distinct("relevant_ids", np.asarray(self.ids))
-            return self
-        if num_ids > _FEW_IDS:
-            is_first = _shards.map_shards(_is_first, self.ids, self.ids[..., 0])
-        else:
-            is_same = self.ids[..., :, None] == self.ids[..., None, :]
-            index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
-            is_first = ~jnp.any(is_same & (index < _arithmetic.iota(is_same)), axis=-2)
-        return self._replace(ids=jnp.where(is_first, self.ids, -1))
+        if isinstance(self.ids, Tracer) or not self.ids.is_fully_addressable:
+            return self._replace(ids=_without_repeats(self.ids))
+        ids = np.asarray(self.ids)
+        ascending = np.sort(ids)
+        is_same = ascending[..., 1:] == ascending[..., :-1]
+        if (is_same & (ascending[..., 1:] >= 0)).any():
+            _inputs.check_distinct("relevant_ids", ids)
+        return self
 
     def items(self, *inputs: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
         """Returns the items, in the dtype of values that labels and `inputs` ask for."""
@@ -192,8 +185,19 @@ class Relevant(NamedTuple):
         return items, slot < num_relevant
 
 
+@jax.jit
+def _without_repeats(ids: jax.Array) -> jax.Array:
+    """Replaces ids that occur earlier in their list, `[*lists, ids]`, by padding."""
+    is_first = _shards.map_list_shards(_is_first, ids.ndim - 1, ids)
+    return jnp.where(is_first, ids, -1)
+
+
 def _is_first(ids: jax.Array) -> jax.Array:
-    return match(ids, ids).first_ranks > 0
+    if ids.shape[-1] > _FEW_IDS:
+        return match(ids, ids).first_ranks > 0
+    is_same = ids[..., :, None] == ids[..., None, :]
+    index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
+    return ~jnp.any(is_same & (index < _arithmetic.iota(is_same)), axis=-2)
 
 
 def clean_weights(

@@ -10,7 +10,6 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ordering.on_host import descending
 from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
 from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
@@ -169,11 +168,14 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
     """
     if not _are_known(retrieved, pool):
         return
-    num_retrieved = retrieved.labels.shape[-1]
-    labels, in_pool = (descending(_positive_labels(x)) for x in (retrieved, pool))
-    padding = [(0, 0)] * (in_pool.ndim - 1) + [(0, num_retrieved)]
-    at_least = np.pad(in_pool, padding)[..., :num_retrieved]
-    exceeds = labels > at_least * (1 + 2**-7)  # one may be rounded to bfloat16
+    labels, in_pool = (np.sort(_positive_labels(x)) for x in (retrieved, pool))
+    missing = labels.shape[-1] - in_pool.shape[-1]
+    if missing > 0:
+        in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
+    at_least = in_pool[..., max(0, -missing) :]
+    exceeds = labels > at_least
+    if exceeds.any():  # unless one was rounded to bfloat16
+        exceeds &= labels > at_least * (1 + 2**-7)
     if exceeds.any():
         *lists, slot = _inputs.first_index(exceeds)
         label = labels[(*lists, slot)]
@@ -196,10 +198,13 @@ def _are_known(*inputs: RawItems | jax.Array) -> bool:
 def _positive_labels(items: RawItems) -> np.ndarray:
     """Returns the labels on the host, 0 where no item exists or none is above 0."""
     labels, mask, weights = jax.device_get((items.labels, items.mask, items.weights))
-    exists = labels > 0 if mask is None else mask & (labels > 0)
-    if weights is not None:
-        exists = exists & (weights > 0)
-    return np.where(exists, labels.astype(np.float64), 0)
+    if labels.dtype.kind not in "iuf":  # NumPy sorts neither bools nor bfloat16 quickly
+        labels = labels.astype(np.int8 if labels.dtype == bool else np.float32)
+    labels = np.fmax(labels, labels.dtype.type(0))
+    for exists in (mask, None if weights is None else weights > 0):
+        if exists is not None:
+            labels = np.where(exists, labels, labels.dtype.type(0))
+    return labels
 
 
 def _of_list(index: tuple[int, ...]) -> str:
