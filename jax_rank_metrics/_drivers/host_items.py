@@ -20,9 +20,7 @@ from jax_rank_metrics._drivers.query_batches import Batches, Inputs, divided
 from jax_rank_metrics._drivers.similarities import origin_of
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.outranking import Outranking
-from jax_rank_metrics._sources.census import negative_labels
 from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
-from jax_rank_metrics._sources.labelled import check_census
 from jax_rank_metrics._sources.streams import FirstPass, Seen, Stream
 
 # More items than there can be, while their number is not known.
@@ -128,12 +126,6 @@ def over_host_blocks(
     with reporting(progress, QUERY[1]) as report:
         first_passes, catalog = advance(_extend(), first_passes, 0, report)
         _check_ids(inputs, blocks)
-        for state, queries in zip(first_passes, all_queries, strict=True):
-            if state.census is not None:
-                check_census(state.census.overflows)
-                lost = state.census.loses_items
-                if lost.is_fully_addressable and (lost & (queries.weights > 0)).any():
-                    raise ValueError(negative_labels("a query"))
         counts = None
         if plan.whole_list_metrics:
             states = [_start_counts()(state.seen) for state in first_passes]
@@ -229,7 +221,8 @@ def _measured(
         counting = stream.under(plan.ties_of_places)
         places = counting.places(counts, outcome.seen, num_items)
     top_k = stream.first_ranks(outcome, num_items)
-    return step.measure_rankings(plan, catalog, top_k, places)
+    lost = None if outcome.census is None else outcome.census.loses_items
+    return step.measure_rankings(plan, catalog, top_k, places, lost)
 
 
 _start = one_off_jit(_first_state, ("plan", "num_items"))

@@ -128,7 +128,11 @@ def _completed(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog
 
 
 def measure_rankings(
-    plan: Plan, catalog: Catalog, top_k: Ranking, places: Ranking | None
+    plan: Plan,
+    catalog: Catalog,
+    top_k: Ranking,
+    places: Ranking | None,
+    loses_items: jax.Array | None,
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
     """Measures the rankings of a batch.
 
@@ -137,6 +141,8 @@ def measure_rankings(
         catalog: The arrays over the items.
         top_k: The first ranks.
         places: The places of relevant items, if a metric reads whole lists.
+        loses_items: `[queries]` bool, whether `label_fn` removes items by their labels;
+            None without such a function.
 
     Returns:
         See `measure_queries`.
@@ -151,7 +157,8 @@ def measure_rankings(
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
     if catalog.features is not None:
         lists.append(_diversity(ids, catalog.features, plan.items_axis))
-    if plan.label_fn is not None:
+    if loses_items is not None:
+        faults = jnp.where(loses_items, Fault.NEGATIVE, faults)
         # A list that has items but does not count has too many labels for a census.
         has_too_many = (top_k._length > 0) & ~top_k._list_exists
         faults = jnp.where(has_too_many, Fault.LABELS, faults)
@@ -194,11 +201,8 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
         top_k, places = rank_both(source, plan.ties_of_places)
     else:
         top_k = rank_blocks(source)
-    lists, ids, faults = measure_rankings(plan, catalog, top_k, places)
-    if plan.label_fn is not None:
-        is_lost = (faults == 0) & source.loses_items()
-        faults = jnp.where(is_lost, Fault.NEGATIVE, faults)
-    return lists, ids, faults
+    lost = None if plan.label_fn is None else source.loses_items()
+    return measure_rankings(plan, catalog, top_k, places, lost)
 
 
 # Measures a batch of queries, or of queries with candidates; see `measure_queries`.

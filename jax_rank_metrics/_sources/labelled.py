@@ -49,7 +49,7 @@ def rank_labelled(catalog: Catalog) -> Ranking:
             nan_found = _mesh.any_over(nan_found, catalog.items_axis)
         return dataclasses.replace(ranking, _has_nan=nan_found)
     ranking, overflows = _first_ranks(catalog)
-    check_census(overflows)
+    _check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.
     return dataclasses.replace(ranking, _pool_scores=StreamedStops(catalog))
 
@@ -175,7 +175,7 @@ def _first_ranks(catalog: Catalog) -> tuple[Ranking, jax.Array]:
     return ranking, outcome.census.overflows
 
 
-def check_census(overflows: jax.Array) -> None:
+def _check_census(overflows: jax.Array) -> None:
     """Raises if a list has too many labels, unless traced or partly on other hosts."""
     if isinstance(overflows, Tracer) or not overflows.is_fully_addressable:
         return
