@@ -348,7 +348,7 @@ def test_drivers_refuse_negative_labels(how, rng):
     kinds = np.arange(9) % 3
     run = functools.partial(
         jrm.evaluate_embeddings,
-        ("ndcg@3",),
+        "recall@3",
         *(queries, items),
         query_attributes=kinds[:5],
         item_attributes=kinds,

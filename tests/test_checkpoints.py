@@ -51,7 +51,8 @@ def resume(driver, arguments, checkpoint):
     )
 
 
-OF_USERS = {"model": MODEL, "relevant": RELEVANT}
+OF_USERS = {"relevant": dict(enumerate(RELEVANT[:39])), "seen": {39: [1]}}
+OF_MODEL = OF_USERS | {"model": MODEL, "embeddings": CATALOG}
 BY_ID = {"queries": VECTORS, "items": CATALOG, "relevant": RELEVANT}
 BY_CLASS = {
     "queries": VECTORS,
@@ -61,17 +62,13 @@ BY_CLASS = {
     "item_attributes": CLASSES[:ITEMS],
 }
 CHANGED = {
-    "model": (OF_USERS, {"model": (-VECTORS, CATALOG)}),
+    "model": (OF_MODEL, {"model": (-VECTORS, CATALOG)}),
     "scores": (
         OF_USERS | {"model": VECTORS @ CATALOG.T},
         {"model": VECTORS @ -CATALOG.T},
     ),
-    "seen": (  # of a user who is not evaluated
-        {"model": (VECTORS, CATALOG), "relevant": dict(enumerate(RELEVANT[:39]))}
-        | {"seen": {39: [1]}},
-        {"seen": {39: [2]}},
-    ),
-    "embeddings": (OF_USERS | {"embeddings": CATALOG}, {"embeddings": -CATALOG}),
+    "seen": (OF_MODEL, {"seen": {39: [2]}}),  # of a user who is not evaluated
+    "embeddings": (OF_MODEL, {"embeddings": -CATALOG}),
     "queries": (BY_ID, {"queries": -VECTORS}),
     "dtype of queries": (BY_ID, {"queries": VECTORS.astype(np.float16)}),
     "items": (BY_ID, {"items": np.concatenate([CATALOG, CATALOG])}),
@@ -161,7 +158,7 @@ def test_damaged_checkpoints():
             resume("evaluate_embeddings", BY_ID, copy.copy(checkpoint) | change)
     with pytest.raises(ValueError, match="of another function.*'model'.*not .*'items'"):
         resume(
-            "evaluate_embeddings", BY_ID, first_checkpoint("evaluate_users", OF_USERS)
+            "evaluate_embeddings", BY_ID, first_checkpoint("evaluate_users", OF_MODEL)
         )
 
 

@@ -158,7 +158,8 @@ class Calls:
         lists = jrm.measure(IN_BATCH, jrm.rank(labels, scores, k=10))
         gains, places = lists.values()
         states = jrm.mean(lists)
-        both = jrm.merge(states, jrm.evaluate(IN_BATCH, self.labels, self.scores))
+        on_one_device = jrm.rank(self.labels, self.scores, k=10)
+        both = jrm.merge(states, jrm.mean(jrm.measure(IN_BATCH, on_one_device)))
         texts, chosen = [lists, states, both], [gains.over(places), gains[3], gains[:5]]
         sums = [gains.by(self.groups, 3).reduce()]
         if is_long:
