@@ -122,3 +122,12 @@ def test_wrong_frames(frame_of, model, error, match, name, columns):
     arguments = {"relevant": [[0]] * USERS, name: frame_of(columns)}
     with pytest.raises(error, match=f"^{name} .*{match}|^{name}: .*{match}"):
         jrm.evaluate_users("recall@2", model, **arguments)
+
+
+@pytest.mark.parametrize("ids", [[], [-1]])
+def test_frames_without_items(frame_of, model, ids):
+    """A frame of no pairs, or of padding alone, is that of queries without items."""
+    frame = frame_of({"query": [0] * len(ids), "item": ids, "label": ids})
+    with pytest.warns(UserWarning, match="undefined for every one of 9 queries"):
+        result = jrm.evaluate_embeddings("recall@2", *model, frame)
+    assert not result.lists["recall@2"].defined.any()

@@ -78,7 +78,7 @@ def read_frame(name: str, frame: Any) -> LongFrame:
     rows = scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (slots, items)), shape))
     rows.sum_duplicates()
     rows.data = np.ones(rows.nnz, np.float32)
-    if "label" in names:
+    if "label" in names and items.size:
         labels = _labels(name, frame["label"])[is_item]
         # The offset of each pair among the distinct ones.
         entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
