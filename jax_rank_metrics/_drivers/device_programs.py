@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec
 
+from jax_rank_metrics import _mesh
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import are_equal
 from jax_rank_metrics._drivers.devices import Devices
@@ -191,7 +192,7 @@ def holds(
             [jnp.any(jnp.stack(pairs)), jnp.any(is_query & (faults > 0))]
         )
         if (axis := devices.queries_axis) is not None:
-            outcome = lax.pmax(outcome.astype(jnp.int32), axis) > 0
+            outcome = _mesh.any_over(outcome, axis)
         return ~outcome[0] | outcome[1]
 
     spec = devices.of_queries
@@ -228,7 +229,7 @@ def summarize(
         is_defined = jnp.stack([jnp.any(x.defined) for x in lists])
         if (axis := devices.queries_axis) is not None:
             states, counted = all_reduce((states, counted), axis)
-            is_defined = lax.pmax(is_defined.astype(jnp.int32), axis) > 0
+            is_defined = _mesh.any_over(is_defined, axis)
         return states, is_defined, counted
 
     spec = devices.of_queries

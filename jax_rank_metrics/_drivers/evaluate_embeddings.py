@@ -136,9 +136,8 @@ def evaluate_embeddings(
             `[queries, items]` of a batch and a block, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
             `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
-            −1. Their order does
-            not matter: equal scores tie, and under "stable" the lower id comes first.
-            None ranks every item. Not with `label_fn`.
+            −1. Their order does not matter: equal scores tie, and under "stable" the lower
+            id comes first. None ranks every item. Not with `label_fn`.
         exclude_self: Whether item i leaves the list of query i, for a gallery that is
             ranked against itself.
         exclude: The items that leave the list of each query, in the forms of `candidates`.

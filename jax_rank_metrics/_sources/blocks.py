@@ -184,7 +184,7 @@ class Catalog:
 
         Only rankings that a caller makes may have such labels.
         """
-        start = jnp.zeros(self.relevant.ids.shape[:-1], bool)
+        start = jnp.zeros(self.lists, bool)
         if jax.eval_shape(lambda: self.block(jnp.int32(0)).loses_items) is None:
             return start
 
@@ -199,7 +199,7 @@ class Catalog:
         lost = lax.scan(step, start, numbers)[0]
         if self.items_axis is None:
             return lost
-        return lax.pmax(lost.astype(jnp.int32), self.items_axis) > 0
+        return _mesh.any_over(lost, self.items_axis)
 
     def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
         if self.num_blocks == 1:

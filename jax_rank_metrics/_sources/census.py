@@ -95,8 +95,7 @@ class Census(NamedTuple):
             _mesh.concatenate_over(x, items_axis, x.ndim - 1) for x in self[:2]
         )
         flags = (
-            lax.pmax(x.astype(jnp.int32), items_axis) > 0
-            for x in (self.overflows, self.loses_items)
+            _mesh.any_over(x, items_axis) for x in (self.overflows, self.loses_items)
         )
         shape = self.labels.shape
         empty = Census(

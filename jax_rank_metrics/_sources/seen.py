@@ -20,9 +20,8 @@ class Seen(NamedTuple):
     exists: jax.Array  # [*lists, relevant] bool, which were found
     length: jax.Array  # [*lists] int32, how many items exist
     memberships: jax.Array | None  # [*lists, groups], their totals; None without groups
-    has_nan: (
-        jax.Array | None
-    )  # [*lists] bool, a score was no number; None if nobody asks
+    # [*lists] bool, whether a score that was read is no number; None if nobody asks.
+    has_nan: jax.Array | None
 
     @classmethod
     def empty(
