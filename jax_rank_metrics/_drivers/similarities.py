@@ -32,14 +32,15 @@ def cosine(queries: jax.Array, items: jax.Array) -> jax.Array:
 def _unit_vectors(vectors: jax.Array) -> jax.Array:
     """Divides vectors by their lengths; zeros stay zeros.
 
-    A power of two first takes the largest entry to between 1 and 2, so that no square
+    A power of two first takes the largest entry to between 1 and 4, so that no square
     over- or underflows. It changes no bit of other results.
     """
     dtype = _inputs.float_dtype(vectors)
     vectors = vectors.astype(dtype)
     largest = jnp.max(jnp.abs(vectors), axis=-1, keepdims=True, initial=0)
-    power = jnp.maximum(_power_of_two_below(largest), jnp.finfo(dtype).tiny)
-    vectors = vectors / power
+    tiny = jnp.finfo(dtype).tiny
+    power = jnp.clip(_power_of_two_below(largest), tiny, 1 / tiny)
+    vectors = vectors * (1 / power)  # faster than a division, and as exact
     norms = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1, keepdims=True))
     return vectors / jnp.where(norms > 0, norms, 1)
 
