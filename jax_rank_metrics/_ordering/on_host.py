@@ -53,3 +53,8 @@ def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
         ids: `[lists, items]` integers.
     """
     return np.lexsort((ids, -scores), axis=-1)
+
+
+def ascending(values: np.ndarray) -> np.ndarray:
+    """Returns the values of each row, `[*lists, items]`, smallest first."""
+    return np.sort(values)

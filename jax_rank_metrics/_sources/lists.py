@@ -13,6 +13,7 @@ from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
+from jax_rank_metrics._ordering.on_host import ascending
 from jax_rank_metrics._ordering.policy import Policy, resolve
 from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._pytree import pytree
@@ -133,9 +134,9 @@ class Relevant(NamedTuple):
         if isinstance(self.ids, Tracer) or not self.ids.is_fully_addressable:
             return self._replace(ids=_without_repeats(self.ids))
         ids = np.asarray(self.ids)
-        ascending = np.sort(ids)
-        is_same = ascending[..., 1:] == ascending[..., :-1]
-        if (is_same & (ascending[..., 1:] >= 0)).any():
+        in_order = ascending(ids)
+        is_same = in_order[..., 1:] == in_order[..., :-1]
+        if (is_same & (in_order[..., 1:] >= 0)).any():
             _inputs.check_distinct("relevant_ids", ids)
         return self
 

@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
+from jax_rank_metrics._ordering.on_host import ascending
 from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
 from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
@@ -168,7 +169,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
     """
     if not _are_known(retrieved, pool):
         return
-    labels, in_pool = (np.sort(_positive_labels(x)) for x in (retrieved, pool))
+    labels, in_pool = (ascending(_positive_labels(x)) for x in (retrieved, pool))
     missing = labels.shape[-1] - in_pool.shape[-1]
     if missing > 0:
         in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
