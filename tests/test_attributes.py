@@ -339,7 +339,14 @@ def test_attributes_that_rounding_would_make_equal(item, message):
         rank(item)
 
 
-@pytest.mark.parametrize("how", [{}, {"block_size": 4}, {"in_blocks": True}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        pytest.param({"block_size": 4}, marks=pytest.mark.long),
+        pytest.param({"in_blocks": True}, marks=pytest.mark.long),
+    ],
+)
 def test_drivers_refuse_negative_labels(how, rng):
     """A function of ±1 would leave relevant items alone; what it removes may be −1."""
     queries, items = rng.normal(size=(5, 2)), rng.normal(size=(9, 2))

@@ -103,7 +103,13 @@ def cut(x, mesh):
     return jax.device_put(x, NamedSharding(mesh, P("q")))
 
 
-@pytest.mark.parametrize("kind", ["function", "iterator", "random ties", "mesh"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("function", "iterator"),
+        *(pytest.param(x, marks=pytest.mark.long) for x in ("random ties", "mesh")),
+    ],
+)
 def test_values_that_changed(kind):
     """A batch that is measured again shows what cannot be read, such as weights."""
     options, weights = {}, [CATALOG]

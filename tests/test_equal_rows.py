@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import processes
+import pytest
 
 
+@pytest.mark.long
 def test_equal_items_tie(tmp_path):
     """In each driver and source, also where a query is alone.
 

@@ -318,6 +318,7 @@ def test_scores_of_a_sharded_model():
         assert evaluation.gather().items.tolist() == RELEVANT.tolist()
 
 
+@pytest.mark.long
 def test_nan_on_a_mesh():
     """The message names the item, or the user, wherever it is."""
     items, scores = np.eye(18, 8, dtype=np.float32), np.eye(8, 18, dtype=np.float32)
