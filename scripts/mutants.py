@@ -613,7 +613,8 @@ def run_pytest(folder: Path, test: str, output: Path) -> None:
     os.environ["PYTHONPATH"] = str(folder)  # for the processes that tests start
     # Pytest warns that it cannot rewrite the asserts of plugins that were imported before.
     ignored = "ignore::pytest.PytestAssertRewriteWarning"
-    arguments = ["-x", "--no-header", "-W", ignored, test]
+    # Slow tests may be named, too.
+    arguments = ["-x", "--no-header", "-m", "", "-W", ignored, test]
     if "::" not in test:
         arguments.append("--doctest-modules")
     sys.exit(RAN + pytest.main(arguments))
