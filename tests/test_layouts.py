@@ -629,7 +629,7 @@ def test_the_matrix_of_scores_never_exists(k, rng):
     assert temporary < 0.1 * 4 * 256 * 1_000_000, temporary
     queries = rng.normal(size=(16, 64)).astype(np.float32)
     items = rng.normal(size=(20_000, 64)).astype(np.float32)
-    relevant = rng.integers(0, 20_000, (16, 5)).astype(np.int32)
+    relevant = rng.permutation(20_000).astype(np.int32)[: 16 * 5].reshape(16, 5)
     exclude = np.full((16, 20), -1, np.int32)
     labels = np.zeros((16, 20_000), np.float32)
     np.put_along_axis(labels, relevant, 1, axis=-1)

@@ -214,6 +214,8 @@ def test_rankings_are_read_by_their_items(rng):
     """A ranking gives the values of its ids, to the depth where it was cut."""
     ids, profiles, relevant, weights, genres, counts = draw(rng)
     ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
+    # Each id of a list once, as rankings ask for.
+    relevant = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :4]
     ranking = jrm.rank_ids(ids, relevant)
     for metric in (
         lambda x: jrm.serendipity(x, relevant, counts, 3),
