@@ -365,7 +365,7 @@ MUTANTS = [
     Mutant(
         "a cosine whose squares overflow",
         "_drivers/similarities.py",
-        "    vectors = vectors / power\n",
+        "    vectors = vectors * (1 / power)  # faster than a division, and as exact\n",
         "",
         "tests/test_evaluate_embeddings.py::test_cosines_of_vectors_of_any_length",
     ),
