@@ -130,7 +130,8 @@ def test_folds_share_programs():
         by_id = score(*flat, query_ids=ids, metric="mrr")
         np.testing.assert_allclose([rows, by_id], expected, atol=1e-6)
         programs += 1  # that of `expected`
-    assert run._mean_lists._cache_size() - programs <= 3  # widths 64, 256 and 1,024
+    # The widths 64, 256 and 1,024, each for up to 64 lists and for more.
+    assert run._mean_lists._cache_size() - programs <= 6
 
 
 def test_what_is_refused(samples):
