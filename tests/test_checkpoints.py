@@ -84,9 +84,17 @@ CHANGED = {
     ),
     "items in blocks": (BY_ID | {"items": [CATALOG]}, {"items": [CATALOG[::-1]]}),
 }
+# The arguments that need programs of their own.
+COMPILED_ANEW = ("scores", "score_fn", "candidates", "items in blocks")
 
 
-@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] * (name in COMPILED_ANEW))
+        for name in CHANGED
+    ],
+)
 def test_changed_arguments(name):
     """A call that differs in any argument is refused, by its name."""
     arguments, change = CHANGED[name]

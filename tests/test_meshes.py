@@ -101,7 +101,7 @@ class Calls:
         self.ids = np.arange(NUM)[:, None]
         self.groups = rng.integers(0, 3, NUM)
 
-    def traced(self, cut, is_long):
+    def traced(self, cut, is_thorough):
         """Yields functions that return rankings, and the arrays to pass to them."""
         scores, ids = self.scores, self.ids
         weights = self.weights.astype(np.float32)
@@ -131,7 +131,7 @@ class Calls:
                 ),
                 *(cut(self.queries, "a"), cut(self.items, of_items), cut(ids, "a")),
             )
-        if not is_long:
+        if not is_thorough:
             return
         yield in_batch, cut(scores, ("a", "b"))
         groups = cut(self.groups, "a")
@@ -152,7 +152,7 @@ class Calls:
             *(cut(self.labels), cut(self.labels, "a")),
         )
 
-    def eager(self, cut, is_long):
+    def eager(self, cut, is_thorough):
         """Returns what is computed and printed outside of `jax.jit`."""
         labels, scores = cut(self.labels, "a"), cut(self.scores, "a")
         lists = jrm.measure(IN_BATCH, jrm.rank(labels, scores, k=10))
@@ -162,7 +162,7 @@ class Calls:
         both = jrm.merge(states, jrm.mean(jrm.measure(IN_BATCH, on_one_device)))
         texts, chosen = [lists, states, both], [gains.over(places), gains[3], gains[:5]]
         sums = [gains.by(self.groups, 3).reduce()]
-        if is_long:
+        if is_thorough:
             shown = jrm.exposure(cut(np.argsort(-self.scores)[:, :5], "a"), NUM)
             texts += [gains.quantiles(), shown, jrm.table({"x": lists})]
             chosen += [jrm.paired(gains, places), [*gains][1]]
@@ -212,19 +212,16 @@ def test_random_ties_of_global_arrays(kind, data):
         assert (difference <= 6 * state.std_error() + 1e-6).all(), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "kind, is_long",
-    [
-        (AxisType.Explicit, False),
-        pytest.param(AxisType.Explicit, True, marks=pytest.mark.long),
-        pytest.param(AxisType.Auto, True, marks=pytest.mark.long),
-    ],
+    "kind, is_thorough",
+    [(AxisType.Explicit, False), (AxisType.Explicit, True), (AxisType.Auto, True)],
     ids=str,
 )
-def test_every_call(kind, is_long):
+def test_every_call(kind, is_thorough):
     """All sources and what is read of them agree with one device, and print the same.
 
-    The long ones also do so where `jax.set_mesh` puts all other arrays on the mesh.
+    The thorough ones do so where `jax.set_mesh` puts all other arrays on the mesh.
     """
     calls, mesh = Calls(np.random.default_rng(0)), make_mesh(kind, (2, 4), ("a", "b"))
 
@@ -236,7 +233,7 @@ def test_every_call(kind, is_long):
 
     def run(cut):
         functions, arrays = zip(
-            *[(f, args) for f, *args in calls.traced(cut, is_long)], strict=True
+            *[(f, args) for f, *args in calls.traced(cut, is_thorough)], strict=True
         )
 
         @quick_jit
@@ -248,9 +245,9 @@ def test_every_call(kind, is_long):
         return measured(list(arrays))
 
     place._table.cache_clear()  # as in a process that has measured nothing yet
-    with jax.set_mesh(mesh) if is_long else contextlib.nullcontext():
-        traced, (texts, *numbers) = run(cut), calls.eager(cut, is_long)
-    expected_texts, *expected_numbers = calls.eager(whole, is_long)
+    with jax.set_mesh(mesh) if is_thorough else contextlib.nullcontext():
+        traced, (texts, *numbers) = run(cut), calls.eager(cut, is_thorough)
+    expected_texts, *expected_numbers = calls.eager(whole, is_thorough)
     assert texts == expected_texts
     for actual, expected in (traced, run(whole)), (numbers, expected_numbers):
         assert jax.tree.structure(actual) == jax.tree.structure(expected)
@@ -496,7 +493,7 @@ def test_random_ties_of_a_catalogue_by_keys_that_differ():
     assert len({tuple(ids) for ids in order.tolist()}) == 4
 
 
-@pytest.mark.parametrize("number", [4, 200])
+@pytest.mark.parametrize("number", [4, pytest.param(200, marks=pytest.mark.long)])
 def test_relevant_ids_are_cut_in_any_way(number, rng):
     """Repeated ids are found in the whole list, however its type cuts it."""
     mesh = make_mesh(AxisType.Explicit, (2, 2), ("data", "model"))
