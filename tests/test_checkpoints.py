@@ -114,8 +114,11 @@ def cut(x, mesh):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("function", "iterator"),
-        *(pytest.param(x, marks=pytest.mark.long) for x in ("random ties", "mesh")),
+        "function",
+        *(
+            pytest.param(kind, marks=pytest.mark.long)
+            for kind in ("iterator", "random ties", "mesh")
+        ),
     ],
 )
 def test_values_that_changed(kind):

@@ -381,6 +381,7 @@ def test_ratios_whose_weights_differ(rng):
         assert board.p_corrected[i, j] >= p * 0.7
 
 
+@pytest.mark.long
 def test_weights_that_differ_have_one_error(rng):
     """Student's p and intervals are those of `compare`, for systems with seeds."""
     weights = rng.lognormal(0, 1, 12)

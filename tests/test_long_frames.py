@@ -67,6 +67,7 @@ def test_users(rng, frame_of, model):
     assert found.lists["recall@12"].defined.tolist() == [True, False]
 
 
+@pytest.mark.long
 def test_queries(rng, frame_of, model):
     """What is relevant, excluded and a candidate; a query without a row has nothing."""
     labels = rng.choice([0, 0, 1, 2], (USERS, ITEMS))
