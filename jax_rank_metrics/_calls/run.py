@@ -18,7 +18,6 @@ from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.of_lists import means_of
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import is_readable
 from jax_rank_metrics._types import Undefined
 
 R = TypeVar("R")
@@ -60,7 +59,9 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
         refused: Of a `Reading`; inside `jax.jit` it is not known.
     """
     for reason, lists in refused.items():
-        for index in np.argwhere(lists)[:1].tolist() if is_readable(lists) else ():
+        for index in (
+            np.argwhere(lists)[:1].tolist() if _inputs.is_readable(lists) else ()
+        ):
             where = tuple(index) if index[1:] else index[0] if index else None
             raise ValueError(
                 reason.format("" if where is None else f" in list {where}")

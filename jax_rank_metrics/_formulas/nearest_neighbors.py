@@ -11,7 +11,6 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.id_lists import equally_weighted
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import is_readable
 from jax_rank_metrics._types import Number, PerListInput, RankCutoffs
 
 
@@ -104,7 +103,7 @@ def _distances(name: str, value: PerListInput) -> jax.Array:
 
 def _check_ascending(nearest: jax.Array) -> None:
     """Raises ValueError where known distances fall along the last axis."""
-    if not is_readable(nearest):
+    if not _inputs.is_readable(nearest):
         return
     distances = np.asarray(nearest)
     falls = distances[..., 1:] < distances[..., :-1]  # False beside NaN

@@ -8,7 +8,6 @@ from jax_rank_metrics import _arithmetic, _inputs, _types
 from jax_rank_metrics._formulas.item_tables import mean_within, measure
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import is_readable
 from jax_rank_metrics._types import NoveltyCount, RankCutoffs
 
 
@@ -122,7 +121,10 @@ def novelty(
     if num_users is None:
         return measure(_mean_information, ids, counts, k)
     num_users = _inputs.positive_integer("num_users", num_users)
-    if is_readable(counts) and (largest := np.max(np.asarray(counts))) > num_users:
+    if (
+        _inputs.is_readable(counts)
+        and (largest := np.max(np.asarray(counts))) > num_users
+    ):
         raise ValueError(
             f"counts holds {largest:g}, but num_users is {num_users}; pass how many users "
             "have seen each item, or by='interactions'"

@@ -24,6 +24,7 @@ from jax_rank_metrics._inputs.arrays import first_index as first_index
 from jax_rank_metrics._inputs.arrays import float_dtype as float_dtype
 from jax_rank_metrics._inputs.arrays import ids as ids
 from jax_rank_metrics._inputs.arrays import integers as integers
+from jax_rank_metrics._inputs.arrays import is_readable as is_readable
 from jax_rank_metrics._inputs.arrays import is_wide as is_wide
 from jax_rank_metrics._inputs.arrays import kind_of as kind_of
 from jax_rank_metrics._inputs.arrays import numpy_array as numpy_array

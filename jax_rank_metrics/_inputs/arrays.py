@@ -120,6 +120,11 @@ def is_wide(tree: object) -> bool:
     return wide and not any(isinstance(leaf, Tracer) for leaf in leaves)
 
 
+def is_readable(x: object) -> bool:
+    """Whether the numbers of an array are known on this host, as those of NumPy are."""
+    return not isinstance(x, Tracer) and getattr(x, "is_fully_addressable", True)
+
+
 def _narrowed(name: str, value: jax.Array) -> jax.Array:
     """Returns the array in a dtype that JAX has enabled; raises if integers do not fit."""
     if not _is_wide(value):

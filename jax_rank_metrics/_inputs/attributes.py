@@ -4,9 +4,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.core import Tracer
 
-from jax_rank_metrics._inputs.arrays import numpy_array, real
+from jax_rank_metrics._inputs.arrays import is_readable, numpy_array, real
 
 
 def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any:
@@ -58,7 +57,7 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
     stay different where each query or item has one (`is_one_each`); the features of a
     vector are no ids.
     """
-    if isinstance(array, Tracer) or not array.is_fully_addressable:
+    if not is_readable(array):
         return
     values = (
         np.asarray(leaf) if isinstance(leaf, jax.Array) else numpy_array(name, leaf)

@@ -14,6 +14,7 @@ from jax_rank_metrics._inputs.arrays import (
     float_dtype,
     ids,
     integers,
+    is_readable,
     kind_of,
     numpy_array,
     real,
@@ -93,7 +94,7 @@ def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array
     array = per_list(name, value, lists)
     if array is None or not jnp.issubdtype(array.dtype, jnp.floating):
         return array
-    if isinstance(array, Tracer) or not array.is_fully_addressable:
+    if not is_readable(array):
         return array
     values = np.asarray(array, np.float64)
     fractional = values[values != np.floor(values)]  # NaN is among them
@@ -218,7 +219,7 @@ def repeated(ids: np.ndarray) -> np.ndarray:
 def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
     """Raises if a known id has no row in the argument `table`."""
     for name, values in ids_by_name.items():
-        if isinstance(values, Tracer) or not values.is_fully_addressable:
+        if not is_readable(values):
             continue
         highest = int(np.max(np.asarray(values), initial=-1))
         if highest >= num_rows:

@@ -6,9 +6,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
 
-from jax_rank_metrics import _arithmetic
+from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
@@ -39,7 +38,7 @@ def pays(
     if items.columns or any(x is not None for x in (*differing, lists.items_axis)):
         return False
     for x in jax.tree.leaves(lists):
-        if isinstance(x, Tracer) or not x.is_fully_addressable:
+        if not _inputs.is_readable(x):
             return False
         if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
             return False

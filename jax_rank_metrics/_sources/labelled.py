@@ -6,9 +6,8 @@ from typing import cast
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.core import Tracer
 
-from jax_rank_metrics import _arithmetic, _mesh, _types
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _types
 from jax_rank_metrics._items import ItemArrays, SharedItems
 from jax_rank_metrics._ordering.candidates import Candidates, RawCandidates
 from jax_rank_metrics._ordering.outranking import Outranking
@@ -177,7 +176,7 @@ def _first_ranks(catalog: Catalog) -> tuple[Ranking, jax.Array]:
 
 def _check_census(overflows: jax.Array) -> None:
     """Raises if a list has too many labels, unless traced or partly on other hosts."""
-    if isinstance(overflows, Tracer) or not overflows.is_fully_addressable:
+    if not _inputs.is_readable(overflows):
         return
     if overflows.any():
         raise ValueError(too_many_labels("a list"))

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
@@ -131,7 +130,7 @@ class Relevant(NamedTuple):
         num_ids = self.ids.shape[-1]
         if num_ids < 2:
             return self
-        if isinstance(self.ids, Tracer) or not self.ids.is_fully_addressable:
+        if not _inputs.is_readable(self.ids):
             return self._replace(ids=_without_repeats(self.ids))
         ids = np.asarray(self.ids)
         in_order = ascending(ids)

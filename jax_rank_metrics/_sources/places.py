@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _arithmetic, _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
@@ -179,9 +178,7 @@ def _known_of(
     arrays = (raw_items.labels, raw_items.mask, raw_items.retrieved)
     arrays = (*arrays, above, tied, num_retrieved)
     for array in arrays:
-        if array is not None and (
-            isinstance(array, Tracer) or not array.is_fully_addressable
-        ):
+        if not _inputs.is_readable(array):
             return None, MAX_RANKS[-1], False
     host_arrays: Sequence[np.ndarray | None] = jax.device_get(arrays)
     labels, mask, retrieved, *numbers = host_arrays

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
@@ -190,10 +189,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
 
 def _are_known(*inputs: RawItems | jax.Array) -> bool:
     """Whether no array is traced, or partly on other hosts."""
-    return not any(
-        isinstance(array, Tracer) or not array.is_fully_addressable
-        for array in jax.tree.leaves(inputs)
-    )
+    return all(map(_inputs.is_readable, jax.tree.leaves(inputs)))
 
 
 def _positive_labels(items: RawItems) -> np.ndarray:

@@ -15,7 +15,7 @@ from jax_rank_metrics._states.histogram import Histogram, histogram_of
 from jax_rank_metrics._states.list_arrays import ListArrays
 from jax_rank_metrics._states.mean import Mean, states_of
 from jax_rank_metrics._states.moments import ValuesOfLists
-from jax_rank_metrics._states.weights import check_same_weights, is_readable
+from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
 
 
@@ -92,7 +92,7 @@ def check_denominator(a: ListArrays, b: ListArrays) -> None:
             f"{shapes[1]}; pass values of the same cutoffs"
         )
     check_same_weights(a, b, ("the numerator", "the denominator"))
-    if not all(map(is_readable, (b.values, b.weights, b.defined))):
+    if not all(map(_inputs.is_readable, (b.values, b.weights, b.defined))):
         return
     values, _, defined = b._columns()
     # Not "< 0", which NaN is not.

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from jax.core import Tracer
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._states.list_arrays import ListArrays
 
 # Relative error below which two numbers are equal: two programs may add the same single
@@ -23,7 +23,7 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
             f"{names[0]} has lists of shape {a._list_shape} and {names[1]} of "
             f"{b._list_shape}; pass values of the same lists"
         )
-    if not (is_readable(a.weights) and is_readable(b.weights)):
+    if not (_inputs.is_readable(a.weights) and _inputs.is_readable(b.weights)):
         return
     weights_a, weights_b = np.asarray(a.weights), np.asarray(b.weights)
     if a.cutoff_weights != b.cutoff_weights:
@@ -40,11 +40,6 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
             f"{weights_b[index]:g} in {names[1]}; "
             "pass the same lists with the same weights"
         )
-
-
-def is_readable(x: Any) -> bool:
-    """Whether the numbers of an array are known on this host."""
-    return not isinstance(x, Tracer) and is_addressable(x)
 
 
 def is_addressable(x: Any) -> bool:
