@@ -80,9 +80,8 @@ def prepare_source(app, name, source):
     """Fills in the home page, and points links between pages at the copies."""
     text = source[0].replace("<!-- home page -->", home_page())
     text = re.sub(r"\]\((?:\.\./)?docs/", "](/", text)
-    text = re.sub(
-        r"(?<=```\{math\}\n).*?(?=```)", lambda match: tex(match[0]), text, flags=re.S
-    )
+    if name == "metrics":  # each row begins with a metric: link it to its docstring
+        text = re.sub(r"(?m)^\| `(\w+)`", r"| {obj}`\1 <jax_rank_metrics.\1>`", text)
     copied = r"notebooks/|(?=BENCHMARKS|CHANGELOG|CONTRIBUTING)"
     source[0] = re.sub(rf"\]\(\.\./(?:{copied})", "](/copies/", text)
 

@@ -1,7 +1,6 @@
-"""Writes the tables of all metrics, in README.md and docs/, from their docstrings.
+"""Writes the overview of all metrics, and the list of the API page, from their docstrings.
 
-python scripts/metrics.py            writes them into README.md, docs/metrics.md,
-                                     docs/metrics/*.md and docs/api/metrics.rst
+python scripts/metrics.py            writes docs/metrics.md and docs/api/metrics.rst
 python scripts/metrics.py --check    fails if one of these differs from the code
 """
 
@@ -41,6 +40,7 @@ from jax_rank_metrics._formulas import (
 )
 
 ROOT = Path(__file__).parent.parent
+API_PAGE = ROOT / "docs" / "api" / "metrics.rst"
 
 FAMILIES: tuple[ModuleType, ...] = (
     cumulated_gain,
@@ -78,8 +78,8 @@ PEERS = (
 OVERVIEW = """# All metrics
 
 Each metric is a function of `jax_rank_metrics`, and each of its names is a name for
-`evaluate` and `measure`. `help(jrm.ndcg)` has everything about it; the page of its family
-has the formula, the options, the ties, and where it is undefined.
+`evaluate` and `measure`. Its docstring, which `help(jrm.ndcg)` and the
+[API](api/metrics.rst) show, has the formula, the options and the columns.
 
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
 first percent of each list, which is `jrm.share(0.01)` in Python. For
@@ -110,7 +110,6 @@ relevant items gives `psp` more.
 A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}
-BETTER = {False: "higher", True: "lower", None: "neither"}
 
 
 def metrics(family: ModuleType) -> Iterator[Any]:
@@ -123,11 +122,6 @@ def metrics(family: ModuleType) -> Iterator[Any]:
 def title(family: ModuleType) -> str:
     """The heading of a family: the first line of its module's docstring."""
     return (family.__doc__ or "").splitlines()[0].rstrip(".")
-
-
-def page(family: ModuleType) -> str:
-    """The name of the page of a family, such as `user-models`."""
-    return family.__name__.rpartition(".")[2].replace("_", "-")
 
 
 def names(metric: Any) -> str:
@@ -153,18 +147,6 @@ def summary(metric: Any) -> str:
     return part(metric, r"\A(.*?)\n\n")
 
 
-def formula(metric: Any) -> str:
-    """The formula of a metric with the paragraph that explains it, as Markdown."""
-    doc = inspect.getdoc(metric) or ""
-    match = re.search(r"\.\. math::(.*?)\n\n(?=\S)(.*?)\n\n", doc, re.DOTALL)
-    if match is None:
-        return ""
-    lines = [line.strip() for line in match[1].strip().splitlines()]
-    block = "\n".join(["```{math}", *lines, "```"])
-    explains = not match[2].startswith(("Undefined", "Args"))
-    return f"{block}\n\n{match[2]}\n\n" if explains else f"{block}\n\n"
-
-
 def undefined(metric: Any) -> str:
     """Where a metric has no value."""
     return part(metric, r"Undefined \((.*?)\)")
@@ -184,81 +166,22 @@ def agrees(metric: Any) -> str:
     return ", ".join(peer for peer in PEERS if re.search(rf"\b{peer}\b", references))
 
 
-def options(metric: Any) -> str:
-    """The options of a metric with their defaults."""
-    texts = []
-    for name, value in metric.spec.options.items():
-        default = getattr(value, "__name__", None) or repr(value)
-        texts.append("`k`" if name == "k" else f"`{name}={default}`")
-    return ", ".join(texts)
-
-
-def columns(metric: Any) -> str:
-    """The columns that a metric reads."""
-    required = [f"`{name}`" for name in metric.spec.columns]
-    optional = [f"`{name}` if passed" for name in metric.spec.optional_columns]
-    return ", ".join([*required, *optional])
-
-
-def better(metric: Any) -> str:
-    """The direction in which a metric is better."""
-    direction = metric.spec.lower_is_better
-    return "by the options" if callable(direction) else BETTER[direction]
-
-
-def details(metric: Any) -> str:
-    """The section about a metric on the page of its family."""
-    facts = (
-        ("names", names(metric)),
-        ("options", options(metric)),
-        ("columns", columns(metric)),
-        ("better", better(metric)),
-        ("ties", ties(metric)),
-        ("undefined", undefined(metric)),
-        ("agrees with", agrees(metric)),
-    )
-    listed = "\n".join(f"- *{name}*: {text}" for name, text in facts if text)
-    return f"## `{metric.__name__}`\n\n{summary(metric)}\n\n{formula(metric)}{listed}"
-
-
-def readme_table() -> str:
-    """The table of the README."""
+def table(family: ModuleType) -> str:
+    """The table of a family; on the site, each metric links to its docstring."""
     rows = [
-        (names(metric), ties(metric), undefined(metric))
-        for family in FAMILIES
-        for metric in metrics(family)
-    ]
-    return tabulate(rows, ("metric", "ties", "undefined"), tablefmt="github")
-
-
-def table(family: ModuleType, folder: str) -> str:
-    """The table of a family, whose first column links into its page."""
-    rows = [
-        (
-            f"[`{m.__name__}`]({folder}{page(family)}.md#{m.__name__})",
-            summary(m),
-            agrees(m),
-        )
+        (names(m), summary(m), ties(m), undefined(m), agrees(m))
         for m in metrics(family)
     ]
-    return tabulate(rows, ("metric", "value", "agrees with"), tablefmt="github")
+    headers = ("metric", "value", "ties", "undefined", "agrees with")
+    return tabulate(rows, headers, tablefmt="github")
 
 
 def overview() -> str:
     """The page that lists all metrics."""
     parts = [OVERVIEW]
     for family in FAMILIES:
-        parts += [f"## {title(family)}", table(family, "metrics/")]
+        parts += [f"## {title(family)}", table(family)]
     return "\n\n".join(parts) + "\n"
-
-
-def family_page(family: ModuleType) -> str:
-    """The page about a family."""
-    head = (
-        f"# {title(family)}",
-        "Part of [all metrics](../metrics.md), which explains the words below.",
-    )
-    return "\n\n".join([*head, *map(details, metrics(family))]) + "\n"
 
 
 def reference() -> str:
@@ -271,38 +194,25 @@ def reference() -> str:
     return "\n\n".join(parts)
 
 
-def between(path: Path, start: str, end: str, text: str) -> str:
-    """The file with `text` between two of its lines."""
-    before, after_start = path.read_text().split(start)
+def api_page() -> str:
+    """The API page, with the docstrings of all metrics between two of its lines."""
+    start, end = ".. metrics\n", ".. end of metrics"
+    before, after_start = API_PAGE.read_text().split(start)
     _, after = after_start.split(end)
-    return f"{before}{start}\n{text}\n\n{end}{after}"
+    return f"{before}{start}\n{reference()}\n\n{end}{after}"
 
 
 def written() -> dict[Path, str]:
     """Every file that the code determines, with its text."""
-    readme, docs = ROOT / "README.md", ROOT / "docs"
-    api = docs / "api" / "metrics.rst"
-    pages = {
-        docs / "metrics" / f"{page(family)}.md": family_page(family)
-        for family in FAMILIES
-    }
-    return {
-        readme: between(
-            readme, "<!-- metrics -->\n", "<!-- end of metrics -->", readme_table()
-        ),
-        api: between(api, ".. metrics\n", ".. end of metrics", reference()),
-        docs / "metrics.md": overview(),
-        **pages,
-    }
+    return {API_PAGE: api_page(), ROOT / "docs" / "metrics.md": overview()}
 
 
 def main() -> None:
     """Writes or checks."""
     for path, text in written().items():
         if "--check" not in sys.argv[1:]:
-            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
+        elif path.read_text() != text:
             sys.exit(f"{path.name} is not as the code; run python scripts/metrics.py")
 
 
