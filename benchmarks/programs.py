@@ -113,4 +113,4 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     weights = jnp.ones(len(users), jnp.float32)
     batch = step.QueryBatch(users, relevant_ids, labels, seen_ids, weights, None)
     plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
-    return step.measure_queries(plan, step.Catalog(items, None), batch)
+    return step.measure_queries(plan, step.CatalogArrays(items, None), batch)

@@ -322,14 +322,14 @@ MUTANTS = [
     ),
     Mutant(
         "NaN is looked up in the first part of a mesh",
-        "_drivers/device_programs.py",
-        "slots + first_slot",
-        "slots",
+        "_drivers/step.py",
+        "lax.pmin(slot, queries_axis)",
+        "lax.pmax(slot, queries_axis)",
         "tests/test_over_devices.py::test_nan_on_a_mesh",
     ),
     Mutant(
         "queries of a mesh are dealt out like cards",
-        "_drivers/parts.py",
+        "_drivers/batches.py",
         "np.arange(num_queries) // size",
         "np.arange(num_queries) % num_parts",
         "tests/test_over_devices.py::test_queries_and_items_cut",
@@ -386,8 +386,8 @@ MUTANTS = [
     Mutant(
         "a batch has the attributes of the first queries",
         "_drivers/query_batches.py",
-        'lambda x: executor.rows("query_attributes", x, batch.indices),',
-        'lambda x: executor.rows("query_attributes", x, np.arange(batch.indices.size)),',
+        'devices.rows("query_attributes", x, batch.indices, spec)',
+        'devices.rows("query_attributes", x, np.arange(batch.indices.size), spec)',
         "tests/test_evaluate_embeddings.py::test_relevance_by_attributes",
     ),
     Mutant(

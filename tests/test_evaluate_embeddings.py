@@ -15,7 +15,6 @@ import scipy.sparse
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches, similarities
-from jax_rank_metrics._drivers.parts import Parts
 
 QUERIES, ITEMS, DIMS = 9, 26, 4
 METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
@@ -159,7 +158,9 @@ def test_candidates(rng, monkeypatch):
 def test_batches_of_candidates():
     """A long list does not widen the batches of others, nor fill a batch with padding."""
     widths = np.array([50, 60, 5000, 0, 55, 1200, 52, 48, 1300, 64])
-    divided = batches.batches_by_width(widths, lambda _: 4, 1e5, Parts.equal(10, 2))
+    divided = batches.batches_by_width(
+        widths, lambda _: 4, 1e5, batches.QueryParts.equal(10, 2)
+    )
     queries, padded = [], []
     for indices, (_, width) in divided:
         members = indices[indices >= 0]
@@ -168,7 +169,11 @@ def test_batches_of_candidates():
         padded.append((len(indices), width))
     assert sorted(queries) == list(range(10))
     assert padded == [(2, 5000), (2, 1200), (4, 64), (4, 64)]
-    whole = list(batches.batches_by_width(widths, lambda _: 16, 1, Parts.equal(10, 1)))
+    whole = list(
+        batches.batches_by_width(
+            widths, lambda _: 16, 1, batches.QueryParts.equal(10, 1)
+        )
+    )
     assert [(len(x.indices), x.widths) for x in whole] == [(16, (0, 5000))]
 
 

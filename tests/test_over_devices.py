@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 from test_meshes import collectives
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import device_programs
+from jax_rank_metrics._drivers import step
 
 USERS, ITEMS, DIMS = 45, 1003, 4
 METRICS = ("ndcg@3", "recall@1,5", "mrr")
@@ -56,17 +56,19 @@ def data():
 def texts(monkeypatch):
     """The texts of the programs that devices run for a batch, while they run."""
     of_programs, compiled = [], {}
-    program = device_programs.measure_program()
+    program = step.program()
 
-    def call(measure_fn, plan, devices, of_scores, catalog, queries):
-        static = measure_fn, plan, devices, of_scores
-        shapes = tuple(x.shape for x in jax.tree.leaves(queries))
+    def call(measure_fn, plan, devices, *arrays):
+        if devices.mesh is None:
+            return program(measure_fn, plan, devices, *arrays)
+        shapes = tuple(x.shape for x in jax.tree.leaves(arrays))
         if shapes not in compiled:
-            compiled[shapes] = program.lower(*static, catalog, queries).compile()
+            lowered = program.lower(measure_fn, plan, devices, *arrays)
+            compiled[shapes] = lowered.compile()
             of_programs.append(compiled[shapes])
-        return compiled[shapes](catalog, queries)
+        return compiled[shapes](*arrays)
 
-    monkeypatch.setattr(device_programs, "measure_program", lambda: call)
+    monkeypatch.setattr(step, "program", lambda: call)
     return of_programs
 
 

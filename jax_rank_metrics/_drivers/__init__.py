@@ -12,11 +12,8 @@
     evaluation.py       the result: states, values of every query, and the items found
     checkpoints.py      what is done after a batch, to be saved and taken up again
 
-    one_device.py       what measures batches: one device, with values on the host
-    over_devices.py     or the devices of a mesh, with values where they were computed
-    devices.py          the mesh: which axes cut queries and items, and arrays cut so
-    device_programs.py  the programs of a mesh
-    parts.py            which part of a mesh has which query
+    devices.py          one device, or those of a mesh: how they hold queries and items
+    collected.py        the values of all queries, on the host or on the devices of a mesh
 
     evaluate_users.py   `jrm.evaluate_users`: a recommender for all of its users
     model.py            the scores of users: from embeddings, a matrix, or a function

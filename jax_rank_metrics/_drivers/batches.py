@@ -6,9 +6,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.interactions import SparseRows
-from jax_rank_metrics._drivers.parts import Parts
-from jax_rank_metrics._drivers.step import Array, QueryBatch
+from jax_rank_metrics._drivers.step import QueryBatch
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
@@ -22,6 +22,86 @@ NARROW = (256, 16)
 # Nanoseconds that a program must save in each call. It takes a second to compile, and then
 # serves every evaluation of a process, such as one after each epoch.
 WORTH_A_PROGRAM = 2e7
+
+
+class QueryParts(NamedTuple):
+    """Queries cut into parts of equally many slots: slot s of part p has one query.
+
+    On one device there is one part, in which each query has its own index as its slot.
+
+    Attributes:
+        indices: `[parts, slots]`, the index of the query in each slot; −1 for padding.
+    """
+
+    indices: np.ndarray
+
+    @classmethod
+    def of(cls, part_of: np.ndarray, num_parts: int) -> "QueryParts":
+        """Keeps the queries of each part in order, in its first slots.
+
+        Args:
+            part_of: `[queries]`, the part of each query.
+            num_parts: How many parts there are.
+        """
+        members = [np.flatnonzero(part_of == part) for part in range(num_parts)]
+        indices = np.full((num_parts, max(x.size for x in members)), -1)
+        for row, queries in zip(indices, members, strict=True):
+            row[: queries.size] = queries
+        return cls(indices)
+
+    @classmethod
+    def over(
+        cls, devices: Devices, rows: np.ndarray, table: Array | None
+    ) -> "QueryParts":
+        """Gives each query to the part of the devices that holds its row of a table.
+
+        Args:
+            devices: The devices.
+            rows: `[queries]`, the row of each query.
+            table: `[rows, …]`, as the devices hold it, cut if it is an array of JAX; or
+                None, where a function knows the rows.
+        """
+        num_parts = devices.num_query_parts
+        if not isinstance(table, jax.Array):
+            return cls.equal(rows.size, num_parts)
+        return cls.of(rows // (len(table) // num_parts), num_parts)
+
+    @classmethod
+    def equal(cls, num_queries: int, num_parts: int) -> "QueryParts":
+        """Keeps all queries in order; only the last slots are padding."""
+        size = -(-num_queries // num_parts)
+        return cls.of(np.arange(num_queries) // size, num_parts)
+
+    @property
+    def num_slots(self) -> int:
+        """The number of slots of all parts."""
+        return self.indices.size
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries."""
+        return int(np.count_nonzero(self.indices >= 0))
+
+    @property
+    def slots(self) -> np.ndarray:
+        """The slot of each query, counted through all parts, `[queries]`."""
+        indices = self.indices.ravel()
+        slots = np.empty(self.num_queries, int)
+        slots[indices[indices >= 0]] = np.flatnonzero(indices >= 0)
+        return slots
+
+    def in_order_of(self, levels: np.ndarray) -> np.ndarray:
+        """Returns the queries of each part by level, `[parts, slots]`; −1 for padding.
+
+        Args:
+            levels: `[queries]`, of which those of the lowest level come first.
+        """
+        ordered = np.full(self.indices.shape, -1)
+        for row, members in zip(ordered, self.indices, strict=True):
+            members = members[members >= 0]
+            of_level = [members[levels[members] == x] for x in np.unique(levels)]
+            row[: members.size] = np.concatenate(of_level)
+        return ordered
 
 
 class Batch(NamedTuple):
@@ -82,7 +162,7 @@ def batch_size_for(num_users: int, max_size: int) -> int:
 
 
 def make_batches(
-    lengths: np.ndarray, size: int, work: Work, parts: Parts | None = None
+    lengths: np.ndarray, size: int, work: Work, parts: QueryParts | None = None
 ) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
@@ -105,7 +185,7 @@ def make_batches(
         parts: Which part has which user; None is one part.
     """
     if parts is None:
-        parts = Parts.equal(len(lengths), 1)
+        parts = QueryParts.equal(len(lengths), 1)
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
@@ -151,7 +231,7 @@ def cut_parts(
 
 
 def batches_by_width(
-    widths: np.ndarray, size_for: Callable[[int], int], cost: float, parts: Parts
+    widths: np.ndarray, size_for: Callable[[int], int], cost: float, parts: QueryParts
 ) -> Iterator[Batch]:
     """Divides queries into batches whose lists have similar numbers of items.
 

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._drivers.batches import Batch, pad_rows
+from jax_rank_metrics._drivers.devices import Array
 from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.step import (
-    Array,
-    Catalog,
-    Measured,
+    BatchValues,
+    CatalogArrays,
     read_by_name,
     score_pairs,
     with_nan,
@@ -137,8 +137,8 @@ def candidate_batch(
 
 
 def measure_candidates(
-    plan: Plan, catalog: Catalog, queries: CandidateBatch
-) -> Measured:
+    plan: Plan, catalog: CatalogArrays, queries: CandidateBatch
+) -> BatchValues:
     """Ranks the candidates of each query of a batch, and measures these rankings.
 
     Returns:

@@ -1,11 +1,17 @@
-"""The mesh of a call: over which of its axes queries and items are cut, and how."""
+"""The devices of a call, one or those of a mesh, and how they hold queries and items.
+
+On a mesh, queries are cut into as many parts as there are devices along their axis. A
+device takes the queries of its own part, batch by batch, and keeps their values: no
+embedding of a query moves, nor does any score. Along the axis of items, devices share a
+query, and exchange its candidates and counts (see `rank_catalog`).
+"""
 
 import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -16,24 +22,31 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._types import AxisNames
 
-# What a function of the package was passed: an array of JAX, NumPy, or a memory map.
+T = TypeVar("T")
+# Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
+# The spec of an array that every device has.
+EVERYWHERE = PartitionSpec()
 
 
 @dataclasses.dataclass(frozen=True)
 class Devices:
-    """A mesh, and the axes over which queries and items are cut; hashable, static.
+    """The devices that share the work, and how they hold arrays; hashable, static.
+
+    One device, which has no mesh, runs what many run, without `jax.shard_map` and
+    collectives: specs mean nothing to it, and arrays stay where they are.
 
     Attributes:
-        mesh: The devices, of this process and of all others.
+        mesh: The devices, of this process and of all others. None is one device: that of
+            the items, or the default.
         queries_axis: The mesh axis or axes over which queries are cut; None if every
             device has all of them.
         items_axis: The same for items.
     """
 
-    mesh: Mesh
-    queries_axis: AxisNames | None
-    items_axis: AxisNames | None
+    mesh: Mesh | None = None
+    queries_axis: AxisNames | None = None
+    items_axis: AxisNames | None = None
 
     @property
     def num_query_parts(self) -> int:
@@ -60,17 +73,72 @@ class Devices:
         """The spec of arrays `[queries, items]`."""
         return PartitionSpec(self.queries_axis, self.items_axis)
 
-    def put(self, x: Array, spec: PartitionSpec) -> jax.Array:
+    def map(
+        self, function: Callable[..., T], in_specs: Any, out_specs: Any
+    ) -> Callable[..., T]:
+        """Returns the function as each device computes it for its own parts."""
+        if self.mesh is None:
+            return function
+        return jax.shard_map(
+            function, mesh=self.mesh, in_specs=in_specs, out_specs=out_specs
+        )
+
+    def batch_size(self, size: int) -> int:
+        """Returns how many queries share a batch: a multiple of the number of parts."""
+        return size + -size % self.num_query_parts
+
+    def put_tree(self, tree: T, specs: Any) -> T:
+        """Puts a pytree; `specs` has the spec of each array, or of several in one."""
+        if self.mesh is None:
+            return tree
+        return jax.tree.map(
+            lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
+            specs,
+            tree,
+        )
+
+    def items(self, name: str, items: Array) -> jax.Array:
+        """Returns an array over items, cut over their axis; added items are zeros."""
+        if self.mesh is None or is_global(items):
+            items = _inputs.real(name, items)
+        else:  # every process reads what its own devices need
+            items = _on_host(name, items)
+        return self.put(items, self.of_items)
+
+    def table(self, table: Array, spec: PartitionSpec) -> Array:
+        """Returns an array over queries as it is held between batches.
+
+        A mesh cuts a global array as `spec` says. Any other array stays where it is.
+        """
+        if self.mesh is None:
+            return table
+        return self.put(table, spec) if is_global(table) else np.asarray(table)
+
+    def rows(
+        self, name: str, table: Array, indices: np.ndarray, spec: PartitionSpec
+    ) -> Array:
+        """Returns the rows of a batch; of a global array, each device takes its own."""
+        if self.mesh is None:
+            return _inputs.real(name, table[indices])
+        if not isinstance(table, jax.Array):
+            return _on_host(name, table[indices])
+        in_parts = indices % (len(table) // self.num_query_parts)
+        return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
+
+    def put(self, x: Array, spec: PartitionSpec) -> Any:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
         Zeros are added where the devices do not divide an axis: 5 rows over 2 devices
-        become 6. An array that is cut so already is returned as it is.
+        become 6. An array that is cut so already is returned as it is, and so is any
+        array where one device does the work.
 
         Args:
             x: An array of NumPy or JAX that every process holds, of which each reads what
                 its own devices need; or a global array, which is cut anew if need be.
             spec: For each axis, the mesh axes over which it is cut.
         """
+        if self.mesh is None:
+            return x
         sharding = NamedSharding(self.mesh, spec)
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
         shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
@@ -90,15 +158,39 @@ class Devices:
 
         return jax.make_array_from_callback(shape, sharding, part)
 
-    def full(self, shape: tuple[int, ...], value: float, dtype: Any) -> jax.Array:
-        """Returns an array filled with a value, cut over the axis of queries."""
-        return self.put(
-            np.broadcast_to(np.asarray(value, dtype), shape), self.of_queries
-        )
-
     def _size(self, axes: Any) -> int:
+        if self.mesh is None or axes is None:
+            return 1
         names = axes if isinstance(axes, tuple) else (axes,)
-        return math.prod(self.mesh.shape[name] for name in names if name is not None)
+        return math.prod(self.mesh.shape[name] for name in names)
+
+
+def _on_host(name: str, values: Any) -> np.ndarray:
+    """Checks that values are real numbers, and leaves them on the host."""
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":  # those of 64 bits may not fit 32
+        return np.asarray(_inputs.real(name, values))
+    _inputs.real(name, values[:0])
+    return values
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _take_rows(
+    devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
+) -> jax.Array:
+    """Returns the rows of a batch; each device takes them from its own part of a table.
+
+    Args:
+        devices: The devices.
+        spec: How the table `[rows, …]` is cut.
+        table: The table.
+        indices: `[size]`, indices into the part of each device.
+    """
+
+    def local(table: jax.Array, indices: jax.Array) -> jax.Array:
+        return table[indices]
+
+    return devices.map(local, (spec, devices.of_queries), spec)(table, indices)
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -126,8 +218,8 @@ def read_devices(
     queries_axis: AxisNames | None,
     items_axis: AxisNames | None,
     arguments: Sequence[Argument],
-) -> Devices | None:
-    """Returns the devices that a call is to use, or None if one device does the work.
+) -> Devices:
+    """Returns the devices that a call is to use; one device without a mesh.
 
     Without `mesh`, it is the one over which arguments are sharded; and where no axis is
     named, axes are those along which they are.
@@ -164,7 +256,7 @@ def read_devices(
             raise ValueError(
                 "queries_axis or items_axis came without a mesh; pass mesh"
             )
-        return None
+        return Devices()
     for name in itertools.chain(*axes.values()):
         if name not in mesh.axis_names:
             raise ValueError(f"{name!r} is none of the mesh axes {mesh.axis_names}")

@@ -11,21 +11,20 @@ import numpy as np
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import Batch
+from jax_rank_metrics._drivers.batches import Batch, QueryParts
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
     Checkpoint,
     checksum,
     read_checkpoint,
 )
+from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
 from jax_rank_metrics._drivers.counted_queries import (
     counted_items,
     counted_values,
     is_counted,
 )
-from jax_rank_metrics._drivers.one_device import Collected, Measure, OneDevice
-from jax_rank_metrics._drivers.over_devices import OverDevices
-from jax_rank_metrics._drivers.parts import Parts
+from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
@@ -45,13 +44,13 @@ class Job(NamedTuple):
     """An evaluation as the loop sees it.
 
     Attributes:
-        executor: What measures batches: one device, or those of a mesh.
+        devices: The devices that share the work.
         parts: Which part of its devices has which query.
         batches: Which queries share a batch. Each query is in one of them.
         arrays: Makes the arrays of a batch from its number and the batch. It is called in
             order, and skips no batch that is run.
-        program: Maps these arrays to what is measured: a device program that has been
-            started, whose results are waited for later.
+        program: Starts to measure a batch, from the slots of its queries and these
+            arrays; the results are waited for later.
         metric_names: The names of what is measured.
         bounds: The first of these metrics; those after them are means.
         undefined: What undefined values count for.
@@ -64,11 +63,11 @@ class Job(NamedTuple):
         unit: What a query is called in a bar of progress, in the plural.
     """
 
-    executor: OneDevice | OverDevices
-    parts: Parts
+    devices: Devices
+    parts: QueryParts
     batches: Sequence[Batch]
     arrays: Callable[[int, Batch], step.QueryBatch]
-    program: Measure
+    program: step.Program
     metric_names: Sequence[str]
     bounds: Sequence[Bound]
     undefined: Undefined
@@ -80,7 +79,7 @@ class Job(NamedTuple):
     unit: str
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """The outcome of a job.
 
     Attributes:
@@ -97,7 +96,7 @@ class Outcome(NamedTuple):
     items: Any
     exposure: Exposure | None
     undefined_names: list[str]
-    parts: Parts | None
+    parts: QueryParts | None
 
 
 def run(
@@ -105,7 +104,7 @@ def run(
     progress: bool | Progress,
     on_batch: Callable[[Checkpoint], object] | None = None,
     resume_from: Checkpoint | None = None,
-) -> Outcome:
+) -> JobResult:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
@@ -120,7 +119,8 @@ def run(
         ValueError: if the scores of a query hold NaN; if a metric cannot read its relevant
             items; if the checkpoint is not of this job.
     """
-    collected = _collect(job, progress, on_batch, resume_from)
+    collector = _collector(job)
+    collected = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in collected.lists]
     counted_ids = collected.items
@@ -133,15 +133,15 @@ def run(
             counted_ids = counted_items(counted_ids, counted)
     kinds = [bound.state for bound in job.bounds]
     kinds += [Mean] * (len(lists) - len(kinds))
-    summary = job.executor.summary(
-        job.parts, Collected(lists, counted_ids), kinds, job.num_items
+    all_states, is_defined, exposure = collector.totals(
+        Collected(lists, counted_ids), kinds, job.num_items
     )
     undefined_names = [
         bound.name
-        for bound, is_defined in zip(job.bounds, summary.is_defined, strict=False)
-        if not is_defined
+        for bound, has_value in zip(job.bounds, is_defined, strict=False)
+        if not has_value
     ]
-    states = dict(zip(job.metric_names, summary.states, strict=True))
+    states = dict(zip(job.metric_names, all_states, strict=True))
     if job.undefined == "zero":
         counts = [
             ((name,), (int(state.undefined), int(state.lists)))
@@ -149,18 +149,25 @@ def run(
             if lower_is_better(name) and name not in undefined_names
         ]
         warn_of_zeros(counts, stacklevel=4)
-    return Outcome(
+    return JobResult(
         states,
         dict(zip(job.metric_names, lists, strict=True)),
         collected.items,
-        summary.exposure,
+        exposure,
         undefined_names,
-        None if isinstance(job.executor, OneDevice) else job.parts,
+        None if job.devices.mesh is None else job.parts,
     )
+
+
+def _collector(job: Job) -> Collector:
+    if job.devices.mesh is None:
+        return Collector(job.parts, job.k)
+    return MeshCollector(job.devices, job.parts, job.k)
 
 
 def _collect(
     job: Job,
+    collector: Collector,
     progress: bool | Progress,
     on_batch: Callable[[Checkpoint], object] | None,
     resume_from: Checkpoint | None,
@@ -168,7 +175,7 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    collector, num_saved, call = job.executor.collector(job.parts, job.k), 0, None
+    num_saved, call = 0, None
     if on_batch is not None or resume_from is not None:
         call = _call(job)
     if call is not None and resume_from is not None:
@@ -176,15 +183,16 @@ def _collect(
         saved = read_checkpoint(resume_from, call, job.metric_names, *sizes)
         collector.restore(saved)
         num_saved = saved.num_batches
+    slots = np.append(job.parts.slots, -1).astype(np.int32)  # of padding, the last
     started = (
-        (number, collector.start(batch.indices, job.program(job.arrays(number, batch))))
+        (number, job.program(slots[batch.indices], job.arrays(number, batch)))
         for number, batch in enumerate(job.batches)
         if number >= num_saved - 1
     )
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
     with reporting(progress, job.unit) as report:
-        for number, pending in _started_ahead(started, BATCHES_AHEAD):
-            fault = collector.wait(pending)
+        for number, measured in _started_ahead(started, BATCHES_AHEAD):
+            fault = collector.add(measured)
             if fault is not None:
                 raise ValueError(_message(job, *fault))
             report(int(num_done[number]), job.parts.num_queries)

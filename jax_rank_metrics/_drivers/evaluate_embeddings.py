@@ -13,6 +13,7 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import query_batches
 from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
+from jax_rank_metrics._drivers.devices import read_devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
@@ -22,8 +23,6 @@ from jax_rank_metrics._drivers.host_items import (
 )
 from jax_rank_metrics._drivers.interactions import RawInteractions
 from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
-from jax_rank_metrics._drivers.one_device import OneDevice
-from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.query_inputs import (
     global_arguments,
@@ -217,10 +216,10 @@ def evaluate_embeddings(
     arguments = global_arguments(
         queries, query_attributes, items=None if in_blocks else (items, item_attributes)
     )
-    executor = read_executor(mesh, queries_axis, items_axis, arguments)
+    devices = read_devices(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
-        in_blocks = isinstance(executor, OneDevice) and candidates is None
+        in_blocks = devices.mesh is None and candidates is None
     queries, raw_items = read_vectors("queries", queries), items
     num_queries, blocks = len(queries), None
     if in_blocks:
@@ -252,14 +251,14 @@ def evaluate_embeddings(
     plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
     max_size = _inputs.positive_integer("batch_size", batch_size)
     inputs = query_batches.Inputs(
-        executor.table(queries),
+        devices.table(queries, devices.of_queries),
         items,
         _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
         groups,
         judgements,
         batch_size_for(num_queries, max_size),
         key,
-        executor,
+        devices,
     )
     if blocks is not None:
         batches = over_host_blocks(plan, inputs, blocks, progress)
@@ -269,7 +268,7 @@ def evaluate_embeddings(
     else:
         batches = query_batches.over_candidates(plan, inputs)
     job = Job(
-        executor,
+        devices,
         batches.parts,
         batches.batches,
         batches.arrays,

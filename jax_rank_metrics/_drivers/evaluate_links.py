@@ -14,16 +14,16 @@ from jax_rank_metrics._calls.run import measure_ranking
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.batches import (
     Batch,
+    QueryParts,
     Work,
     batch_size_for,
     make_batches,
 )
+from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
-from jax_rank_metrics._drivers.one_device import OneDevice
-from jax_rank_metrics._drivers.parts import Parts
-from jax_rank_metrics._drivers.step import Measured, QueryBatch, with_nan
+from jax_rank_metrics._drivers.step import Measured, QueryBatch, first_fault, with_nan
 from jax_rank_metrics._drivers.triples import (
     Questions,
     Side,
@@ -231,11 +231,11 @@ def evaluate_links(
         )
 
     job = Job(
-        OneDevice(),
-        Parts.equal(2 * number, 1),
+        Devices(),
+        QueryParts.equal(2 * number, 1),
         batches,
         arrays,
-        program=lambda batch: _program()(bounds, k, places_ties, batch),
+        program=lambda slots, batch: _program()(bounds, k, places_ties, slots, batch),
         metric_names=[bound.name for bound in bounds],
         bounds=bounds,
         undefined=undefined,
@@ -281,7 +281,11 @@ def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
 
 
 def _measure(
-    bounds: tuple[Bound, ...], k: int, ties: _types.Ties | None, batch: QueryBatch
+    bounds: tuple[Bound, ...],
+    k: int,
+    ties: _types.Ties | None,
+    slots: jax.Array,
+    batch: QueryBatch,
 ) -> Measured:
     """Counts the place of each answer, and measures it."""
     arguments: dict[str, Any] = {
@@ -302,7 +306,8 @@ def _measure(
         ids = ranked(k).items
     lists: list[PerList] = [values[bound.name] for bound in bounds]
     faults = jnp.zeros(len(batch.rows), jnp.int32)
-    return lists, ids, with_nan(faults, places._has_nan)
+    faults = with_nan(faults, places._has_nan)
+    return Measured(lists, ids, slots, first_fault(faults, slots))
 
 
 _program = one_off_jit(_measure, ("bounds", "k", "ties"), level=1)

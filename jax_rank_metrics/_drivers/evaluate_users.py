@@ -14,12 +14,14 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import (
     Batch,
+    QueryParts,
     Work,
     batch_size_for,
     make_batches,
     query_batch,
 )
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
+from jax_rank_metrics._drivers.devices import Array, read_devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import distinct
 from jax_rank_metrics._drivers.interactions import (
@@ -36,7 +38,6 @@ from jax_rank_metrics._drivers.model import (
     read_model,
 )
 from jax_rank_metrics._drivers.nan_causes import nan_message
-from jax_rank_metrics._drivers.over_devices import read_executor
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
 from jax_rank_metrics._drivers.user_evaluation import (
     UserEvaluation,
@@ -187,8 +188,8 @@ def evaluate_users(
     plan = make_plan(bounds, k, block_size, policy.name)
     groups = read_groups(item_groups, bounds, None)
 
-    executor = read_executor(mesh, queries_axis, items_axis, global_arguments(model))
-    recommender = read_model(model, executor)
+    devices = read_devices(mesh, queries_axis, items_axis, global_arguments(model))
+    recommender = read_model(model, devices)
     relevant = Interactions.of("relevant", relevant)
     seen = None if seen is None else Interactions.of("seen", seen)
     user_ids = read_users(users, relevant)
@@ -204,9 +205,9 @@ def evaluate_users(
 
     item_embeddings = recommender.item_embeddings
     max_size = _inputs.positive_integer("batch_size", batch_size)
-    size = executor.batch_size(batch_size_for(user_ids.size, max_size))
+    size = devices.batch_size(batch_size_for(user_ids.size, max_size))
     work = _work(plan, item_embeddings, relevant_rows)
-    parts = executor.parts(user_ids, recommender.table)
+    parts = QueryParts.over(devices, user_ids, recommender.table)
     batches = list(make_batches(lengths, size, work, parts))
 
     # The scores of the first batch say how many items a function knows.
@@ -219,7 +220,7 @@ def evaluate_users(
         counts = seen.count_items(seen_rows, user_ids, num_items)
         catalog = catalog._replace(counts=jnp.asarray(counts))
     catalog = catalog._replace(groups=read_groups(groups, bounds, num_items))
-    catalog = executor.catalog(catalog, num_items)
+    catalog = step.put_catalog(devices, catalog, num_items)
     metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
@@ -227,11 +228,11 @@ def evaluate_users(
         return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
 
     job = Job(
-        executor,
+        devices,
         parts,
         batches,
         arrays,
-        program=executor.program(plan, catalog),
+        program=step.program_of(devices, plan, catalog),
         metric_names=metric_names,
         bounds=bounds,
         undefined=undefined,
@@ -293,9 +294,9 @@ class _ModelRows:
     def __init__(self, recommender: Recommender, user_ids: np.ndarray) -> None:
         self._recommender = recommender
         self._user_ids = user_ids
-        self._first: step.Array | None = None
+        self._first: Array | None = None
 
-    def __call__(self, number: int, batch: Batch) -> step.Array:
+    def __call__(self, number: int, batch: Batch) -> Array:
         if number == 0 and self._first is not None:
             rows, self._first = self._first, None
             return rows

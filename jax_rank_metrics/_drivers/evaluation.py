@@ -7,8 +7,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from jax_rank_metrics import _types
-from jax_rank_metrics._drivers.over_devices import gathered
-from jax_rank_metrics._drivers.parts import Parts
+from jax_rank_metrics._drivers.batches import QueryParts
+from jax_rank_metrics._drivers.collected import gathered
 from jax_rank_metrics._inputs.pack import pack
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.mean import Mean
@@ -48,7 +48,7 @@ class Evaluation(StatesByName):
     lists: dict[str, PerList]
     items: np.ndarray
     undefined: _types.Undefined
-    _parts: Parts | None = dataclasses.field(default=None, kw_only=True)
+    _parts: QueryParts | None = dataclasses.field(default=None, kw_only=True)
 
     def by(self, groups: Iterable[Hashable]) -> dict[Hashable, dict[str, Mean]]:
         """Returns the states of each group of queries, such as short and long ones.

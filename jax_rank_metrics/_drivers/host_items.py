@@ -14,7 +14,6 @@ from jax_rank_metrics._drivers.batches import Batch
 from jax_rank_metrics._drivers.engine import Progress, reporting
 from jax_rank_metrics._drivers.interactions import QUERY, refuse_unknown_items
 from jax_rank_metrics._drivers.nan_causes import Vectors
-from jax_rank_metrics._drivers.one_device import OneDevice
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_batches import Batches, Inputs, divided
 from jax_rank_metrics._drivers.similarities import origin_of
@@ -53,7 +52,7 @@ def over_host_blocks(
     The share of items that have been read is reported as that share of queries, where the
     number of items is known; and all queries at the end. Nothing is left to report then.
     """
-    if not isinstance(inputs.executor, OneDevice):
+    if inputs.devices.mesh is not None:
         raise ValueError(
             "mesh is given, and items come in blocks; pass a memory-mapped array, of which "
             "each process reads what its own devices need"
@@ -80,11 +79,11 @@ def over_host_blocks(
     num_items = blocks.num_items or MAX_ITEMS
     parts, batches, arrays = divided(plan, inputs, num_items)
 
-    def catalog_of(part: Part) -> step.Catalog:
+    def catalog_of(part: Part) -> step.CatalogArrays:
         items = _inputs.real("items", part.items)
         exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
-        return step.Catalog(
+        return step.CatalogArrays(
             items, exists, attributes=attributes, origin=origin, groups=inputs.groups
         )
 
@@ -92,7 +91,7 @@ def over_host_blocks(
 
     def advance(
         program: Any, states: list[Any], rounds_done: int, report: Progress
-    ) -> tuple[list[Any], step.Catalog]:
+    ) -> tuple[list[Any], step.CatalogArrays]:
         """Passes the states of all batches through all parts."""
         previous, catalog = states, None
         num_queries, known_items = len(inputs.queries), blocks.num_items
@@ -113,7 +112,7 @@ def over_host_blocks(
         return states, catalog
 
     all_queries = [arrays(number, batch) for number, batch in enumerate(batches)]
-    example = step.Catalog(
+    example = step.CatalogArrays(
         _inputs.real("items", blocks.example),
         jnp.ones(1, bool),
         attributes=jax.tree.map(lambda x: x[:1], judgements.item_attributes),
@@ -141,8 +140,8 @@ def over_host_blocks(
             counts and counts[number],
         )
 
-    def program(state: Any) -> step.Measured:
-        return _finish()(plan, catalog, *state, blocks.num_items)
+    def program(slots: np.ndarray, state: Any) -> step.Measured:
+        return _finish()(plan, catalog, slots, *state, blocks.num_items)
 
     assert blocks.num_items is not None  # they have been read
     vectors = Vectors("items", blocks, blocks.num_items, mask)
@@ -163,7 +162,7 @@ def _check_ids(inputs: Inputs, blocks: HostBlocks) -> None:
 
 def _stream(
     plan: Plan,
-    catalog: step.Catalog,
+    catalog: step.CatalogArrays,
     queries: step.QueryBatch,
     first_id: Any = 0,
 ) -> Stream:
@@ -173,7 +172,7 @@ def _stream(
 
 def _first_state(
     plan: Plan,
-    catalog: step.Catalog,
+    catalog: step.CatalogArrays,
     queries: step.QueryBatch,
     num_items: int | None,
 ) -> FirstPass:
@@ -182,7 +181,7 @@ def _first_state(
 
 def _extended(
     plan: Plan,
-    catalog: step.Catalog,
+    catalog: step.CatalogArrays,
     first_id: jax.Array,
     queries: step.QueryBatch,
     state: FirstPass,
@@ -197,7 +196,7 @@ def _no_counts(seen: Seen) -> tuple[Seen, Outranking]:
 
 def _counted(
     plan: Plan,
-    catalog: step.Catalog,
+    catalog: step.CatalogArrays,
     first_id: jax.Array,
     queries: step.QueryBatch,
     state: tuple[Seen, Outranking],
@@ -209,7 +208,8 @@ def _counted(
 
 def _measured(
     plan: Plan,
-    catalog: step.Catalog,
+    catalog: step.CatalogArrays,
+    slots: jax.Array,
     queries: step.QueryBatch,
     first_pass: FirstPass,
     counts: Outranking | None,
@@ -222,7 +222,8 @@ def _measured(
         places = counting.places(counts, outcome.seen, num_items)
     top_k = stream.first_ranks(outcome, num_items)
     lost = None if outcome.census is None else outcome.census.loses_items
-    return step.measure_rankings(plan, catalog, top_k, places, lost)
+    lists, ids, faults = step.measure_rankings(plan, catalog, top_k, places, lost)
+    return step.Measured(lists, ids, slots, step.first_fault(faults, slots))
 
 
 _start = one_off_jit(_first_state, ("plan", "num_items"))

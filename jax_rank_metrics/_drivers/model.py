@@ -7,11 +7,9 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._drivers.devices import Argument, is_global
+from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors
-from jax_rank_metrics._drivers.one_device import OneDevice
-from jax_rank_metrics._drivers.over_devices import OverDevices
-from jax_rank_metrics._drivers.step import Array, Catalog
+from jax_rank_metrics._drivers.step import CatalogArrays
 
 
 class Recommender(NamedTuple):
@@ -24,8 +22,8 @@ class Recommender(NamedTuple):
             returns scores.
         num_users: How many users there are; None if the model is a function.
         num_items: How many items there are; None if the model is a function.
-        table: `[users, …]`, the embeddings or scores of all users, as the executor
-            holds them; None if the model is a function.
+        table: `[users, …]`, the embeddings or scores of all users, as the devices
+            hold them; None if the model is a function.
     """
 
     rows: Callable[[np.ndarray], Array]
@@ -34,12 +32,14 @@ class Recommender(NamedTuple):
     num_items: int | None = None
     table: Array | None = None
 
-    def vectors(self, user: int, catalog: Catalog, num_items: int) -> list[Vectors]:
+    def vectors(
+        self, user: int, catalog: CatalogArrays, num_items: int
+    ) -> list[Vectors]:
         """Returns the embeddings of which the scores of a user are made, if they are.
 
         Args:
             user: The user.
-            catalog: The items, as the executor holds them.
+            catalog: The items, as the devices hold them.
             num_items: How many there are.
         """
         if self.item_embeddings is None:
@@ -60,11 +60,11 @@ class Recommender(NamedTuple):
         )
 
 
-def read_model(model: Any, executor: OneDevice | OverDevices) -> Recommender:
+def read_model(model: Any, devices: Devices) -> Recommender:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
         return Recommender(
-            lambda users: _scores(model(users), users.size, executor), None
+            lambda users: _scores(model(users), users.size, devices), None
         )
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
@@ -81,11 +81,11 @@ def read_model(model: Any, executor: OneDevice | OverDevices) -> Recommender:
         table, items = _matrix("model", model), None
     num_users = len(table)
     num_items = table.shape[1] if items is None else len(items)
-    of_scores = items is None
-    table = executor.table(table, of_scores=of_scores)
+    spec = devices.of_scores if items is None else devices.of_queries
+    table = devices.table(table, spec)
     return Recommender(
-        lambda users: executor.rows("model", table, users, of_scores=of_scores),
-        None if items is None else executor.items("model[1]", items),
+        lambda users: devices.rows("model", table, users, spec),
+        None if items is None else devices.items("model[1]", items),
         num_users,
         num_items,
         table,
@@ -119,9 +119,7 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
     return matrix
 
 
-def _scores(
-    values: Any, num_users: int, executor: OneDevice | OverDevices
-) -> jax.Array:
+def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
     """Checks the scores that a function returned for a batch, `[num_users, items]`."""
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
@@ -129,7 +127,7 @@ def _scores(
             f"model returned scores of shape {scores.shape} for {num_users} users; return "
             "one row for each, and one column for each item"
         )
-    if is_global(scores) and isinstance(executor, OneDevice):
+    if is_global(scores) and devices.mesh is None:
         raise ValueError(
             f"model returned scores that lie on {len(scores.sharding.device_set)} "
             "devices; pass mesh, and queries_axis, items_axis or both"
@@ -142,7 +140,7 @@ def read_catalog(
     item_embeddings: jax.Array | None,
     item_mask: _types.ItemMask | None,
     features: _types.Embeddings | None,
-) -> Catalog:
+) -> CatalogArrays:
     """Checks the arrays over the items.
 
     Args:
@@ -160,4 +158,4 @@ def read_catalog(
                 f"embeddings has shape {features.shape}, but the model has {num_items} "
                 "items; pass one row for each"
             )
-    return Catalog(item_embeddings, mask, features=features)
+    return CatalogArrays(item_embeddings, mask, features=features)

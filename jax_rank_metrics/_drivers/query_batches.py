@@ -9,6 +9,7 @@ import numpy as np
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import (
     Batch,
+    QueryParts,
     Work,
     batches_by_width,
     make_batches,
@@ -19,13 +20,11 @@ from jax_rank_metrics._drivers.candidates import (
     candidate_batch,
     measure_candidates,
 )
+from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.nan_causes import Vectors
-from jax_rank_metrics._drivers.one_device import Measure, OneDevice
-from jax_rank_metrics._drivers.over_devices import OverDevices
-from jax_rank_metrics._drivers.parts import Parts
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_inputs import Judgements
-from jax_rank_metrics._drivers.similarities import Array, origin_of
+from jax_rank_metrics._drivers.similarities import origin_of
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -52,7 +51,7 @@ class Inputs(NamedTuple):
         judgements: What each query is judged on.
         size: How many queries share a batch at most.
         key: The key of all random ties, or None.
-        executor: What measures batches.
+        devices: The devices that share the work.
     """
 
     queries: Array
@@ -62,16 +61,18 @@ class Inputs(NamedTuple):
     judgements: Judgements
     size: int
     key: jax.Array | None
-    executor: OneDevice | OverDevices
+    devices: Devices
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> QueryParts:
         """Returns which part of the devices has which query."""
-        return self.executor.parts(np.arange(len(self.queries)), self.queries)
+        rows = np.arange(len(self.queries))
+        return QueryParts.over(self.devices, rows, self.queries)
 
     def rows(self, batch: Batch) -> Array:
         """Returns the queries of a batch; its padding holds the last of all queries."""
-        return self.executor.rows("queries", self.queries, batch.indices)
+        devices = self.devices
+        return devices.rows("queries", self.queries, batch.indices, devices.of_queries)
 
 
 class Batches(NamedTuple):
@@ -80,10 +81,10 @@ class Batches(NamedTuple):
     `items` are those of which scores are made.
     """
 
-    parts: Parts
+    parts: QueryParts
     batches: list[Batch]
     arrays: Callable[[int, Batch], Any]
-    program: Measure
+    program: step.Program
     items: Vectors
 
 
@@ -95,33 +96,36 @@ def block_size_for(num_items: int, needs_one_block: bool) -> int:
 
 def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
     """Returns the batches in which each query ranks all items."""
-    executor, judgements = inputs.executor, inputs.judgements
+    devices, judgements = inputs.devices, inputs.judgements
     num_items = len(inputs.items)
-    catalog = step.Catalog(
-        executor.items("items", inputs.items),
+    catalog = step.CatalogArrays(
+        devices.items("items", inputs.items),
         inputs.item_mask,
         attributes=judgements.item_attributes,
         origin=origin_of(plan.score_fn, inputs.queries),
         groups=inputs.groups,
     )
-    catalog = executor.catalog(catalog, num_items)
+    catalog = step.put_catalog(devices, catalog, num_items)
     parts, batches, arrays = divided(plan, inputs, num_items)
-    program = executor.program(plan, catalog)
+    program = step.program_of(devices, plan, catalog)
     items = Vectors("items", catalog.items, num_items, catalog.item_mask)
     return Batches(parts, batches, arrays, program, items)
 
 
 def divided(
     plan: Plan, inputs: Inputs, num_items: int
-) -> tuple[Parts, list[Batch], Callable[[int, Batch], step.QueryBatch]]:
+) -> tuple[QueryParts, list[Batch], Callable[[int, Batch], step.QueryBatch]]:
     """Divides the queries into batches; see `Batches`."""
-    executor, judgements = inputs.executor, inputs.judgements
+    devices, judgements = inputs.devices, inputs.judgements
     num_queries = len(inputs.queries)
     size = inputs.size
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
-    query_attributes = jax.tree.map(executor.table, judgements.query_attributes)
-    size, parts = executor.batch_size(size), inputs.parts
+    spec = devices.of_queries
+    query_attributes = jax.tree.map(
+        lambda x: devices.table(x, spec), judgements.query_attributes
+    )
+    size, parts = devices.batch_size(size), inputs.parts
     lengths = np.zeros((num_queries, 2), np.int64)
     for column, rows in enumerate((judgements.excluded, judgements.relevant)):
         if rows is not None:
@@ -140,7 +144,7 @@ def divided(
             inputs.key,
         )
         attributes = jax.tree.map(
-            lambda x: executor.rows("query_attributes", x, batch.indices),
+            lambda x: devices.rows("query_attributes", x, batch.indices, spec),
             query_attributes,
         )
         return arrays_by_id._replace(attributes=attributes)
@@ -158,15 +162,15 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         judgements.excluded,
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
-    executor, parts = inputs.executor, inputs.parts
+    devices, parts = inputs.devices, inputs.parts
     origin = origin_of(plan.score_fn, inputs.queries)
-    catalog = step.Catalog(None, None, origin=origin, groups=inputs.groups)
-    catalog = executor.catalog(catalog, 1)
+    catalog = step.CatalogArrays(None, None, origin=origin, groups=inputs.groups)
+    catalog = step.put_catalog(devices, catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
 
     def size_for(width: int) -> int:
         size = _bounded(inputs.size, width * row_size, min_size=1)
-        return executor.batch_size(size)
+        return devices.batch_size(size)
 
     cost = NANOSECONDS_A_NUMBER * row_size
     batches = list(batches_by_width(listed.widths, size_for, cost, parts))
@@ -175,7 +179,7 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         rows = inputs.rows(batch)
         return candidate_batch(number, batch, rows, items, listed, inputs.key)
 
-    program = executor.program(plan, catalog, measure_candidates)
+    program = step.program_of(devices, plan, catalog, measure_candidates)
     vectors = Vectors("items", items, len(items), inputs.item_mask)
     return Batches(parts, batches, arrays, program, vectors)
 

@@ -6,14 +6,13 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import Argument
+from jax_rank_metrics._drivers.devices import Argument, Array
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
     Interactions,
     RawInteractions,
     SparseRows,
 )
-from jax_rank_metrics._drivers.similarities import Array
 
 
 class Judgements(NamedTuple):

@@ -9,10 +9,8 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._drivers.devices import Array
 from jax_rank_metrics._sources.products import products
-
-# Arrays of a batch come from the host, and are traced inside the program.
-Array = jax.Array | np.ndarray
 
 # From queries `[queries, …]` and items `[items, …]`, the scores `[queries, items]`.
 ScoreFn = Callable[[jax.Array, jax.Array], jax.Array]

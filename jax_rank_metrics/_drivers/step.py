@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._calls.run import read_ranking
 from jax_rank_metrics._calls.spec import Bound
+from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.similarities import Array, is_custom
+from jax_rank_metrics._drivers.similarities import is_custom
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.blocks import Catalog as SourceCatalog
+from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._sources.products import products
@@ -34,7 +37,7 @@ class Fault(enum.IntEnum):
     NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
 
 
-class Catalog(NamedTuple):
+class CatalogArrays(NamedTuple):
     """Arrays over the items, for all batches; None where there is none.
 
     Attributes:
@@ -78,7 +81,7 @@ class QueryBatch(NamedTuple):
     attributes: Any = None
 
 
-def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
+def metric_names(plan: Plan, catalog: CatalogArrays) -> list[str]:
     """Returns the names of the values that `measure_queries` returns, in their order.
 
     The metrics of the plan come first, such as "mrr" and "recall@1,2", with one name for
@@ -91,7 +94,7 @@ def metric_names(plan: Plan, catalog: Catalog) -> list[str]:
     return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
 
 
-def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatalog:
+def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catalog:
     """Returns the items and what a batch looks for in them, checked."""
     arguments: dict[str, Any] = {
         "relevant_ids": queries.relevant_ids,
@@ -118,7 +121,7 @@ def catalog_of(plan: Plan, catalog: Catalog, queries: QueryBatch) -> SourceCatal
     return _completed(source, catalog.groups)
 
 
-def _completed(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog:
+def _completed(source: Catalog, groups: jax.Array | None) -> Catalog:
     """Adds the memberships of all items, of which a device may have only a part.
 
     Its rankings say which lists read scores that are no numbers.
@@ -129,7 +132,7 @@ def _completed(source: SourceCatalog, groups: jax.Array | None) -> SourceCatalog
 
 def measure_rankings(
     plan: Plan,
-    catalog: Catalog,
+    catalog: CatalogArrays,
     top_k: Ranking,
     places: Ranking | None,
     loses_items: jax.Array | None,
@@ -184,10 +187,12 @@ def read_by_name(
 
 # The values of each metric; the ids of the first items, `[queries, k]`; and the fault of
 # each query or 0, `[queries]` int32.
-Measured = tuple[list[PerList], jax.Array, jax.Array]
+BatchValues = tuple[list[PerList], jax.Array, jax.Array]
 
 
-def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measured:
+def measure_queries(
+    plan: Plan, catalog: CatalogArrays, queries: QueryBatch
+) -> BatchValues:
     """Ranks the items for each query of a batch, and measures these rankings.
 
     Returns:
@@ -206,16 +211,116 @@ def measure_queries(plan: Plan, catalog: Catalog, queries: QueryBatch) -> Measur
 
 
 # Measures a batch of queries, or of queries with candidates; see `measure_queries`.
-MeasureFn = Callable[[Plan, Catalog, Any], Measured]
+MeasureFn = Callable[[Plan, CatalogArrays, Any], BatchValues]
+
+
+class Measured(NamedTuple):
+    """The values of a batch, on the devices that computed them.
+
+    Attributes:
+        lists: The values of each metric, in the order of `metric_names`.
+        items: `[queries, k]`, the ids of the first items.
+        slots: `[queries]` int32, where the values of each query belong; −1 for padding.
+        fault: `[2]` int32, the first slot of a query with a `Fault`, and this fault, or 0.
+    """
+
+    lists: list[PerList]
+    items: jax.Array
+    slots: jax.Array
+    fault: jax.Array
+
+
+# Starts to measure the queries of a batch, which belong to these slots.
+Program = Callable[[np.ndarray, Any], Measured]
+
+
+def program_of(
+    devices: Devices,
+    plan: Plan,
+    catalog: CatalogArrays,
+    measure_fn: MeasureFn = measure_queries,
+) -> Program:
+    """Returns the program that measures batches: each device, the queries of its part."""
+    plan = plan._replace(items_axis=devices.items_axis)
+
+    def start(slots: np.ndarray, queries: Any) -> Measured:
+        _, specs, of_slots = _specs(devices, catalog, queries)
+        put = devices.put_tree(queries._replace(key=None), specs._replace(key=None))
+        put = put._replace(key=queries.key)
+        static = measure_fn, plan, devices
+        return program()(*static, catalog, put, devices.put(slots, of_slots))
+
+    return start
+
+
+def put_catalog(
+    devices: Devices, catalog: CatalogArrays, num_items: int
+) -> CatalogArrays:
+    """Returns the arrays over items as devices hold them: cut over their axis, or whole.
+
+    Items that are added to make parts equal are masked.
+    """
+    if catalog.item_mask is None and num_items % devices.num_item_parts:
+        catalog = catalog._replace(item_mask=np.ones(num_items, bool))
+    return devices.put_tree(catalog, _specs_of(devices, catalog))
+
+
+def _specs_of(devices: Devices, catalog: CatalogArrays) -> CatalogArrays:
+    """Returns how the arrays over items are cut."""
+    of_items = jax.tree.map(lambda _: devices.of_items, catalog)
+    return of_items._replace(counts=EVERYWHERE, origin=EVERYWHERE, groups=EVERYWHERE)
+
+
+def _specs(devices: Devices, catalog: CatalogArrays, queries: Any) -> tuple[Any, ...]:
+    """Returns how catalogue, batch and slots are cut; rows of scores also over items."""
+    of_queries = jax.tree.map(lambda _: devices.of_queries, queries)
+    if isinstance(queries, QueryBatch) and catalog.items is None:
+        of_queries = of_queries._replace(rows=devices.of_scores)
+    of_queries = of_queries._replace(key=EVERYWHERE)
+    return _specs_of(devices, catalog), of_queries, devices.of_queries
 
 
 def _measure(
-    measure_fn: MeasureFn, plan: Plan, catalog: Catalog, queries: Any
+    measure_fn: MeasureFn,
+    plan: Plan,
+    devices: Devices,
+    catalog: CatalogArrays,
+    queries: Any,
+    slots: jax.Array,
 ) -> Measured:
-    return measure_fn(plan, catalog, queries)
+    def local(catalog: CatalogArrays, queries: Any, slots: jax.Array) -> Measured:
+        if queries.key is not None and devices.queries_axis is not None:
+            # Devices that share a query draw the same ties, and others do not.
+            part = lax.axis_index(devices.queries_axis)
+            queries = queries._replace(key=jax.random.fold_in(queries.key, part))
+        lists, items, faults = measure_fn(plan, catalog, queries)
+        fault = first_fault(faults, slots, devices.queries_axis)
+        return Measured(lists, items, slots, fault)
+
+    of_queries = devices.of_queries
+    out_specs = Measured(of_queries, of_queries, of_queries, EVERYWHERE)  # type: ignore[arg-type]
+    return devices.map(local, _specs(devices, catalog, queries), out_specs)(
+        catalog, queries, slots
+    )
 
 
-program = one_off_jit(_measure, ("measure_fn", "plan"), level=1)
+program = one_off_jit(_measure, ("measure_fn", "plan", "devices"), level=1)
+
+
+def first_fault(
+    faults: jax.Array, slots: jax.Array, queries_axis: AxisNames | None = None
+) -> jax.Array:
+    """Returns the first slot of a query with a fault, and the fault, `[2]`; see `Measured`.
+
+    The faults [0, 3, 1, 1] of the slots [9, 7, 5, −1] make [5, 1]: the last is padding.
+    """
+    faults = jnp.where(slots >= 0, faults, 0)
+    of_faults = jnp.where(faults > 0, slots, jnp.iinfo(jnp.int32).max)
+    slot = jnp.min(of_faults)
+    slot = slot if queries_axis is None else lax.pmin(slot, queries_axis)
+    fault = jnp.max(jnp.where(of_faults == slot, faults, 0))
+    fault = fault if queries_axis is None else lax.pmax(fault, queries_axis)
+    return jnp.stack([slot, fault])
 
 
 def score_pairs(
@@ -225,7 +330,7 @@ def score_pairs(
 
     Args:
         plan: The plan.
-        origin: See `Catalog`.
+        origin: See `CatalogArrays`.
         rows: `[queries, …]`.
         items: `[queries, listed, …]`.
 
