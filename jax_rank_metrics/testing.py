@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics._calls.metric import Metric
 from jax_rank_metrics._calls.spec import Bound
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, View, data_of
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._sources.retrieved import rank_retrieved
@@ -182,9 +182,9 @@ def _check_functions(bound: Bound, ranking: Ranking) -> None:
     """Checks that the formula passes the same functions to the verbs in two calls."""
 
     def functions() -> set[Callable[..., Any]]:
-        tracing = ranking._with_memo()
-        jax.eval_shape(lambda: bound.of(tracing))
-        return tracing._memo.functions()
+        view = View(data_of(ranking))
+        jax.eval_shape(lambda: bound.of(view))
+        return view.memo.functions()
 
     fresh = {x for x in functions() - functions() if not _closes_over_arrays(x)}
     names = sorted(getattr(x, "__qualname__", repr(x)) for x in fresh)

@@ -126,7 +126,7 @@ MUTANTS = [
     ),
     Mutant(
         "a residual reads the labels of items as they are",
-        "_ranking/relabelled.py",
+        "_ranking/view.py",
         "return item_fn(dataclasses.replace(items, labels=labels))",
         "return item_fn(items)",
         "tests/test_residual.py::test_against_loops",
@@ -525,7 +525,7 @@ MUTANTS = [
     ),
     Mutant(
         "lists that a metric refuses pass",
-        "_ranking/parts.py",
+        "_ranking/view.py",
         "refused.get(reason, False) | lists",
         "refused.get(reason, False) & lists",
         "tests/test_realistic_ranks.py::test_lists_of_several_relevant_items",
@@ -554,7 +554,7 @@ MUTANTS = [
     Mutant(
         "groups of the listed items taken for those of all",
         "_ranking/unlisted.py",
-        "if GROUPS not in ranking._partial_columns:",
+        "if GROUPS not in view.data.partial_columns:",
         "if GROUPS not in ():",
         "tests/test_exposure_fairness.py::test_groups_of_relevant_items_alone",
     ),

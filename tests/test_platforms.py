@@ -7,6 +7,7 @@ from cases import FEW, metrics
 from jax import lax
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ranking import data_of
 
 KS = (3, 40, None)
 
@@ -86,7 +87,7 @@ def compare(other_platforms, ties, labels, scores, mask=None, cut=None, **option
     def of():
         ranking = jrm.rank(labels, scores, mask, key=key, k=cut, ties=ties, **options)
         actual = {name: x.values for name, x in jrm.measure(table, ranking).items()}
-        return ranking._held.items.labels, actual
+        return data_of(ranking).held.items.labels, actual
 
     cpu_labels, cpu_values = of()
     with other_platforms():

@@ -19,6 +19,7 @@ from quick_programs import quick_jit, quick_measure
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
+from jax_rank_metrics._ranking import data_of
 
 LISTS, ITEMS, RELEVANT = 6, 40, 7
 # Metrics in which items of the label 0 are worth something.
@@ -159,7 +160,9 @@ def test_every_metric_of_one_order(problem):
     for ties in KEYLESS_ORDERS:
         ranking = problem.few(ties=ties)
         # Under one name, so that one program reads the rankings of all policies.
-        actual = quick_measure(table, dataclasses.replace(ranking, _ties="stable"))
+        actual = quick_measure(
+            table, jrm.Ranking(dataclasses.replace(data_of(ranking), ties="stable"))
+        )
         compare(actual, cases, data, ties, (1, 5, None))
         weights = problem.options["list_weights"]
         np.testing.assert_allclose(
@@ -197,7 +200,10 @@ def test_many_relevant_items(rng, ties, dtype):
     if ties is None:
         names = (*names, "map", "bpref", "rprec")
     check_same(*(quick_measure(names, ranking) for ranking in (few, dense)))
-    ranked_items, held = np.asarray(dense.items).tolist(), jax.device_get(few._held)
+    ranked_items, held = (
+        np.asarray(dense.items).tolist(),
+        jax.device_get(data_of(few).held),
+    )
     for row, ids in enumerate(relevant):
         places = []
         for item in ids[(ids >= 0) & mask[row, ids]]:
@@ -217,7 +223,7 @@ def test_parts_of_many_lists(rng, monkeypatch):
     scores = rng.integers(0, 6, (lists, items)).astype(np.float32)
     relevant = np.argsort(rng.random(scores.shape), axis=-1)[:, :4]
     relevant[::2, 3], relevant[5] = -1, -1
-    held = jrm.rank_scores(scores, relevant, ties="stable")._held
+    held = data_of(jrm.rank_scores(scores, relevant, ties="stable")).held
     for row, ids in enumerate(relevant):
         above, tied, rank = (
             np.array(x[row])[held.items.exists[row]].tolist()
@@ -278,9 +284,10 @@ def test_a_mask_for_every_list(problem):
         item_mask=problem.mask,
         list_weights=problem.options["list_weights"],
     )
-    np.testing.assert_array_equal(per_list._length, of_items._length)
-    np.testing.assert_array_equal(per_list._held.above, of_items._held.above)
-    np.testing.assert_array_equal(per_list._held.tied, of_items._held.tied)
+    actual, expected = data_of(per_list), data_of(of_items)
+    np.testing.assert_array_equal(actual.length, expected.length)
+    np.testing.assert_array_equal(actual.held.above, expected.held.above)
+    np.testing.assert_array_equal(actual.held.tied, expected.held.tied)
 
 
 @pytest.mark.long

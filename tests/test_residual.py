@@ -11,7 +11,7 @@ from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.metric import NAMES
-from jax_rank_metrics._ranking import Relabelled
+from jax_rank_metrics._ranking import with_labels
 
 LISTS, ITEMS = 7, 8
 KS = (3, 20, None)
@@ -115,9 +115,9 @@ def test_errors():
             jrm.residual(**arguments, weights=np.ones(3), columns=columns, of=of)
     with pytest.raises(ValueError, match="linear=True"):
         jrm.metric(columns=("judged",), linear=True)(_reads_pool)
-    relabelled = Relabelled(jrm.rank_retrieved(np.ones(3)), lambda items: items.labels)
+    relabelled = with_labels(jrm.rank_retrieved(np.ones(3)), lambda items: items.labels)
     with pytest.raises(ValueError, match="does not read ideal_sum"):
-        relabelled.ideal_sum  # noqa: B018
+        _reads_pool(relabelled)
     few = jrm.rank_places(
         np.array([1]),
         np.array([0]),

@@ -11,6 +11,7 @@ from cases import CASES, metrics
 from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ranking import data_of
 
 X64 = jax.config.jax_enable_x64
 INF, NAN = np.inf, np.nan
@@ -109,12 +110,12 @@ def test_order_of_every_dtype(rng, lowering, lowered, dtype):
     @jax.jit
     def held(lists):
         """The labels that each ranking holds in order, and which of them exist."""
-        rankings = [
-            jrm.rank(labels, scores, mask, ties=ties, k=depth)
+        items = [
+            data_of(jrm.rank(labels, scores, mask, ties=ties, k=depth)).held.items
             for number, ties, depth in kinds
             for scores, labels, mask in lists[number : number + 1]
         ]
-        return [(x._held.items.labels, x._held.items.exists) for x in rankings]
+        return [(x.labels, x.exists) for x in items]
 
     with lowering(lowered):
         # The label of an item is its rung, so that labels at ranks show the order.

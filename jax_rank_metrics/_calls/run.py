@@ -10,7 +10,7 @@ import numpy as np
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, RankingData, View, data_of
 from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.lists import Depth, ScoredLists
@@ -35,12 +35,12 @@ class Reading(NamedTuple):
     refused: dict[str, jax.Array]
 
 
-def read(bounds: Sequence[Bound], ranking: Ranking) -> Reading:
+def read(bounds: Sequence[Bound], data: RankingData) -> Reading:
     """Returns the values of every metric for one ranking, in the order of `bounds`.
 
     Runs inside `jax.jit`. The metrics share the work that they have in common.
     """
-    ranking = ranking._with_memo()
+    view = View(data)
 
     def depth(i: int) -> float:
         k = bounds[i].depth
@@ -48,8 +48,8 @@ def read(bounds: Sequence[Bound], ranking: Ranking) -> Reading:
 
     # The deepest metric first: the others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
-    values = {i: bounds[i].of(ranking) for i in order}
-    return Reading([values[i] for i in range(len(bounds))], ranking._memo.refused)
+    values = {i: bounds[i].of(view) for i in order}
+    return Reading([values[i] for i in range(len(bounds))], view.memo.refused)
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
@@ -101,36 +101,36 @@ def check_columns(
 
 def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
     """Reads every metric from a ranking that a caller passed; returns values by name."""
-    return _values_by_name(bounds, read_ranking(bounds, ranking))
-
-
-def read_ranking(bounds: tuple[Bound, ...], ranking: object) -> Reading:
-    """Reads every metric from a ranking that a caller passed; raises for no list."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
-    check_columns(bounds, ranking._column_names, allow_unread=True)
-    if not _inputs.is_wide(ranking):
-        return _measure_ranking(bounds, ranking)
+    return _values_by_name(bounds, read_ranking(bounds, data_of(ranking)))
+
+
+def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
+    """Reads every metric from the data of a ranking; raises for no list."""
+    check_columns(bounds, data.column_names, allow_unread=True)
+    if not _inputs.is_wide(data):
+        return _measure_ranking(bounds, data)
     # The ranking was made while x64 was on: its 64-bit sort keys need 64-bit constants.
     with jax.enable_x64(True):
-        reading = _measure_ranking(bounds, ranking)
+        reading = _measure_ranking(bounds, data)
     return jax.tree.map(
         lambda x: x.astype(jax.dtypes.canonicalize_dtype(x.dtype)), reading
     )
 
 
 @partial(jax.jit, static_argnums=0)
-def _measure_ranking(bounds: tuple[Bound, ...], ranking: Ranking) -> Reading:
-    read_all: Callable[[Ranking], Reading] = partial(read, bounds)
-    pool = ranking._pool
+def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
+    read_all: Callable[[RankingData], Reading] = partial(read, bounds)
+    pool = data.pool
     if pool is not None and isinstance(pool.layout, Packed):
         for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
             read_all = jax.vmap(read_all)
     # Arrays of one call may have been sharded in different ways.
-    ranking = _shards.align_lists(ranking, ranking._list_exists)
-    return _shards.map_shards(read_all, ranking, ranking._list_exists)
+    data = _shards.align_lists(data, data.list_exists)
+    return _shards.map_shards(read_all, data, data.list_exists)
 
 
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
-from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._ranking import Ranking, UnknownPlaceError, View
 from jax_rank_metrics._sources.lists import checked
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -173,10 +173,10 @@ class Bound(NamedTuple):
         reading = self.spec.tie_reading
         return reading(dict(self.options)) if callable(reading) else reading
 
-    def of(self, ranking: Ranking) -> PerList:
+    def of(self, view: View) -> PerList:
         """Applies the formula; an error in it names the metric."""
         try:
-            ranking = ranking._with_tie_reading(self.tie_reading)
+            ranking = Ranking(view.data, view.under(self.tie_reading))
             values = self.spec.formula(ranking, **dict(self.options))
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError, UnknownPlaceError):

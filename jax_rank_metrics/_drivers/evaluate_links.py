@@ -32,7 +32,7 @@ from jax_rank_metrics._drivers.triples import (
 )
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, RankingData
 from jax_rank_metrics._sources.catalog import rank_blocks
 from jax_rank_metrics._sources.checked_catalog import checked_scores
 from jax_rank_metrics._states.mean import Mean
@@ -295,18 +295,18 @@ def _measure(
         "ties": ties,
     }
 
-    def ranked(k: int | None) -> Ranking:
+    def ranked(k: int | None) -> RankingData:
         source = checked_scores(batch.rows, batch.relevant_ids, k=k, **arguments)
         return rank_blocks(dataclasses.replace(source, looks_for_nan=True))
 
     places = ranked(None)
-    values = measure_ranking(bounds, places)
+    values = measure_ranking(bounds, Ranking(places))
     ids = jnp.zeros((len(batch.rows), 0), jnp.int32)
     if k:
         ids = ranked(k).items
     lists: list[PerList] = [values[bound.name] for bound in bounds]
     faults = jnp.zeros(len(batch.rows), jnp.int32)
-    faults = with_nan(faults, places._has_nan)
+    faults = with_nan(faults, places.has_nan)
     return Measured(lists, ids, slots, first_fault(faults, slots))
 
 

@@ -19,7 +19,7 @@ from jax_rank_metrics._drivers.similarities import is_custom
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import RankingData
 from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
@@ -133,8 +133,8 @@ def _completed(source: Catalog, groups: jax.Array | None) -> Catalog:
 def measure_rankings(
     plan: Plan,
     catalog: CatalogArrays,
-    top_k: Ranking,
-    places: Ranking | None,
+    top_k: RankingData,
+    places: RankingData | None,
     loses_items: jax.Array | None,
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
     """Measures the rankings of a batch.
@@ -163,9 +163,9 @@ def measure_rankings(
     if loses_items is not None:
         faults = jnp.where(loses_items, Fault.NEGATIVE, faults)
         # A list that has items but does not count has too many labels for a census.
-        has_too_many = (top_k._length > 0) & ~top_k._list_exists
+        has_too_many = (top_k.length > 0) & ~top_k.list_exists
         faults = jnp.where(has_too_many, Fault.LABELS, faults)
-    return lists, ids, with_nan(faults, top_k._has_nan)
+    return lists, ids, with_nan(faults, top_k.has_nan)
 
 
 def with_nan(faults: jax.Array, has_nan: jax.Array | None) -> jax.Array:
@@ -175,11 +175,11 @@ def with_nan(faults: jax.Array, has_nan: jax.Array | None) -> jax.Array:
 
 
 def read_by_name(
-    bounds: tuple[Bound, ...], ranking: Ranking
+    bounds: tuple[Bound, ...], data: RankingData
 ) -> tuple[dict[str, PerList], jax.Array]:
     """Returns values by name, and the faults of the queries that a metric refuses."""
-    reading, names = read_ranking(bounds, ranking), [bound.name for bound in bounds]
-    faults = jnp.zeros(ranking._list_exists.shape, jnp.int32)
+    reading, names = read_ranking(bounds, data), [bound.name for bound in bounds]
+    faults = jnp.zeros(data.list_exists.shape, jnp.int32)
     for is_refused in reading.refused.values():
         faults = jnp.where(is_refused, Fault.REFUSED, faults)
     return dict(zip(names, reading.values, strict=True)), faults

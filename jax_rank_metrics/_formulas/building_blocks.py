@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Items, Ranking, view_of
 from jax_rank_metrics._ranking.items import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
+from jax_rank_metrics._ranking.totals import mean_item_weight
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number
 
@@ -138,10 +139,11 @@ def weighted_sum(
     Returns:
         `[*lists, len(ks)]`.
     """
-    if not ranking._has_item_weights:
+    view = view_of(ranking)
+    if not view.weighs_items:
         return ranking.expected_sum(item_fn, place_fn, ks, counting=counting)
     sums = ranking.expected_sum(weighted(item_fn), place_fn, ks, counting=counting)
-    mean_weight = ranking._mean_item_weight(item_fn)
+    mean_weight = mean_item_weight(view, item_fn)
     assert mean_weight is not None
     return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
 

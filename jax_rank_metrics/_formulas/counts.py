@@ -13,7 +13,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_where,
 )
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number
 
@@ -47,7 +47,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 
 def _num_judged(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
-    if "judged" not in ranking._column_names:
+    if "judged" not in data_of(ranking).column_names:
         return ranking.depth(ks)
     return ranking.expected_sum(is_judged, positions(), ks)
 

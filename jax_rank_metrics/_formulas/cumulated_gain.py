@@ -20,7 +20,7 @@ from jax_rank_metrics._gains import (
     log2_discount,
 )
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Discount, Gain
 
@@ -124,8 +124,9 @@ def ndcg(
     """
     ks, gain = ranking.cutoffs(k), gain_of(gain_fn)
     # The mean item weight would divide both DCG and ideal, and cancels.
-    item_fn = weighted(gain) if ranking._has_item_weights else scaled(gain)
-    monotone = gain_fn in MONOTONE_GAINS and not ranking._has_item_weights
+    has_weights = data_of(ranking).has_item_weights
+    item_fn = weighted(gain) if has_weights else scaled(gain)
+    monotone = gain_fn in MONOTONE_GAINS and not has_weights
     dcg_values = ranking.expected_sum(item_fn, positions(discount_fn), ks)
     ideal = ranking.ideal_sum(item_fn, discount_fn, ks, monotone=monotone)
     # Read off the gains, since a discount may be 0 at every rank up to k.

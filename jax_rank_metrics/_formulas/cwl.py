@@ -27,7 +27,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_where,
 )
 from jax_rank_metrics._formulas.user_models import graded_relevance
-from jax_rank_metrics._ranking import Items, Ranking
+from jax_rank_metrics._ranking import Items, Ranking, data_of
 from jax_rank_metrics._ranking.browsing import (
     Browsing,
     LogContinuation,
@@ -247,9 +247,10 @@ def measured(
     gain = is_relevant(relevance_threshold)
     if max_label is not None:
         gain = graded_relevance(_inputs.positive("max_label", max_label))
-    ks, has_costs = ranking.cutoffs(k), "costs" in ranking._column_names
+    ks, data = ranking.cutoffs(k), data_of(ranking)
+    has_costs = "costs" in data.column_names
     if has_costs:
-        ranking._check_complete("costs")
+        data.check_complete("costs")
     cost_fn = _cost_of if has_costs else None
     user = follow(ranking, gain, ks=ks, cost_fn=cost_fn, max_rank=max_rank)
     values = {

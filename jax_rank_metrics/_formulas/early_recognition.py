@@ -23,7 +23,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     pool_depth,
 )
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number
 
@@ -191,8 +191,8 @@ def log_auc(
     min_fpr = _inputs.open_fraction("min_fpr", min_fpr)
     num_active = ranking.num_relevant(relevance_threshold)
     num_decoys = ranking.pool_sum(item_exists) - num_active
-    place_fn = _log_share_left(min_fpr, ranking._max_items or 0)
-    if ranking._is_soft:
+    place_fn = _log_share_left(min_fpr, data_of(ranking).max_items or 0)
+    if data_of(ranking).is_soft:
         place_fn = _soft_log_share_left(min_fpr)
     sums = ranking.expected_sum(
         hit, place_fn, (None,), counting=(hit,), per_list=(num_decoys,)

@@ -10,7 +10,7 @@ from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of, stops, view_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn, RankReading
 
@@ -117,7 +117,7 @@ def reciprocal_rank(
     ks = ranking.cutoffs(k)
     if rank is not None:
         _inputs.option("rank", rank, RankReading, "None or ")
-    if ranking._is_soft:
+    if data_of(ranking).is_soft:
         hit = is_relevant(relevance_threshold)
         sums = ranking.expected_sum(hit, positions(reciprocal_discount), ks)
         values = ratio(sums, ranking.num_relevant(relevance_threshold)[..., None])
@@ -154,5 +154,6 @@ def first_relevant(
         f"{reader} reads the rank of the only relevant item, but several are relevant"
         "{}; pass lists of one relevant item"
     )
-    ranking._refuse(ranking.num_relevant(threshold) > 1, reason)
-    return ranking._first_at_mean_rank(hit, position_fn, ks)
+    view = view_of(ranking)
+    view.refuse(ranking.num_relevant(threshold) > 1, reason)
+    return stops.at_mean_rank(view, hit, position_fn, ks)

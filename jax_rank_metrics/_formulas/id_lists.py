@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs, _mesh
-from jax_rank_metrics._layouts.packed import Packed
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of, view_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import RankedIds
 
@@ -32,14 +31,15 @@ def ranked_ids(
     """
     dtype = _inputs.float_dtype()
     if isinstance(ids, Ranking):
-        if ids._held is not None and isinstance(ids._held.layout, Packed):
+        data = data_of(ids)
+        if data.packed_layout is not None:
             raise ValueError(
                 f"{name} is a ranking of packed lists; pass a ranking of lists in rows, or "
                 "the ids padded with -1"
             )
-        if ids._held is not None:
-            ids._held_through(ks)
-        dtype, ids = ids._dtype, ids.items
+        if data.held is not None:
+            view_of(ids).held_through(ks)
+        dtype, ids = data.dtype, data.items
     array = _inputs.ids(name, ids)
     if _mesh.spec_of(array)[-1]:
         raise ValueError(

@@ -19,7 +19,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_if_relevant,
 )
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Items, Ranking, Relabelled
+from jax_rank_metrics._ranking import Items, Ranking, with_labels
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
@@ -215,7 +215,7 @@ def residual(
     elif k is not None:
         raise ValueError(f"k is {k}, but {metric.name} has no cutoff; leave k out")
     lowest, highest = (
-        metric.spec.formula(Relabelled(ranking, _label_if(label)), **options)
+        metric.spec.formula(with_labels(ranking, _label_if(label)), **options)
         for label in (0.0, _inputs.positive("max_label", max_label))
     )
     return dataclasses.replace(

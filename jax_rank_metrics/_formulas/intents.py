@@ -18,7 +18,7 @@ from jax_rank_metrics._formulas.subtopics import (
 )
 from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._places.place import positions, sum_of_many
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cut,
@@ -141,7 +141,7 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 
     def sum_to_depth(cutoff: Cut) -> jax.Array:
         depth = ranking.depth((cutoff,), nominal=True)[..., 0].astype(jnp.int32)
-        max_rank, start = ranking._max_items or 0, jnp.zeros_like(depth)
+        max_rank, start = data_of(ranking).max_items or 0, jnp.zeros_like(depth)
         place_sum = sum_of_many(start, depth, max_rank, sums.dtype)
         return place_sum(_full_coverage(kept_share), None)
 

@@ -9,7 +9,7 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Number, RecallLevels
 
@@ -160,7 +160,7 @@ def _share_of(
     In float32, 0.7·5 + 0.5 may be below 4. So it is computed in float64, in a table over
     the numbers R; an R beyond the table is rounded in its dtype.
     """
-    table_end = ranking._max_items or _TABLE_END
+    table_end = data_of(ranking).max_items or _TABLE_END
     rounded = np.floor(np.float64(share) * np.arange(table_end + 1) + offset)
     table = jnp.asarray(rounded.astype(num_relevant.dtype))
     from_table = table[jnp.minimum(num_relevant, table_end).astype(jnp.int32)]

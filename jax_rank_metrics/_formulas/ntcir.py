@@ -26,7 +26,8 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Ranking, stops
+from jax_rank_metrics._ranking import Ranking, stops, view_of
+from jax_rank_metrics._ranking.ideal import ideal_gained
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number, RecallDenominator
@@ -131,7 +132,7 @@ def p_plus(
     def ratio_if_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
         return _is_read(place, k, preferred) * ratio_at(place, k)
 
-    preferred, values = stops.best_ranks(ranking, hit, gain, ks), []
+    preferred, values = stops.best_ranks(view_of(ranking), hit, gain, ks), []
     for i, cut in enumerate(ks):
         per_list = (preferred[..., i],)
         num_read = ranking.expected_sum(hit, _is_read, (cut,), per_list=per_list)
@@ -215,7 +216,7 @@ def _blended(
     """
     beta, gain = _inputs.not_negative("beta", beta), _gain_if(gain_fn, hit)
     monotone = gain_fn in MONOTONE_GAINS
-    ideal = beta * ranking._ideal_gained(scaled(gain), ks, monotone=monotone)
+    ideal = beta * ideal_gained(view_of(ranking), scaled(gain), ks, monotone=monotone)
 
     def ratio_at(place: Place, k: Cut) -> jax.Array:
         (worth_above,), (item_worth,) = place.counted_above, place.counted_tied

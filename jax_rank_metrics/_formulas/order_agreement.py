@@ -16,7 +16,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_where,
 )
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, concordance, view_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Number, PairWeighting
 
@@ -225,7 +225,7 @@ def rho(ranking: Ranking) -> PerList:
         Spearman, The proof and measurement of association between two things, American
         Journal of Psychology 15(1), 1904. Agrees with SciPy's `spearmanr`.
     """
-    products = ranking._rank_products(label_of)
+    products = concordance.products(view_of(ranking), label_of)
     divisor = _geometric_mean(products.by_score, products.by_value)
     values = ratio(products.by_both, divisor)
     return per_list_where(ranking, values[..., None], divisor > 0)

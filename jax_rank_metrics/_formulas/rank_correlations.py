@@ -7,6 +7,7 @@ from jax_rank_metrics._formulas.matched_ids import Cuts, Ids, Values, compare_id
 from jax_rank_metrics._formulas.order_agreement import rho, tau
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ordering.matching import Matched
+from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.retrieved import rank_in_order
 from jax_rank_metrics._states.per_list import PerList
 
@@ -88,6 +89,6 @@ def _correlation(metric: Metric[[]], matched: Matched, dtype: jnp.dtype) -> Valu
     """
     labels = matched.max_length - matched.second_ranks
     labels = jnp.where(matched.in_both, labels, 0).astype(dtype)
-    ranking = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
-    lists = metric.of(ranking)
+    data = rank_in_order(ItemArrays(labels, matched.in_both), None, None, None)
+    lists = metric.of(Ranking(data))
     return [lists.values], lists.defined

@@ -19,7 +19,7 @@ from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.user_models import persistence
 from jax_rank_metrics._gains import log2_discount
 from jax_rank_metrics._places.place import Place, positions
-from jax_rank_metrics._ranking import Items, Ranking, greedy
+from jax_rank_metrics._ranking import Items, Ranking, data_of, greedy, view_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import (
     Cut,
@@ -127,7 +127,9 @@ def alpha_ndcg(
     """
     ks, kept_share = ranking.cutoffs(k), 1 - _inputs.fraction("alpha", alpha)
     values = novelty_sum(ranking, discount_fn, alpha, ks)
-    ideal = greedy.ideal_sum(ranking, has_subtopic, kept_share, discount_fn, ks)
+    ideal = greedy.ideal_sum(
+        view_of(ranking), has_subtopic, kept_share, discount_fn, ks
+    )
     defined = number_of_topics(ranking) > 0
     return per_list_where(ranking, ratio(values, ideal), defined, k)
 
@@ -198,7 +200,7 @@ def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 def number_of_topics(ranking: Ranking) -> jax.Array:
     """Counts the distinct subtopics of the items of the pool, `[*lists]` floats."""
-    return (ranking.pool_sum(has_subtopic) > 0).sum(-1).astype(ranking._dtype)
+    return (ranking.pool_sum(has_subtopic) > 0).sum(-1).astype(data_of(ranking).dtype)
 
 
 def novelty_sum(

@@ -1,31 +1,50 @@
 """Rankings, which every formula reads: items with places, and the pool of judged items.
 
-A source makes a `Ranking` and formulas read it, through two verbs and a few totals over
-the pool. Formulas never name an axis, so that they hold for every layout.
+    a source   makes   RankingData        arrays alone: crosses jit, vmap and pickle
+    jrm.rank   returns Ranking(data)      the reader: its only child is the data
+    a call     makes   View(data)         for one trace: the memo that its metrics share
+    a metric   gets    Ranking(data, view)  where the view reads ties as the metric does
+    a verb     calls   a function of the view, such as `sums.expected`
 
-    items.py        items as formulas read them
-    functions.py    checks of the functions that formulas pass to the verbs
-    memo.py         results that several metrics ask of the same ranking
+Formulas never name an axis, so that they hold for every layout. A ranking that is read
+outside of a metric makes a new view in each verb. `residual` gives a metric a view with
+other labels, which the verbs put into every function of items.
+
+The data, and what it holds:
+
+    data.py         `RankingData`: items with places, the pool, and facts on lists
     pool.py         the pool of judged items, and its scores
-    straddle.py     the tie group that straddles the cut
     held.py         the protocol of items that have places; items in one definite order
     tie_runs.py     items in rank order whose ties are runs of equal keys
     counted_places.py  a few items of each list whose places were counted
     soft_places.py  items with soft places, for training
-    parts.py        the parts of a ranking, and what is known of them
-    unlisted.py     what items are worth that are not listed
-    sums.py         how `expected_sum` is computed
-    stops.py        how `expected_first` is computed
-    browsing.py     a user whose chance to go on depends on what was gained so far
-    concordance.py  how far the order by score agrees with the order by a value
+    straddle.py     the tie group that straddles the cut
+
+The reader:
+
+    ranking.py      `Ranking`: the verbs, documented
+    view.py         `View`: the data as one metric reads it, while it is traced
+    memo.py         results that the metrics of one call share
+
+The verbs, as functions of a view:
+
+    items.py        items as formulas read them
+    sums.py         `expected_sum` and `expected_max`
+    stops.py        `expected_first`
+    concordance.py  `pairs`: how far the order by score agrees with the order by a value
+    totals.py       `pool_sum`, `num_relevant` and other totals of a list
+    ideal.py        `ideal_sum` and `ideal_first`: the best order of the pool
     shares.py       cutoffs that are shares of a list
-    totals.py       totals over the pool, and the best order of its items
+    unlisted.py     what items are worth that are not listed
+
+Beside the verbs, for formulas of the package:
+
     greedy.py       the ideal order of items whose gain depends on the items above them
-    ranking.py      the `Ranking` itself
-    relabelled.py   the same places with other labels, for metrics linear in gains
+    browsing.py     a user whose chance to go on depends on what was gained so far
 """
 
 from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
+from jax_rank_metrics._ranking.data import RankingData as RankingData
 from jax_rank_metrics._ranking.held import DefiniteRanks as DefiniteRanks
 from jax_rank_metrics._ranking.held import Held as Held
 from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
@@ -33,7 +52,10 @@ from jax_rank_metrics._ranking.items import Items as Items
 from jax_rank_metrics._ranking.pool import Pool as Pool
 from jax_rank_metrics._ranking.pool import PoolScores as PoolScores
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
-from jax_rank_metrics._ranking.relabelled import Relabelled as Relabelled
+from jax_rank_metrics._ranking.ranking import data_of as data_of
+from jax_rank_metrics._ranking.ranking import view_of as view_of
+from jax_rank_metrics._ranking.ranking import with_labels as with_labels
 from jax_rank_metrics._ranking.soft_places import SoftPlaces as SoftPlaces
 from jax_rank_metrics._ranking.straddle import Straddle as Straddle
 from jax_rank_metrics._ranking.tie_runs import TieRuns as TieRuns
+from jax_rank_metrics._ranking.view import View as View

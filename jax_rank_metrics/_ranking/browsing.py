@@ -8,7 +8,7 @@ only C is given; the other two follow from it.
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,11 +19,9 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._places.place import is_within, positions
 from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_values
-from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.ranking import Ranking, view_of
+from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
-
-if TYPE_CHECKING:
-    from jax_rank_metrics._ranking.ranking import Ranking
 
 # Ranks without an item are read so many at a time.
 _STEP = 64
@@ -83,7 +81,7 @@ class _Head(NamedTuple):
 
 
 def browsing(
-    ranking: Parts,
+    ranking: Ranking,
     gain_fn: ItemFn,
     log_continuation: LogContinuation,
     ks: Sequence[Cut],
@@ -110,11 +108,12 @@ def browsing(
         ValueError: if the ranking was cut above a cutoff, or holds only listed items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
-    return ranking._once(("browsing", *args), lambda: _browse(ranking, *args))
+    memo = view_of(ranking).memo
+    return memo.once(("browsing", *args), lambda: _browse(ranking, *args))
 
 
 def browsing_by_rank(
-    ranking: "Ranking",
+    ranking: Ranking,
     gain_fn: ItemFn,
     view_fn: PositionFn,
     ks: Sequence[Cut],
@@ -169,7 +168,7 @@ def _surplus(cost_fn: ItemFn) -> ItemFn:
 
 
 def _browse(
-    ranking: Parts,
+    ranking: Ranking,
     gain_fn: ItemFn,
     log_continuation: LogContinuation,
     ks: Sequence[Cut],
@@ -177,8 +176,9 @@ def _browse(
     max_rank: int,
 ) -> Browsing:
     """Reads the items once for all cutoffs, and what follows below each of them."""
-    layout = ranking._held_through(ks).layout
-    head = _read_items(ranking, gain_fn, log_continuation, ks, cost_fn)
+    view = view_of(ranking)
+    layout = view.held_through(ks).layout
+    head = _read_items(view, gain_fn, log_continuation, ks, cost_fn)
     reached = [
         is_within(head.rank, k) & is_within(head.rank, max_rank)
         for k in map(layout.cut_of_items, ks)
@@ -186,7 +186,7 @@ def _browse(
 
     def total(x: jax.Array) -> jax.Array:
         terms = [jnp.where(is_read, x, jnp.zeros_like(x)) for is_read in reached]
-        return ranking._sums_to_cutoffs(layout, terms)
+        return view.sums_to_cutoffs(layout, terms)
 
     depth = jnp.minimum(ranking.depth(ks), max_rank)
     gained, spent = total(head.gain), total(head.cost)
@@ -207,21 +207,21 @@ def _browse(
 
 
 def _read_items(
-    ranking: Parts,
+    view: View,
     gain_fn: ItemFn,
     log_continuation: LogContinuation,
     ks: Sequence[Cut],
     cost_fn: ItemFn | None,
 ) -> _Head:
     """Reads every item held, whatever the cutoff: none changes what is above it."""
-    if ranking._omits_unlisted:
+    if view.data.omits_unlisted:
         raise UnknownPlaceError(
             "this metric reads item after item, but this ranking holds only the items "
             f"that are listed; {RANK_MORE}"
         )
-    ranks, dtype = ranking._held_through(ks).in_one_order(), ranking._dtype
+    ranks, dtype = view.held_through(ks).in_one_order(), view.data.dtype
     items, layout = ranks.items, ranks.layout
-    above, _ = ranks.above_and_tied(ranking._memo)
+    above, _ = ranks.above_and_tied(view.memo)
     rank = above.astype(dtype) + 1
     gain = item_values(gain_fn, items, dtype)
     cost = items.exists.astype(dtype)
@@ -235,9 +235,9 @@ def _read_items(
     # through it, would take digits with it.
     before = _arithmetic.shifted(log_chance, 1)
     before = jnp.where(layout.continues_list(before), before, jnp.zeros_like(before))
-    view = jnp.exp(layout.cumulative_sum(before))
-    view = jnp.where(items.exists, view, jnp.zeros_like(view))
-    return _Head(rank, view, gain, cost, log_chance)
+    reached = jnp.exp(layout.cumulative_sum(before))
+    reached = jnp.where(items.exists, reached, jnp.zeros_like(reached))
+    return _Head(rank, reached, gain, cost, log_chance)
 
 
 def _read_empty_ranks(

@@ -13,11 +13,11 @@ from jax_rank_metrics._places.by_value import (
 )
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_order_values
-from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.unlisted import check_unlisted
+from jax_rank_metrics._ranking.view import View
 
 
-class Pairs(NamedTuple):
+class PairCounts(NamedTuple):
     """Counts of the pairs of items that differ in value, `[*lists]` floats each."""
 
     in_order: jax.Array  # the larger value has the better score
@@ -26,35 +26,35 @@ class Pairs(NamedTuple):
     opposed: jax.Array  # the larger value has the worse score
 
 
-def pairs(ranking: Parts, value_fn: ItemFn) -> Pairs:
+def pairs(view: View, value_fn: ItemFn) -> PairCounts:
     """Computes `Ranking.pairs`.
 
     Each pair is counted once, at its item of the larger value. The items of smaller value
     stand above that item's tie group (opposed), in it (tied) or below it (in order).
     """
-    held, values, by_value = _held_by_value(ranking, value_fn)
+    held, values, by_value = _held_by_value(view, value_fn)
     layout = held.layout
-    start, end = held.tie_bounds(ranking._memo)
+    start, end = held.tie_bounds(view.memo)
     # For each item, count the smaller values above its tie group, and within it.
     list_start = _arithmetic.iota(start) - layout.offset_in_list(start)
     list_start = jnp.broadcast_to(list_start, start.shape)
     above, through = count_smaller(by_value.level, list_start, start, end + 1)
     tied = through - above
-    if ranking._omits_unlisted:
+    if view.data.omits_unlisted:
         # Items that are not held have the value 0, which is smaller than every value
         # that counts: add those above the tie group, and those in it.
-        all_above, all_tied = held.above_and_tied(ranking._memo)
+        all_above, all_tied = held.above_and_tied(view.memo)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
     smaller = (
-        layout.broadcast_to_items(ranking._length) - by_value.above - by_value.tied
+        layout.broadcast_to_items(view.data.length) - by_value.above - by_value.tied
     )
 
     def add_up(x: jax.Array) -> jax.Array:
-        return layout.sum(jnp.where(values > 0, x, 0).astype(ranking._dtype))
+        return layout.sum(jnp.where(values > 0, x, 0).astype(view.data.dtype))
 
     in_order = add_up(smaller - above - tied)
-    return Pairs(in_order, add_up(tied), add_up(smaller), add_up(above))
+    return PairCounts(in_order, add_up(tied), add_up(smaller), add_up(above))
 
 
 class Products(NamedTuple):
@@ -72,19 +72,27 @@ def _exists(items: Items) -> jax.Array:
     return items.exists
 
 
-def products(ranking: Parts, value_fn: ItemFn) -> Products:
-    """Computes `Ranking._rank_products`."""
-    check_unlisted(ranking, _exists)
-    held, _, by_value = _held_by_value(ranking, value_fn)
-    layout, dtype, exists = held.layout, ranking._dtype, held.items.exists
-    length = ranking._length.astype(dtype)
+def products(view: View, value_fn: ItemFn) -> Products:
+    """Sums products of the mean ranks of items by score and by value.
+
+    Args:
+        view: The lists.
+        value_fn: From `Items`, the value of each, not negative.
+
+    Raises:
+        ValueError: if the ranking was cut, or holds only relevant items.
+    """
+    check_unlisted(view, _exists)
+    held, _, by_value = _held_by_value(view, value_fn)
+    layout, dtype, exists = held.layout, view.data.dtype, held.items.exists
+    length = view.data.length.astype(dtype)
     mean_rank = layout.broadcast_to_items((length + 1) / 2)
 
     def centred(above: jax.Array, tied: jax.Array) -> jax.Array:
         rank = above.astype(dtype) + (tied.astype(dtype) + 1) / 2
         return jnp.where(exists, rank - mean_rank, 0)
 
-    score_rank = centred(*held.above_and_tied(ranking._memo))
+    score_rank = centred(*held.above_and_tied(view.memo))
     value_rank = centred(by_value.above, by_value.tied)
     return Products(
         layout.sum(score_rank * value_rank),
@@ -94,18 +102,18 @@ def products(ranking: Parts, value_fn: ItemFn) -> Products:
 
 
 def _held_by_value(
-    ranking: Parts, value_fn: ItemFn
+    view: View, value_fn: ItemFn
 ) -> tuple[Held, jax.Array, PlacesByValue]:
     """Returns the items held, the value of each, and their places by value."""
-    held = ranking._held_through((None,))
-    check_unlisted(ranking, value_fn)
+    held = view.held_through((None,))
+    check_unlisted(view, value_fn)
     layout, items, exists = held.layout, held.items, held.items.exists
     if items.integer_labels is not None:
         # Only the order of values matters, and floats would tie large integers.
         items = items._replace(labels=items.integer_labels)
-    values = item_order_values(value_fn, items, ranking._dtype)
+    values = item_order_values(value_fn, items, view.data.dtype)
 
     def find() -> PlacesByValue:
         return places_by_value(layout, values, exists)
 
-    return held, values, ranking._once(("by value", value_fn), find)
+    return held, values, view.memo.once(("by value", value_fn), find)

@@ -1,97 +1,45 @@
-"""The `Ranking` that sources make and formulas read."""
+"""The `Ranking` that users hold and formulas read."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+import inspect
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
+from jax import export
 
 from jax_rank_metrics import _arithmetic, _inputs
-from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import concordance, stops, sums
-from jax_rank_metrics._ranking.functions import check_place_fn, check_position_fn
-from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
+from jax_rank_metrics._ranking import concordance, ideal, stops, sums, totals
+from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn
-from jax_rank_metrics._ranking.memo import Memo
-from jax_rank_metrics._ranking.pool import Pool, StopFinder
-from jax_rank_metrics._ranking.soft_places import NO_ORDER
-from jax_rank_metrics._ranking.totals import Totals
+from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, PositionFn, TieReading
+from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
 
 
-@pytree("_cut", "_ties", "_in_groups", "_partial_columns")
-class Ranking(Totals):
+class Ranking:
     """Lists in rank order. Made by `rank` and its kin, read by every metric.
 
     A metric reads it through `expected_sum` and `expected_first`, and totals over the
-    pool; see `jax_rank_metrics.metric`. Names that begin with an underscore are
-    private:
-
-    Attributes:
-        _held: The items that have places; None where nothing was ordered.
-        _pool: All judged items; None where only the number of relevant ones is known.
-        _pool_scores: The scores of the pool, or what reads them again; None where they
-            are unknown or of no use.
-        _length: `[*lists]` int32, how many items have a rank.
-        _known_relevant: `[*lists]` int32, the number of relevant items that the caller
-            stated; None where they are counted in the pool.
-        _list_exists: `[*lists]` bool, whether any item of the list was judged.
-        _list_weights: `[*lists]`; None where the weights of items, if any, imply it.
-        _cut: The number of ranks held of every list; None if all.
-        _ties: The name of the tie policy; "none" or "tied" where there were no scores.
-        _in_groups: Whether formulas read tie groups rather than one definite order.
-        _partial_columns: The names of the columns that are known of listed items alone,
-            and 0 for all others.
-        _has_nan: `[*lists]` bool, whether a score that was read is no number; None where
-            nobody asks.
+    pool; see `jax_rank_metrics.metric`. It is a pytree, whose only child is private.
     """
 
-    _held: Held | None
-    _pool: Pool | None
-    _pool_scores: StopFinder | None
-    _length: jax.Array
-    _known_relevant: jax.Array | None
-    _list_exists: jax.Array
-    _list_weights: jax.Array | None
-    _cut: int | None
-    _ties: str | None
-    _in_groups: bool
-    _partial_columns: tuple[str, ...]
-    _has_nan: jax.Array | None
+    # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, a ranking that
+    # a metric is given holds the view that it reads, for as long as it is traced.
+    __slots__ = ("__weakref__", "_data", "_traced_view")
 
-    @classmethod
-    def _of(
-        cls,
-        *,
-        held: Held | None,
-        pool: Pool | None,
-        length: jax.Array,
-        list_exists: jax.Array,
-        list_weights: jax.Array | None,
-        ties: str | None,
-        pool_scores: StopFinder | None = None,
-        known_relevant: jax.Array | None = None,
-        cut: int | None = None,
-        partial_columns: Iterable[str] = (),
-        has_nan: jax.Array | None = None,
-    ) -> "Ranking":
-        """Makes a ranking of what a source hands over; the class describes each part."""
-        return cls(
-            held,
-            pool,
-            pool_scores,
-            length,
-            known_relevant,
-            list_exists,
-            list_weights,
-            cut,
-            ties,
-            Policy(ties).is_grouped,
-            tuple(sorted(partial_columns)),
-            has_nan,
-        )
+    def __init__(self, data: RankingData, view: View | None = None) -> None:
+        """Reads data through a view, or through a new one in each call."""
+        self._data, self._traced_view = data, view
+
+    @property
+    def _view(self) -> View:
+        return self._traced_view or View(self._data)
+
+    def _view_for(self, name: str) -> View:
+        """Returns the view for what formulas that are linear in gains must not read."""
+        self._view.check_labels_as_passed(name)
+        return self._view
 
     def expected_sum(
         self,
@@ -131,11 +79,12 @@ class Ranking(Totals):
             ValueError: if the ranking was cut above a cutoff, or holds only relevant
                 items and `item_fn` of the label 0 is not 0.
         """
-        check_place_fn("expected_sum", place_fn, len(per_list))
-        ks = _inputs.cuts(ks)
+        _check_place_fn("expected_sum", place_fn, len(per_list))
+        view, ks = self._view, _inputs.cuts(ks)
+        item_fn, *counting = map(view.labelled, (item_fn, *counting))
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
-        key = ("sum", *args, self._in_groups)
-        return self._once(key, lambda: sums.expected(self, *args))
+        key = ("sum", *args, view.in_groups)
+        return view.memo.once(key, lambda: sums.expected(view, *args))
 
     def expected_max(
         self,
@@ -162,10 +111,10 @@ class Ranking(Totals):
             ValueError: as `expected_sum`; or if tie groups are read and the ranking was
                 cut, so that items that tie with the last one may be missing.
         """
-        check_place_fn("expected_max", place_fn, len(per_list))
-        ks = _inputs.cuts(ks)
+        _check_place_fn("expected_max", place_fn, len(per_list))
+        view, ks = self._view_for("expected_max"), _inputs.cuts(ks)
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
-        return sums.expected(self, *args, take_max=True)
+        return sums.expected(view, *args, take_max=True)
 
     def expected_first(
         self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
@@ -188,12 +137,13 @@ class Ranking(Totals):
             ValueError: if the ranking was cut above a cutoff and its scores are not at
                 hand, if `stop_fn` gives floats and items tie, or if places are soft.
         """
-        check_position_fn("expected_first", position_fn)
-        ks = _inputs.cuts(ks)
-        key = ("first", stop_fn, position_fn, ks, self._in_groups)
-        return self._once(key, lambda: stops.expected(self, stop_fn, position_fn, ks))
+        _check_position_fn("expected_first", position_fn)
+        view = self._view_for("expected_first")
+        args = (stop_fn, position_fn, _inputs.cuts(ks))
+        key = ("first", *args, view.in_groups)
+        return view.memo.once(key, lambda: stops.expected(view, *args))
 
-    def pairs(self, value_fn: ItemFn) -> concordance.Pairs:
+    def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
         """Counts the pairs of items of different values, by the order of their scores.
 
         Takes time of items·log(distinct values), and the memory of a few arrays. Reads
@@ -212,10 +162,9 @@ class Ranking(Totals):
             ValueError: if the ranking was cut, or holds only relevant items and
                 `value_fn` of the label 0 is not 0.
         """
-        return self._once(
-            ("pairs", value_fn, self._in_groups),
-            lambda: concordance.pairs(self, value_fn),
-        )
+        view = self._view_for("pairs")
+        key = ("pairs", value_fn, view.in_groups)
+        return view.memo.once(key, lambda: concordance.pairs(view, value_fn))
 
     def per_list(
         self,
@@ -235,68 +184,198 @@ class Ranking(Totals):
                 the weight of a list is the mean weight of its items, each counted
                 `item_fn` times.
         """
-        weights = self._list_weights
+        view, data = self._view, self._data
+        weights, shape = data.list_weights, data.list_exists.shape
         if weights is None:
-            weights = self._mean_item_weight(item_fn)
+            weights = totals.mean_item_weight(view, view.labelled(item_fn))
         if weights is None:
-            weights = jnp.ones(self._list_exists.shape, self._dtype)
-        is_counted = self._list_exists & (weights > 0)
+            weights = jnp.ones(shape, data.dtype)
+        is_counted = data.list_exists & (weights > 0)
         defined = defined & is_counted
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if not isinstance(k, (tuple, list)):
-            values = jnp.squeeze(values, axis=self._list_exists.ndim)
-        weights = jnp.where(is_counted, weights, 0).astype(self._dtype)
+            values = jnp.squeeze(values, axis=len(shape))
+        weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
         return PerList(values, weights, defined)
 
-    # Read by the package alone
+    @property
+    def items(self) -> jax.Array:
+        """Which item is at each rank, `[*lists, ranks]` int32; −1 where none is.
 
-    def _first_at_mean_rank(
-        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
-    ) -> tuple[jax.Array, jax.Array]:
-        """Reads `position_fn` at the mean rank of the first stop's tie group.
+        An item is identified by its index in the row, which counts through all devices
+        where items are cut over them; by its index in the retrieved list; or by its id.
+        Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
+        items stand in the order of the policy.
 
-        The arguments and errors are those of `expected_first` of bools, which this equals
-        where nothing ties. A rank that is not whole is beyond k if it is above k.
+        Raises:
+            ValueError: if items were counted instead of ordered, or have soft places.
         """
-        return stops.at_mean_rank(self, stop_fn, position_fn, _inputs.cuts(ks))
+        return self._view_for("items").data.items
 
-    def _rank_products(self, value_fn: ItemFn) -> concordance.Products:
-        """Sums products of the mean ranks of items by score and by value.
+    @property
+    def segment_ids(self) -> jax.Array:
+        """The list of each of `items` of packed lists, `[items]` int32.
+
+        Lists are numbered along all of their axes; an item of no list has the number of
+        lists.
+
+        Raises:
+            ValueError: if lists are not packed.
+        """
+        layout = self._view_for("segment_ids").data.packed_layout
+        if layout is None:
+            raise ValueError("segment_ids: these lists are not packed")
+        return layout.ids
+
+    def depth(self, ks: Sequence[Cut], *, nominal: bool = False) -> jax.Array:
+        """Counts the items at the ranks up to each k, `[*lists, len(ks)]` floats.
+
+        A list of 3 items has the depths 2 3 3 at k = 2, 5 and None. With `nominal`, the
+        depth is k itself, even beyond the end of the list: 2 5 3.
+        """
+        return totals.depth(self._view, ks, nominal)
+
+    def pool_sum(self, item_fn: ItemFn) -> jax.Array:
+        """Sums `item_fn(items)` over the pool, `[*lists, …]` floats; bools are counted."""
+        return totals.pool_sum(self._view, self._view.labelled(item_fn))
+
+    def pool_max(self, item_fn: ItemFn) -> jax.Array:
+        """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
+        return totals.pool_max(self._view, self._view.labelled(item_fn))
+
+    def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
+        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs.
+
+        Shares of a list become arrays `[*lists]` int32, the cutoff of each list.
+        """
+        return totals.cutoffs(self._view, k)
+
+    def num_relevant(self, relevance_threshold: Number) -> jax.Array:
+        """Counts the relevant items of the pool, `[*lists]` floats."""
+        return totals.num_relevant(self._view, relevance_threshold)
+
+    def ideal_sum(
+        self,
+        item_fn: ItemFn,
+        position_fn: PositionFn,
+        ks: Sequence[Cut],
+        *,
+        monotone: bool = False,
+    ) -> jax.Array:
+        """Returns `Σ item_fn·position_fn(rank)` of the pool's best order, to each k.
 
         Args:
-            value_fn: From `Items`, the value of each, not negative.
+            item_fn: From `Items`, the value of each, not negative.
+            position_fn: What ranks 1, 2, … are worth.
+            ks: Cutoffs.
+            monotone: Whether `item_fn` reads labels alone, never falls as they rise and
+                is 0 for 0, so that the order of labels is the order of values.
 
-        Raises:
-            ValueError: if the ranking was cut, or holds only relevant items.
+        Returns:
+            `[*lists, len(ks)]`.
         """
-        return concordance.products(self, value_fn)
+        _check_position_fn("ideal_sum", position_fn)
+        view = self._view_for("ideal_sum")
+        return ideal.ideal_sum(view, item_fn, position_fn, ks, monotone)
 
-    def _with_memo(self) -> "Ranking":
-        """Returns a copy in which metrics that are traced together share results."""
-        return self._copy(self._in_groups, Memo())
+    def ideal_first(
+        self, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    ) -> jax.Array:
+        """Returns the mean of `position_fn` at the first stop in the pool's best order.
 
-    def _with_tie_reading(self, tie_reading: TieReading) -> "Ranking":
-        """Returns the ranking as a metric with these `ties` (see `metric`) reads it.
+        Args:
+            stop_fn: From `Items`, the probability that each stops a user, as for
+                `expected_first`; it reads labels alone and never falls as they rise.
+            position_fn: What a stop at rank 1, 2, … is worth; it never rises.
+            ks: Cutoffs.
 
-        For "expected" that is this ranking as it is: in tie groups if its policy has
-        them. "order" selects the definite order of the policy, and "own" tie groups under
-        every policy.
-
-        Raises:
-            ValueError: if the metric needs an order, but the caller passed
-                ties="expected"; or if it reads an order or ties, and places are soft.
+        Returns:
+            `[*lists, len(ks)]`.
         """
-        if tie_reading == "expected":
-            return self
-        if self._is_soft:
-            raise ValueError(NO_ORDER)
-        policy = Policy(self._ties)
-        if tie_reading == "order" and self._in_groups and policy.forbids_order:
-            raise UnknownPlaceError(policy.order_error)
-        return self._copy(tie_reading == "own", self._memo)
+        _check_position_fn("ideal_first", position_fn)
+        view = self._view_for("ideal_first")
+        return ideal.ideal_first(view, stop_fn, position_fn, ks)
 
-    def _copy(self, in_groups: bool, memo: Memo) -> "Ranking":
-        copy = dataclasses.replace(self, _in_groups=in_groups)
-        # An attribute and not a field, since it must not outlive the trace.
-        object.__setattr__(copy, "_shared_memo", memo)
-        return copy
+    def __reduce__(self) -> tuple[type["Ranking"], tuple[RankingData]]:
+        """Pickles the data alone."""
+        return type(self), (self._data,)
+
+    def __repr__(self) -> str:
+        """Shows the data."""
+        return f"{type(self).__name__}({self._data!r})"
+
+
+def data_of(ranking: Ranking) -> RankingData:
+    """Returns the data that a ranking reads."""
+    return ranking._data
+
+
+def view_of(ranking: Ranking) -> View:
+    """Returns the view through which a ranking is read; a new one outside of a metric."""
+    return ranking._view
+
+
+def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
+    """Returns the same places of items with other labels.
+
+    Raises ValueError for what a metric that is linear in gains has no use for, such as
+    the ideal order.
+
+    Args:
+        ranking: The lists, as a metric is given them.
+        label_fn: From `Items`, the label of each.
+    """
+    view = view_of(ranking)
+    return Ranking(view.data, dataclasses.replace(view, label_fn=label_fn))
+
+
+jax.tree_util.register_pytree_with_keys(
+    Ranking,
+    lambda ranking: (((jax.tree_util.GetAttrKey("_data"), data_of(ranking)),), None),
+    lambda _, children: Ranking(*children),
+    lambda ranking: ((data_of(ranking),), None),
+)
+export.register_pytree_node_serialization(
+    Ranking,
+    serialized_name="jax_rank_metrics.Ranking",
+    serialize_auxdata=lambda _: b"",
+    deserialize_auxdata=lambda _: None,
+)
+
+
+def _check_place_fn(
+    verb: str, place_fn: Callable[..., object], num_arrays: int
+) -> None:
+    """Raises TypeError if a function cannot be called with a place, k and arrays."""
+    arguments = ("place", "k", *[f"array_{i + 1}" for i in range(num_arrays)])
+    cure = "pass jrm.positions(f), where f is a function of ranks"
+    _check_call(verb, "place_fn", place_fn, arguments, cure)
+
+
+def _check_position_fn(verb: str, position_fn: Callable[..., object]) -> None:
+    """Raises TypeError if a function cannot be called with ranks alone."""
+    cure = "pass a function of ranks as it is, without jrm.positions"
+    _check_call(verb, "position_fn", position_fn, ("ranks",), cure)
+
+
+def _check_call(
+    verb: str,
+    name: str,
+    function: Callable[..., object],
+    arguments: tuple[str, ...],
+    cure: str,
+) -> None:
+    if not callable(function):
+        raise TypeError(f"{verb}: {name} is {function!r}; {cure}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions in C have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        kind = getattr(function, "__qualname__", type(function).__name__)
+        raise TypeError(
+            f"{verb}: {name} is {kind}{signature}, but is called as "
+            f"{name}({', '.join(arguments)}); {cure}"
+        ) from error

@@ -7,94 +7,97 @@ import jax.numpy as jnp
 
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import is_within
-from jax_rank_metrics._ranking.items import ItemFn, item_predicate, item_values
-from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
 from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
 from jax_rank_metrics._ranking.unlisted import (
     check_known,
     check_linear,
     check_unlisted,
 )
+from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
 
 def expected(
-    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `Ranking.expected_first`."""
-    dtype = jax.eval_shape(lambda: stop_fn(ranking._sample_items())).dtype
+    part = view.data.held or view.data.judged_pool()
+    dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_:
-        return _cascade(ranking, stop_fn, position_fn, ks)
-    if not ranking._in_groups:
-        return at_mean_rank(ranking, stop_fn, position_fn, ks)
-    first = _first_stop(ranking, stop_fn, ks)
-    return first_stop.expected(first, position_fn, ks, ranking._dtype)
+        return _cascade(view, stop_fn, position_fn, ks)
+    if not view.in_groups:
+        return at_mean_rank(view, stop_fn, position_fn, ks)
+    first = _first_stop(view, stop_fn, ks)
+    return first_stop.expected(first, position_fn, ks, view.data.dtype)
 
 
 def at_mean_rank(
-    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `Ranking._first_at_mean_rank`."""
-    first = _first_stop(ranking, stop_fn, ks)
-    return first_stop.at_mean_rank(first, position_fn, ks, ranking._dtype)
+    """Reads `position_fn` at the mean rank of the first stop's tie group.
+
+    The arguments and errors are those of `Ranking.expected_first` of bools, which this
+    equals where nothing ties. A rank that is not whole is beyond k if it is above k.
+    """
+    first = _first_stop(view, stop_fn, ks)
+    return first_stop.at_mean_rank(first, position_fn, ks, view.data.dtype)
 
 
-def _first_stop(
-    ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]
-) -> first_stop.FirstStop:
+def _first_stop(view: View, stop_fn: ItemFn, ks: Sequence[Cut]) -> first_stop.FirstStop:
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
-    key = ("first stop", stop_fn, tuple(ks), ranking._in_groups)
-    return ranking._once(key, lambda: _find_first_stop(ranking, stop_fn, ks))
+    key = ("first stop", stop_fn, tuple(ks), view.in_groups)
+    return view.memo.once(key, lambda: _find_first_stop(view, stop_fn, ks))
 
 
 def _find_first_stop(
-    ranking: Parts, stop_fn: ItemFn, ks: Sequence[Cut]
+    view: View, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    scores = ranking._pool_scores
-    if scores is not None and (ranking._held is None or not ranking._reaches(ks)):
-        pool, in_groups = ranking._judged_pool(), ranking._in_groups
-        return ranking._once(
+    scores = view.data.pool_scores
+    if scores is not None and (view.data.held is None or not view.reaches(ks)):
+        pool, in_groups = view.data.judged_pool(), view.in_groups
+        return view.memo.once(
             ("first stop", stop_fn, in_groups),
             lambda: scores.first_stop(pool, stop_fn, in_groups),
         )
-    held = ranking._held_through(ks)
-    straddling = ranking._straddling_group(held, (stop_fn,))
+    held = view.held_through(ks)
+    straddling = view.straddling_group(held, (stop_fn,))
     if straddling is not None:
-        check_linear(ranking, stop_fn)
-    if ranking._averaged_columns:
-        check_unlisted(ranking, stop_fn)
-    check_known(ranking, stop_fn)
+        check_linear(view, stop_fn)
+    if view.data.averaged_columns:
+        check_unlisted(view, stop_fn)
+    check_known(view, stop_fn)
     return held.first_stop(item_predicate(stop_fn, held.items), straddling)
 
 
 def _cascade(
-    ranking: Parts, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
 ) -> tuple[jax.Array, jax.Array]:
     """Follows a user whom each item stops by chance, down one definite order."""
-    if ranking._is_soft:
+    if view.data.is_soft:
         raise ValueError(NO_FIRST_STOP)
-    if ranking._in_groups:
+    if view.in_groups:
         raise ValueError(
             "stop_fn returns probabilities, which need one definite order; make the "
             "metric with ties='order'"
         )
-    ranks = ranking._held_through(ks).in_one_order()
-    check_unlisted(ranking, stop_fn)
-    stop = item_values(stop_fn, ranks.items, ranking._dtype)
+    ranks = view.held_through(ks).in_one_order()
+    check_unlisted(view, stop_fn)
+    stop = item_values(stop_fn, ranks.items, view.data.dtype)
     return first_stop.cascade(
         stop, ranks.items.exists, ranks.above, position_fn, ks, ranks.layout
     )
 
 
 def best_ranks(
-    ranking: Parts, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
+    view: View, hit_fn: ItemFn, item_fn: ItemFn, ks: Sequence[Cut]
 ) -> jax.Array:
     """Returns the rank of the first hit with the largest value, in one definite order.
 
     Hits with the values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
 
     Args:
-        ranking: The lists.
+        view: The lists.
         hit_fn: From `Items`, bools: which can be the best.
         item_fn: From `Items`, the value of each, not negative.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
@@ -105,12 +108,12 @@ def best_ranks(
     Raises:
         ValueError: as `Ranking.expected_sum`.
     """
-    ranks = ranking._held_through(ks).in_one_order()
-    check_unlisted(ranking, hit_fn)
+    ranks = view.held_through(ks).in_one_order()
+    check_unlisted(view, hit_fn)
     items, layout = ranks.items, ranks.layout
     is_hit = item_predicate(hit_fn, items)
-    values = item_values(item_fn, items, ranking._dtype)
-    rank = ranks.above_and_tied(ranking._memo)[0] + 1
+    values = item_values(item_fn, items, view.data.dtype)
+    rank = ranks.above_and_tied(view.memo)[0] + 1
     best = []
     for cutoff in map(layout.cut_of_items, ks):
         is_candidate = is_hit & is_within(rank, cutoff)
@@ -119,4 +122,4 @@ def best_ranks(
         # Layouts have no minimum: negate the maximum of the negated ranks.
         first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
         best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
-    return jnp.stack(best, axis=-1).astype(ranking._dtype)
+    return jnp.stack(best, axis=-1).astype(view.data.dtype)

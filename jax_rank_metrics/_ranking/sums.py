@@ -16,17 +16,17 @@ from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking.held import Summands
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
-from jax_rank_metrics._ranking.parts import Parts
 from jax_rank_metrics._ranking.unlisted import (
     check_linear,
     check_unlisted,
     unlisted_value,
 )
+from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut
 
 
 def expected(
-    ranking: Parts,
+    view: View,
     item_fn: ItemFn,
     place_fn: Callable[..., jax.Array],
     ks: Sequence[Cut],
@@ -40,15 +40,15 @@ def expected(
     group across the cut. From them, the items held compute their places. Each cutoff then
     sums the values of items times what their places are worth.
     """
-    held, dtype = ranking._held_through(ks), ranking._dtype
+    held, dtype = view.held_through(ks), view.data.dtype
     layout, items = held.layout, held.items
-    check_unlisted(ranking, item_fn)
+    check_unlisted(view, item_fn)
     cutoffs = list(map(layout.cut_of_items, ks))
     per_item = [layout.broadcast_to_items(x) for x in per_list]
-    straddling = ranking._straddling_group(held, (item_fn, *counting))
+    straddling = view.straddling_group(held, (item_fn, *counting))
     if straddling is not None:
         for fn in (item_fn, *counting):
-            check_linear(ranking, fn)
+            check_linear(view, fn)
     if take_max and straddling is not None:
         raise ValueError(
             "expected_max needs all items of a tie group, but this ranking is cut and "
@@ -60,7 +60,7 @@ def expected(
     # baseline, and a place adds the baseline of all items above (or tied). With amounts of
     # 5 and 2 held, two unlisted items between them and a baseline of 1, the second item has
     # 3 items above it, and their sum is (5 − 1) + 3·1 = 7.
-    baselines = [unlisted_value(ranking, fn) for fn in counting]
+    baselines = [unlisted_value(view, fn) for fn in counting]
     amounts = [
         _less_baseline(item_amounts(fn, items, dtype), baseline, items.exists)
         for fn, baseline in zip(counting, baselines, strict=True)
@@ -68,13 +68,13 @@ def expected(
     sums_before: tuple[jax.Array, ...] = ()
     if held.reads_prefix_sums:
         sums_before = tuple(
-            ranking._once(("sums before", fn), partial(_sum_before, layout, items, x))
+            view.memo.once(("sums before", fn), partial(_sum_before, layout, items, x))
             for fn, x in zip(counting, amounts, strict=True)
         )
     values = item_values(item_fn, items, dtype)
     summands = Summands(values, tuple(amounts), sums_before, straddling)
-    read_places = held.place_reader(ranking._memo, tuple(counting))
-    num_list_axes, num_item_axes = ranking._list_exists.ndim, items.exists.ndim
+    read_places = held.place_reader(view.memo, tuple(counting))
+    num_list_axes, num_item_axes = view.data.list_exists.ndim, items.exists.ndim
 
     def sum_values(
         summands: Summands, baselines: Sequence[jax.Array | np.ndarray | None]
@@ -89,7 +89,7 @@ def expected(
             if take_max:
                 return jnp.stack(list(map(layout.max, terms)), axis=num_list_axes)
             trailing = values.ndim - num_item_axes
-            return ranking._sums_to_cutoffs(layout, terms, trailing)
+            return view.sums_to_cutoffs(layout, terms, trailing)
 
         combine = jnp.maximum if take_max else None
         return read_places(summands._replace(combine=combine), sum_over)

@@ -19,7 +19,7 @@ import numpy as np
 from jax_rank_metrics._items import ItemArrays
 from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
-from jax_rank_metrics._ranking.parts import Parts
+from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._while_tracing import constant
 
 # Values that were found, by the shapes and dtypes of what a function reads.
@@ -34,12 +34,12 @@ GROUPS = "groups"
 _PAIRS = 6
 
 
-def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
+def check_unlisted(view: View, item_fn: ItemFn) -> None:
     """Raises if items with the label 0 have a value, but their places are not held."""
-    check_known(ranking, item_fn)
-    if not ranking._omits_unlisted:
+    check_known(view, item_fn)
+    if not view.data.omits_unlisted:
         return
-    values = _varied_values(ranking, item_fn)
+    values = _varied_values(view, item_fn)
     if values is not None:
         if values.any():
             raise UnknownPlaceError(
@@ -48,7 +48,7 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
                 f"that are numbers, as in awrf@10, and {RANK_MORE}"
             )
         return
-    value = unlisted_value(ranking, item_fn)
+    value = unlisted_value(view, item_fn)
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
             f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
@@ -57,7 +57,7 @@ def check_unlisted(ranking: Parts, item_fn: ItemFn) -> None:
         )
 
 
-def unlisted_value(ranking: Parts, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
+def unlisted_value(view: View, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
     """Returns the value of an unlisted item, `[…]`, where unlisted places are not held.
 
     None where every place is held, or where the value is 0. It is traced only if
@@ -66,21 +66,21 @@ def unlisted_value(ranking: Parts, item_fn: ItemFn) -> np.ndarray | jax.Array | 
     Raises:
         ValueError: if unlisted items may have different values.
     """
-    check_known(ranking, item_fn)
-    if not ranking._omits_unlisted:
+    check_known(view, item_fn)
+    if not view.data.omits_unlisted:
         return None
-    check_alike(ranking, item_fn)
-    values = _values_of(ranking, item_fn, {})
+    check_alike(view, item_fn)
+    values = _values_of(view, item_fn, {})
     if isinstance(values, np.ndarray):
         return np.asarray(values[0]) if values.any() else None
     return values[0]
 
 
-def check_known(ranking: Parts, item_fn: ItemFn) -> None:
+def check_known(view: View, item_fn: ItemFn) -> None:
     """Raises if the value of unlisted items depends on groups that were not passed."""
-    if GROUPS not in ranking._partial_columns:
+    if GROUPS not in view.data.partial_columns:
         return
-    values = _varied_values(ranking, item_fn)
+    values = _varied_values(view, item_fn)
     if values is not None and values.any():
         raise UnknownPlaceError(
             "columns holds 'groups' of the listed items alone, and items with the label 0 "
@@ -89,9 +89,9 @@ def check_known(ranking: Parts, item_fn: ItemFn) -> None:
         )
 
 
-def check_alike(ranking: Parts, item_fn: ItemFn) -> None:
+def check_alike(view: View, item_fn: ItemFn) -> None:
     """Raises if unlisted items may have different values, where one stands for all."""
-    values = _varied_values(ranking, item_fn)
+    values = _varied_values(view, item_fn)
     if values is not None and (values != values[:1]).any():
         raise UnknownPlaceError(
             "the groups of items with the label 0 are read one by one, but this ranking "
@@ -99,9 +99,9 @@ def check_alike(ranking: Parts, item_fn: ItemFn) -> None:
         )
 
 
-def check_linear(ranking: Parts, item_fn: ItemFn) -> None:
+def check_linear(view: View, item_fn: ItemFn) -> None:
     """Raises if a sum over unlisted items is not as many times the value of their mean."""
-    values = _varied_values(ranking, item_fn)
+    values = _varied_values(view, item_fn)
     if values is None:
         return
     first, second, middle = (values[i::3] for i in range(3))
@@ -113,24 +113,24 @@ def check_linear(ranking: Parts, item_fn: ItemFn) -> None:
         )
 
 
-def _varied_values(ranking: Parts, item_fn: ItemFn) -> np.ndarray | None:
+def _varied_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
     """Returns the values of unlisted items that differ in their groups.
 
     Returns:
         `[3·_PAIRS, …]`: the values of two items and of their mean, and so on; None where
         the groups of every item are at hand, or where the function does not read them.
     """
-    differing = (*ranking._averaged_columns, *ranking._partial_columns)
-    if GROUPS not in differing or not _reads_groups(ranking, item_fn):
+    differing = (*view.data.averaged_columns, *view.data.partial_columns)
+    if GROUPS not in differing or not _reads_groups(view, item_fn):
         return None
-    column = _columns(ranking, 1)[GROUPS]
+    column = _columns(view, 1)[GROUPS]
     # Fractions, and memberships that are 0, 1 or 2.
     rng = np.random.default_rng(0)
     first, second = rng.random((2, _PAIRS, *column.shape[1:])) * 2
     first[::2], second[::2] = np.round(first[::2]), np.round(second[::2])
     items = np.stack([first, second, (first + second) / 2], axis=1)
     items = items.reshape(-1, *column.shape[1:]).astype(column.dtype)
-    values = _values_of(ranking, item_fn, {GROUPS: items})
+    values = _values_of(view, item_fn, {GROUPS: items})
     if isinstance(values, jax.Array):
         raise ValueError(
             "a function of items reads groups and also traced values, so that it is not "
@@ -159,10 +159,10 @@ class _Recorded(Mapping[str, jax.Array]):
         return len(self._columns)
 
 
-def _reads_groups(ranking: Parts, item_fn: ItemFn) -> bool:
+def _reads_groups(view: View, item_fn: ItemFn) -> bool:
     """Whether a function of items reads the column of groups."""
-    columns = _Recorded(jax.tree.map(jnp.asarray, _columns(ranking, 1)))
-    dtype = ranking._dtype
+    columns = _Recorded(jax.tree.map(jnp.asarray, _columns(view, 1)))
+    dtype = view.data.dtype
 
     def value_of() -> jax.Array:
         items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
@@ -172,23 +172,23 @@ def _reads_groups(ranking: Parts, item_fn: ItemFn) -> bool:
     return GROUPS in columns.read
 
 
-def _columns(ranking: Parts, num_items: int) -> dict[str, np.ndarray]:
+def _columns(view: View, num_items: int) -> dict[str, np.ndarray]:
     """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
-    assert ranking._held is not None
-    trailing = ranking._list_exists.ndim + 1
+    assert view.data.held is not None
+    trailing = view.data.list_exists.ndim + 1
     return {
         name: np.zeros((num_items, *x.shape[trailing:]), x.dtype)
-        for name, x in ranking._held.items.columns.items()
+        for name, x in view.data.held.items.columns.items()
     }
 
 
 def _values_of(
-    ranking: Parts, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
+    view: View, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
 ) -> np.ndarray | jax.Array:
     """Returns the values of items with the label 0 that have these entries in columns.
 
     Args:
-        ranking: The lists.
+        view: The lists.
         item_fn: A function of items.
         probes: By name, arrays `[items, …]`; all other columns are 0. Without any, there
             is one item.
@@ -197,7 +197,7 @@ def _values_of(
         `[items, …]`; traced only if `item_fn` has taken traced values from elsewhere.
     """
     num_items = max((len(probe) for probe in probes.values()), default=1)
-    columns, dtype = _columns(ranking, num_items) | dict(probes), ranking._dtype
+    columns, dtype = _columns(view, num_items) | dict(probes), view.data.dtype
     names, arrays = list(columns), list(columns.values())
     kinds = {name: (x.shape, x.dtype) for name, x in columns.items()}
     key = (dtype, tuple(sorted(kinds.items())), tuple(probes))

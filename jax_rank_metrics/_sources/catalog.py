@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _types
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, RankingData
 from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice
@@ -162,7 +162,7 @@ def rank_catalog(
         query_attributes=query_attributes,
         item_attributes=item_attributes,
     )
-    return rank_blocks(catalog.with_distinct_ids())
+    return Ranking(rank_blocks(catalog.with_distinct_ids()))
 
 
 def rank_scores(
@@ -256,10 +256,10 @@ def rank_scores(
         query_attributes=query_attributes,
         item_attributes=item_attributes,
     )
-    return rank_blocks(catalog.with_distinct_ids())
+    return Ranking(rank_blocks(catalog.with_distinct_ids()))
 
 
-def rank_blocks(catalog: Catalog) -> Ranking:
+def rank_blocks(catalog: Catalog) -> RankingData:
     """Ranks by a top-k, or by counted places where the catalogue has no depth."""
     return (_rank_blocks if catalog.labeller is None else rank_labelled)(catalog)
 
@@ -267,7 +267,9 @@ def rank_blocks(catalog: Catalog) -> Ranking:
 _rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
 
 
-def rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:
+def rank_both(
+    catalog: Catalog, ties_of_places: str | None
+) -> tuple[RankingData, RankingData]:
     """Ranks by a top-k and by counted places, in two passes over the items.
 
     The pass that finds the first ranks also finds the scores of the relevant items, of
@@ -278,14 +280,16 @@ def rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ra
         ties_of_places: The tie policy of the second ranking.
 
     Returns:
-        What `rank_catalog` returns with the depth of the catalogue, and with k=None.
+        The data of `rank_catalog` with the depth of the catalogue, and with k=None.
     """
     rank = _rank_both if catalog.labeller is None else rank_labelled_twice
     return rank(catalog, ties_of_places)
 
 
 @functools.partial(jax.jit, static_argnames="ties_of_places")
-def _rank_both(catalog: Catalog, ties_of_places: str | None) -> tuple[Ranking, Ranking]:
+def _rank_both(
+    catalog: Catalog, ties_of_places: str | None
+) -> tuple[RankingData, RankingData]:
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))
     counting = stream.under(ties_of_places)

@@ -12,7 +12,7 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
-from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
+from jax_rank_metrics._ranking import RankingData, UnknownPlaceError
 from jax_rank_metrics._sources.blocks import Catalog, known_scores
 from jax_rank_metrics._sources.lists import Depth, Relevant, ScoredLists
 from jax_rank_metrics._sources.streams import rank_listed
@@ -72,7 +72,7 @@ def suffice(read: Callable[..., Any], *metrics: Hashable) -> bool:
 
 def rank_few(
     raw_items: RawItems, scores: jax.Array, list_weights: jax.Array | None
-) -> Ranking:
+) -> RankingData:
     """Ranks rows of which `pays` was true, by counting the places of relevant items.
 
     Args:

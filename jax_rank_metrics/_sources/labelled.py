@@ -15,7 +15,7 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.streaming import BestSoFar
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._pytree import pytree
-from jax_rank_metrics._ranking import Pool, Ranking
+from jax_rank_metrics._ranking import Pool, RankingData, data_of
 from jax_rank_metrics._ranking.items import ItemFn, item_predicate
 from jax_rank_metrics._sources.blocks import Block, Catalog, has_nan
 from jax_rank_metrics._sources.census import too_many_labels
@@ -24,7 +24,7 @@ from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.streams import Stream
 
 
-def rank_labelled(catalog: Catalog) -> Ranking:
+def rank_labelled(catalog: Catalog) -> RankingData:
     """Ranks a catalogue that has a labeller.
 
     Items that fit in one block are ranked as rows, whose order is known to the end. More
@@ -41,21 +41,22 @@ def rank_labelled(catalog: Catalog) -> Ranking:
             list_weights=catalog.list_weights,
             items_axis=catalog.items_axis,
         )
+        data = data_of(ranking)
         if not catalog.looks_for_nan:
-            return ranking
+            return data
         nan_found = has_nan(scores, mask)
         if catalog.items_axis is not None:
             nan_found = _mesh.any_over(nan_found, catalog.items_axis)
-        return dataclasses.replace(ranking, _has_nan=nan_found)
-    ranking, overflows = _first_ranks(catalog)
+        return dataclasses.replace(data, has_nan=nan_found)
+    data, overflows = _first_ranks(catalog)
     _check_census(overflows)
     # Arrays as they were passed; as results of a compiled program they would be copied.
-    return dataclasses.replace(ranking, _pool_scores=StreamedStops(catalog))
+    return dataclasses.replace(data, pool_scores=StreamedStops(catalog))
 
 
 def rank_labelled_twice(
     catalog: Catalog, ties_of_stops: str | None
-) -> tuple[Ranking, Ranking]:
+) -> tuple[RankingData, RankingData]:
     """Returns `rank_labelled` with the depth of the catalogue, and for all cutoffs.
 
     The second ranking has another tie policy. Where items are streamed, nothing is
@@ -66,14 +67,13 @@ def rank_labelled_twice(
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
     if not _is_streamed(catalog):
         return first_ranks, rank_labelled(uncut)
-    assert first_ranks._pool is not None
-    stops = Ranking._of(
+    stops = RankingData(
         held=None,
-        pool=first_ranks._pool,
+        pool=first_ranks.pool,
         pool_scores=StreamedStops(uncut),
-        length=first_ranks._length,
-        list_exists=first_ranks._list_exists,
-        list_weights=first_ranks._list_weights,
+        length=first_ranks.length,
+        list_exists=first_ranks.list_exists,
+        list_weights=first_ranks.list_weights,
         ties=ties_of_stops,
     )
     return first_ranks, stops
@@ -163,7 +163,7 @@ def _rows_of_shard(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 @jax.jit
-def _first_ranks(catalog: Catalog) -> tuple[Ranking, jax.Array]:
+def _first_ranks(catalog: Catalog) -> tuple[RankingData, jax.Array]:
     """Returns the ranking but for its scores, and the lists with too many labels."""
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))

@@ -10,7 +10,7 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_by, order_packed
-from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, TieRuns
+from jax_rank_metrics._ranking import Pool, PoolScores, RankingData, TieRuns
 from jax_rank_metrics._sources.lists import (
     Depth,
     ScoredLists,
@@ -21,7 +21,7 @@ from jax_rank_metrics._sources.lists import (
 from jax_rank_metrics._sources.soft import rank_softly
 
 
-def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
+def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
     """Ranks packed lists, always to their end."""
     raw_items, segment_ids = lists.raw_items, lists.segment_ids
     num_segments = lists.num_segments
@@ -82,7 +82,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> Ranking:
         if raw_items.retrieved is not None:
             pool_items = flat_items.at(indices).read()
         pool = Pool(pool_items, layout)
-    return Ranking._of(
+    return RankingData(
         held=held,
         pool=pool,
         pool_scores=pool_scores,

@@ -12,7 +12,7 @@ from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.pools import with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.sort import sort_by
-from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking
+from jax_rank_metrics._ranking import CountedPlaces, Pool, Ranking, RankingData
 from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 
 # Programs depend on the largest rank there can be. It is one of these.
@@ -92,7 +92,7 @@ def rank_places(
     dtype = _inputs.float_dtype(labels, list_weights).name
     raw_items = RawItems(labels, dtype, mask, None, retrieved, columns)
     ties, max_ranks, in_order = _known_of(raw_items, above, tied, number)
-    return _rank_places(
+    data = _rank_places(
         raw_items,
         *(x.astype(jnp.int32) for x in (above, tied, number)),
         list_weights,
@@ -100,6 +100,7 @@ def rank_places(
         max_ranks=max_ranks,
         in_order=in_order,
     )
+    return Ranking(data)
 
 
 def rank_at_places(
@@ -112,8 +113,8 @@ def rank_at_places(
     ties: str | None,
     max_ranks: int,
     in_order: bool,
-) -> Ranking:
-    """Makes a ranking of items at places; the arguments of `rank_places`, checked.
+) -> RankingData:
+    """Makes the data of items at places; the arguments of `rank_places`, checked.
 
     Args:
         raw_items: `[*lists, judged]`, every judged item.
@@ -138,14 +139,14 @@ def rank_at_places(
     above, tied = (jnp.where(held.exists, x, 0) for x in (above, tied))
     if not in_order:
         held, above, tied = _shards.map_shards(_by_rank, (held, above, tied), length)
-    return Ranking._of(
+    return RankingData(
         held=CountedPlaces(held, Rows(), above, above, tied, max_ranks),
         pool=Pool(items.padded(1)._replace(exists=exists), layout),
         length=length,
         list_exists=length + num_unranked > 0,
         list_weights=clean_weights(list_weights, length.shape, items.labels.dtype),
         ties=ties,
-        partial_columns=items.columns,
+        partial_columns=tuple(sorted(items.columns)),
     )
 
 

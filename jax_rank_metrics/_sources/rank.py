@@ -11,7 +11,7 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._places.soft import sigmoid_ranks
-from jax_rank_metrics._ranking import PoolScores, Ranking
+from jax_rank_metrics._ranking import PoolScores, Ranking, RankingData
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.lists import (
     Depth,
@@ -27,8 +27,8 @@ from jax_rank_metrics._types import AxisNames
 R = TypeVar("R")
 
 
-def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[Ranking], R]) -> R:
-    """Returns `read(ranking)`, per shard where the lists are sharded by their type.
+def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R]) -> R:
+    """Returns `read(data)`, per shard where the lists are sharded by their type.
 
     Formulas so run where the data is, and only what they return leaves a device.
 
@@ -85,8 +85,8 @@ def _cut_of(lists: ScoredLists) -> _shards.Cut | None:
 @partial(jax.jit, static_argnums=1)
 def _rank_without_inputs(
     lists: ScoredLists, depth: Depth
-) -> tuple[Ranking, jax.Array | None]:
-    """Returns the ranking without its pool and the scores of the pool, and its seeds.
+) -> tuple[RankingData, jax.Array | None]:
+    """Returns the data without its pool and the scores of the pool, and its seeds.
 
     These hold the arrays as they were passed, where NaN is allowed; as results of a
     compiled program they would stop `jax_debug_nans`. `rank` adds them afterwards. The
@@ -94,14 +94,13 @@ def _rank_without_inputs(
     whole, with None for the seeds.
     """
 
-    def without_inputs(ranking: Ranking) -> tuple[Ranking, jax.Array | None]:
-        pool, pool_scores = ranking._pool, ranking._pool_scores
+    def without_inputs(data: RankingData) -> tuple[RankingData, jax.Array | None]:
+        pool, pool_scores = data.pool, data.pool_scores
         if pool is None or not isinstance(pool_scores, PoolScores):
-            return ranking, None
-        empty = jax.tree.map(
-            lambda _: None, {"_pool": pool, "_pool_scores": pool_scores}
-        )
-        return dataclasses.replace(ranking, **empty), pool_scores.seeds
+            return data, None
+        pool, scores = jax.tree.map(lambda _: None, (pool, pool_scores))
+        data = dataclasses.replace(data, pool=pool, pool_scores=scores)
+        return data, pool_scores.seeds
 
     return read_lists(lists, depth, without_inputs)
 
@@ -244,15 +243,16 @@ def rank(
         columns=columns,
         relax=relax,
     )
-    ranking, seeds = _rank_without_inputs(lists, depth)
-    pool, pool_scores = ranking._pool, ranking._pool_scores
+    data, seeds = _rank_without_inputs(lists, depth)
+    pool, pool_scores = data.pool, data.pool_scores
     if pool is None or not isinstance(pool_scores, PoolScores):
-        return ranking
+        return Ranking(data)
     raw_items, scores = _shards.put_items(
         (lists.raw_items, lists.scores), _cut_of(lists)
     )
-    return dataclasses.replace(
-        ranking,
-        _pool=dataclasses.replace(pool, items=raw_items),
-        _pool_scores=dataclasses.replace(pool_scores, scores=scores, seeds=seeds),
+    data = dataclasses.replace(
+        data,
+        pool=dataclasses.replace(pool, items=raw_items),
+        pool_scores=dataclasses.replace(pool_scores, scores=scores, seeds=seeds),
     )
+    return Ranking(data)

@@ -10,7 +10,7 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.on_host import ascending
-from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking
+from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking, RankingData
 from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
 
@@ -129,7 +129,7 @@ def rank_retrieved(
         _check_num_relevant(retrieved, num_relevant)
     if raw_pool is not None:
         _check_pool(retrieved, raw_pool)
-    return _rank_retrieved(retrieved, raw_pool, num_relevant, list_weights)
+    return Ranking(_rank_retrieved(retrieved, raw_pool, num_relevant, list_weights))
 
 
 def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
@@ -214,13 +214,13 @@ def _rank_retrieved(
     raw_pool: RawItems | None,
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
-) -> Ranking:
+) -> RankingData:
     def of_shard(
         retrieved: RawItems,
         raw_pool: RawItems | None,
         num_relevant: jax.Array | None,
         list_weights: jax.Array | None,
-    ) -> Ranking:
+    ) -> RankingData:
         pool = None if raw_pool is None else raw_pool.read()
         return rank_in_order(retrieved.read(), pool, num_relevant, list_weights)
 
@@ -279,13 +279,13 @@ def rank_ids(
         _inputs.ids_below(len(relevant.item_groups), "item_groups", ids)
     weights = _inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
-    return _rank_ids(retrieved_ids, relevant.distinct(), weights)
+    return Ranking(_rank_ids(retrieved_ids, relevant.distinct(), weights))
 
 
 @jax.jit
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
-) -> Ranking:
+) -> RankingData:
     arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
     return _shards.map_list_shards(
         _rank_ids_of_shard,
@@ -300,7 +300,7 @@ def _rank_ids_of_shard(
     relevant: Relevant,
     list_weights: jax.Array | None,
     item_groups: jax.Array | None,
-) -> Ranking:
+) -> RankingData:
     relevant = relevant._replace(item_groups=item_groups)
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
@@ -324,8 +324,8 @@ def rank_in_order(
     list_weights: jax.Array | None,
     ids: jax.Array | None = None,
     partial_columns: Iterable[str] = (),
-) -> Ranking:
-    """Makes a ranking of items that are in rank order already.
+) -> RankingData:
+    """Makes the data of items that are in rank order already.
 
     Args:
         retrieved: In rank order, with gaps where no item exists.
@@ -346,7 +346,7 @@ def rank_in_order(
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
         pool_size = length + num_relevant
     index = _shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
-    return Ranking._of(
+    return RankingData(
         held=DefiniteRanks(retrieved, Rows(), index, above, exists.shape[-1]),
         pool=None if pool is None else Pool(pool, Rows()),
         length=length,
@@ -354,7 +354,7 @@ def rank_in_order(
         list_exists=pool_size > 0,
         list_weights=clean_weights(list_weights, length.shape, retrieved.labels.dtype),
         ties="none",
-        partial_columns=partial_columns,
+        partial_columns=tuple(sorted(partial_columns)),
     )
 
 

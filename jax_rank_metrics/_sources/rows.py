@@ -11,7 +11,7 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._ranking import Pool, PoolScores, Ranking, Straddle, TieRuns
+from jax_rank_metrics._ranking import Pool, PoolScores, RankingData, Straddle, TieRuns
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._types import AxisNames
 
@@ -24,7 +24,7 @@ def rank_rows(
     policy: Policy,
     items_axis: AxisNames | None,
     depth: Depth,
-) -> Ranking:
+) -> RankingData:
     """Ranks rows, of which this device has all items or a part.
 
     Args:
@@ -65,7 +65,7 @@ def rank_rows(
         pool_size = layout.sum(raw_items.read().exists)
         length = pool_size if length is None else length
     assert pool_size is not None
-    return Ranking._of(
+    return RankingData(
         held=held,
         pool=Pool(raw_items, layout),
         pool_scores=PoolScores(scores, seeds, policy.name, items_axis),

@@ -5,7 +5,7 @@ import jax
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places.soft import SoftScores, sigmoid_ranks
-from jax_rank_metrics._ranking import Pool, Ranking, SoftPlaces
+from jax_rank_metrics._ranking import Pool, RankingData, SoftPlaces
 
 
 def rank_softly(
@@ -14,7 +14,7 @@ def rank_softly(
     layout: RankedLayout,
     list_weights: jax.Array | None,
     relax: sigmoid_ranks,
-) -> Ranking:
+) -> RankingData:
     """Gives soft places to the items of whole lists.
 
     Args:
@@ -26,7 +26,7 @@ def rank_softly(
     """
     pool_items, items = raw_items.read(), raw_items.retrieved_items()
     soft_scores = SoftScores.of(scores, items.exists, items.labels.dtype, relax)
-    return Ranking._of(
+    return RankingData(
         held=SoftPlaces(items, layout, soft_scores, scores.shape[-1]),
         pool=Pool(pool_items, layout),
         length=layout.sum(items.exists),

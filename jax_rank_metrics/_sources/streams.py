@@ -15,7 +15,7 @@ from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks, Tally
-from jax_rank_metrics._ranking import CountedPlaces, Ranking, TieRuns
+from jax_rank_metrics._ranking import CountedPlaces, RankingData, TieRuns
 from jax_rank_metrics._ranking.held import Held
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 from jax_rank_metrics._sources.census import Census
@@ -169,7 +169,7 @@ class Stream(NamedTuple):
 
         return self.fold(add, counts)
 
-    def first_ranks(self, outcome: Outcome, total_items: int) -> Ranking:
+    def first_ranks(self, outcome: Outcome, total_items: int) -> RankingData:
         """Makes the ranking of the first ranks.
 
         Args:
@@ -196,14 +196,14 @@ class Stream(NamedTuple):
         held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
         return self._ranking(held, outcome, total_items, depth)
 
-    def unranked(self, outcome: Outcome, total_items: int) -> Ranking:
+    def unranked(self, outcome: Outcome, total_items: int) -> RankingData:
         """Makes the ranking of items that a function labels, none of which has a place.
 
         Any number of them may be relevant: their places are not counted.
         """
         return self._ranking(None, outcome, total_items, None)
 
-    def places(self, counts: Outranking, seen: Seen, total_items: int) -> Ranking:
+    def places(self, counts: Outranking, seen: Seen, total_items: int) -> RankingData:
         """Makes the ranking of the relevant items from the counts on each device."""
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
@@ -221,7 +221,7 @@ class Stream(NamedTuple):
 
     def _ranking(
         self, held: Held | None, outcome: Outcome, total_items: int, depth: int | None
-    ) -> Ranking:
+    ) -> RankingData:
         """Adds to the items that have places the pool, lengths and weights of lists."""
         _, seen, census = outcome
         lists, list_exists = seen.length.shape, seen.length > 0
@@ -234,7 +234,7 @@ class Stream(NamedTuple):
             judged = self.judged.only(seen.exists)
             pool = pool_of(judged, is_listed, seen.length, seen.memberships, ranks)
         weights = self.catalog.list_weights
-        return Ranking._of(
+        return RankingData(
             held=held,
             pool=pool,
             length=seen.length,
@@ -242,7 +242,7 @@ class Stream(NamedTuple):
             list_weights=clean_weights(weights, lists, self.judged.labels.dtype),
             cut=None if depth is None or depth >= total_items else depth,
             ties=self.order.policy.name,
-            partial_columns=self.catalog.relevant.columns,
+            partial_columns=tuple(sorted(self.catalog.relevant.columns)),
             has_nan=seen.has_nan,
         )
 
@@ -284,7 +284,7 @@ class Stream(NamedTuple):
         return RawCandidates(jnp.zeros(shape, self.order.dtype), items).read()
 
 
-def rank_listed(catalog: Catalog) -> Ranking:
+def rank_listed(catalog: Catalog) -> RankingData:
     """Ranks a catalogue by a top-k, or by counted places where it has no depth."""
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))

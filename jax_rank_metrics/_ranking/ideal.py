@@ -1,0 +1,114 @@
+"""The best order of the items of the pool, and sums over its ranks."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import RankedLayout
+from jax_rank_metrics._places import first_stop
+from jax_rank_metrics._places.tie_groups import sum_of_slots
+from jax_rank_metrics._ranking.items import ItemFn, item_values
+from jax_rank_metrics._ranking.unlisted import check_alike, check_known
+from jax_rank_metrics._ranking.view import View
+from jax_rank_metrics._types import Cut, PositionFn
+
+# The values of the pool, largest first, and their layout.
+_BestOrder = tuple[jax.Array, RankedLayout]
+
+
+def ideal_sum(
+    view: View,
+    item_fn: ItemFn,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    monotone: bool,
+) -> jax.Array:
+    """Computes `Ranking.ideal_sum`."""
+    values, layout = _best_values(view, item_fn, ks, monotone)
+    held, dtype = view.data.held, view.data.dtype
+    if held is not None and layout.is_rectangular:
+        # Pad to the number of ranks held, so that a list in its best order adds up
+        # the same terms in the same order as its ideal, and has exactly its value.
+        num_missing = held.items.exists.shape[-1] - values.shape[-1]
+        values = _arithmetic.pad_items(values, after=max(num_missing, 0))
+    place_sum = sum_of_slots(layout, values, dtype)
+    cutoffs = map(layout.cut_of_items, ks)
+    terms = [
+        jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in cutoffs
+    ]
+    return view.sums_to_cutoffs(layout, terms)
+
+
+def ideal_first(
+    view: View, stop_fn: ItemFn, position_fn: PositionFn, ks: Sequence[Cut]
+) -> jax.Array:
+    """Computes `Ranking.ideal_first`."""
+    labels, layout = _sorted_values(view, None, ks)
+    exists = labels > 0
+    stop = item_values(stop_fn, ItemArrays(labels, exists), view.data.dtype)
+    return first_stop.cascade(stop, exists, None, position_fn, ks, layout)[0]
+
+
+def ideal_gained(
+    view: View, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
+) -> jax.Array:
+    """Sums the gains of the pool's best order up to the rank of each item.
+
+    The items are those held, in one definite order. A pool with the gains 3 2 0 has
+    3 5 5 at the ranks 1, 2 and 3, whatever stands there.
+
+    Args:
+        view: The lists.
+        gain_fn: From `Items`, the gain of each, not negative.
+        ks: Cutoffs; beyond the deepest, entries mean nothing.
+        monotone: As for `Ranking.ideal_sum`.
+
+    Returns:
+        `[*lists, held]`, along the items.
+    """
+    ranks = view.held_through(ks).in_one_order()
+    above, _ = ranks.above_and_tied(view.memo)
+    gains, layout = _best_values(view, gain_fn, ks, monotone)
+    return layout.at_ranks(layout.cumulative_sum(gains), above + 1, ranks.layout)
+
+
+def _best_values(
+    view: View, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
+) -> _BestOrder:
+    """Returns the values of `ideal_sum` in the best order, as `_sorted_values` does.
+
+    Functions that rise with labels share the order of labels.
+    """
+    if not monotone:
+        return _sorted_values(view, item_fn, ks)
+    labels, layout = _sorted_values(view, None, ks)
+    sorted_items = ItemArrays(labels, labels > 0)
+    return item_values(item_fn, sorted_items, view.data.dtype), layout
+
+
+def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _BestOrder:
+    """Returns the largest values of the pool, descending, as deep as the cutoffs.
+
+    The values are labels where `item_fn` is None. A deeper result that another metric
+    asked for is truncated. Layouts without rows return all values.
+    """
+    depth = _inputs.deepest(ks)
+
+    def make() -> tuple[int | None, jax.Array, RankedLayout]:
+        pool = view.data.judged_pool()
+        items = pool.items.read()
+        values = items.labels
+        if item_fn is not None:
+            check_known(view, item_fn)
+            check_alike(view, item_fn)
+            values = item_values(item_fn, items, view.data.dtype)
+        return depth, *pool.layout.largest(values, items.exists, depth)
+
+    def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
+        return known[0] is None or (depth is not None and depth <= known[0])
+
+    _, values, layout = view.memo.best(("sorted", item_fn), serves, make)
+    return layout.first_ranks(values, depth), layout

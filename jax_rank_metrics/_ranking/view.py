@@ -1,0 +1,199 @@
+"""A view of the data of a ranking: what one metric reads, for as long as it is traced."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from jax_rank_metrics._layouts.base import PoolLayout
+from jax_rank_metrics._ordering.policy import Policy
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
+from jax_rank_metrics._ranking.items import ItemFn, Items
+from jax_rank_metrics._ranking.memo import Memo
+from jax_rank_metrics._ranking.pool import PoolScores
+from jax_rank_metrics._ranking.soft_places import NO_ORDER
+from jax_rank_metrics._ranking.straddle import Straddle, StraddlingGroup
+from jax_rank_metrics._types import Cut, TieReading
+
+# Up to this many listed items, sums over a list are plain reductions.
+_FEW_LISTED = 128
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class View:
+    """The data of a ranking, and how one metric reads it.
+
+    A view is no pytree. Its memo may hold arrays of the current trace, and so it must
+    never leave the trace.
+
+    Attributes:
+        data: What the source made.
+        memo: The results that metrics traced together share.
+        tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
+            where the policy of the ranking has them, "order" its definite order, and
+            "own" tie groups under every policy.
+        label_fn: From `Items`, other labels, which `residual` lets a metric read; None
+            for the labels as passed.
+    """
+
+    data: RankingData
+    memo: Memo = dataclasses.field(default_factory=Memo)
+    tie_reading: TieReading = "expected"
+    label_fn: ItemFn | None = None
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether tie groups are read, rather than one definite order."""
+        if self.tie_reading == "expected":
+            return Policy(self.data.ties).is_grouped
+        return self.tie_reading == "own"
+
+    def under(self, tie_reading: TieReading) -> "View":
+        """Returns the view of a metric with these `ties`, which shares the memo.
+
+        Raises:
+            ValueError: if the metric needs an order, but the caller passed
+                ties="expected"; or if it reads an order or ties, and places are soft.
+        """
+        if tie_reading != "expected" and self.data.is_soft:
+            raise ValueError(NO_ORDER)
+        policy = Policy(self.data.ties)
+        if tie_reading == "order" and policy.forbids_order:
+            raise UnknownPlaceError(policy.order_error)
+        return dataclasses.replace(self, tie_reading=tie_reading)
+
+    def labelled(self, item_fn: ItemFn) -> ItemFn:
+        """Returns a function of items that reads the labels of this view.
+
+        The verbs call it before all else, so that the function also gets these labels
+        where it is asked for the value of items that are not listed, or of those that tie
+        across the cut. Results in the memo are kept apart by the function returned.
+        """
+        if self.label_fn is None:
+            return item_fn
+        return _with_labels(item_fn, self.label_fn)
+
+    def check_labels_as_passed(self, name: str) -> None:
+        """Raises where a linear metric reads what is not linear in other labels."""
+        if self.label_fn is not None:
+            raise ValueError(
+                f"a metric with linear=True does not read {name} of a ranking; register "
+                "the metric without it"
+            )
+
+    @property
+    def weighs_items(self) -> bool:
+        """Whether the value of a metric depends on the weights of items.
+
+        Raises:
+            ValueError: if it does, but the metric reads other labels, in which it would
+                not be linear.
+        """
+        if self.data.has_item_weights and self.label_fn is not None:
+            raise ValueError(
+                "weights weighs items, and their mean weight, by which this metric "
+                "divides, depends on the labels of all, so that it is not linear in gains; "
+                "pass weights of lists, or a metric that does not read those of items, "
+                "such as rbp"
+            )
+        return self.data.has_item_weights
+
+    def reaches(self, ks: Sequence[Cut]) -> bool:
+        """Whether enough ranks are held for every cutoff.
+
+        A cut ranking reaches only integers: None needs all ranks, and so may arrays.
+        """
+        cut = self.data.cut
+        return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
+
+    def held_through(self, ks: Sequence[Cut]) -> Held:
+        """Returns the items that have places, in tie groups or in one definite order.
+
+        Raises:
+            ValueError: if nothing was ordered, or a cutoff is beyond the cut.
+        """
+        held, cut = self.data.held, self.data.cut
+        for k in ks:
+            if not self.reaches((k,)):
+                problem = f"k is {k}"
+                if isinstance(k, jax.Array):
+                    problem, k = "k differs from list to list", None
+                raise ValueError(
+                    f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
+                    + ("" if k is None else " or deeper")
+                )
+        if held is None:
+            assert self.data.pool_scores is not None
+            raise UnknownPlaceError(self.data.pool_scores.order_error)
+        return held if self.in_groups else held.in_one_order()
+
+    def straddling_group(
+        self, held: Held, item_fns: Sequence[ItemFn]
+    ) -> StraddlingGroup | None:
+        """Returns the tie group across the cut, with totals of functions of its items.
+
+        The pool is read once for all metrics of a call that ask for the same functions.
+        Returns None where every group is complete.
+
+        Args:
+            held: From `held_through`.
+            item_fns: Functions of items, to be summed; bools are counted.
+        """
+        distinct = tuple(dict.fromkeys(item_fns))
+
+        def look(straddle: Straddle, last_key: jax.Array) -> StraddlingGroup:
+            scores = self.data.pool_scores
+            scores = scores if isinstance(scores, PoolScores) else None
+            pool, dtype = self.data.judged_pool(), self.data.dtype
+            find = partial(straddle.group, last_key, pool, scores, distinct, dtype)
+            return self.memo.once(("straddling", distinct), find)
+
+        group = held.straddling_group(look)
+        if group is None:
+            return None
+        totals = dict(zip(distinct, group.totals, strict=True))
+        return group._replace(totals=tuple(totals[item_fn] for item_fn in item_fns))
+
+    def sums_to_cutoffs(
+        self, layout: PoolLayout, terms: Sequence[jax.Array], trailing: int = 0
+    ) -> jax.Array:
+        """Sums the terms of each cutoff, `[*lists, items, …]`, over the items of a list.
+
+        Returns `[*lists, len(terms), …]`.
+        """
+        axis = self.data.list_exists.ndim
+        if self.data.omits_unlisted and terms[0].shape[axis] <= _FEW_LISTED:
+            # Reductions fuse with what they add up, so that they compile faster than
+            # products with ones. Over many items they would drift.
+            sums = [jnp.sum(x, axis=axis) for x in terms]
+        else:
+            sums = [layout.sum(x, trailing) for x in terms]
+        return jnp.stack(sums, axis=axis)
+
+    def refuse(self, lists: jax.Array, reason: str) -> None:
+        """Makes the call of a metric raise ValueError where it cannot read a list.
+
+        Where values are known only inside `jax.jit`, nothing is raised, so that the
+        metric has to document what it returns.
+
+        Args:
+            lists: `[*lists]` bool, those that the metric refuses.
+            reason: The message, in which `{}` stands for the first of these lists.
+        """
+        refused = self.memo.refused
+        refused[reason] = refused.get(reason, False) | lists
+
+
+@functools.lru_cache(maxsize=256)
+def _with_labels(item_fn: ItemFn, label_fn: ItemFn) -> ItemFn:
+    """Returns `item_fn` of the items with the labels that `label_fn` gives them."""
+
+    def values(items: Items) -> jax.Array:
+        labels = jnp.where(items.exists, label_fn(items), 0)
+        return item_fn(dataclasses.replace(items, labels=labels))
+
+    return values
