@@ -349,7 +349,7 @@ def test_good_calls_of_every_kind():
     assert jrm.mean({"a": [LISTS]})["a"][0].lists == 2
     jrm.check(ones, ones, np.ones((2, 3), bool), np.ones(2))
     assert jrm.reciprocal_rank(Y, S, key=KEY, ties="best").undefined == 2
-    assert jrm.rank_retrieved(Y, num_relevant=[3.0, 1.0])._known_relevant is not None
+    assert jrm.rank_retrieved(Y, num_relevant=[3.0, 1.0]).num_relevant(1).max() == 3
     # A pool of another dtype, and without the retrieved items that were not judged.
     tenths = np.full((1, 3), 0.1, np.float16)
     jrm.rank_retrieved(tenths, pool_labels=np.full((1, 3), 0.1, np.float32))
