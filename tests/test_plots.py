@@ -312,7 +312,7 @@ LONG_NAME = "system {}, trained with mined negatives on all data"  # 50 characte
     [
         pytest.param(2, 6, "system {}", marks=pytest.mark.long),
         (12, 3.3, "system {}"),
-        (4, 3.3, LONG_NAME),
+        (4, 5, LONG_NAME),
     ],
 )
 @pytest.mark.parametrize(

@@ -117,11 +117,11 @@ def differences(
     else:
         ax.plot([], [], " ", label="no interval")
     ax.set_xlim(0, max(heights.size, 1))
-    ax.set_xlabel("lists, by difference")
     difference = f"{names[1]} − {names[0]}"
     # The legend says whose values are higher, too.
     difference = difference if len(difference) <= LONG else "difference"
-    ax.set_ylabel(difference + (f", {metric}" if metric else ""))
+    y_label = difference + (f", {metric}" if metric else "")
+    drawing.label_axes(ax, "lists, by difference", y_label)
     drawing.legend(ax)
     return ax
 
@@ -173,7 +173,7 @@ def distribution(
         ax.ecdf(values_of_run[run], label=label or None, markevery=spacing, **style)
     ax.set_yticks(np.linspace(0, 1, 5))
     counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""
-    ax.set_xlabel(f"{metric or 'value'} of a list{counts}")
-    ax.set_ylabel("share of lists up to it")
+    x_label = f"{metric or 'value'} of a list{counts}"
+    drawing.label_axes(ax, x_label, "share of lists up to it")
     drawing.legend(ax)
     return ax

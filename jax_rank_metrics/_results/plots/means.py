@@ -9,7 +9,6 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.plots import labels as plot_labels
 from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._results.tables.estimates import Results, estimates
 from jax_rank_metrics._states.mean import Mean
@@ -68,15 +67,12 @@ def at_cutoffs(
             ax.fill_between(cutoffs, low, high, color=look.colour, **band)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
-    ax.set_xticks(sorted(cutoffs))
+    ticks = drawing.cutoff_ticks(cutoffs, drawing.letters_within(ax, 0.5))
+    ax.set_xticks(sorted(ticks))
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xlabel(f"k (bands: {100 * level:g} % intervals)")
-    ax.set_ylabel(f"{metric}@k")
+    drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
     drawing.legend(ax)
-    drawing.settle(ax)
-    width = ax.get_window_extent().width / plot_labels.digit_width(ax)
-    ax.set_xticks(sorted(plot_labels.cutoff_ticks(cutoffs, width)))
     return ax
 
 
@@ -90,8 +86,7 @@ def precision_recall(
     """Mean precision against mean recall at the same cutoffs, a line for each run.
 
     Points are the means over lists at each cutoff. They are not interpolated. The cutoffs
-    are written beside them where they fit, and only beside the first run where more than
-    three have the same.
+    are written beside them where they fit, from the first run to the last.
 
     Args:
         results: As for `table`.
@@ -105,7 +100,7 @@ def precision_recall(
     ax = drawing.axes(ax)
     by_run = drawing.lines(results, precision)
     recalls = drawing.lines(results, recall)
-    labels, first_ks = [], []
+    labels = []
     for index, (run, precisions) in enumerate(by_run.items()):
         ks = [k for k in precisions if k in recalls.get(run, {})]
         if not ks:
@@ -116,15 +111,11 @@ def precision_recall(
         points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
         style = drawing.look(index).of_line()
         ax.plot(*zip(*points, strict=True), label=run or None, **style)
-        if index and ks == first_ks and len(by_run) > 3:
-            continue
-        first_ks = first_ks or ks
         labels += [(f"{k}", x) for k, x in zip(ks, points, strict=True)]
     ax.margins(0.1)  # room for the cutoffs
-    ax.set_xlabel(f"{recall}@k")
-    ax.set_ylabel(f"{precision}@k")
+    drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
     drawing.legend(ax)
-    plot_labels.place_labels(ax, labels)
+    drawing.label_points(ax, labels)
     return ax
 
 
@@ -205,11 +196,9 @@ def by_group(
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)
-    ax.set_ylabel(f"mean and {100 * level:g} % interval")
-    side = drawing.legend(ax)
-    plot_labels.fit_group_labels(ax, list(names or first), counts)
-    if side == "below":
-        drawing.legend(ax, side)  # below the labels as they are now
+    drawing.label_axes(ax, "", f"mean and {100 * level:g} % interval")
+    drawing.label_groups(ax, list(names or first), counts)
+    drawing.legend(ax)
     return ax
 
 

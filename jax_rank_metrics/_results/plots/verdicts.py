@@ -16,7 +16,6 @@ from jax_rank_metrics._results.comparisons.comparison import (
 )
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.plots import labels as plot_labels
 from jax_rank_metrics._results.systems.direction import without_cutoff
 from jax_rank_metrics._results.systems.values import is_metric_name
 from jax_rank_metrics._states.cutoff_names import cutoff_names
@@ -90,12 +89,10 @@ def forest(
     difference, better = ("difference", "first") if is_pairs else ("b − a", "b")
     if names is not None:
         difference, better = f"{names[1]} − {names[0]}", names[1]
-    ax.set_xlabel(
-        f"{difference}{metric}, {100 * first.level:g} % intervals"
-        + _direction_text(rows, better)
-    )
+    intervals = f"{difference}{metric}, {100 * first.level:g} % intervals"
+    drawing.label_axes(ax, intervals + _direction_text(rows, better), "")
     texts = ["" if row.comparison is None else _p_text(row.comparison) for row in rows]
-    plot_labels.label_rows(ax, _labels(rows), f"p ({kind})", texts)
+    drawing.label_rows(ax, _labels(rows), f"p ({kind})", texts)
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.comparison is None else "normal")
     return ax
@@ -157,9 +154,9 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
     step = math.ceil(len(systems) / (6 if drawing.is_narrow(ax) else 12))
     ax.set_xticks(range(1, len(systems) + 1, step))
     metric = f" by {leaderboard.metric}" if leaderboard.metric else ""
-    ax.set_xlabel(f"rank{metric}")
+    drawing.label_axes(ax, f"rank{metric}", "")
     texts = [f"{p:.2f}" for p in leaderboard.p_first.tolist()]
-    plot_labels.label_rows(ax, systems, "P(first)", texts)
+    drawing.label_rows(ax, systems, "P(first)", texts)
     return ax
 
 
