@@ -17,6 +17,7 @@ from jax_rank_metrics._drivers.step import (
     score_pairs,
     with_nan,
 )
+from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.blocks import has_nan
 from jax_rank_metrics._sources.item_groups import memberships_of
@@ -164,7 +165,7 @@ def measure_candidates(
         retrieved=queries.retrieved,
         columns=columns,
     )
-    values, faults = read_by_name(plan.bounds, ranking)
+    values, faults = read_by_name(plan.bounds, data_of(ranking))
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
