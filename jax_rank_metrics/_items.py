@@ -12,6 +12,10 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._pytree import pytree
 
+# The column of memberships in groups. It alone is a matter of fact for every item, whether
+# anybody has judged it or not.
+GROUPS = "groups"
+
 
 class ItemArrays(NamedTuple):
     """Items of lists, in arrays that are 0 wherever no item exists.

@@ -9,9 +9,9 @@ import numpy as np
 
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._calls.spec import Bound
+from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ranking import Ranking, RankingData, View, data_of
-from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.lists import Depth, ScoredLists
 from jax_rank_metrics._sources.rank import read_lists

@@ -17,8 +17,8 @@ from jax_rank_metrics._drivers.step import (
     score_pairs,
     with_nan,
 )
+from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._ranking import data_of
-from jax_rank_metrics._ranking.unlisted import GROUPS
 from jax_rank_metrics._sources.blocks import has_nan
 from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.rank import rank

@@ -14,6 +14,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import is_relevant, item_exists
 from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._ranking.items import ItemFn
@@ -30,7 +31,7 @@ def memberships(items: Items) -> jax.Array:
     Raises:
         ValueError: if the column does not have one axis more than the items.
     """
-    column, lists = items.columns["groups"], items.exists.shape
+    column, lists = items.columns[GROUPS], items.exists.shape
     if column.ndim != len(lists) + 1 or not column.shape[-1]:
         raise ValueError(
             f"columns: 'groups' has shape {column.shape} for items of shape {lists}; "

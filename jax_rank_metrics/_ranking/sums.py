@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,8 @@ from jax_rank_metrics._ranking.unlisted import (
 )
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut
+
+T = TypeVar("T")
 
 
 def expected(
@@ -108,7 +110,7 @@ def expected(
     return sum_all(summands, baselines)
 
 
-def _mapped_axes(arrays: Any, first: int, number: int) -> Any:
+def _mapped_axes(arrays: T, first: int, number: int) -> T:
     """Returns the `in_axes` with which `vmap` maps over the axis `first`.
 
     That is `first` for arrays with at least `number` axes from there on, and None for

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._items import GROUPS, ItemArrays
 from jax_rank_metrics._ranking.held import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts
 from jax_rank_metrics._ranking.view import View
@@ -26,9 +26,6 @@ from jax_rank_metrics._while_tracing import constant
 # They are kept for as long as the function itself.
 _Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
-
-# The column that every item has, whether anybody has judged it or not.
-GROUPS = "groups"
 
 # How many pairs of items tell whether a function is linear in a column.
 _PAIRS = 6

@@ -12,13 +12,12 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._items import GROUPS, ItemArrays
 from jax_rank_metrics._layouts.pools import Weighted, with_unlisted
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import Candidates
 from jax_rank_metrics._ordering.streaming import Tally
 from jax_rank_metrics._ranking import Pool, Straddle
-from jax_rank_metrics._ranking.unlisted import GROUPS
 
 
 class GroupTally(NamedTuple):
