@@ -13,9 +13,9 @@ from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.step import (
     BatchValues,
     CatalogArrays,
+    Fault,
     read_by_name,
     score_pairs,
-    with_nan,
 )
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._ranking import data_of
@@ -170,4 +170,5 @@ def measure_candidates(
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
     lists = [values[bound.name] for bound in plan.bounds]
-    return lists, ids, with_nan(faults, has_nan(scores, exists & queries.retrieved))
+    is_nan = has_nan(scores, exists & queries.retrieved)
+    return lists, ids, jnp.where(is_nan, Fault.NAN, faults)

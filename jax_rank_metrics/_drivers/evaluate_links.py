@@ -1,17 +1,14 @@
 """`jrm.evaluate_links`: link prediction in a knowledge graph, in batches."""
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._calls.run import measure_ranking
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.batches import (
     Batch,
     QueryParts,
@@ -23,20 +20,17 @@ from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
-from jax_rank_metrics._drivers.step import Measured, QueryBatch, first_fault, with_nan
+from jax_rank_metrics._drivers.plan import make_plan
+from jax_rank_metrics._drivers.step import CatalogArrays, QueryBatch, program_of
 from jax_rank_metrics._drivers.triples import (
+    SIDES,
     Questions,
     Side,
     read_known,
     read_triples,
 )
-from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._ranking import Ranking, RankingData
-from jax_rank_metrics._sources.catalog import rank_blocks
-from jax_rank_metrics._sources.checked_catalog import checked_scores
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList
 
 # From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
 # all entities, `[batch, num_entities]`.
@@ -187,86 +181,78 @@ def evaluate_links(
             "relations and the side that is predicted"
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
-    k = 0 if k is None else _inputs.positive_integer("k", k)
+    plan = make_plan(bounds, k, num_entities, policy.name, counts_all=True)
     evaluated = read_triples("triples", triples, num_entities)
-    if not len(evaluated):
-        raise ValueError("triples is empty; pass at least one")
     all_known = read_known(known, evaluated, num_entities)
-    sides: tuple[Side, ...] = ("head", "tail")
-    questions = [
-        Questions.of(side, evaluated, all_known, num_entities) for side in sides
-    ]
+    questions = Questions.of(evaluated, all_known, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
     max_size = _inputs.positive_integer("batch_size", batch_size)
-    size, number = batch_size_for(len(evaluated), max_size), len(evaluated)
-    reads_order = any(bound.tie_reading == "order" for bound in bounds)
-    places_ties = "expected" if policy.name is None and not reads_order else policy.name
-
-    batches = [
-        batch._replace(indices=np.where(batch.indices < 0, -1, batch.indices + offset))
-        for offset, x in zip((0, number), questions, strict=True)
-        for batch in make_batches(
-            np.stack([x.counts, np.ones_like(x.counts)], axis=1),
-            size,
-            Work(num_entities, 1, True),
-        )
-    ]
+    number = len(evaluated)
+    size = batch_size_for(number, max_size)
+    batches = list(_batches(questions, number, size, num_entities))
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
-        side_number = int(batch.indices[0] >= number)
         # The last question stands where the batch has padding.
-        side, indices = questions[side_number], batch.indices % number
-        scores = _scores(
-            score_fn(side.entities[indices], side.relations[indices], side.side),
-            (size, num_entities),
-        )
+        side, indices = SIDES[batch.indices[0] // number], batch.indices
+        indices = np.where(indices < 0, max(indices), indices)
+        entities, relations = questions.entities[indices], questions.relations[indices]
         return QueryBatch(
-            scores,
-            side.answers[indices, None],
+            _scores(score_fn(entities, relations, side), (size, num_entities)),
+            questions.answers[indices, None],
             None,
-            side.other_answers(indices, batch.widths[0]),
+            questions.other_answers(indices, batch.widths[0]),
             weights=batch.weights,
             key=key if key is None else jax.random.fold_in(key, batch_number),
         )
+
+    def query_name(index: int) -> str:
+        return f"triple {evaluated[index % number].tolist()}"
 
     job = Job(
         Devices(),
         QueryParts.equal(2 * number, 1),
         batches,
         arrays,
-        program=lambda slots, batch: _program()(bounds, k, places_ties, slots, batch),
+        program=program_of(Devices(), plan, CatalogArrays(None, None)),
         metric_names=[bound.name for bound in bounds],
         bounds=bounds,
         undefined=undefined,
-        k=k,
+        k=plan.k,
         num_items=None,
         inputs={},  # nothing resumes
         nan_message=lambda index: (
-            f"the scores of score_fn for triple {evaluated[index % number].tolist()} hold "
-            f"nan where the {sides[index // number]} is predicted; return numbers "
-            f"({INFINITIES})"
+            f"the scores of score_fn for {query_name(index)} hold nan where the "
+            f"{SIDES[index // number]} is predicted; return numbers ({INFINITIES})"
         ),
-        query_name=lambda index: f"triple {evaluated[index % number].tolist()}",
+        query_name=query_name,
         unit="lists",
     )
-    outcome = run(job, progress)
-    parts = {
-        "head": slice(number),
-        "tail": slice(number, None),
-        "both": slice(None),
-    }
+    result = run(job, progress)
     in_lists, evaluations = np.tile(evaluated, (2, 1)), {}
-    for side, part in parts.items():
-        lists = {name: values[part] for name, values in outcome.lists.items()}
+    halves = slice(number), slice(number, None), slice(None)
+    for side, part in zip((*SIDES, "both"), halves, strict=True):
+        lists = {name: values[part] for name, values in result.lists.items()}
         evaluations[side] = LinkEvaluation(
-            states_of(lists, outcome.states),
+            states_of(lists, result.states),
             lists,
-            outcome.items[part],
+            result.items[part],
             undefined,
             in_lists[part],
         )
     return evaluations
+
+
+def _batches(
+    questions: Questions, number: int, size: int, num_entities: int
+) -> Iterator[Batch]:
+    """Divides the questions of each side into batches, of which none has both sides."""
+    lengths = np.stack([questions.counts, np.ones_like(questions.counts)], axis=1)
+    for first in (0, number):
+        work = Work(num_entities, 1, True)
+        for batch in make_batches(lengths[first : first + number], size, work):
+            indices = np.where(batch.indices < 0, -1, batch.indices + first)
+            yield batch._replace(indices=indices)
 
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
@@ -278,36 +264,3 @@ def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:
             f"{shape[1]} entities; return {shape}"
         )
     return scores
-
-
-def _measure(
-    bounds: tuple[Bound, ...],
-    k: int,
-    ties: _types.Ties | None,
-    slots: jax.Array,
-    batch: QueryBatch,
-) -> Measured:
-    """Counts the place of each answer, and measures it."""
-    arguments: dict[str, Any] = {
-        "exclude_ids": batch.excluded_ids,
-        "list_weights": batch.weights,
-        "key": batch.key,
-        "ties": ties,
-    }
-
-    def ranked(k: int | None) -> RankingData:
-        source = checked_scores(batch.rows, batch.relevant_ids, k=k, **arguments)
-        return rank_blocks(dataclasses.replace(source, looks_for_nan=True))
-
-    places = ranked(None)
-    values = measure_ranking(bounds, Ranking(places))
-    ids = jnp.zeros((len(batch.rows), 0), jnp.int32)
-    if k:
-        ids = ranked(k).items
-    lists: list[PerList] = [values[bound.name] for bound in bounds]
-    faults = jnp.zeros(len(batch.rows), jnp.int32)
-    faults = with_nan(faults, places.has_nan)
-    return Measured(lists, ids, slots, first_fault(faults, slots))
-
-
-_program = one_off_jit(_measure, ("bounds", "k", "ties"), level=1)

@@ -25,6 +25,8 @@ class Plan(NamedTuple):
         score_fn: What scores items, if that is not the product of embeddings.
         label_fn: What is relevant by attributes, if that is not known by ids.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
+        counts_all: Whether metrics with a cutoff read counted places too, and not the
+            top-k, which has `k` ranks then.
     """
 
     bounds: tuple[Bound, ...]
@@ -34,16 +36,17 @@ class Plan(NamedTuple):
     score_fn: ScoreFn | None = None
     label_fn: LabelFn | None = None
     items_axis: AxisNames | None = None
+    counts_all: bool = False
 
     @property
     def top_k_metrics(self) -> tuple[Bound, ...]:
         """The metrics of the first ranks, which read the top-k."""
-        return tuple(x for x in self.bounds if x.depth is not None)
+        return tuple(x for x in self.bounds if not self.counts_all and x.depth)
 
     @property
     def whole_list_metrics(self) -> tuple[Bound, ...]:
-        """The metrics of whole lists, for which places are counted."""
-        return tuple(x for x in self.bounds if x.depth is None)
+        """The metrics for which places are counted, such as those of whole lists."""
+        return tuple(x for x in self.bounds if self.counts_all or x.depth is None)
 
     @property
     def ties_of_places(self) -> Ties | None:
@@ -54,7 +57,7 @@ class Plan(NamedTuple):
     @property
     def depth(self) -> int:
         """The number of ranks in the top-k: for the recommendations and the cutoffs."""
-        depths = [bound.depth for bound in self.bounds]
+        depths = [bound.depth for bound in self.top_k_metrics]
         return max([self.k, *(depth for depth in depths if depth is not None)])
 
 
@@ -96,19 +99,23 @@ def read_groups(
 
 
 def make_plan(
-    bounds: tuple[Bound, ...], k: int | None, block_size: int, ties: str | None
+    bounds: tuple[Bound, ...],
+    k: int | None,
+    block_size: int,
+    ties: str | None,
+    counts_all: bool = False,
 ) -> Plan:
-    """Checks the options that all batches share, and returns them.
+    """Checks the options that all batches share, and returns them; see `Plan`.
 
-    Without `k`, as many items are returned as the deepest cutoff needs.
+    Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
     """
+    block_size = _inputs.positive_integer("block_size", block_size)
     policy = cast(Ties | None, ties)
-    plan = Plan(bounds, 1, _inputs.positive_integer("block_size", block_size), policy)
-    if k is not None:
-        return plan._replace(k=_inputs.positive_integer("k", k))
-    if not plan.top_k_metrics:
+    plan = Plan(bounds, 0, block_size, policy, counts_all=counts_all)
+    if k is None and not plan.top_k_metrics and not counts_all:
         raise ValueError(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"
         )
-    return plan._replace(k=plan.depth)
+    k = plan.depth if k is None else _inputs.positive_integer("k", k)
+    return plan._replace(k=k)

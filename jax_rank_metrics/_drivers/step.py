@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from jax_rank_metrics._drivers.similarities import is_custom
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._one_off import one_off_jit
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData
 from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
@@ -31,9 +33,9 @@ from jax_rank_metrics._types import AxisNames
 class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
-    NAN = 1  # one of its scores that are read is NaN
-    LABELS = 2  # it has too many different labels to be counted
-    REFUSED = 3  # a metric cannot read its relevant items
+    REFUSED = 1  # a metric cannot read its relevant items
+    NAN = 2  # one of its scores that are read is NaN
+    LABELS = 3  # it has too many different labels to be counted
     NEGATIVE = 4  # it loses items, to which `label_fn` gives labels below 0 or NaN
 
 
@@ -98,7 +100,7 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
     """Returns the items and what a batch looks for in them, checked."""
     arguments: dict[str, Any] = {
         "relevant_ids": queries.relevant_ids,
-        "k": plan.depth,
+        "k": plan.depth or None,
         "relevant_labels": queries.relevant_labels,
         "exclude_ids": queries.excluded_ids,
         "item_mask": catalog.item_mask,
@@ -133,7 +135,7 @@ def _completed(source: Catalog, groups: jax.Array | None) -> Catalog:
 def measure_rankings(
     plan: Plan,
     catalog: CatalogArrays,
-    top_k: RankingData,
+    top_k: RankingData | None,
     places: RankingData | None,
     loses_items: jax.Array | None,
 ) -> tuple[list[PerList], jax.Array, jax.Array]:
@@ -142,19 +144,21 @@ def measure_rankings(
     Args:
         plan: The plan.
         catalog: The arrays over the items.
-        top_k: The first ranks.
-        places: The places of relevant items, if a metric reads whole lists.
+        top_k: The first ranks, unless nothing reads them.
+        places: The places of relevant items, if a metric reads them.
         loses_items: `[queries]` bool, whether `label_fn` removes items by their labels;
             None without such a function.
 
     Returns:
         See `measure_queries`.
     """
-    values, faults = read_by_name(plan.top_k_metrics, top_k)
-    if places is not None:
-        of_lists, faults_of_lists = read_by_name(plan.whole_list_metrics, places)
-        values, faults = values | of_lists, jnp.maximum(faults, faults_of_lists)
+    rankings = (top_k, plan.top_k_metrics), (places, plan.whole_list_metrics)
+    readings = [read_by_name(bounds, x) for x, bounds in rankings if x is not None]
+    values = {name: x for by_name, _ in readings for name, x in by_name.items()}
+    faults = functools.reduce(jnp.maximum, [of_reading for _, of_reading in readings])
     lists = [values[bound.name] for bound in plan.bounds]
+    if top_k is None:
+        return lists, jnp.zeros((len(faults), 0), jnp.int32), faults
     ids = top_k.items[..., : plan.k]
     if catalog.counts is not None:
         lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
@@ -165,23 +169,19 @@ def measure_rankings(
         # A list that has items but does not count has too many labels for a census.
         has_too_many = (top_k.length > 0) & ~top_k.list_exists
         faults = jnp.where(has_too_many, Fault.LABELS, faults)
-    return lists, ids, with_nan(faults, top_k.has_nan)
-
-
-def with_nan(faults: jax.Array, has_nan: jax.Array | None) -> jax.Array:
-    """Returns the faults of queries, some of which read a score that is no number."""
-    assert has_nan is not None
-    return jnp.where(has_nan, Fault.NAN, faults)
+    return lists, ids, faults
 
 
 def read_by_name(
     bounds: tuple[Bound, ...], data: RankingData
 ) -> tuple[dict[str, PerList], jax.Array]:
-    """Returns values by name, and the faults of the queries that a metric refuses."""
+    """Returns values by name, and the faults of queries, `[queries]` int32."""
     reading, names = read_ranking(bounds, data), [bound.name for bound in bounds]
     faults = jnp.zeros(data.list_exists.shape, jnp.int32)
     for is_refused in reading.refused.values():
         faults = jnp.where(is_refused, Fault.REFUSED, faults)
+    if (has_nan := data.has_nan) is not None:
+        faults = jnp.where(has_nan, Fault.NAN, faults)
     return dict(zip(names, reading.values, strict=True)), faults
 
 
@@ -201,11 +201,14 @@ def measure_queries(
         where there is none.
     """
     source = catalog_of(plan, catalog, queries)
-    places = None
-    if plan.whole_list_metrics:
+    top_k = places = None
+    if not plan.whole_list_metrics:
+        top_k = rank_blocks(source)
+    elif plan.depth:
         top_k, places = rank_both(source, plan.ties_of_places)
     else:
-        top_k = rank_blocks(source)
+        policy = Policy(plan.ties_of_places)
+        places = rank_blocks(dataclasses.replace(source, policy=policy))
     lost = None if plan.label_fn is None else source.loses_items()
     return measure_rankings(plan, catalog, top_k, places, lost)
 

@@ -9,26 +9,25 @@ from jax_rank_metrics import _inputs
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
+SIDES: tuple[Side, ...] = ("head", "tail")
 
 HEAD, RELATION, TAIL = range(3)
 
 
 class Questions(NamedTuple):
-    """The questions that triples pose on one side, such as (?, relation, tail).
+    """The questions that triples pose: first (?, relation, tail), then (head, relation, ?).
 
     Attributes:
-        side: The part that is asked for.
-        entities: `[triples]` int32, the entity that is known: the tail, if heads are
+        entities: `[lists]` int32, the entity that is known: the tail, if heads are
             asked for.
-        relations: `[triples]` int32.
-        answers: `[triples]` int32, the entity that is asked for.
+        relations: `[lists]` int32.
+        answers: `[lists]` int32, the entity that is asked for.
         known: `[answers of all questions]` int32, the answers of distinct questions, one
             question after another.
-        starts: `[triples]`, where the known answers of each begin in `known`.
-        counts: `[triples]`, and how many there are, the one asked for included.
+        starts: `[lists]`, where the known answers of each begin in `known`.
+        counts: `[lists]`, and how many there are, the one asked for included.
     """
 
-    side: Side
     entities: np.ndarray
     relations: np.ndarray
     answers: np.ndarray
@@ -38,17 +37,29 @@ class Questions(NamedTuple):
 
     @classmethod
     def of(
-        cls, side: Side, triples: np.ndarray, known: np.ndarray, num_entities: int
+        cls, triples: np.ndarray, known: np.ndarray, num_entities: int
     ) -> "Questions":
         """Makes the questions of triples, and looks up all answers that are known.
 
         Args:
-            side: The part that is asked for.
             triples: `[triples, 3]`, those to evaluate.
             known: `[known triples, 3]`, with those to evaluate among them.
             num_entities: How many entities there are.
         """
-        answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
+        heads = cls._of_side(HEAD, TAIL, triples, known, num_entities)
+        tails = cls._of_side(TAIL, HEAD, triples, known, num_entities)
+        tails = tails._replace(starts=tails.starts + heads.known.size)
+        return cls(*map(np.concatenate, zip(heads, tails, strict=True)))
+
+    @classmethod
+    def _of_side(
+        cls,
+        answer: int,
+        entity: int,
+        triples: np.ndarray,
+        known: np.ndarray,
+        num_entities: int,
+    ) -> "Questions":
         num_relations = 1 + known[:, RELATION].max()
         pairs, of_known = (
             x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
@@ -64,7 +75,6 @@ class Questions(NamedTuple):
             answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
         )
         return cls(
-            side,
             triples[:, entity],
             triples[:, RELATION],
             triples[:, answer],
@@ -92,12 +102,14 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
 
     Raises:
         TypeError: if they are not integers.
-        ValueError: if they have another shape, or if a number is below 0, or one of an
-            entity is not below `num_entities`.
+        ValueError: if there are none to evaluate; if they have another shape; if a number
+            is below 0, or one of an entity is not below `num_entities`.
     """
     triples = np.asarray(_inputs.numpy_array(name, value))
     if triples.size == 0:
-        triples = triples.reshape(-1, 3).astype(np.int32)
+        if name == "triples":
+            raise ValueError("triples is empty; pass at least one")
+        return np.zeros((0, 3), np.int32)
     if triples.ndim != 2 or triples.shape[1] != 3:
         raise ValueError(
             f"{name} has shape {triples.shape}; pass [triples, 3]: head, relation and tail"
@@ -105,7 +117,9 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
     if not np.issubdtype(triples.dtype, np.integer):
         raise TypeError(f"{name}: got {triples.dtype} values; pass integers")
     limits = np.array([num_entities, _inputs.MAX_INT32, num_entities])
-    for index, part in np.argwhere((triples < 0) | (triples >= limits))[:1].tolist():
+    is_wrong = (triples < 0) | (triples >= limits)
+    if is_wrong.any():
+        index, part = _inputs.first_index(is_wrong)
         raise ValueError(
             f"{name} holds {triples[index].tolist()} at {index}, whose "
             f"{('head', 'relation', 'tail')[part]} is not a number from 0 to "
