@@ -14,13 +14,9 @@ from jax_rank_metrics._drivers.evaluate_embeddings import (
 )
 from jax_rank_metrics._drivers.evaluate_links import LinkEvaluation as LinkEvaluation
 from jax_rank_metrics._drivers.evaluate_links import evaluate_links as evaluate_links
-from jax_rank_metrics._drivers.evaluate_users import (
-    evaluate_users as evaluate_users,
-)
+from jax_rank_metrics._drivers.evaluate_users import UserEvaluation as UserEvaluation
+from jax_rank_metrics._drivers.evaluate_users import evaluate_users as evaluate_users
 from jax_rank_metrics._drivers.evaluation import Evaluation as Evaluation
-from jax_rank_metrics._drivers.user_evaluation import (
-    UserEvaluation as UserEvaluation,
-)
 from jax_rank_metrics._files.join import join as join
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run

@@ -162,8 +162,8 @@ MUTANTS = [
     Mutant(
         "users that do not count are shown items",
         "_drivers/engine.py",
-        "counted_ids = counted_items(counted_ids, counted)",
-        "counted_items(counted_ids, counted)",
+        "Collected(lists, only(values.items, is_counted, -1))",
+        "Collected(lists, values.items)",
         "tests/test_item_groups.py::test_users_that_count",
     ),
     Mutant(

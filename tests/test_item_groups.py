@@ -11,7 +11,7 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers.counted_queries import is_counted
+from jax_rank_metrics._drivers.engine import Collected, counted_values
 from jax_rank_metrics._formulas.groups import memberships
 
 LISTS, ITEMS, GROUPS, RELEVANT, EXCLUDED = 6, 13, 3, 5, 3
@@ -368,7 +368,9 @@ def test_a_ratio_counts_a_query_once():
     ratio = hits.over(jrm.PerList(np.array([[0.0, 2.0], [0.0, 0.0]]), weights, known))
     nowhere = jrm.PerList(np.zeros(2), weights, ~known)
     assert ratio.defined.shape == (2, 2)
-    np.testing.assert_array_equal(is_counted([nowhere, ratio]), [True, False])
+    items = np.zeros((2, 1), np.int32)
+    counted = counted_values(Collected([nowhere, ratio], items), 2)
+    assert counted.items.tolist() == [[0], [-1]]
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@
     interactions.py     the items that are relevant or excluded, checked, as sparse rows
     long_frames.py      these items as a frame of pandas or polars, a row for each pair
     step.py             one batch on the device: ranked once, read by every metric
-    counted_queries.py  the queries that count where undefined values are skipped
     nan_causes.py       what made a score that is not a number, for messages
     evaluation.py       the result: states, values of every query, and the items found
     checkpoints.py      what is done after a batch, to be saved and taken up again
@@ -17,7 +16,6 @@
 
     evaluate_users.py   `jrm.evaluate_users`: a recommender for all of its users
     model.py            the scores of users: from embeddings, a matrix, or a function
-    user_evaluation.py  its result, which also knows users and exposure
 
     evaluate_embeddings.py  `jrm.evaluate_embeddings`: queries and items with embeddings
     query_inputs.py     what is relevant, excluded or a candidate, by ids or attributes

@@ -3,13 +3,17 @@
 import collections
 import contextlib
 import dataclasses
+import functools
+import operator
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch, QueryParts
 from jax_rank_metrics._drivers.checkpoints import (
@@ -19,12 +23,8 @@ from jax_rank_metrics._drivers.checkpoints import (
     read_checkpoint,
 )
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
-from jax_rank_metrics._drivers.counted_queries import (
-    counted_items,
-    counted_values,
-    is_counted,
-)
 from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
@@ -44,50 +44,54 @@ class Job(NamedTuple):
     """An evaluation as the loop sees it.
 
     Attributes:
+        plan: The options that all batches share, the metrics among them.
         devices: The devices that share the work.
-        parts: Which part of its devices has which query.
+        parts: Which part of the devices has which query.
         batches: Which queries share a batch. Each query is in one of them.
         arrays: Makes the arrays of a batch from its number and the batch. It is called in
             order, and skips no batch that is run.
         program: Starts to measure a batch, from the slots of its queries and these
             arrays; the results are waited for later.
-        metric_names: The names of what is measured.
-        bounds: The first of these metrics; those after them are means.
         undefined: What undefined values count for.
-        k: How many items are returned for each query.
-        num_items: How many items there are, or None if nobody asks for the exposure.
         inputs: The arguments that a call must have in common with one that it resumes,
             by name; see `checksum`.
         nan_message: Says of a query, by its index, that its scores hold NaN.
         query_name: Names a query, by its index, in other messages: "user 'ann'".
-        unit: What a query is called in a bar of progress, in the plural.
+        unit: What queries are called, in the plural.
+        why_undefined: Why a metric may be undefined for all of them, for a warning.
+        beside: The names of means that are measured after the metrics.
+        num_items: How many items there are, or None if nobody asks for the exposure.
     """
 
+    plan: Plan
     devices: Devices
     parts: QueryParts
     batches: Sequence[Batch]
-    arrays: Callable[[int, Batch], step.QueryBatch]
+    arrays: Callable[[int, Batch], Any]
     program: step.Program
-    metric_names: Sequence[str]
-    bounds: Sequence[Bound]
     undefined: Undefined
-    k: int
-    num_items: int | None
     inputs: Mapping[str, Any]
     nan_message: Callable[[int], str]
     query_name: Callable[[int], str]
     unit: str
+    why_undefined: str = ""
+    beside: Sequence[str] = ()
+    num_items: int | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what is measured, such as "mrr", "recall@1,5" or "novelty@5"."""
+        return [*(bound.name for bound in self.plan.bounds), *self.beside]
 
 
 class JobResult(NamedTuple):
-    """The outcome of a job.
+    """The result of a job.
 
     Attributes:
         states: The state of each metric by its name.
         lists: The values of all queries; see `Evaluation`.
         items: `[queries, k]`, the ids of the first items.
         exposure: How often each item was found; None if nobody asked.
-        undefined_names: The metrics that are undefined for every query.
         parts: Which slot has which query, where values stay on devices; else None.
     """
 
@@ -95,7 +99,6 @@ class JobResult(NamedTuple):
     lists: dict[str, PerList]
     items: Any
     exposure: Exposure | None
-    undefined_names: list[str]
     parts: QueryParts | None
 
 
@@ -117,52 +120,77 @@ def run(
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
         ValueError: if the scores of a query hold NaN; if a metric cannot read its relevant
-            items; if the checkpoint is not of this job.
+            items; if the checkpoint is not of this job; if a metric has the name of a mean
+            that is measured beside it.
     """
-    collector = _collector(job)
-    collected = _collect(job, collector, progress, on_batch, resume_from)
+    names, bounds = job.names, job.plan.bounds
+    if shared := [name for name in job.beside if names.count(name) > 1]:
+        raise ValueError(
+            f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
+            "yours another name"
+        )
+    collector = Collector(job.parts, job.plan.k)
+    if job.devices.mesh is not None:
+        collector = MeshCollector(job.devices, job.parts, job.plan.k)
+    values = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
-    lists = [dataclasses.replace(x, undefined=job.undefined) for x in collected.lists]
-    counted_ids = collected.items
+    lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
+    items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
-        # Whatever is measured beside the metrics is of the queries that they are of.
-        num_metrics = len(job.bounds)
-        counted = is_counted(lists[:num_metrics])
-        lists[num_metrics:] = [counted_values(x, counted) for x in lists[num_metrics:]]
-        if job.num_items is not None:
-            counted_ids = counted_items(counted_ids, counted)
-    kinds = [bound.state for bound in job.bounds]
-    kinds += [Mean] * (len(lists) - len(kinds))
-    all_states, is_defined, exposure = collector.totals(
-        Collected(lists, counted_ids), kinds, job.num_items
-    )
-    undefined_names = [
-        bound.name
-        for bound, has_value in zip(job.bounds, is_defined, strict=False)
-        if not has_value
-    ]
-    states = dict(zip(job.metric_names, all_states, strict=True))
+        values = counted_values(values, len(bounds))
+    kinds = [bound.state for bound in bounds] + [Mean] * len(job.beside)
+    all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
+    states = dict(zip(names, all_states, strict=True))
+    known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
+    if job.why_undefined and len(known) < len(bounds):
+        undefined_names = [x.name for x in bounds if x.name not in known]
+        warnings.warn(
+            f"metrics are undefined for every one of {job.parts.num_queries} {job.unit}: "
+            f"{', '.join(undefined_names)}; {job.why_undefined}; "
+            "jrm.check(scores=…, relevant_ids=…) looks for the cause",
+            stacklevel=3,
+        )
     if job.undefined == "zero":
         counts = [
-            ((name,), (int(state.undefined), int(state.lists)))
-            for name, state in states.items()
-            if lower_is_better(name) and name not in undefined_names
+            ((name,), (int(states[name].undefined), int(states[name].lists)))
+            for name in known
+            if lower_is_better(name)
         ]
         warn_of_zeros(counts, stacklevel=4)
-    return JobResult(
-        states,
-        dict(zip(job.metric_names, lists, strict=True)),
-        collected.items,
-        exposure,
-        undefined_names,
-        None if job.devices.mesh is None else job.parts,
-    )
+    lists = dict(zip(names, values.lists, strict=True))
+    parts = None if job.devices.mesh is None else job.parts
+    return JobResult(states, lists, items, exposure, parts)
 
 
-def _collector(job: Job) -> Collector:
-    if job.devices.mesh is None:
-        return Collector(job.parts, job.k)
-    return MeshCollector(job.devices, job.parts, job.k)
+def counted_values(values: Collected, num_metrics: int) -> Collected:
+    """Leaves out queries that do not count from what is measured beside the metrics.
+
+    A query counts if any of the metrics is defined for it: a user without a relevant item
+    that may be found does not. Ratios of sums say so for each cutoff; one of them is
+    enough.
+
+    Args:
+        values: The values of all queries, where undefined values are skipped.
+        num_metrics: How many of the lists are those of metrics.
+
+    Returns:
+        The same values, undefined for such queries, and the id −1 for their items.
+    """
+    defined = [x.defined for x in values.lists[:num_metrics]]
+    defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
+    is_counted = functools.reduce(operator.or_, defined)
+
+    def only(x: Any, is_kept: Any, filler: int) -> Any:
+        where = jnp.where if isinstance(x, jax.Array) else np.where
+        is_kept = is_kept.reshape(is_kept.shape + (1,) * (x.ndim - 1))
+        return where(is_kept, x, np.asarray(filler, x.dtype))
+
+    lists = list(values.lists)
+    for index, x in enumerate(lists[num_metrics:], num_metrics):
+        kept = x.defined & is_counted
+        numbers = only(x.values, kept, 0)
+        lists[index] = dataclasses.replace(x, values=numbers, defined=kept)
+    return Collected(lists, only(values.items, is_counted, -1))
 
 
 def _collect(
@@ -175,12 +203,11 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    num_saved, call = 0, None
-    if on_batch is not None or resume_from is not None:
-        call = _call(job)
+    num_saved, names = 0, job.names
+    call = None if on_batch is None and resume_from is None else _call(job)
     if call is not None and resume_from is not None:
         sizes = len(job.batches), job.parts.num_slots
-        saved = read_checkpoint(resume_from, call, job.metric_names, *sizes)
+        saved = read_checkpoint(resume_from, call, names, *sizes)
         collector.restore(saved)
         num_saved = saved.num_batches
     slots = np.append(job.parts.slots, -1).astype(np.int32)  # of padding, the last
@@ -198,9 +225,7 @@ def _collect(
             report(int(num_done[number]), job.parts.num_queries)
             if on_batch is not None and call is not None and number >= num_saved:
                 # Under no name, which would keep it until the next batch.
-                on_batch(
-                    call.checkpoint(number + 1, job.metric_names, *collector.snapshot())
-                )
+                on_batch(call.checkpoint(number + 1, names, *collector.snapshot()))
     return collector.collected
 
 
@@ -222,12 +247,12 @@ def _message(job: Job, index: int, fault: step.Fault) -> str:
 
 def _call(job: Job) -> Call:
     """Returns what a call must have in common with one that resumes it."""
-    arguments = {"metrics": job.bounds, **job.inputs}
+    arguments = {"metrics": job.plan.bounds, **job.inputs}
     # Which query is in which batch also depends on what may change between versions.
     arguments["batches"] = np.concatenate([x.indices for x in job.batches])
     return Call(
         queries=job.parts.num_queries,
-        k=job.k,
+        k=job.plan.k,
         batch_size=job.batches[0].indices.size,
         parts=len(job.parts.indices),
         arguments={name: checksum(value) for name, value in arguments.items()},

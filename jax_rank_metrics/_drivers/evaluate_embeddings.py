@@ -1,6 +1,5 @@
 """`jrm.evaluate_embeddings`: queries and items with embeddings, evaluated in batches."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -268,16 +267,13 @@ def evaluate_embeddings(
     else:
         batches = query_batches.over_candidates(plan, inputs)
     job = Job(
+        plan,
         devices,
         batches.parts,
         batches.batches,
         batches.arrays,
         batches.program,
-        metric_names=[bound.name for bound in bounds],
-        bounds=bounds,
-        undefined=undefined,
-        k=plan.k,
-        num_items=None,
+        undefined,
         inputs={
             "queries": queries,
             "items": items if blocks is None else (raw_items, blocks.num_items),
@@ -306,15 +302,9 @@ def evaluate_embeddings(
         ),
         query_name=lambda index: f"query {index}",
         unit="queries",
+        why_undefined="no query has a relevant item in its list",
     )
-    outcome = run(job, progress, on_batch, resume_from)
-    if outcome.undefined_names:
-        warnings.warn(
-            f"metrics are undefined for every one of {num_queries} queries: "
-            f"{', '.join(outcome.undefined_names)}; no query has a relevant item in its "
-            "list; jrm.check(scores=…, relevant_ids=…) looks for the cause",
-            stacklevel=2,
-        )
+    result = run(job, progress, on_batch, resume_from)
     return Evaluation(
-        outcome.states, outcome.lists, outcome.items, undefined, _parts=outcome.parts
+        result.states, result.lists, result.items, undefined, _parts=result.parts
     )

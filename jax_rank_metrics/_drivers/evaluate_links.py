@@ -210,16 +210,13 @@ def evaluate_links(
         return f"triple {evaluated[index % number].tolist()}"
 
     job = Job(
+        plan,
         Devices(),
         QueryParts.equal(2 * number, 1),
         batches,
         arrays,
-        program=program_of(Devices(), plan, CatalogArrays(None, None)),
-        metric_names=[bound.name for bound in bounds],
-        bounds=bounds,
-        undefined=undefined,
-        k=plan.k,
-        num_items=None,
+        program_of(Devices(), plan, CatalogArrays(None, None)),
+        undefined,
         inputs={},  # nothing resumes
         nan_message=lambda index: (
             f"the scores of score_fn for {query_name(index)} hold nan where the "

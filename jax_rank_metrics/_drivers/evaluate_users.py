@@ -1,8 +1,9 @@
 """`jrm.evaluate_users`: evaluates a recommender for all of its users, in batches."""
 
+import dataclasses
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +24,7 @@ from jax_rank_metrics._drivers.batches import (
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import Array, read_devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
-from jax_rank_metrics._drivers.evaluation import distinct
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
@@ -39,12 +40,34 @@ from jax_rank_metrics._drivers.model import (
 )
 from jax_rank_metrics._drivers.nan_causes import nan_message
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
-from jax_rank_metrics._drivers.user_evaluation import (
-    UserEvaluation,
-    remark_on_seen,
-    remark_on_undefined,
-)
 from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._states.exposure import Exposure
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class UserEvaluation(Evaluation):
+    """The result of `evaluate_users`: means, values of every user, and recommendations.
+
+    It is an `Evaluation`, whose queries are users, with two attributes more.
+
+    Attributes:
+        states: The state of each metric by its name, as from `evaluate`.
+        lists: A `PerList` of all users for each of these names, of NumPy arrays on the
+            host, for `compare` and `plots`. Its `undefined` is that of the call.
+        items: `[users, k]` int32, the items recommended to each user, best first; −1
+            where there are no more.
+        undefined: What a user counts for where a metric is undefined.
+        exposure: How often each item was recommended; see `Exposure`.
+        users: `[users]` int32, the users evaluated: rows of the model.
+    """
+
+    _unit: ClassVar[str] = "users"
+
+    exposure: Exposure
+    users: np.ndarray
+
+    def _means(self) -> list[str]:
+        return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
 
 
 def evaluate_users(
@@ -221,23 +244,19 @@ def evaluate_users(
         catalog = catalog._replace(counts=jnp.asarray(counts))
     catalog = catalog._replace(groups=read_groups(groups, bounds, num_items))
     catalog = step.put_catalog(devices, catalog, num_items)
-    metric_names = distinct(step.metric_names(plan, catalog))
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
         rows = rows_of(number, batch)
         return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
 
     job = Job(
+        plan,
         devices,
         parts,
         batches,
         arrays,
-        program=step.program_of(devices, plan, catalog),
-        metric_names=metric_names,
-        bounds=bounds,
-        undefined=undefined,
-        k=plan.k,
-        num_items=num_items,
+        step.program_of(devices, plan, catalog),
+        undefined,
         inputs={
             "model": (model if callable(model) else recommender.table, item_embeddings),
             "relevant": relevant_rows,
@@ -256,19 +275,22 @@ def evaluate_users(
         ),
         query_name=lambda index: f"user {user_ids[index]}",
         unit="users",
+        why_undefined="nobody has a relevant item that may be recommended (relevant holds "
+        f"{relevant_rows.nnz} entries, and the largest label is "
+        f"{relevant_rows.data.max(initial=0):g})",
+        beside=[*step.measures_of_ids(plan, catalog)],
+        num_items=num_items,
     )
-    outcome = run(job, progress, on_batch, resume_from)
-    if text := remark_on_undefined(outcome.undefined_names, relevant_rows):
-        warnings.warn(text, stacklevel=2)
-    assert outcome.exposure is not None  # the job asks for it
+    result = run(job, progress, on_batch, resume_from)
+    assert result.exposure is not None  # the job asks for it
     return UserEvaluation(
-        outcome.states,
-        outcome.lists,
-        outcome.items,
+        result.states,
+        result.lists,
+        result.items,
         undefined,
-        outcome.exposure,
+        result.exposure,
         user_ids,
-        _parts=outcome.parts,
+        _parts=result.parts,
     )
 
 
@@ -304,3 +326,28 @@ class _ModelRows:
         if number == 0:
             self._first = rows
         return rows
+
+
+def remark_on_seen(
+    relevant_rows: SparseRows, seen_rows: SparseRows, user_ids: np.ndarray
+) -> str | None:
+    """Returns a warning about users who have seen all of their relevant items, or None."""
+    num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
+    is_relevant = _resized(relevant_rows, num_columns) > 0
+    is_seen = _resized(seen_rows, num_columns) > 0
+    relevant_counts = np.diff(is_relevant.indptr)
+    unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
+    has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
+    if not has_seen_all.any():
+        return None
+    return (
+        f"every relevant item was seen by {np.count_nonzero(has_seen_all)} of "
+        f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
+        "whom metrics are undefined; leave the items to be found out of seen"
+    )
+
+
+def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
+    rows = rows.copy()
+    rows.resize((rows.shape[0], num_columns))
+    return rows

@@ -114,17 +114,6 @@ class Evaluation(StatesByName):
         ]
 
 
-def distinct(metric_names: list[str]) -> list[str]:
-    """Returns the names, or raises where a metric has the name of an added metric."""
-    for name in metric_names:
-        if metric_names.count(name) > 1:
-            raise ValueError(
-                f"{name!r} is among metrics, and also names a metric that is added; give "
-                "yours another name"
-            )
-    return metric_names
-
-
 def states_of(lists: dict[str, PerList], like: dict[str, Mean]) -> dict[str, Mean]:
     """Returns the states of lists by name, of the kinds of other states."""
     return {

@@ -83,17 +83,23 @@ class QueryBatch(NamedTuple):
     attributes: Any = None
 
 
-def metric_names(plan: Plan, catalog: CatalogArrays) -> list[str]:
-    """Returns the names of the values that `measure_queries` returns, in their order.
+def measures_of_ids(
+    plan: Plan, catalog: CatalogArrays
+) -> dict[str, Callable[[jax.Array], PerList]]:
+    """Returns what is measured beside the metrics, of the ids of the first items.
 
-    The metrics of the plan come first, such as "mrr" and "recall@1,2", with one name for
-    all cutoffs of a metric. Then come "popularity@k" and "novelty@k" if the catalogue has
-    counts, and "intra_list_diversity@k" if it has features, with the k of the plan.
+    "popularity@k" and "novelty@k" if the catalogue has counts, and
+    "intra_list_diversity@k" if it has features, with the k of the plan.
     """
-    beyond_accuracy = ["popularity", "novelty"] * (catalog.counts is not None)
-    beyond_accuracy += ["intra_list_diversity"] * (catalog.features is not None)
-    names = [bound.name for bound in plan.bounds]
-    return names + [f"{name}@{plan.k}" for name in beyond_accuracy]
+    counts, features = catalog.counts, catalog.features
+    measures: dict[str, Callable[[jax.Array], PerList]] = {}
+    if counts is not None:
+        measures["popularity"] = lambda ids: popularity(ids, counts)
+        measures["novelty"] = lambda ids: novelty(ids, counts)
+    if features is not None:
+        axis = plan.items_axis
+        measures["intra_list_diversity"] = lambda ids: _diversity(ids, features, axis)
+    return {f"{name}@{plan.k}": measure for name, measure in measures.items()}
 
 
 def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catalog:
@@ -160,10 +166,7 @@ def measure_rankings(
     if top_k is None:
         return lists, jnp.zeros((len(faults), 0), jnp.int32), faults
     ids = top_k.items[..., : plan.k]
-    if catalog.counts is not None:
-        lists += [popularity(ids, catalog.counts), novelty(ids, catalog.counts)]
-    if catalog.features is not None:
-        lists.append(_diversity(ids, catalog.features, plan.items_axis))
+    lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
     if loses_items is not None:
         faults = jnp.where(loses_items, Fault.NEGATIVE, faults)
         # A list that has items but does not count has too many labels for a census.
@@ -196,9 +199,9 @@ def measure_queries(
     """Ranks the items for each query of a batch, and measures these rankings.
 
     Returns:
-        The values of each metric, in the order of `metric_names`; the ids of the
-        first items, `[queries, k]`; and the `Fault` of each query, `[queries]` int32, 0
-        where there is none.
+        The values of each metric and of `measures_of_ids`; the ids of the first items,
+        `[queries, k]`; and the `Fault` of each query, `[queries]` int32, 0 where there is
+        none.
     """
     source = catalog_of(plan, catalog, queries)
     top_k = places = None
@@ -221,7 +224,7 @@ class Measured(NamedTuple):
     """The values of a batch, on the devices that computed them.
 
     Attributes:
-        lists: The values of each metric, in the order of `metric_names`.
+        lists: The values of each metric, then of `measures_of_ids`.
         items: `[queries, k]`, the ids of the first items.
         slots: `[queries]` int32, where the values of each query belong; −1 for padding.
         fault: `[2]` int32, the first slot of a query with a `Fault`, and this fault, or 0.
