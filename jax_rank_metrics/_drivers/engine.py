@@ -59,7 +59,7 @@ class Job(NamedTuple):
         query_name: Names a query, by its index, in other messages: "user 'ann'".
         unit: What queries are called, in the plural.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
-        beside: The names of means that are measured after the metrics.
+        added_names: The names of means that are measured after the metrics.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
 
@@ -75,13 +75,13 @@ class Job(NamedTuple):
     query_name: Callable[[int], str]
     unit: str
     why_undefined: str = ""
-    beside: Sequence[str] = ()
+    added_names: Sequence[str] = ()
     num_items: int | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of what is measured, such as "mrr", "recall@1,5" or "novelty@5"."""
-        return [*(bound.name for bound in self.plan.bounds), *self.beside]
+        return [*(bound.name for bound in self.plan.bounds), *self.added_names]
 
 
 class JobResult(NamedTuple):
@@ -124,7 +124,7 @@ def run(
             that is measured beside it.
     """
     names, bounds = job.names, job.plan.bounds
-    if shared := [name for name in job.beside if names.count(name) > 1]:
+    if shared := [name for name in job.added_names if names.count(name) > 1]:
         raise ValueError(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
@@ -138,7 +138,7 @@ def run(
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
         values = counted_values(values, len(bounds))
-    kinds = [bound.state for bound in bounds] + [Mean] * len(job.beside)
+    kinds = [bound.state for bound in bounds] + [Mean] * len(job.added_names)
     all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
     states = dict(zip(names, all_states, strict=True))
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]

@@ -278,7 +278,7 @@ def evaluate_users(
         why_undefined="nobody has a relevant item that may be recommended (relevant holds "
         f"{relevant_rows.nnz} entries, and the largest label is "
         f"{relevant_rows.data.max(initial=0):g})",
-        beside=[*step.measures_of_ids(plan, catalog)],
+        added_names=[*step.measures_of_ids(plan, catalog)],
         num_items=num_items,
     )
     result = run(job, progress, on_batch, resume_from)
