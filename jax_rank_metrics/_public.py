@@ -6,8 +6,6 @@ from jax_rank_metrics import testing as testing
 from jax_rank_metrics._calls.evaluate import empty as empty
 from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
-from jax_rank_metrics._calls.metric import Metric as Metric
-from jax_rank_metrics._calls.metric import metric as metric
 from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._drivers.evaluate_embeddings import (
     evaluate_embeddings as evaluate_embeddings,
@@ -179,6 +177,8 @@ from jax_rank_metrics._gains import reciprocal_discount as reciprocal_discount
 from jax_rank_metrics._inputs.list_ids import hash_ids as hash_ids
 from jax_rank_metrics._inputs.pack import pack as pack
 from jax_rank_metrics._inputs.pad import pad_lists as pad_lists
+from jax_rank_metrics._metrics.metric import Metric as Metric
+from jax_rank_metrics._metrics.metric import metric as metric
 from jax_rank_metrics._places.place import Place as Place
 from jax_rank_metrics._places.place import positions as positions
 from jax_rank_metrics._places.soft import sigmoid_ranks as sigmoid_ranks

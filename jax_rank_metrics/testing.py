@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from jax_rank_metrics._calls.metric import Metric
-from jax_rank_metrics._calls.spec import Bound
+from jax_rank_metrics._metrics.metric import Metric
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import Ranking, View, data_of
 from jax_rank_metrics._sources.catalog import rank_scores
 from jax_rank_metrics._sources.rank import rank

@@ -14,7 +14,6 @@ from typing import Any
 
 from tabulate import tabulate
 
-from jax_rank_metrics._calls.metric import NAMES
 from jax_rank_metrics._formulas import (
     adjusted_for_chance,
     counts,
@@ -38,6 +37,7 @@ from jax_rank_metrics._formulas import (
     subtopics,
     user_models,
 )
+from jax_rank_metrics._metrics.metric import NAMES
 
 ROOT = Path(__file__).parent.parent
 API_PAGE = ROOT / "docs" / "api" / "metrics.rst"

@@ -24,7 +24,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 import cases  # noqa: E402  (after the flags)
 
-from jax_rank_metrics._calls.metric import NAMES  # noqa: E402
+from jax_rank_metrics._metrics.metric import NAMES  # noqa: E402
 from jax_rank_metrics._ordering import top_k  # noqa: E402
 
 # Test modules that walk through the tables of tests/cases.py.

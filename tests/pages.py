@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jax_rank_metrics._calls import metric as metric_module
 from jax_rank_metrics._calls import names as names_module
+from jax_rank_metrics._metrics import metric as metric_module
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("**/*.md"))

@@ -12,7 +12,7 @@ from cases import CORE, FEW, metrics
 from jax import export
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._metrics.metric import NAMES
 
 SHAPE = (16, 200)
 

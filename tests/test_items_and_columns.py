@@ -11,7 +11,7 @@ from jax.sharding import PartitionSpec as P
 from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls import metric as calls
+from jax_rank_metrics._metrics import metric as calls
 
 LISTS, ITEMS, DEVICES = 4, 24, 4
 ALL = (

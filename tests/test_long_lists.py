@@ -13,7 +13,7 @@ from test_brute_force import compare
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import _arithmetic
-from jax_rank_metrics._calls import run
+from jax_rank_metrics._metrics import run
 from jax_rank_metrics._ordering import sort_cpu
 from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._sources import few_relevant

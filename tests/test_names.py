@@ -135,7 +135,7 @@ def test_direction_of_a_metric_of_a_user(monkeypatch):
     """The direction is the one that its author registered."""
     known = dict(names.NAMES)
     monkeypatch.setattr(names, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._calls.metric.NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
 
     @jrm.metric(names=("toll",), lower_is_better=True)
     def cost(ranking, *, k=None):
@@ -149,7 +149,7 @@ def test_names_that_stand_for_options(monkeypatch):
     """A name may imply options, which decide about the direction too."""
     known = dict(names.NAMES)
     monkeypatch.setattr(names, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._calls.metric.NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
     presets = {"gap_ratio": {"kind": "ratio"}, "distance": {}}
 
     @jrm.metric(names=presets, lower_is_better=lambda x: x["kind"] == "difference")

@@ -16,7 +16,7 @@ from cases import CASES
 from pages import wrong_examples
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._metrics.metric import NAMES
 
 PACKAGE = Path(jrm.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -48,9 +48,7 @@ LAYERS = [
     "_states",
     "_ranking",
     "_sources",
-    "_calls.spec",
-    "_calls.run",
-    "_calls.metric",
+    "_metrics",
     "_formulas",
     "_calls",
     "_results.sheets",
@@ -282,7 +280,7 @@ def test_signatures():
     """`help` shows the shared arguments and those of the metric, in readable length."""
     parameters = inspect.signature(jrm.ndcg).parameters
     assert list(parameters) == [
-        *("labels scores mask weights key ties list_weights undefined").split(),
+        *("labels scores mask weights key undefined ties list_weights").split(),
         *("segment_ids num_segments items_axis retrieved columns relax").split(),
         *("k gain_fn discount_fn").split(),
     ]

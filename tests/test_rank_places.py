@@ -17,7 +17,7 @@ from test_brute_force import compare
 from test_compilation import sorts
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._while_tracing import constant
 
 LISTS, ITEMS = 6, 40

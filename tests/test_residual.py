@@ -10,7 +10,7 @@ import pytest
 from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._calls.metric import NAMES
+from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._ranking import with_labels
 
 LISTS, ITEMS = 7, 8

@@ -1,16 +1,23 @@
 """Many metrics in one call: as means, as values of every list, and as empty states."""
 
+from typing import Unpack
+
 from jax import lax
 
 from jax_rank_metrics import _inputs, _mesh, _types
-from jax_rank_metrics._calls import names, run
-from jax_rank_metrics._places.soft import sigmoid_ranks
+from jax_rank_metrics._calls import names
+from jax_rank_metrics._metrics import run
 from jax_rank_metrics._ranking import Ranking
-from jax_rank_metrics._sources.lists import checked
+from jax_rank_metrics._sources.list_arguments import (
+    ListOptions,
+    checked,
+    with_list_options,
+)
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 
 
+@with_list_options
 def evaluate(
     metrics: names.Metrics,
     labels: _types.Labels,
@@ -19,15 +26,8 @@ def evaluate(
     weights: _types.Weights | None = None,
     key: _types.Key | None = None,
     *,
-    ties: _types.Ties | None = None,
-    list_weights: _types.ListWeights | None = None,
     undefined: _types.Undefined = "zero",
-    segment_ids: _types.SegmentIds | None = None,
-    num_segments: int | None = None,
-    items_axis: _types.AxisNames | None = None,
-    retrieved: _types.Mask | None = None,
-    columns: _types.Columns | None = None,
-    relax: sigmoid_ranks | None = None,
+    **options: Unpack[ListOptions],
 ) -> dict[str, Mean]:
     """Computes several metrics from one ranking of every list.
 
@@ -48,9 +48,9 @@ def evaluate(
         mask: See `rank`.
         weights: See `rank`.
         key: See `rank`.
+        undefined: See `PerList.mean`.
         ties: See `rank`.
         list_weights: See `rank`.
-        undefined: See `PerList.mean`.
         segment_ids: See `rank`.
         num_segments: See `rank`.
         items_axis: See `rank`. Metrics that only count need no cutoff.
@@ -75,21 +75,7 @@ def evaluate(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     bounds = names.bind_all(metrics)
-    lists = checked(
-        labels,
-        scores,
-        mask,
-        weights,
-        key,
-        ties=ties,
-        list_weights=list_weights,
-        segment_ids=segment_ids,
-        num_segments=num_segments,
-        items_axis=items_axis,
-        retrieved=retrieved,
-        columns=columns,
-        relax=relax,
-    )
+    lists = checked(labels, scores, mask, weights, key, **options)
     return run.mean_lists(bounds, lists, undefined)
 
 

@@ -10,9 +10,9 @@ import jax
 
 from jax_rank_metrics import _formulas as _formulas  # registers the metrics
 from jax_rank_metrics import _gains, _inputs, _trec
-from jax_rank_metrics._calls.metric import NAMES, Metric
-from jax_rank_metrics._calls.spec import SHARED, Bound
 from jax_rank_metrics._calls.suggestions import suggestion
+from jax_rank_metrics._metrics.metric import NAMES, Metric
+from jax_rank_metrics._metrics.spec import SHARED, Bound
 from jax_rank_metrics._share import share
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.devices import is_global
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.per_list import PerList
 
 # A pytree of arrays, so that orbax, pickle or NumPy save it as it is:

@@ -6,10 +6,10 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.run import check_columns
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.similarities import ScoreFn
 from jax_rank_metrics._items import GROUPS
+from jax_rank_metrics._metrics.run import check_columns
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._sources.labels import LabelFn
 from jax_rank_metrics._types import AxisNames, Ties
 

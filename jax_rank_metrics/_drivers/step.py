@@ -12,13 +12,13 @@ import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._calls.run import read_ranking
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.similarities import is_custom
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
+from jax_rank_metrics._metrics.run import read_ranking
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData

@@ -9,13 +9,13 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._calls.run import measure_ranking
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._files import subtopics
 from jax_rank_metrics._files.lists import Sides
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._files.packed import PackedItems, pack
 from jax_rank_metrics._files.places import Places, places_of
+from jax_rank_metrics._metrics.run import measure_ranking
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._sources.rank import rank
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import HostSums

@@ -7,12 +7,12 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.run import Reading, check_columns, raise_refused, read
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._files.packed import labels_of
 from jax_rank_metrics._files.places import Places
 from jax_rank_metrics._inputs.blocks import make_blocks
 from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._metrics.run import Reading, check_columns, raise_refused, read
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ranking import UnknownPlaceError
 from jax_rank_metrics._sources.places import MAX_RANKS, rank_at_places

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     is_judged,
     is_relevant,
     per_list_where,
 )
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList

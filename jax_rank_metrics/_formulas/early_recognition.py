@@ -15,13 +15,13 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     item_exists,
     per_list_if_relevant,
     pool_depth,
 )
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio, total
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import item_exists, per_list_where
 from jax_rank_metrics._formulas.groups import (
     exposures,
@@ -27,6 +26,7 @@ from jax_rank_metrics._formulas.groups import (
 )
 from jax_rank_metrics._gains import log2_discount, log2_rank_discount
 from jax_rank_metrics._group_amounts import jensen_shannon, shares
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList

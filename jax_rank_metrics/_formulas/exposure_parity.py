@@ -7,11 +7,11 @@ computed from these means.
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import per_list_where, scaled
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
 from jax_rank_metrics._gains import linear_gain, log2_discount
 from jax_rank_metrics._group_amounts import compared, has_several
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.per_list import PerList

@@ -6,9 +6,9 @@ import jax
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking, data_of, stops, view_of
 from jax_rank_metrics._states.per_list import PerList

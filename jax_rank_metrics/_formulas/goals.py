@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.cwl import direction, measured
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.browsing import LogContinuation, Step, browsing
 from jax_rank_metrics._states.per_list import PerList

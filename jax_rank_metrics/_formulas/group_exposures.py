@@ -4,11 +4,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._calls import run
-from jax_rank_metrics._calls.spec import Spec
 from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.groups import exposures, memberships, merit_of
 from jax_rank_metrics._gains import linear_gain, log2_discount
+from jax_rank_metrics._metrics import run
+from jax_rank_metrics._metrics.spec import Spec
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._share import share
 from jax_rank_metrics._states.group_exposure import AMOUNTS, GroupExposure

@@ -4,12 +4,12 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     item_exists,
     per_list_if_relevant,
 )
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList

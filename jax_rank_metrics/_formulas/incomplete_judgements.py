@@ -10,14 +10,14 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import NAMES, metric
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._formulas.building_blocks import (
     is_judged,
     is_pooled,
     is_relevant,
     per_list_if_relevant,
 )
+from jax_rank_metrics._metrics.metric import NAMES, metric
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, with_labels
 from jax_rank_metrics._ranking.items import ItemFn

@@ -8,7 +8,6 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.positions import precision_at
 from jax_rank_metrics._formulas.subtopics import (
@@ -17,6 +16,7 @@ from jax_rank_metrics._formulas.subtopics import (
     number_of_topics,
 )
 from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions, sum_of_many
 from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList

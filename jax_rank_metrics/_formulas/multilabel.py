@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
 from jax_rank_metrics._formulas.order_agreement import misplaced_share
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList

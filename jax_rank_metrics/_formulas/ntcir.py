@@ -16,7 +16,6 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     SCALE,
     gain_of,
@@ -25,6 +24,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     scaled,
 )
 from jax_rank_metrics._gains import MONOTONE_GAINS, linear_gain
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Ranking, stops, view_of
 from jax_rank_metrics._ranking.ideal import ideal_gained

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     gain_of,
     is_relevant,
@@ -18,6 +17,7 @@ from jax_rank_metrics._formulas.building_blocks import (
 )
 from jax_rank_metrics._formulas.multilabel import last_rank
 from jax_rank_metrics._gains import linear_gain, reciprocal_discount
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._states.per_list import PerList

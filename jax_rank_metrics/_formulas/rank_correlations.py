@@ -2,10 +2,10 @@
 
 import jax.numpy as jnp
 
-from jax_rank_metrics._calls.metric import Metric
 from jax_rank_metrics._formulas.matched_ids import Cuts, Ids, Values, compare_ids
 from jax_rank_metrics._formulas.order_agreement import rho, tau
 from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._metrics.metric import Metric
 from jax_rank_metrics._ordering.matching import Matched
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._sources.retrieved import rank_in_order

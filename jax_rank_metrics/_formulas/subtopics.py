@@ -14,10 +14,10 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import per_list_where
 from jax_rank_metrics._formulas.user_models import persistence
 from jax_rank_metrics._gains import log2_discount
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions
 from jax_rank_metrics._ranking import Items, Ranking, data_of, greedy, view_of
 from jax_rank_metrics._states.per_list import PerList

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import power, ratio
-from jax_rank_metrics._calls.metric import metric
 from jax_rank_metrics._formulas.building_blocks import (
     is_relevant,
     label_of,
@@ -16,6 +15,7 @@ from jax_rank_metrics._formulas.building_blocks import (
     per_list_where,
 )
 from jax_rank_metrics._gains import reciprocal_discount
+from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Items, Ranking
 from jax_rank_metrics._ranking.items import ItemFn

@@ -1,7 +1,8 @@
 """The ways to make a `Ranking`.
 
 rank.py       `jrm.rank`, which decides between rows, packed lists and soft places
-lists.py      the checked arguments of `rank`, and what sources share
+list_arguments.py  the arguments of `rank`: declared once, and checked
+lists.py      parts of several sources: relevant items by id, weights
 rows.py       lists as rows, whole or with their items cut over devices
 few_relevant.py  long rows with few relevant items, which a CPU counts
 packed.py     lists one after the other

@@ -14,7 +14,8 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking import RankingData, UnknownPlaceError
 from jax_rank_metrics._sources.blocks import Catalog, known_scores
-from jax_rank_metrics._sources.lists import Depth, Relevant, ScoredLists
+from jax_rank_metrics._sources.list_arguments import ScoredLists
+from jax_rank_metrics._sources.lists import Depth, Relevant
 from jax_rank_metrics._sources.streams import rank_listed
 
 # A list must be so long that a sort takes longer than counting.

@@ -1,4 +1,4 @@
-"""The checked arguments of `rank` and of other sources, and what they share."""
+"""Parts of several sources: relevant items by id, weights, and how arrays may lie."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,33 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards, _types
+from jax_rank_metrics import _arithmetic, _inputs, _mesh, _shards
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._ordering.candidates import ItemOrder
 from jax_rank_metrics._ordering.matching import match
 from jax_rank_metrics._ordering.on_host import ascending
-from jax_rank_metrics._ordering.policy import Policy, resolve
-from jax_rank_metrics._places.soft import sigmoid_ranks
-from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._sources.item_groups import with_groups
 
 # Up to so many ids of a list are compared in pairs; more are sorted.
 _FEW_IDS = 128
-
-
-@pytree("policy", "num_segments", "items_axis", "relax")
-class ScoredLists:
-    """The arguments of `rank`, checked; those that hold no arrays are static."""
-
-    raw_items: RawItems
-    scores: jax.Array
-    list_weights: jax.Array | None  # a scalar is for every list
-    key: jax.Array | None
-    segment_ids: jax.Array | None
-    policy: Policy
-    num_segments: int | None
-    items_axis: _types.AxisNames | None
-    relax: sigmoid_ranks | None
 
 
 class Depth(NamedTuple):
@@ -48,70 +31,6 @@ class Depth(NamedTuple):
     def item_order(self, policy: Policy, dtype: jnp.dtype) -> ItemOrder:
         """Returns how items with scores of this dtype compare under a policy."""
         return ItemOrder(policy.where_unread() if self.in_groups else policy, dtype)
-
-
-def checked(
-    labels: _types.Labels,
-    scores: _types.Scores,
-    mask: _types.Mask | None,
-    weights: _types.Weights | None,
-    key: _types.Key | None,
-    *,
-    ties: _types.Ties | None,
-    list_weights: _types.ListWeights | None,
-    segment_ids: _types.SegmentIds | None,
-    num_segments: int | None,
-    items_axis: _types.AxisNames | None,
-    retrieved: _types.Mask | None,
-    columns: _types.Columns | None,
-    relax: sigmoid_ranks | None,
-) -> ScoredLists:
-    """Checks the arguments of `rank`."""
-    labels, mask = _inputs.item_arrays("labels", labels, mask)
-    scores = _inputs.real("scores", scores)
-    _inputs.same_shape("scores", scores, "labels", labels.shape)
-    segment_ids, num_segments = _inputs.segments(labels, segment_ids, num_segments)
-    weights, list_weights = _inputs.weights_for(
-        labels, weights, list_weights, num_segments
-    )
-    retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
-    columns = _inputs.columns(columns, "labels", labels.shape)
-    items_axis = _inputs.axis_names("items_axis", items_axis)
-    _check_relax(relax, ties=ties, items_axis=items_axis)
-    policy, key = resolve(ties, key)
-    if items_axis is not None:
-        if segment_ids is not None:
-            raise ValueError(
-                "segment_ids and items_axis are both given; pass one, since packed lists "
-                "must be whole on a device"
-            )
-        if _mesh.is_sharded(scores):
-            raise ValueError(
-                f"items_axis is {items_axis!r}, but the type of scores already says how "
-                "they are sharded; leave items_axis out, or call inside jax.shard_map "
-                "over it"
-            )
-    dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
-    raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
-    arrays = (raw_items, scores, list_weights, key, segment_ids)
-    return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
-
-
-def _check_relax(relax: object, **incompatible: object) -> None:
-    """Raises unless `relax` is None, or valid and without incompatible arguments."""
-    if relax is None:
-        return
-    if not isinstance(relax, sigmoid_ranks):
-        raise TypeError(
-            f"relax is {relax!r}; pass None, or soft ranks with a temperature, such as "
-            "jrm.sigmoid_ranks(0.1)"
-        )
-    for name, value in incompatible.items():
-        if value is not None:
-            raise ValueError(
-                f"relax and {name} are both given; pass one: soft ranks need whole lists, "
-                "and have no tie policy"
-            )
 
 
 class Relevant(NamedTuple):

@@ -11,9 +11,9 @@ from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_by, order_packed
 from jax_rank_metrics._ranking import Pool, PoolScores, RankingData, TieRuns
+from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import (
     Depth,
-    ScoredLists,
     check_unsharded,
     clean_weights,
     columns_by_name,

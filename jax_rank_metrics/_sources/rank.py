@@ -3,22 +3,22 @@
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 import jax
 
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._places.soft import sigmoid_ranks
 from jax_rank_metrics._ranking import PoolScores, Ranking, RankingData
 from jax_rank_metrics._sources.few_relevant import rank_few
-from jax_rank_metrics._sources.lists import (
-    Depth,
+from jax_rank_metrics._sources.list_arguments import (
+    ListOptions,
     ScoredLists,
     checked,
-    clean_weights,
+    with_list_options,
 )
+from jax_rank_metrics._sources.lists import Depth, clean_weights
 from jax_rank_metrics._sources.packed import rank_packed
 from jax_rank_metrics._sources.rows import rank_rows
 from jax_rank_metrics._sources.soft import rank_softly
@@ -105,6 +105,7 @@ def _rank_without_inputs(
     return read_lists(lists, depth, without_inputs)
 
 
+@with_list_options
 def rank(
     labels: _types.Labels,
     scores: _types.Scores,
@@ -113,14 +114,7 @@ def rank(
     key: _types.Key | None = None,
     *,
     k: _types.RankCutoffs = None,
-    ties: _types.Ties | None = None,
-    list_weights: _types.ListWeights | None = None,
-    segment_ids: _types.SegmentIds | None = None,
-    num_segments: int | None = None,
-    items_axis: _types.AxisNames | None = None,
-    retrieved: _types.Mask | None = None,
-    columns: _types.Columns | None = None,
-    relax: sigmoid_ranks | None = None,
+    **options: Unpack[ListOptions],
 ) -> Ranking:
     """Ranks every list once; any number of metrics can then read the ranking.
 
@@ -228,21 +222,7 @@ def rank(
         efficiently in the presence of tied scores, ECIR 2008.
     """
     depth = Depth(_inputs.deepest(_inputs.rank_cutoffs(k)))
-    lists = checked(
-        labels,
-        scores,
-        mask,
-        weights,
-        key,
-        ties=ties,
-        list_weights=list_weights,
-        segment_ids=segment_ids,
-        num_segments=num_segments,
-        items_axis=items_axis,
-        retrieved=retrieved,
-        columns=columns,
-        relax=relax,
-    )
+    lists = checked(labels, scores, mask, weights, key, **options)
     data, seeds = _rank_without_inputs(lists, depth)
     pool, pool_scores = data.pool, data.pool_scores
     if pool is None or not isinstance(pool_scores, PoolScores):

@@ -8,12 +8,13 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs, _shards
-from jax_rank_metrics._calls.spec import Bound
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import Ranking, RankingData, View, data_of
 from jax_rank_metrics._sources import few_relevant
-from jax_rank_metrics._sources.lists import Depth, ScoredLists
+from jax_rank_metrics._sources.list_arguments import ScoredLists
+from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._sources.rank import read_lists
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.of_lists import means_of
@@ -59,13 +60,10 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
         refused: Of a `Reading`; inside `jax.jit` it is not known.
     """
     for reason, lists in refused.items():
-        for index in (
-            np.argwhere(lists)[:1].tolist() if _inputs.is_readable(lists) else ()
-        ):
-            where = tuple(index) if index[1:] else index[0] if index else None
-            raise ValueError(
-                reason.format("" if where is None else f" in list {where}")
-            )
+        if _inputs.is_readable(lists) and np.any(lists):
+            index = _inputs.first_index(np.asarray(lists))
+            where = f" in list {index if index[1:] else index[0]}" if index else ""
+            raise ValueError(reason.format(where))
 
 
 def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:

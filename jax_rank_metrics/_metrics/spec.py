@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 import functools
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,13 +13,16 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._gains import FUNCTIONS
 from jax_rank_metrics._ranking import Ranking, UnknownPlaceError, View
-from jax_rank_metrics._sources.lists import checked
+from jax_rank_metrics._sources.list_arguments import ListOptions
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, TieReading
 
 # The arguments that all metrics share: those of `rank`, except k, and that of the mean.
-SHARED = (*inspect.signature(checked).parameters, "undefined")
+SHARED = (
+    *("labels", "scores", "mask", "weights", "key"),
+    *(*ListOptions.__annotations__, "undefined"),
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,0 +1,131 @@
+"""The arguments of `rank`, which `evaluate` and metrics share: declared, and checked."""
+
+from __future__ import annotations  # metrics show the names of types, not their unions
+
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
+
+import jax
+
+from jax_rank_metrics import _inputs, _mesh, _types
+from jax_rank_metrics._items import RawItems
+from jax_rank_metrics._ordering.policy import Policy, resolve
+from jax_rank_metrics._places.soft import sigmoid_ranks
+from jax_rank_metrics._pytree import pytree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ListOptions(TypedDict, total=False):
+    """The options of lists with scores; `rank` documents them, and None is the default."""
+
+    ties: _types.Ties | None
+    list_weights: _types.ListWeights | None
+    segment_ids: _types.SegmentIds | None
+    num_segments: int | None
+    items_axis: _types.AxisNames | None
+    retrieved: _types.Mask | None
+    columns: _types.Columns | None
+    relax: sigmoid_ranks | None
+
+
+def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Shows each of the `ListOptions` in a signature that ends in `**options` of them."""
+    signature = inspect.signature(function)
+    *parameters, _ = signature.parameters.values()
+    parameters += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=x
+        )
+        for name, x in get_type_hints(ListOptions).items()
+    ]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore
+    return function
+
+
+@pytree("policy", "num_segments", "items_axis", "relax")
+class ScoredLists:
+    """The arguments of `rank`, checked; those that hold no arrays are static."""
+
+    raw_items: RawItems
+    scores: jax.Array
+    list_weights: jax.Array | None  # a scalar is for every list
+    key: jax.Array | None
+    segment_ids: jax.Array | None
+    policy: Policy
+    num_segments: int | None
+    items_axis: _types.AxisNames | None
+    relax: sigmoid_ranks | None
+
+
+def checked(
+    labels: _types.Labels,
+    scores: _types.Scores,
+    mask: _types.Mask | None = None,
+    weights: _types.Weights | None = None,
+    key: _types.Key | None = None,
+    **options: Unpack[ListOptions],
+) -> ScoredLists:
+    """Checks the arguments of `rank`.
+
+    Raises:
+        TypeError: if an option has another name than those of `ListOptions`.
+        ValueError: as `rank`.
+    """
+    for name in options.keys() - ListOptions.__annotations__.keys():
+        known = ", ".join(ListOptions.__annotations__)
+        raise TypeError(
+            f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
+            f"weights and key, lists have the arguments {known}"
+        )
+    labels, mask = _inputs.item_arrays("labels", labels, mask)
+    scores = _inputs.real("scores", scores)
+    _inputs.same_shape("scores", scores, "labels", labels.shape)
+    segment_ids, num_segments = _inputs.segments(
+        labels, options.get("segment_ids"), options.get("num_segments")
+    )
+    weights, list_weights = _inputs.weights_for(
+        labels, weights, options.get("list_weights"), num_segments
+    )
+    retrieved = options.get("retrieved")
+    retrieved = _inputs.boolean("retrieved", retrieved, "labels", labels.shape)
+    columns = _inputs.columns(options.get("columns"), "labels", labels.shape)
+    items_axis = _inputs.axis_names("items_axis", options.get("items_axis"))
+    ties, relax = options.get("ties"), options.get("relax")
+    _check_relax(relax, ties=ties, items_axis=items_axis)
+    policy, key = resolve(ties, key)
+    if items_axis is not None:
+        if segment_ids is not None:
+            raise ValueError(
+                "segment_ids and items_axis are both given; pass one, since packed lists "
+                "must be whole on a device"
+            )
+        if _mesh.is_sharded(scores):
+            raise ValueError(
+                f"items_axis is {items_axis!r}, but the type of scores already says how "
+                "they are sharded; leave items_axis out, or call inside jax.shard_map "
+                "over it"
+            )
+    dtype = _inputs.float_dtype(labels, weights, list_weights, scores).name
+    raw_items = RawItems(labels, dtype, mask, weights, retrieved, columns)
+    arrays = (raw_items, scores, list_weights, key, segment_ids)
+    return ScoredLists(*arrays, policy, num_segments, items_axis, relax)
+
+
+def _check_relax(relax: object, **incompatible: object) -> None:
+    """Raises unless `relax` is None, or valid and without incompatible arguments."""
+    if relax is None:
+        return
+    if not isinstance(relax, sigmoid_ranks):
+        raise TypeError(
+            f"relax is {relax!r}; pass None, or soft ranks with a temperature, such as "
+            "jrm.sigmoid_ranks(0.1)"
+        )
+    for name, value in incompatible.items():
+        if value is not None:
+            raise ValueError(
+                f"relax and {name} are both given; pass one: soft ranks need whole lists, "
+                "and have no tie policy"
+            )
