@@ -238,28 +238,28 @@ MUTANTS = [
     ),
     Mutant(
         "swaps that leave a ratio without weight are not extreme",
-        "_results/inference/ratios.py",
+        "_results/inference/ratio_swaps.py",
         "return empty | (difference",
         "return ~empty & (difference",
         "tests/test_ratio_swaps.py::test_a_side_with_one_list",
     ),
     Mutant(
         "the jackknife without the leverage of heavy lists",
-        "_results/inference/weighted_mean.py",
+        "_results/inference/means.py",
         "np.where(self.share < 1, 1 - self.share, 1)",
         "np.where(self.share < 1, 1, 1)",
         "tests/test_ratio_swaps.py::test_the_error_is_that_of_the_jackknife",
     ),
     Mutant(
         "seeds that do not vary",
-        "_results/inference/two_way.py",
-        "variance += spread / max(size * (size - 1), 1)",
+        "_results/inference/studentised.py",
+        "variance += spread / (len(side) * (len(side) - 1))",
         "variance += 0 * spread",
         "tests/test_seeds.py::test_resamples_are_those_of_a_loop",
     ),
     Mutant(
         "pairs of a list and a seed counted twice",
-        "_results/inference/two_way.py",
+        "_results/inference/means.py",
         "max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)",
         "of_lists + of_seeds",
         "tests/test_seeds.py::test_the_error_is_that_of_variance_components",
@@ -427,7 +427,7 @@ MUTANTS = [
     ),
     Mutant(
         "high words of ids dropped",
-        "_results/inference/resampling.py",
+        "_results/inference/draws.py",
         "fits = high == low >> 31",
         "fits = high == high",
         "tests/test_bootstrap.py::test_ids_of_64_bits",
@@ -477,8 +477,8 @@ MUTANTS = [
     Mutant(
         "a leaderboard without the leverage of heavy lists",
         "_results/leaderboards/task_means.py",
-        "np.sqrt(freedom / n_eff) * of_lists.changes",
-        "np.sqrt(n_eff / (freedom or 1)) * of_lists.share * of_lists.residuals",
+        "deviations(of_lists.changes,",
+        "deviations(of_lists.influence,",
         "tests/test_leaderboard.py::test_weights_that_differ_have_one_error",
     ),
     Mutant(
@@ -497,7 +497,7 @@ MUTANTS = [
     ),
     Mutant(
         "sign flips of pairs without their rounding",
-        "_results/inference/pair_flips.py",
+        "_results/inference/permutations.py",
         "np.abs(differences.sum(0)) - ROUNDING * sizes",
         "np.abs(differences.sum(0)) + ROUNDING * sizes",
         "tests/test_leaderboard.py::test_p_is_that_of_comparisons",

@@ -8,7 +8,8 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import chance, corrections
+from jax_rank_metrics._results.inference import draws, p_values
+from jax_rank_metrics._results.inference.studentised import studentised_bootstrap
 
 SIMULATIONS = 2000
 pytestmark = pytest.mark.filterwarnings("ignore:p is never below")
@@ -52,13 +53,18 @@ def test_bootstrap_of_few_lists(rng, lists):
 def test_bootstrap_of_one_side(rng, lists):
     """One-sided intervals exclude 0 where p is small; the other side is the mirror image."""
     values = rng.exponential(size=(lists, 500)) - 1
-    draws = (np.ones_like(values), jax.random.key(2), 999)
+
+    def bootstrap_of(values, alternative):
+        sides, weights = [(x[None],) for x in values.T], np.ones_like(values)
+        options = (0.0, jax.random.key(2), 999, 0.95, alternative)
+        return studentised_bootstrap(sides, weights, *options)
+
     mean = values.mean(0)
-    p, margin = chance.studentised_bootstrap(values, *draws, 0.95, "greater")
+    p, margin = bootstrap_of(values, "greater")
     assert np.array_equal(p <= 0.05, mean - margin > 0) and np.mean(p <= 0.05) < 0.07
-    mirrored = chance.studentised_bootstrap(-values, *draws, 0.95, "less")
+    mirrored = bootstrap_of(-values, "less")
     np.testing.assert_array_equal(mirrored, (p, margin))
-    p_below, margin_below = chance.studentised_bootstrap(values, *draws, 0.95, "less")
+    p_below, margin_below = bootstrap_of(values, "less")
     assert np.array_equal(p_below <= 0.05, mean + margin_below < 0)
     # Only resamples of a single list are on both sides of any mean.
     np.testing.assert_allclose(p + p_below, 1, atol=0.01)
@@ -75,7 +81,7 @@ def test_student_of_one_side():
         )
     )
     two, greater, less = (
-        chance.student_p(mean, error, freedom, alternative)
+        p_values.student_p(mean, error, freedom, alternative)
         for alternative in ("two-sided", "greater", "less")
     )
     np.testing.assert_allclose((greater + less)[:3], 1)
@@ -83,13 +89,13 @@ def test_student_of_one_side():
     assert greater[0] < 0.02 and less[1] == greater[0] and two[2] == 1
     for p, expected in ((two, 0), (greater, 0), (less, 1)):
         assert [*p[3:]] == [1, expected, 1]
-    one_sided = chance.student_reach(error, freedom, 0.95, "less")
-    np.testing.assert_allclose(one_sided, chance.student_reach(error, freedom, 0.9))
+    one_sided = p_values.student_reach(error, freedom, 0.95, "less")
+    np.testing.assert_allclose(one_sided, p_values.student_reach(error, freedom, 0.9))
 
 
 def test_false_discovery_rate_by_hand():
     """The largest p stays, the next is 0.025 · 4/3; none exceeds that of a larger p."""
-    rate = corrections.false_discovery_rate
+    rate = p_values.false_discovery_rate
     result = rate(np.array([0.02, 0.9, 0.01, 0.025]))
     np.testing.assert_allclose(result, [0.1 / 3, 0.9, 0.1 / 3, 0.1 / 3])
     np.testing.assert_allclose(rate(np.array([0.01, 0.5, 0.5])), [0.03, 0.5, 0.5])
@@ -106,10 +112,10 @@ def test_two_lists_say_nothing():
 @pytest.mark.long
 def test_multinomial_draws():
     """There are as many draws as lists, and each list is equally likely."""
-    seeds = chance.seeds_of(None, 20_000)
-    counts = np.asarray(chance.multinomial_counts(6, seeds[0], seeds[1:]))
-    assert (counts.sum(1) == 6).all() and abs(counts.mean(0) - 1).max() < 0.03
-    np.testing.assert_allclose(counts.var(0), 5 / 6, rtol=0.05)
+    seeds = draws.seeds_of(None, 20_000)
+    counts = np.asarray(draws.multinomial_draws(6, seeds[0], seeds[1:]))
+    assert (counts.sum(0) == 6).all() and abs(counts.mean(1) - 1).max() < 0.03
+    np.testing.assert_allclose(counts.var(1), 5 / 6, rtol=0.05)
 
 
 def test_intervals_and_p_agree(rng):

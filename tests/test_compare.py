@@ -10,7 +10,7 @@ import pytest
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import corrections, sign_flips
+from jax_rank_metrics._results.inference import p_values, permutations
 
 TESTS = ("permutation", "bootstrap", "t")
 
@@ -65,9 +65,9 @@ def test_signs_are_fair(rng):
     """Over more lists than fit one block, flipped sums have mean 0 and variance Σ x²."""
     x = rng.normal(size=(1500, 1)).astype(np.float32)
     padded = np.pad(x, ((0, 548), (0, 0))).reshape(2, 1024, 1)
-    keys = jax.random.split(jax.random.key(0), 5)
-    blocks = jax.vmap(lambda key: sign_flips.flipped_sums(padded, key))(keys)
-    sums = np.asarray(blocks).reshape(-1)[:5000]
+    key, flips = jax.random.key(0), permutations.FLIPS
+    sums = permutations.random_sums(jnp.asarray(padded), key, flips, 5024)
+    sums = np.asarray(sums)[:5000, 0]
     scale = np.sqrt((x.astype(np.float64) ** 2).sum())
     assert sums.shape == (5000,) and len(np.unique(sums)) > 4900
     assert abs(sums.mean()) < 5 * scale / np.sqrt(5000)
@@ -127,7 +127,7 @@ def test_structures(rng):
     comparisons = [
         c for system in result.values() for m in system.values() for c in np.ravel(m)
     ]
-    expected = corrections.holm(np.array([c.p for c in comparisons]))
+    expected = p_values.holm(np.array([c.p for c in comparisons]))
     np.testing.assert_allclose([c.p_corrected for c in comparisons], expected)
     assert result["same"]["p@1,5"][0].p == 1 and result["same"]["p@1,5"][0].ties == 10
     result = jrm.compare(wide_a, wide_b)[1].difference
@@ -136,10 +136,10 @@ def test_structures(rng):
 
 def test_holm_by_hand():
     """The smallest p is 0.01 · 4, the next 0.02 · 3; none is smaller than one before."""
-    result = corrections.holm(np.array([0.02, 0.9, 0.01, 0.025]))
+    result = p_values.holm(np.array([0.02, 0.9, 0.01, 0.025]))
     np.testing.assert_allclose(result, [0.06, 0.9, 0.04, 0.06])
-    np.testing.assert_allclose(corrections.holm(np.array([0.3, 0.3])), [0.6, 0.6])
-    np.testing.assert_allclose(corrections.holm(np.array([0.5, 0.6])), [1, 1])
+    np.testing.assert_allclose(p_values.holm(np.array([0.3, 0.3])), [0.6, 0.6])
+    np.testing.assert_allclose(p_values.holm(np.array([0.5, 0.6])), [1, 1])
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,13 @@ def test_share_of_experiments():
 
 
 def test_weights():
-    """n_eff lists count, and the same share of the lists of a plan."""
+    """The error is that of `compare`; n_eff lists count, and their share in a plan."""
     weights = np.array([1.0, 1, 2, 4, 1, 1, 1, 5])
     n_eff = weights.sum() ** 2 / (weights**2).sum()
-    mean = np.average(PILOT, weights=weights)
-    spread = np.sqrt(
-        np.average((PILOT - mean) ** 2, weights=weights) * n_eff / (n_eff - 1)
-    )
     lists = lists_of(PILOT, weights)
+    compared = jrm.compare(lists_of(np.zeros(8), weights), lists, test="t")
+    reach = compared.high - compared.difference
+    spread = reach / stats.t.isf(0.025, n_eff - 1) * np.sqrt(n_eff)
     size = jrm.minimum_detectable(lists)
     assert power_of(size, spread, n_eff) == pytest.approx(0.8, abs=1e-4)
     size = jrm.minimum_detectable(lists, lists=80)

@@ -9,7 +9,8 @@ from per_lists import lists_of
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import ratios
+from jax_rank_metrics._results.inference.means import Ratios
+from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
 
 
 def ratio(numerator, denominator):
@@ -166,12 +167,10 @@ def test_pairs_of_systems_over_tasks(rng):
     """Over several tasks, the squares of their errors add up, and all lists are swapped."""
     sizes, systems = (4, 3), 3
     tasks = [
-        ratios.Ratios(
-            rng.random((systems, size)), rng.lognormal(0, 1, (systems, size)), 0
-        )
+        Ratios(rng.random((systems, size)), rng.lognormal(0, 1, (systems, size)), 0)
         for size in sizes
     ]
-    p = ratios.pair_swap_test(tasks, None, 2**7)
+    p = pair_swap_test(tasks, None, 2**7)
     assert np.array_equal(p, p.T) and (np.diag(p) == 1).all()
 
     def t_of(a, b, swaps):

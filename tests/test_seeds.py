@@ -10,7 +10,8 @@ from per_lists import lists_of
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import chance, two_way
+from jax_rank_metrics._results.inference import draws, p_values, studentised
+from jax_rank_metrics._results.inference.means import error_with_seeds
 
 SAMPLES = 2000
 
@@ -66,19 +67,18 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
     weights = rng.uniform(0.5, 2, lists)
     statistics = {}
     monkeypatch.setattr(
-        two_way,
+        studentised,
         "p_and_reach",
         lambda t, means, errors, level: statistics.update(t=t, m=means, e=errors),
     )
     key = jax.random.key(5)
-    two_way.studentised_two_way(
+    studentised.studentised_bootstrap(
         [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
     )
-    list_key, *side_keys = jax.random.split(key, 3)
-    words = two_way.seeds_of(list_key, samples)
-    counts = [np.asarray(chance.multinomial_counts(lists, words[0], words[1:]))]
+    words, side_keys = draws.seeds_of(key, samples), jax.random.split(key)
+    counts = [np.asarray(draws.multinomial_draws(lists, words[0], words[1:])).T]
     counts += [
-        two_way.draws_of_seeds(len(x), samples, side_key)
+        draws.draws_of_seeds(len(x), samples, side_key)
         for x, side_key in zip(sides, side_keys, strict=True)
     ]
     plain = [np.arange(x.shape[1]) for x in counts]
@@ -109,7 +109,7 @@ def test_the_error_is_that_of_variance_components(rng, sides):
         of_pairs = (residuals**2).sum() / ((lists - 1) * (seeds - 1))
         expected += of_seeds - of_pairs / (lists * seeds)
         spread += of_seeds**2 / (seeds - 1)
-    result = two_way.error_with_seeds(
+    result = error_with_seeds(
         np.sqrt(of_lists), lists - 1, (a, b), np.full(lists, 1 / lists)
     )
     assert result == pytest.approx((np.sqrt(expected), expected**2 / spread))
@@ -134,12 +134,12 @@ def test_equal_procedures_rarely_differ(rng, seed_spread):
         difference = b.mean(0) - a.mean(0)
         error = difference.std(ddof=1) / np.sqrt(lists)
         share = np.full(lists, 1 / lists)
-        error, freedom = two_way.error_with_seeds(error, lists - 1, (a, b), share)
+        error, freedom = error_with_seeds(error, lists - 1, (a, b), share)
         p_of_t.append(
-            chance.student_p(*map(np.array, (difference.mean(), error, freedom)))
+            p_values.student_p(*map(np.array, (difference.mean(), error, freedom)))
         )
     weights, key = np.ones((lists, data_sets)), jax.random.key(0)
-    p, _ = two_way.studentised_two_way(sides, weights, 0.0, key, 500, 0.95)
+    p, _ = studentised.studentised_bootstrap(sides, weights, 0.0, key, 500, 0.95)
     # Three standard errors of a share of 200 are 4.6 %.
     assert np.mean(p <= 0.05) < 0.096 and np.mean(np.array(p_of_t) <= 0.05) < 0.096
 
@@ -322,8 +322,8 @@ def test_interquartile_means(rng):
     result = jrm.Seeds(runs).iqm(level=0.8, samples=400)
     scores = runs.mean(1)
     assert result.value == pytest.approx(np.mean(sorted(scores)[2:-2]))
-    draws = two_way.draws_of_seeds(9, 400, jax.random.key(0))
-    drawn = [np.mean(sorted(np.repeat(scores, counts))[2:-2]) for counts in draws]
+    counts = draws.draws_of_seeds(9, 400, jax.random.key(0))
+    drawn = [np.mean(sorted(np.repeat(scores, x))[2:-2]) for x in counts]
     assert result[1:] == pytest.approx(np.quantile(drawn, [0.1, 0.9]))
     metrics = jrm.Seeds([{"mrr": run, "map": np.stack([run, run], 1)} for run in runs])
     by_metric = metrics.iqm(level=0.8, samples=400)

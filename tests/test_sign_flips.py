@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
+from jax_rank_metrics._results.inference.permutations import sign_flip_test
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)
@@ -126,7 +126,7 @@ def test_no_evidence(lists):
 @pytest.mark.parametrize("alternative", SIDES)
 def test_hits(rng, alternative):
     """Signs of equal size are binomial, as McNemar's are."""
-    from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
+    from jax_rank_metrics._results.inference.p_values import mcnemar_test
 
     wins, losses = np.array([9, 4, 0, 3, 0]), np.array([2, 4, 0, 10, 1])
     index = np.arange(13)[:, None]

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.two_way import draws_of_seeds
+from jax_rank_metrics._results.inference.draws import draws_of_seeds
 
 # Its module `library`, of bootstrap intervals, needs arch, which fails with pandas 3.
 metrics = pytest.importorskip("rliable.metrics")

@@ -6,8 +6,8 @@ import pytest
 from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference import chance
-from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
+from jax_rank_metrics._results.inference import p_values
+from jax_rank_metrics._results.inference.permutations import sign_flip_test
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -75,9 +75,9 @@ def test_t_of_one_side(alternative):
     ends = theirs.confidence_interval(0.9)
     mean, freedom = differences.mean(0), np.full(3, 11.0)
     error = differences.std(0, ddof=1) / np.sqrt(12)
-    p = chance.student_p(mean, error, freedom, alternative)
+    p = p_values.student_p(mean, error, freedom, alternative)
     np.testing.assert_allclose(p, theirs.pvalue, rtol=1e-9)
-    margin = chance.student_reach(error, freedom, 0.9, alternative)
+    margin = p_values.student_reach(error, freedom, 0.9, alternative)
     if alternative != "less":
         np.testing.assert_allclose(mean - margin, ends.low)
     if alternative != "greater":

@@ -5,8 +5,11 @@ import pytest
 from scipy import stats
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.corrections import false_discovery_rate, holm
-from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
+from jax_rank_metrics._results.inference.p_values import (
+    false_discovery_rate,
+    holm,
+    mcnemar_test,
+)
 
 models = pytest.importorskip("statsmodels.api")
 

@@ -5,16 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._results.inference.ratios import (
-    RatioDifference,
-    Ratios,
-    pseudo_values,
-)
-from jax_rank_metrics._results.inference.two_way import error_with_seeds
-from jax_rank_metrics._results.inference.weighted_mean import (
-    WeightedMean,
-    jackknife_error,
-)
+from jax_rank_metrics._results.inference.means import Ratios, Summary, pseudo_values
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.values import checked_ids, is_series, listing
 from jax_rank_metrics._states.clusters import cluster_numbers, join_clusters
@@ -91,38 +82,9 @@ class Columns(NamedTuple):
         )
         return Columns(values, weights, noise, sides, ratios)
 
-
-class Summary(NamedTuple):
-    """The mean difference of each comparison, and how sure it is; `[comparisons]` each."""
-
-    mean: np.ndarray
-    error: np.ndarray  # the standard error of the mean
-    freedom: np.ndarray  # degrees of freedom of the error; 0 for fewer than two lists
-    effect: np.ndarray
-    n_eff: np.ndarray
-
-    @classmethod
-    def of(cls, columns: Columns) -> "Summary":
-        """Computes the summary of lists, or of clusters as if they were lists."""
-        means = WeightedMean.of(columns.values, columns.weights, columns.noise)
-        error = jackknife_error(means.changes, means.n_eff, means.freedom)
-        freedom, n_eff = means.freedom, means.n_eff
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effect = np.where(means.mean == 0, 0, means.mean / means.spread)
-        effect = np.where(np.sum(columns.weights > 0, axis=0) > 1, effect, np.nan)
-        summary = cls(means.mean, error, freedom, effect, n_eff)
-        for column, sides in enumerate(columns.sides):
-            if sides:
-                share = means.share[:, column]
-                error[column], freedom[column] = error_with_seeds(
-                    error[column], freedom[column], sides, share
-                )
-        for column, ratios in enumerate(columns.ratios):
-            if ratios is not None:
-                difference = RatioDifference.of(ratios)
-                for row, number in zip(summary, difference, strict=True):
-                    row[column] = number
-        return summary
+    def summary(self) -> Summary:
+        """Computes the mean difference of each comparison, and how sure it is."""
+        return Summary.of(*self)
 
 
 def cluster_indices_of(clusters: Any, ids: list[Hashable]) -> np.ndarray:

@@ -6,14 +6,20 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.comparisons.columns import Columns, Summary
-from jax_rank_metrics._results.inference import chance
-from jax_rank_metrics._results.inference.mcnemar import mcnemar_test
+from jax_rank_metrics._results.comparisons.columns import Columns
+from jax_rank_metrics._results.inference.means import Summary
+from jax_rank_metrics._results.inference.p_values import (
+    mcnemar_test,
+    student_p,
+    student_reach,
+)
+from jax_rank_metrics._results.inference.permutations import sign_flip_test, tukey_test
 from jax_rank_metrics._results.inference.question import Place, Question
-from jax_rank_metrics._results.inference.ratios import swap_test
-from jax_rank_metrics._results.inference.sign_flips import sign_flip_test
-from jax_rank_metrics._results.inference.tukey import tukey_test
-from jax_rank_metrics._results.inference.two_way import studentised_two_way
+from jax_rank_metrics._results.inference.ratio_swaps import swap_test
+from jax_rank_metrics._results.inference.studentised import (
+    probability_of_one_list,
+    studentised_bootstrap,
+)
 from jax_rank_metrics._states.weights import differ
 
 
@@ -42,7 +48,7 @@ def tested(
         places: The place of each comparison.
         is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
     """
-    reach = chance.student_reach(
+    reach = student_reach(
         summary.error, summary.freedom, question.level, question.alternative
     )
     if question.test == "tukey":
@@ -84,9 +90,7 @@ def tested(
     else:
         outcomes = [
             Outcome(
-                chance.student_p(
-                    summary.mean + shift, summary.error, summary.freedom, side
-                ),
+                student_p(summary.mean + shift, summary.error, summary.freedom, side),
                 reach,
                 0,
             )
@@ -108,7 +112,7 @@ def _bootstrap(
     lists = np.sum(columns.weights > 0, axis=0)
     # Differences that are all equal cannot be studentised. Only resamples that draw one
     # list alone are no evidence for them.
-    p = np.maximum(chance.probability_of_one_list(lists), 1 / (1 + question.samples))
+    p = np.maximum(probability_of_one_list(lists), 1 / (1 + question.samples))
     is_unknown = (summary.mean != 0) & (p > 1 - question.level)
     reach = np.where(is_unknown, np.inf, reach)
     mean = summary.mean + shift
@@ -121,13 +125,12 @@ def _bootstrap(
         # Comparisons of as many seeds share their draws.
         chosen = varied[[x == numbers_of_seeds for x in sizes]]
         drawn = columns.at(chosen)
-        if numbers_of_seeds:
-            outcome = studentised_two_way(drawn.sides, drawn.weights, shift, *options)
-        else:
-            outcome = chance.studentised_bootstrap(
-                drawn.values + shift, drawn.weights, *options
-            )
-        p[chosen], reach[chosen] = outcome
+        sides = (
+            drawn.sides if numbers_of_seeds else [(x[None],) for x in drawn.values.T]
+        )
+        p[chosen], reach[chosen] = studentised_bootstrap(
+            sides, drawn.weights, shift, *options
+        )
     return Outcome(p, reach, question.samples)
 
 

@@ -8,8 +8,11 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.inference.two_way import SeedVariance, total_error
-from jax_rank_metrics._results.inference.weighted_mean import WeightedMean
+from jax_rank_metrics._results.inference.means import (
+    SeedVariance,
+    Summary,
+    total_error,
+)
 from jax_rank_metrics._results.systems.pairing import nested
 from jax_rank_metrics._results.systems.seeds import check_seed_counts, filled_seeds
 from jax_rank_metrics._results.systems.values import ListValues, Path, read_values
@@ -50,7 +53,8 @@ def minimum_detectable(
         power: The probability of detection, above 1 − level and below 1.
         level: The level of the test, as in `compare`.
         lists: Number of lists of the planned experiment; None is that of the pilot. Where
-            weights differ, n_eff lists count, and in the plan the same share of them.
+            weights differ, n_eff lists count, and in the plan the same share of them; the
+            error is then that of `compare` (HC3).
         alternative: "two-sided", or "greater" or "less" for one side, as in `compare`.
 
     Returns:
@@ -80,7 +84,7 @@ def minimum_detectable(
     check_seed_counts(list(by_path.values()))
 
     def smallest(pilot: _Pilot) -> float:
-        return test.detectable(*pilot.error(planned or pilot.lists))
+        return test.detectable(*pilot.over(planned or pilot.lists))
 
     return _for_each(by_path, smallest)
 
@@ -125,11 +129,11 @@ def lists_needed(
     check_seed_counts(list(by_path.values()))
 
     def smallest(pilot: _Pilot) -> float | int:
-        if not (size > 0 and pilot.spread < math.inf):
+        if not (size > 0 and pilot.error < math.inf):
             return math.inf
 
         def is_enough(lists: int) -> bool:
-            return test.detectable(*pilot.error(lists)) <= size
+            return test.detectable(*pilot.over(lists)) <= size
 
         enough = 2
         while not is_enough(enough):
@@ -150,18 +154,18 @@ def lists_needed(
 class _Pilot(NamedTuple):
     """The lists of a pilot, at one cutoff of a metric."""
 
-    spread: float  # the weighted standard deviation; inf where nothing is known of it
+    error: float  # of the mean over lists; inf where nothing is known of it
     n_eff: float
     lists: int
     seeds: list[SeedVariance]  # of the mean of the pilot; empty without `Seeds`
 
-    def error(self, lists: int) -> tuple[float, float]:
+    def over(self, lists: int) -> tuple[float, float]:
         """The standard error of the mean of so many lists, and its degrees of freedom."""
         ratio = lists / max(self.lists, 1)
         size = ratio * self.n_eff
-        if not (size > 1 and self.spread < math.inf):
+        if not (size > 1 and self.error < math.inf):
             return math.inf, 0.0
-        error = self.spread / math.sqrt(size)
+        error = self.error / math.sqrt(ratio)
         return total_error(error, size - 1, [x.over(ratio) for x in self.seeds])
 
 
@@ -231,14 +235,17 @@ def _pilots(values: ListValues) -> list[_Pilot]:
         raise ValueError(
             f"{values.name} holds values that are not finite; leave them out"
         )
-    column = of_seeds.mean(0)
-    means = WeightedMean.of(column, weights, values.rounding * np.abs(column))
-    # Differences that are all equal do not show how far others would vary.
-    spread = np.where(means.spread > 0, means.spread, np.inf)
-    counts = np.sum(weights > 0, axis=0)
-    seeds: list[list[SeedVariance]] = [[] for _ in counts]
-    if len(of_seeds) > 1:
-        sides = zip(np.moveaxis(of_seeds, 2, 0), means.share.T, strict=True)
-        seeds = [[SeedVariance.of(*side)] for side in sides]
-    columns = (spread.tolist(), means.n_eff.tolist(), counts.tolist(), seeds)
-    return [_Pilot(*pilot) for pilot in zip(*columns, strict=True)]
+    means = of_seeds.mean(0)
+    summary = Summary.of(means, weights, values.rounding * np.abs(means))
+    # Differences that are all equal do not show how far others would vary, nor does one.
+    is_known = (summary.error > 0) & (summary.freedom > 0)
+    pilots = []
+    for cutoff, w in enumerate(weights.T):
+        seeds = []
+        if len(of_seeds) > 1:
+            share = w / max(w.sum(), np.finfo(np.float64).tiny)
+            seeds = [SeedVariance.of(of_seeds[..., cutoff], share)]
+        error = float(summary.error[cutoff]) if is_known[cutoff] else math.inf
+        lists = int((w > 0).sum())
+        pilots.append(_Pilot(error, float(summary.n_eff[cutoff]), lists, seeds))
+    return pilots

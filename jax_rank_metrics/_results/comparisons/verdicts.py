@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jax_rank_metrics._results.comparisons.columns import Columns, Summary
+from jax_rank_metrics._results.comparisons.columns import Columns
 from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
-from jax_rank_metrics._results.inference import corrections
+from jax_rank_metrics._results.inference import p_values
+from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.question import Place, Question
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seed_scores import summary_of
@@ -41,7 +42,7 @@ def compared(
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(differences, question, cluster_indices is not None)
     in_family = np.array([place.in_family for place in places], bool)
-    summary = Summary.of(columns)
+    summary = columns.summary()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     p, corrected, reach = np.ones((3, len(places)))
@@ -63,8 +64,8 @@ def compared(
         p[chosen], reach[chosen], samples[chosen] = outcome[:3]
         corrected[chosen] = outcome.p if outcome.p_max is None else outcome.p_max
     correct = {
-        "holm": corrections.holm,
-        "fdr": corrections.false_discovery_rate,
+        "holm": p_values.holm,
+        "fdr": p_values.false_discovery_rate,
     }.get(question.correction)
     if correct and question.test != "tukey":
         corrected[in_family] = correct(p[in_family])

@@ -1,15 +1,41 @@
-"""Resampling, tests and errors, on the arrays of many comparisons at once.
+"""The statistical core: what a mean over lists is, how sure it is, and whether it is chance.
 
-resampling.py   draws of lists that do not depend on batches, and sums over them
-bootstrap.py    jrm.bootstrap: a state of resampled means, which merges as `Mean` does
-sign_flips.py   Fisher's randomisation test, and its largest t of several comparisons
-pair_flips.py   sign flips of all pairs of many systems
-tukey.py        the randomised Tukey test of all pairs of several systems
-mcnemar.py      McNemar's exact test of values of 0 and 1
-weighted_mean.py  the weighted mean of lists, its error and its degrees of freedom
-ratios.py       differences of ratios that weigh the lists differently, and their test
-chance.py       Student's t and the studentised bootstrap
-two_way.py      errors and resamples of means over lists and seeds
-corrections.py  corrections of p values: Holm, Benjamini–Hochberg
-question.py     the options of a comparison
+Every function says the same of the same data, since the numbers come from one place each:
+
+    values, weights [lists, columns]        differences of two systems, or values of one
+          │                                 (clusters: their means, as if they were lists)
+          ▼
+    WeightedMean ── share, residuals, n_eff = (Σw)²/Σw², freedom = n_eff − 1
+          │
+          ├─ changes      the mean's fall as each list is left out (jackknife)
+          ├─ deviations   √(freedom/n_eff) · changes: their squares sum to the squared
+          │               error, their products to the covariance of systems
+          ▼
+    Summary ── mean, error (HC3; Student's for equal weights), freedom, effect, n_eff
+                 seeds:   their variance is added, less the list–seed interaction
+                 ratios:  of different weights, the difference of two jackknives
+          │
+          ├─ compare         student_p, student_reach; or a test by random draws, below
+          ├─ leaderboard     the deviations of all systems, drawn together
+          └─ power           the error at other numbers of lists
+
+A state that merges holds sums, from which no list can be left out. Its error, which tables
+show too (`_states.uncertainty`, `_states.on_host`), is the same where weights are equal;
+where they differ, it lacks the factor of heavy lists.
+
+Random draws are made in blocks by `draws.py` alone, and compared with thresholds there:
+
+    permutation   systems change places in each list: flipped signs of two, orders of
+                  several (Tukey), values and weights of two ratios; all patterns if few
+    bootstrap     lists are drawn anew, and the seeds of each side; each resample is
+                  divided by its own error
+
+means.py         the weighted mean of lists, its error over lists and seeds; ratios
+p_values.py      Student's t, McNemar's exact test, corrections for many comparisons
+draws.py         resamples of lists and seeds, random swaps and orders, and their counts
+permutations.py  sign flips, the largest t, all pairs of systems, Tukey's test
+ratio_swaps.py   the permutation test of ratios that weigh the lists differently
+studentised.py   the studentised bootstrap, over lists and seeds
+bootstrap.py     jrm.bootstrap: a state of resampled means, which merges as `Mean` does
+question.py      the options of a comparison
 """

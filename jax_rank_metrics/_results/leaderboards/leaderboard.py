@@ -9,10 +9,10 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES, metric_part
-from jax_rank_metrics._results.inference import chance, corrections
-from jax_rank_metrics._results.inference.pair_flips import pair_p_values
-from jax_rank_metrics._results.inference.ratios import pair_swap_test
-from jax_rank_metrics._results.inference.resampling import seeds_of
+from jax_rank_metrics._results.inference.draws import seeds_of
+from jax_rank_metrics._results.inference.p_values import holm, student_p, student_reach
+from jax_rank_metrics._results.inference.permutations import pair_flip_test
+from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
 from jax_rank_metrics._results.leaderboards import orders
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 from jax_rank_metrics._results.leaderboards.task_means import TaskMeans, means_of_tasks
@@ -155,11 +155,11 @@ def leaderboard(
     means = means[order]
     ordered = [task.of_systems(order) for task in tasks]
     errors = _errors(ordered)
-    margin = chance.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
+    margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(ordered, errors, key, level)
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
-    p_corrected[upper] = corrections.holm(p[upper])
+    p_corrected[upper] = holm(p[upper])
     p_corrected = np.minimum(p_corrected, p_corrected.T)
     # Without errors of all tasks, each order is as likely as any other.
     count = len(means)
@@ -235,9 +235,9 @@ def _p_of_pairs(
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
-        return chance.student_p(differences, *errors)
+        return student_p(differences, *errors)
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
-    return pair_p_values(np.concatenate(terms), rounding, key, permutations)
+    return pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 
 def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:

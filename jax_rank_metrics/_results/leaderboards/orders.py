@@ -3,11 +3,10 @@
 import numpy as np
 
 from jax_rank_metrics._results.leaderboards.standings import Stability
+from jax_rank_metrics._states.weights import ROUNDING
 
 SPLITS = 1000  # random splits of the lists in halves
 BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
-# Relative difference below which two means are equal.
-ROUNDING = 1e-6
 
 
 def drawn_errors(
@@ -20,7 +19,7 @@ def drawn_errors(
 
     Args:
         deviations: `[rows, systems]`, whose products over the rows sum to the covariance
-            of the means.
+            of the means, as of `deviations`.
         freedom: Degrees of freedom, above 0.
         samples: Number of draws.
         rng: The source of the draws.

@@ -5,21 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jax_rank_metrics._results.inference.ratios import Ratios
-from jax_rank_metrics._results.inference.two_way import error_with_seeds, seed_variance
-from jax_rank_metrics._results.inference.weighted_mean import WeightedMean
-from jax_rank_metrics._results.leaderboards.orders import (
-    ROUNDING,
-    drawn_errors,
-    means_of_halves,
+from jax_rank_metrics._results.inference.means import (
+    Ratios,
+    WeightedMean,
+    deviations,
+    error_with_seeds,
+    seed_variance,
 )
+from jax_rank_metrics._results.leaderboards.orders import drawn_errors, means_of_halves
 from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import in_order_of
 from jax_rank_metrics._results.systems.paired import common_undefined
 from jax_rank_metrics._results.systems.seeds import filled_seeds
 from jax_rank_metrics._results.systems.systems import Systems
 from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.weights import differ
+from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._types import Undefined
 
 
@@ -138,8 +138,8 @@ def _of_states(
     table = np.stack(replicates, axis=1)
     # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
     scale = np.sqrt(n_eff / (freedom or 1) / len(table))
-    deviations = scale * (table - table.mean(0))
-    return _with_errors(means, deviations, freedom, samples, rng, lists)
+    of_means = scale * (table - table.mean(0))
+    return _with_errors(means, of_means, freedom, samples, rng, lists)
 
 
 def _effective_draws(state: Any) -> float:
@@ -167,9 +167,9 @@ def _of_lists(
     rounding = max(x.rounding for x in values)
     of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
     # Systems are drawn together, and so as surely as the least sure of them.
-    n_eff, freedom = float(of_lists.n_eff.min()), float(of_lists.freedom.min())
-    deviations = np.sqrt(freedom / n_eff) * of_lists.changes
-    task = _with_errors(of_lists.mean, deviations, freedom, samples, rng, len(table))
+    freedom = float(of_lists.freedom.min())
+    of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
+    task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
     has_seeds = any(x.runs for x in values)
     if has_seeds:
         _add_seeds(task, sides, of_lists.share[:, 0], rng)
@@ -184,20 +184,20 @@ def _of_lists(
 
 def _with_errors(
     means: np.ndarray,
-    deviations: np.ndarray,
+    of_means: np.ndarray,
     freedom: float,
     samples: int,
     rng: np.random.Generator,
     lists: int,
 ) -> TaskMeans:
-    """Returns means with the errors that `deviations` give, as of `drawn_errors`."""
-    covariance = deviations.T @ deviations
-    of_means = np.diag(covariance)
-    of_pairs = np.maximum(of_means[:, None] + of_means - 2 * covariance, 0)
-    variances = np.where(np.eye(len(means), dtype=bool), of_means, of_pairs)
+    """Returns means with the errors that their `deviations` give, `[rows, systems]`."""
+    covariance = of_means.T @ of_means
+    squares = np.diag(covariance)
+    of_pairs = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
+    variances = np.where(np.eye(len(means), dtype=bool), squares, of_pairs)
     drawn = None
     if freedom > 0:
-        drawn = means + drawn_errors(deviations, freedom, samples, rng)
+        drawn = means + drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
     return TaskMeans(means, drawn, None, None, variances, freedoms, lists, ROUNDING)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics._results.inference.ratios import Ratios, pseudo_values
+from jax_rank_metrics._results.inference.means import Ratios, pseudo_values
 from jax_rank_metrics._results.systems.paired import common_undefined, filled
 from jax_rank_metrics._results.systems.values import ListValues, listing
 from jax_rank_metrics._states.weights import differ

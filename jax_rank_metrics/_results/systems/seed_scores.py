@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jax import random
 
+from jax_rank_metrics._results.inference.draws import draws_of_seeds
 from jax_rank_metrics._results.inference.question import Question
-from jax_rank_metrics._results.inference.two_way import draws_of_seeds
 from jax_rank_metrics._states.weights import ROUNDING
 
 

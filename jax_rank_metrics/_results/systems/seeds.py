@@ -12,7 +12,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.inference.two_way import draws_of_seeds
+from jax_rank_metrics._results.inference.draws import draws_of_seeds
 from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import defined_lists, in_order_of

@@ -1,6 +1,5 @@
 """Means and intervals of several runs, as numbers on this host."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +8,8 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.inference.chance import student_reach
-from jax_rank_metrics._results.inference.two_way import error_with_seeds
-from jax_rank_metrics._results.inference.weighted_mean import WeightedMean
+from jax_rank_metrics._results.inference.means import error_with_seeds
+from jax_rank_metrics._results.inference.p_values import student_reach
 from jax_rank_metrics._results.systems.differences import defined_lists
 from jax_rank_metrics._results.systems.direction import (
     Lower,
@@ -196,26 +194,24 @@ def _of_seeds(
             "pass the values under another name for their mean"
         )
     results = []
-    seeds, all_weights = filled_seeds(values)
-    defined = defined_lists(values)
-    means = WeightedMean.of(seeds.mean(0), all_weights, 0.0)
-    squares = ((means.share * means.residuals) ** 2).sum(0)
-    for cutoff, counts in enumerate((all_weights > 0).T):
-        mean, n_eff, freedom = (
-            float(x[cutoff]) for x in (means.mean, means.n_eff, means.freedom)
-        )
-        error = math.sqrt(n_eff / freedom * squares[cutoff]) if freedom else math.inf
-        of_seeds, share = (seeds[..., cutoff],), means.share[:, cutoff]
-        error, freedom = error_with_seeds(error, freedom, of_seeds, share)
+    seeds, weights = filled_seeds(values)
+    is_undefined = ~defined_lists(values) & (np.asarray(values.lists.weights) > 0)
+    # Over lists, the error of means over seeds is that of a state, as for any other run.
+    for cutoff, w in enumerate(weights.T):
+        of_seeds = seeds[..., cutoff]
+        lists = PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
+        (of_lists,) = HostSums.of_lists(lists, Mean).estimates(level, "t")
+        mean, error = float(of_lists.mean), float(of_lists.std_error)
+        freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
+        share = w / max(w.sum(), np.finfo(np.float64).tiny)
+        error, freedom = error_with_seeds(error, freedom, [of_seeds], share)
         # A single seed says nothing of how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
-        undefined = int(
-            (~defined[:, cutoff] & (values.lists.weights[:, cutoff] > 0)).sum()
-        )
         numbers = (mean, mean - margin, mean + margin, error)
-        lists = int(counts.sum())
-        results.append(Estimate(*numbers, lists, undefined, n_eff, len(seeds)))
+        undefined = int(is_undefined[:, cutoff].sum())
+        counts = (of_lists.lists, undefined, of_lists.n_eff, len(seeds))
+        results.append(Estimate(*numbers, *counts))
     return results
 
 

@@ -1,103 +1,37 @@
-"""The difference of two ratios over the same lists, which weigh these differently.
+"""The randomisation test of two ratios over the same lists, which weigh these differently.
 
-A ratio of sums, Σ numerator / Σ denominator, is the mean of the ratios of lists, weighted
-by their denominators. Where denominators differ between systems, lists have no differences
-whose signs could be flipped. What can be swapped is both: in each list, the value and the
-weight of one system might as well have been those of the other.
+Where denominators differ between systems, lists have no differences whose signs could be
+flipped. What can be swapped is both: in each list, the value and the weight of one system
+might as well have been those of the other.
 """
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax, random
+from jax import lax
 
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._one_off import one_off_jit
-from jax_rank_metrics._results.inference.sign_flips import ROUNDING, SIGNS
-from jax_rank_metrics._results.inference.weighted_mean import (
-    WeightedMean,
-    jackknife_error,
+from jax_rank_metrics._results.inference.draws import (
+    BITS,
+    all_swaps,
+    count_reached,
+    random_swaps,
 )
+from jax_rank_metrics._results.inference.means import Ratios
+from jax_rank_metrics._states.weights import ROUNDING
 
+SWAPS = 2**20  # random swaps that exist at once: 4 MiB of floats
 # t of single floats is that of doubles to this share of 1 + |t|, and a larger t than this
 # may come from an error that is rounding alone.
 SLACK, LARGEST = 1e-5, 1e5
-
-
-class Ratios(NamedTuple):
-    """Ratios of systems over the same lists: two that are compared, a before b, or more.
-
-    Attributes:
-        values: `[systems, lists]`, the ratio in each list.
-        weights: `[systems, lists]`, the denominators; 0 where a list does not count.
-        rounding: Relative error below which two values are equal.
-    """
-
-    values: np.ndarray
-    weights: np.ndarray
-    rounding: float
-
-    def means(self) -> list[WeightedMean]:
-        """Computes the ratio of each system."""
-        noise = self.rounding * np.abs(self.values)
-        return [
-            WeightedMean.of(*x)
-            for x in zip(self.values, self.weights, noise, strict=True)
-        ]
-
-
-class RatioDifference(NamedTuple):
-    """The difference b − a of two ratios, and how sure it is."""
-
-    mean: float
-    error: float
-    freedom: float
-    effect: float
-    n_eff: float
-
-    @classmethod
-    def of(cls, ratios: Ratios) -> "RatioDifference":
-        """Computes the difference, whose error is that of the delete-one jackknife.
-
-        The effective number of lists is that of the system which has fewer. Cohen's d is
-        the difference over its standard error and √n_eff.
-
-        References:
-            Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 11.
-        """
-        a, b = ratios.means()
-        mean = b.mean - a.mean
-        n_eff, freedom = min(a.n_eff, b.n_eff), min(a.freedom, b.freedom)
-        error = jackknife_error(b.changes - a.changes, n_eff, freedom)
-        influence = b.share * b.residuals - a.share * a.residuals
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = n_eff * np.sqrt((influence**2).sum() / freedom)
-            effect = 0.0 if mean == 0 else mean / spread
-        effect = effect if freedom > 0 else np.nan
-        return cls(*map(float, (mean, error, freedom, effect, n_eff)))
-
-
-def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
-    """Values of equal weight whose mean and spread are those of b − a, for the bootstrap.
-
-    To the difference they add n times what a list contributes to it, n being the number of
-    lists with a weight on either side (the infinitesimal jackknife).
-
-    Returns:
-        Values and weights, `[lists]` each; all weights are 0 where a side has none.
-
-    References:
-        Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 21.
-    """
-    a, b = ratios.means()
-    counts = (ratios.weights > 0).any(0)
-    influence = b.share * b.residuals - a.share * a.residuals
-    values = np.where(counts, b.mean - a.mean + counts.sum() * influence, 0)
-    return np.asarray(values), np.asarray(counts, np.float64)
+Numbers = np.ndarray | jax.Array
+# Numerators and weights, `[systems, lists]` each, of every task.
+Terms = Sequence[tuple[Any, Any]]
 
 
 def swap_test(
@@ -164,9 +98,6 @@ def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.
     return np.minimum(p, p.T)
 
 
-Terms = Sequence[tuple[Any, Any]]  # numerators and weights, `[systems, lists]`, by task
-
-
 def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
     """Numerators less the common ratio of all systems, and weights, both near 1.
 
@@ -203,7 +134,7 @@ def _p_of_swaps(
         differs = np.concatenate(
             [np.any([x[0] != x[1] for x in task], axis=0) for task in sides]
         )
-        count = int(differs.sum())
+        count = min(int(differs.sum()), 64)  # of more lists, there are always too many
         plain = np.zeros((1, len(differs)), bool)
         difference, error, _ = _swapped(np, sides, plain)
         t = (difference / np.maximum(error, np.finfo(np.float64).tiny))[0]
@@ -211,18 +142,8 @@ def _p_of_swaps(
         thresholds[index] = t - SLACK * (1 + abs(t))
         if 2**count > samples:
             drawn[index] = samples
-            continue
-        # A few patterns at a time, so that memory does not grow with the lists.
-        width = max(SIGNS // max(len(differs), 1), 1)
-        reached = 0
-        for start in range(0, 2**count, width):
-            patterns = np.arange(start, min(start + width, 2**count))
-            swaps = np.zeros((len(patterns), len(differs)), bool)
-            swaps[:, differs] = patterns[:, None] >> np.arange(count) & 1
-            reached += int(
-                _reached(np, sides, swaps, thresholds[index], two_sided).sum()
-            )
-        p[index] = reached / 2**count
+        else:
+            p[index] = _share_of_all(sides, differs, thresholds[index], two_sided)
     chosen = np.flatnonzero(drawn)
     if chosen.size:
         counts = _count()(
@@ -237,7 +158,24 @@ def _p_of_swaps(
     return p, drawn
 
 
-def _swapped(xp: ModuleType, sides: Terms, swaps: Any) -> tuple[Any, Any, Any]:
+def _share_of_all(
+    sides: Terms, differs: np.ndarray, threshold: float, two_sided: bool
+) -> float:
+    """The share of all swaps of the lists in which sides differ that reach a threshold."""
+    # A few patterns at a time, so that memory does not grow with the lists.
+    count, width = int(differs.sum()), max(SWAPS // max(len(differs), 1), 1)
+    reached = 0
+    for start in range(0, 2**count, width):
+        chosen = all_swaps(count, start, min(start + width, 2**count))
+        swaps = np.zeros((len(chosen), len(differs)), bool)
+        swaps[:, differs] = chosen
+        reached += int(_reached(np, sides, swaps, threshold, two_sided).sum())
+    return reached / 2**count
+
+
+def _swapped(
+    xp: ModuleType, sides: Terms, swaps: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
     """The differences of two ratios whose lists are swapped, `[patterns]` each.
 
     Args:
@@ -249,7 +187,8 @@ def _swapped(xp: ModuleType, sides: Terms, swaps: Any) -> tuple[Any, Any, Any]:
         The mean difference over tasks, its error, both times the number of tasks, and
         whether a system is left without weight.
     """
-    differences, squares, empty, start = 0.0, 0.0, False, 0
+    differences = squares = xp.zeros(len(swaps), sides[0][0].dtype)
+    empty, start = xp.zeros(len(swaps), bool), 0
     for numerators, weights in sides:
         lists = numerators.shape[1]
         of_task = swaps[:, start : start + lists]
@@ -278,22 +217,26 @@ def _swapped(xp: ModuleType, sides: Terms, swaps: Any) -> tuple[Any, Any, Any]:
     return differences, xp.sqrt(squares), empty
 
 
-def _matmul(xp: ModuleType, x: Any, y: Any) -> Any:
+def _matmul(xp: ModuleType, x: Numbers, y: Numbers) -> Numbers:
     if xp is np:
         return x @ y
     return jnp.matmul(x, y, precision=lax.Precision.HIGHEST)
 
 
 def _reached(
-    xp: ModuleType, sides: Terms, swaps: Any, threshold: Any, two_sided: bool
-) -> Any:
+    xp: ModuleType,
+    sides: Terms,
+    swaps: Numbers,
+    threshold: Numbers | float,
+    two_sided: bool,
+) -> Numbers:
     """Whether t of swapped lists is at least the threshold, `[patterns]`."""
     difference, error, empty = _swapped(xp, sides, swaps)
     difference = xp.abs(difference) if two_sided else difference
     return empty | (difference >= threshold * error)
 
 
-def _count_reached(
+def _count_random(
     tasks: Terms,
     pairs: jax.Array,
     thresholds: jax.Array,
@@ -303,26 +246,19 @@ def _count_reached(
 ) -> jax.Array:
     """Number of random patterns that reach the threshold of each pair, `[pairs]`."""
     lists = sum(x.shape[1] for x, _ in tasks)
-    patterns = 32 * max(min(SIGNS // max(lists, 1), samples) // 32, 1)
-    bit = jnp.arange(32, dtype=jnp.uint32)[:, None, None]
+    patterns = BITS * max(min(SWAPS // max(lists, 1), samples) // BITS, 1)
 
-    def add_block(counts: jax.Array, block: jax.Array) -> tuple[jax.Array, None]:
-        shape = (patterns // 32, lists)
-        words = random.bits(random.fold_in(key, block), shape, jnp.uint32)
-        swaps = (words[None] >> bit & 1).astype(bool).reshape(patterns, lists)
-        is_sample = block * patterns + jnp.arange(patterns) < samples
+    def reached_by_block(key: jax.Array) -> jax.Array:
+        swaps = random_swaps(key, patterns, lists)
 
-        def count_of_pair(pair: tuple[jax.Array, jax.Array]) -> jax.Array:
+        def reached_by_pair(pair: tuple[jax.Array, jax.Array]) -> jax.Array:
             systems, threshold = pair
             sides = [tuple(x[systems] for x in task) for task in tasks]
-            reached = _reached(jnp, sides, swaps, threshold, two_sided)
-            return jnp.sum(reached & is_sample, dtype=jnp.int32)
+            return jnp.asarray(_reached(jnp, sides, swaps, threshold, two_sided))
 
-        return counts + lax.map(count_of_pair, (pairs, thresholds)), None
+        return lax.map(reached_by_pair, (pairs, thresholds)).T
 
-    # Only counts are carried, so that memory does not grow with the samples.
-    start = jnp.zeros(len(pairs), jnp.int32)
-    return lax.scan(add_block, start, jnp.arange(-(-samples // patterns)))[0]
+    return count_reached(reached_by_block, key, samples)
 
 
-_count = one_off_jit(_count_reached, ("samples", "two_sided"), level=2)
+_count = one_off_jit(_count_random, ("samples", "two_sided"), level=2)
