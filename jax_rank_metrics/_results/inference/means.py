@@ -60,7 +60,7 @@ class WeightedMean(NamedTuple):
 
     @property
     def influence(self) -> np.ndarray:
-        """What each list adds to the mean, beside what all have in common, `[lists, …]`."""
+        """The weighted residuals, which each list adds to the mean, `[lists, …]`."""
         return self.share * self.residuals
 
     @property
@@ -77,7 +77,7 @@ class WeightedMean(NamedTuple):
 def deviations(
     changes: np.ndarray, n_eff: np.ndarray | float, freedom: np.ndarray | float
 ) -> np.ndarray:
-    """What each list adds to the error of a mean, or of a difference of means.
+    """Computes what each list adds to the error of a mean, or of a difference.
 
     Their products over lists sum to the covariance of means. With the factor (n − 1)/n it
     is Student's where weights are equal; where they differ, it is HC3.

@@ -298,11 +298,11 @@ def _shares(
         all patterns are no more than the samples, and are used.
     """
     lists, columns = terms.shape
-    every = ways.ways ** min(lists, 64)  # of more lists, there are always too many
-    if every <= samples:
+    total = ways.ways ** min(lists, 64)  # of more lists, there are always too many
+    if total <= samples:
         size = max(VALUES // max(arguments[0].size, columns), 1)
         parts = _all_sums(terms, ways, size)
-        return sum(reached(np, x, *arguments).sum(0) for x in parts) / every, 0
+        return sum(reached(np, x, *arguments).sum(0) for x in parts) / total, 0
     rows = min(1 << (lists - 1).bit_length(), ROWS)
     # A block has rearranged values `[patterns, rows]`, of each system if not of flips.
     values = rows if ways is FLIPS else rows * columns
@@ -334,10 +334,10 @@ def _all_sums(
         return sums
 
     first = int(math.log(size, ways.ways))
-    of_first, of_others = sums_of(terms[:first]), sums_of(terms[first:])
-    others = size // len(of_first)
-    for start in range(0, len(of_others), others):
-        sums = of_others[start : start + others, None] + of_first
+    of_first, of_rest = sums_of(terms[:first]), sums_of(terms[first:])
+    width = max(size // len(of_first), 1)
+    for start in range(0, len(of_rest), width):
+        sums = of_rest[start : start + width, None] + of_first
         yield sums.reshape(-1, terms.shape[1])
 
 
