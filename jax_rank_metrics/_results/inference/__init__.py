@@ -1,6 +1,6 @@
-"""The statistical core: what a mean over lists is, how sure it is, and whether it is chance.
+"""The statistical core: a mean over lists, how sure it is, and whether it may be chance.
 
-Every function says the same of the same data, since the numbers come from one place each:
+Functions agree about the same data, since each number comes from one place:
 
     values, weights [lists, columns]        differences of two systems, or values of one
           │                                 (clusters: their means, as if they were lists)
