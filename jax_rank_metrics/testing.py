@@ -25,25 +25,54 @@ _CUTOFFS = (1, 5, None)
 Draw = Callable[[np.random.Generator, tuple[int, ...]], ArrayLike]
 
 
-class _Lists(NamedTuple):
-    """Lists as rows, `[lists, items]` each; columns may have trailing axes.
+def _random_bools(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.random(shape) < 0.5
 
-    Items from index `_NUM_LISTED` on are unlisted: their labels and columns are 0, except
-    for `groups`, which every item has.
-    """
+
+# How the columns are drawn that metrics of the package read; others are random bools.
+COLUMNS: Mapping[str, Draw] = {
+    "judged": lambda rng, shape: rng.random(shape) < 0.7,
+    "pooled": lambda rng, shape: rng.random(shape) < 0.8,
+    "costs": lambda rng, shape: rng.choice(np.float32([0.5, 1, 2]), shape),
+    "groups": lambda rng, shape: rng.choice(np.float32([0, 0, 0.5, 1]), (*shape, 3)),
+    "propensities": lambda rng, shape: rng.uniform(0.05, 1, shape).astype(np.float32),
+    "subtopics": lambda rng, shape: (rng.random((*shape, 3)) < 0.3).astype(np.float32),
+}
+
+
+class Lists(NamedTuple):
+    """Lists as rows, `[lists, items]` each; columns may have trailing axes."""
 
     labels: np.ndarray
     scores: np.ndarray
     mask: np.ndarray
+    weights: np.ndarray | None  # of items, or `[lists]`
     columns: dict[str, np.ndarray]
 
-    def map(self, fn: Callable[[np.ndarray], np.ndarray]) -> "_Lists":
-        labels, scores, mask = map(fn, self[:3])
+    def map(self, fn: Callable[[np.ndarray], np.ndarray]) -> "Lists":
+        """Applies a function to every array that has an entry for each item."""
+        weights = self.weights
+        if weights is not None and weights.ndim > 1:
+            weights = fn(weights)
         columns = {name: fn(column) for name, column in self.columns.items()}
-        return _Lists(labels, scores, mask, columns)
+        return Lists(*map(fn, self[:3]), weights, columns)
+
+    def garbled(self) -> "Lists":
+        """Fills slots without an item, where the mask is false, with NaN, 1 or True.
+
+        A metric must not read them. The mask itself stays as it is.
+        """
+
+        def fill(x: np.ndarray) -> np.ndarray:
+            garbage = np.nan if x.dtype.kind == "f" else np.ones((), x.dtype)
+            mask = self.mask.reshape(*self.mask.shape, *(1,) * (x.ndim - 2))
+            return x if x is self.mask else np.where(mask, x, garbage).astype(x.dtype)
+
+        return self.map(fill)
 
     def ranked(self, **options: Any) -> Ranking:
-        return rank(*self[:3], columns=self.columns, **options)
+        """Ranks the lists by `rank`."""
+        return rank(*self[:4], columns=self.columns, **options)
 
 
 def check_metric(
@@ -66,8 +95,8 @@ def check_metric(
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
         columns: For each column, a function `draw(rng, shape)` that returns an array of
-            this shape, perhaps with trailing axes. Columns without a function are random
-            bools.
+            this shape, perhaps with trailing axes. Columns without a function are drawn as
+            in `COLUMNS`, or are random bools.
         seed: The seed of the random lists.
         **options: Options of the metric.
 
@@ -81,25 +110,17 @@ def check_metric(
     if "k" in spec.options:
         options.setdefault("k", _CUTOFFS)
     rng = np.random.default_rng(seed)
-    draws = {name: _random_bools for name in spec.columns} | dict(columns or {})
+    draws = {name: COLUMNS.get(name, _random_bools) for name in spec.columns}
+    draws |= columns or {}
     lists = _random_lists(rng, draws)
     evaluate = functools.partial(metric.of, **options)
     expected = evaluate(lists.ranked())
     check_same = functools.partial(_check_same, spec.name, expected)
 
-    check_same("jax.jit", jax.jit(lambda *x: evaluate(_Lists(*x).ranked()))(*lists))
-    check_same("jax.vmap", jax.vmap(lambda *x: evaluate(_Lists(*x).ranked()))(*lists))
+    check_same("jax.jit", jax.jit(lambda *x: evaluate(Lists(*x).ranked()))(*lists))
+    check_same("jax.vmap", jax.vmap(lambda *x: evaluate(Lists(*x).ranked()))(*lists))
 
-    def fill_empty_slots(x: np.ndarray) -> np.ndarray:
-        """Fills slots without an item, where the mask is false, with NaN, 1 or True.
-
-        A metric must not read them. The mask itself stays as it is.
-        """
-        garbage = np.nan if x.dtype.kind == "f" else np.ones((), x.dtype)
-        mask = lists.mask.reshape(*lists.mask.shape, *(1,) * (x.ndim - 2))
-        return x if x is lists.mask else np.where(mask, x, garbage).astype(x.dtype)
-
-    check_same("padding", evaluate(lists.map(fill_empty_slots).ranked()))
+    check_same("padding", evaluate(lists.garbled().ranked()))
     bound = spec.bind((), options)
     _check_functions(bound, lists.ranked())
     if bound.tie_reading != "order":
@@ -130,14 +151,12 @@ def check_metric(
     _check_close(f"{spec.name}: gradients", gradient, np.zeros_like(lists.scores))
 
 
-def _random_bools(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    return rng.random(shape) < 0.5
-
-
-def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> _Lists:
+def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> Lists:
     """Draws lists with tied scores and graded labels.
 
-    List 0 has no items, and list 1 has no relevant items.
+    List 0 has no items, and list 1 has no relevant items. Items from index `_NUM_LISTED`
+    on are unlisted: their labels and columns are 0, except for `groups`, which every item
+    has.
     """
     shape = (_NUM_LISTS, _NUM_ITEMS)
     is_listed = np.arange(_NUM_ITEMS) < _NUM_LISTED
@@ -154,11 +173,11 @@ def _random_lists(rng: np.random.Generator, columns: Mapping[str, Draw]) -> _Lis
         listed = is_listed.reshape(_NUM_ITEMS, *(1,) * (column.ndim - 2))
         column_arrays[name] = np.where(listed, column, np.zeros((), column.dtype))
     scores = np.round(rng.normal(size=shape) * 2).astype(np.float32)
-    return _Lists(labels.astype(np.float32), scores, mask, column_arrays)
+    return Lists(labels.astype(np.float32), scores, mask, None, column_arrays)
 
 
 def _check_rank_order(
-    lists: _Lists, evaluate: Callable[..., PerList], name: str
+    lists: Lists, evaluate: Callable[..., PerList], name: str
 ) -> None:
     """Checks that lists passed in rank order have the same values as ranked by scores."""
     orders = np.argsort(-lists.scores, axis=1, kind="stable")
@@ -203,7 +222,7 @@ def _closes_over_arrays(function: Callable[..., Any]) -> bool:
     )
 
 
-def _check_ids(lists: _Lists, evaluate: Callable[..., PerList], name: str) -> None:
+def _check_ids(lists: Lists, evaluate: Callable[..., PerList], name: str) -> None:
     """Checks that scores with the ids of listed items have the same values as rows.
 
     Groups are those of a catalogue: of every item, and the same for all lists.

@@ -129,7 +129,7 @@ MUTANTS = [
         "_ranking/view.py",
         "return item_fn(dataclasses.replace(items, labels=labels))",
         "return item_fn(items)",
-        "tests/test_residual.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "fall-out counts relevant items too",
@@ -150,14 +150,14 @@ MUTANTS = [
         "_formulas/group_recall.py",
         "return shares[..., group] * is_hit(items).astype(shares.dtype)",
         "return shares[..., group]",
-        "tests/test_item_groups.py::test_blocks",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "items dropped at the cut are in no group",
         "_sources/item_groups.py",
         "memberships = memberships + dropped.memberships.astype(memberships.dtype)",
         "memberships = memberships + 0 * dropped.memberships.astype(memberships.dtype)",
-        "tests/test_item_groups.py::test_blocks",
+        "tests/test_layouts.py::test_every_metric_on_every_source[catalog-None]",
     ),
     Mutant(
         "users that do not count are shown items",
@@ -542,14 +542,14 @@ MUTANTS = [
         "_formulas/propensity_scored.py",
         "ranking.per_list(ratio(values, divisor), True, k, hit)",
         "ranking.per_list(values, True, k, hit)",
-        "tests/test_propensity_scored.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "the middle of two lots of shares",
         "_group_amounts.py",
         "middle = (p + q) / 2",
         "middle = q",
-        "tests/test_exposure_fairness.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "groups of the listed items taken for those of all",
@@ -563,14 +563,14 @@ MUTANTS = [
         "_ranking/browsing.py",
         "items=total(head.view) + empty_ranks,",
         "items=total(head.view),",
-        "tests/test_cwl.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "the ideal gain of the blended ratio stands still",
         "_layouts/rows.py",
         "jnp.clip(ranks - 1, 0, x.shape[-1] - 1)",
         "jnp.zeros_like(ranks)",
-        "tests/test_ntcir.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
         "the answer of a question leaves its list",
@@ -598,7 +598,7 @@ MUTANTS = [
         "_formulas/early_recognition.py",
         "of_worst = worth_of_ranks(length - num_active, num_active)[..., None]",
         "of_worst = worth_of_ranks(length, num_active)[..., None]",
-        "tests/test_early_recognition.py::test_against_loops",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
 ]
 

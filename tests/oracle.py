@@ -4,6 +4,8 @@ Written from the definitions and independent of the package: items are ranked by
 `sorted`, and ties are averaged by walking through every order of the tied items.
 """
 
+import copy
+import functools
 import itertools
 import math
 
@@ -77,13 +79,75 @@ def one_order(groups, labels, weights, ties):
 
 
 class List:
-    """One list: the pool of its items, in any order."""
+    """One list: the pool of its items, in any order.
 
-    def __init__(self, labels, mask=None, weights=None):
+    Attributes:
+        pool: The items that exist.
+        ranked: Those of them that have a rank.
+        order: A ranking of these that some call took, if the list is compared with it.
+    """
+
+    def __init__(
+        self,
+        labels,
+        mask=None,
+        weights=None,
+        scores=None,
+        columns=None,
+        retrieved=None,
+        order=None,
+    ):
         """Finds the items that exist."""
         self.labels = [float(y) for y in labels]
         self.weights = None if weights is None else [float(w) for w in weights]
+        self.scores, self.columns, self.order = scores, columns or {}, order
         self.pool = existing(self.labels, mask, self.weights)
+        self.ranked = [i for i in self.pool if retrieved is None or retrieved[i]]
+
+    @functools.cached_property
+    def groups(self):
+        """The tie groups of the items that have a rank."""
+        return tie_groups(self.ranked, self.scores)
+
+    @functools.cached_property
+    def all_orders(self):
+        """Every ranking that the ties allow."""
+        return list(all_orders(self.groups))
+
+    def has(self, column, i):
+        """Whether an item has a flag, such as `judged`: all do without the column."""
+        return column not in self.columns or bool(self.columns[column][i])
+
+    def without_unjudged(self):
+        """Returns the list with the label 0 for unjudged items."""
+        labels = [y * self.has("judged", i) for i, y in enumerate(self.labels)]
+        case = copy.copy(self)
+        case.labels = labels
+        return case
+
+    @functools.cached_property
+    def topics(self):
+        """The topics of each item; an unknown entry is none."""
+        return [
+            {t for t, x in enumerate(row) if x == x and x != 0}
+            for row in self.columns["subtopics"]
+        ]
+
+    @functools.cached_property
+    def pool_topics(self):
+        """The topics that some item of the pool has."""
+        return sorted(set().union(*(self.topics[i] for i in self.pool)))
+
+    @functools.cached_property
+    def members(self):
+        """How much of each item belongs to each group; unknown entries are 0."""
+        groups = np.asarray(self.columns["groups"], np.float64)
+        return np.where(groups > 0, groups, 0.0)
+
+    def group_totals(self, worth=lambda label: 1.0):
+        """Sums memberships, times the worth of items, over the pool."""
+        rows = (worth(self.labels[i]) * self.members[i] for i in self.pool)
+        return sum(rows, np.zeros(self.members.shape[-1]))
 
     def weight(self, i):
         """Returns the weight of an item, 1 without weights."""
@@ -264,8 +328,19 @@ def fall_out(case, order, k, threshold=1.0):
 
 
 def judged(case, order, k):
-    """1 where anything is retrieved, since every item is judged."""
-    return float(len(order) > 0)
+    """The share of the items retrieved that is judged."""
+    top = _top(order, k)
+    return sum(case.has("judged", i) for i in top) / len(top) if top else 0.0
+
+
+def num_nonrelevant_retrieved(case, order, k, threshold=1.0):
+    """Judged items in the top k that are not relevant."""
+    top = _top(order, k)
+    return float(_judged_nonrelevant(case, top, threshold))
+
+
+def _judged_nonrelevant(case, items, threshold):
+    return sum(case.labels[i] < threshold and case.has("judged", i) for i in items)
 
 
 def num_relevant_retrieved(case, order, k, threshold=1.0):
@@ -302,35 +377,38 @@ def eleven_point_precision(case, order, k):
 
 
 def bpref(case, order, k, threshold=1.0):
-    """Binary preference, where every item is judged."""
+    """Binary preference."""
     relevant = _relevant(case, case.pool, threshold)
-    bound = min(relevant, len(case.pool) - relevant)
+    bound = min(relevant, _judged_nonrelevant(case, case.pool, threshold))
     total, nonrelevant_above = 0.0, 0
     for i in order:
         if case.labels[i] >= threshold:
             capped = min(nonrelevant_above, relevant)
             total += 1 - capped / bound if nonrelevant_above else 1
         else:
-            nonrelevant_above += 1
+            nonrelevant_above += case.has("judged", i)
     return total / relevant if relevant else 0.0
 
 
 def inferred_average_precision(case, order, k, threshold=1.0):
-    """Inferred average precision, where every item is judged."""
+    """Inferred average precision: a sample of the pooled items is judged."""
     relevant, tiny = _relevant(case, case.pool, threshold), 1e-5
-    total, hits = 0.0, 0
+    total, hits, judged, pooled = 0.0, 0, 0, 0
     for rank, i in enumerate(order, 1):
         if case.labels[i] >= threshold:
             above = rank - 1
-            share = (hits + tiny) / (above + 2 * tiny)
-            total += 1 if not above else 1 / rank + above / rank * share
-            hits += 1
+            share = (hits + tiny) / (judged + 2 * tiny)
+            total += 1 / rank + pooled / rank * share if above else 1
+        is_hit = case.labels[i] >= threshold
+        hits += is_hit
+        judged += is_hit or case.has("judged", i)
+        pooled += is_hit or case.has("judged", i) or case.has("pooled", i)
     return total / relevant if relevant else 0.0
 
 
 def of_groups(metric):
     """Marks a metric that reads tie groups, whatever the policy."""
-    metric.of_groups = True
+    metric.reads = "groups"
     return metric
 
 
@@ -405,7 +483,9 @@ def coverage_error(case, groups, threshold=1.0):
 def inverse_negative_penalty(case, groups, threshold=1.0):
     """Relevant items over the end of the tie group of the last of them."""
     last = coverage_error(case, groups, threshold)
-    return _relevant(case, case.pool, threshold) / last if last else 0.0
+    relevant = _relevant(case, case.pool, threshold)
+    has_all_ranks = relevant == _relevant(case, case.ranked, threshold)
+    return relevant / last if last and has_all_ranks else 0.0
 
 
 @of_groups
@@ -421,7 +501,7 @@ def tau(case, groups):
 @of_groups
 def rho(case, groups):
     """The correlation of mean ranks."""
-    labels = sorted((case.labels[i] for i in case.pool), reverse=True)
+    labels = sorted((case.labels[i] for i in case.ranked), reverse=True)
     ends = np.cumsum([len(group) for group in groups])
     score_ranks, label_ranks = [], []
     for group, end in zip(groups, ends, strict=True):
@@ -436,7 +516,7 @@ def rho(case, groups):
 
 def of_places(metric):
     """Marks a metric that reads tie groups, and an order as groups of one item."""
-    metric.of_places = True
+    metric.reads = "places"
     return metric
 
 
@@ -451,14 +531,14 @@ def _mean_rank(case, groups, threshold):
 
 
 @of_places
-def realistic_hit_rate(case, groups, k, threshold=1.0):
+def realistic_hit_rate(case, groups, k, threshold=1.0, rank="realistic"):
     """1 if the mean rank is at most k."""
     rank = _mean_rank(case, groups, threshold)
     return float(rank <= (k or math.inf) and rank < math.inf)
 
 
 @of_places
-def realistic_reciprocal_rank(case, groups, k, threshold=1.0):
+def realistic_reciprocal_rank(case, groups, k, threshold=1.0, rank="realistic"):
     """1 over the mean rank, 0 beyond k."""
     rank = _mean_rank(case, groups, threshold)
     return 1 / rank if rank <= (k or math.inf) else 0.0
@@ -498,41 +578,540 @@ def adjusted_mean_rank_index(case, groups, k, threshold=1.0):
     return 1 - (rank - 1) / ((last - 1) / 2) if last > 1 and rank < math.inf else 0.0
 
 
-def value(metric, labels, scores, mask, weights, ties, k, **options):
-    """Returns a metric of one list under a policy; "expected" averages every order."""
-    case = List(labels, mask, weights)
-    groups = tie_groups(case.pool, scores)
-    if hasattr(metric, "of_groups"):
-        return metric(case, groups, **options)
-    if hasattr(metric, "of_places"):
-        if ties != "expected":
-            order = one_order(groups, case.labels, case.weights, ties)
-            groups = [[item] for item in order]
-        return metric(case, groups, k, **options)
+# What was retrieved, precision at multiples of R, and early recognition.
+
+
+def set_average_precision(case, order, k, threshold=1.0):
+    """Precision times recall of all that has a rank."""
+    hits = _relevant(case, order, threshold)
+    divisor = len(order) * _relevant(case, case.pool, threshold)
+    return hits**2 / divisor if divisor else 0.0
+
+
+def utility(case, order, k, worth=1.0, cost=1.0, threshold=1.0):
+    """What the relevant items in the top k are worth, less what the others cost."""
+    hits = _relevant(case, _top(order, k), threshold)
+    return worth * hits - cost * (len(_top(order, k)) - hits)
+
+
+def precision_at_multiples(case, order, k, multiples, threshold=1.0):
+    """Precision at one multiple of the number of relevant items."""
+    rank = math.floor(multiples * _relevant(case, case.pool, threshold) + 0.9)
+    return _relevant(case, order[:rank], threshold) / rank if rank else 0.0
+
+
+def enrichment_factor(case, order, k, threshold=1.0):
+    """The density of relevant items in the top k, over that of the pool."""
+    length, relevant = len(case.pool), _relevant(case, case.pool, threshold)
+    end = length if k is None else min(k, length)
+    hits = _relevant(case, _top(order, k), threshold)
+    return hits / end / (relevant / length) if relevant else 0.0
+
+
+def rie(case, order, k, alpha, threshold=1.0):
+    """Robust initial enhancement: the mean worth of active items over that of ranks."""
+    length, active = len(case.pool), _relevant(case, case.pool, threshold)
+    if not active:
+        return 0.0
+    worth = [math.exp(-alpha * rank / length) for rank in range(1, length + 1)]
+    pairs = zip(order, worth, strict=False)
+    gained = [w for i, w in pairs if case.labels[i] >= threshold]
+    return math.fsum(gained) / active / (math.fsum(worth) / length)
+
+
+def bedroc(case, order, k, alpha, threshold=1.0):
+    """RIE, scaled by that of the worst and of the best order."""
+    active = _relevant(case, case.pool, threshold)
+    if active in (0, len(case.pool)):
+        return float(active > 0)
+    worst = sorted(case.pool, key=lambda i: case.labels[i] >= threshold)
+    least, largest = (rie(case, x, k, alpha, threshold) for x in (worst, worst[::-1]))
+    return (rie(case, order, k, alpha, threshold) - least) / (largest - least)
+
+
+def log_auc(case, order, k, min_fpr, adjusted=False, threshold=1.0):
+    """The steps of the ROC curve, integrated over the logarithm of false positives."""
+    active = _relevant(case, case.pool, threshold)
+    decoys = len(case.pool) - active
+    if not active or not decoys:
+        return 0.0
+    hits = [case.labels[i] >= threshold for i in order]
+    above = [hits[:rank].count(False) for rank, is_hit in enumerate(hits) if is_hit]
+    area = 0.0
+    for step in range(
+        decoys
+    ):  # the curve between step / decoys and (step + 1) / decoys
+        start, end = (max((step + x) / decoys, min_fpr) for x in (0, 1))
+        area += sum(x <= step for x in above) * math.log(end / start)
+    area /= active * -math.log(min_fpr)
+    return area - (1 - min_fpr) / -math.log(min_fpr) if adjusted else area
+
+
+# Measures of NTCIR.
+
+
+class _Blended:
+    """One order of a list; only relevant items gain."""
+
+    def __init__(self, case, order, beta, gain, threshold):
+        """Takes the gains of the order and of the pool."""
+
+        def gains_of(items):
+            return [gain(case.labels[i]) * (case.labels[i] >= threshold) for i in items]
+
+        self.hits = [case.labels[i] >= threshold for i in order]
+        self.gains, self.beta = gains_of(order), beta
+        self.ideal = sorted(gains_of(case.pool), reverse=True)
+        self.num_relevant = _relevant(case, case.pool, threshold)
+
+    def ratio(self, rank):
+        """Returns the blended ratio at a rank."""
+        gained, ideal = (math.fsum(x[:rank]) for x in (self.gains, self.ideal))
+        return (sum(self.hits[:rank]) + self.beta * gained) / (rank + self.beta * ideal)
+
+    def hit_ranks(self, k):
+        """Returns the ranks of relevant items in the top k."""
+        return [rank for rank, is_hit in enumerate(_top(self.hits, k), 1) if is_hit]
+
+
+def q_measure(
+    case, order, k, beta=1.0, denominator="relevant", gain=linear, threshold=1.0
+):
+    """The sum of the blended ratio at relevant ranks, over a denominator."""
+    blended = _Blended(case, order, beta, gain, threshold)
+    divisor = blended.num_relevant
+    if denominator == "attainable":
+        divisor = min(divisor, len(order) if k is None else k)
+    total = math.fsum(map(blended.ratio, blended.hit_ranks(k)))
+    return total / divisor if divisor else 0.0
+
+
+def p_plus(case, order, k, beta=1.0, gain=linear, threshold=1.0):
+    """The mean blended ratio of the relevant items down to the first of the best."""
+    blended = _Blended(case, order, beta, gain, threshold)
+    ranks = blended.hit_ranks(k)
+    if not ranks:
+        return 0.0
+    best = max(ranks, key=lambda rank: (blended.gains[rank - 1], -rank))
+    ratios = [blended.ratio(rank) for rank in ranks if rank <= best]
+    return math.fsum(ratios) / len(ratios)
+
+
+def o_measure(case, order, k, beta=1.0, gain=linear, threshold=1.0):
+    """The blended ratio of the first relevant item."""
+    blended = _Blended(case, order, beta, gain, threshold)
+    ranks = blended.hit_ranks(k)
+    return blended.ratio(ranks[0]) if ranks else 0.0
+
+
+# C/W/L: a user who goes from rank to rank, by a chance that depends on the gain so far.
+
+
+def inst(rank, gains, costs, target=1.0):
+    """The chance to go on of INST, after the items down to a rank."""
+    n = rank + 2 * target - math.fsum(gains)
+    return ((n - 1) / n) ** 2
+
+
+def insq(rank, gains, costs, target=1.0):
+    """That of INSQ, who does not look at the gain."""
+    return inst(rank, [], costs, target)
+
+
+def bejeweled_player_model(
+    rank, gains, costs, target, budget, target_step=0, budget_step=0, median_gain=0.5
+):
+    """That of the Bejeweled player model, whose limits move from rank to rank."""
+    for r in range(1, rank + 1):
+        if math.fsum(gains[:r]) >= target - 1e-6:
+            return 0
+        if math.fsum(costs[:r]) >= budget - 1e-6:
+            return 0
+        target += target_step * (gains[r - 1] - median_gain)
+        budget += budget_step * (gains[r - 1] - median_gain)
+    return 1
+
+
+def information_foraging(
+    rank, gains, costs, target, rate, target_rationality, rate_rationality
+):
+    """That of information foraging."""
+    gained = math.fsum(gains)
+    chance = 1 - 1 / (1 + 0.9 * math.exp(target_rationality * (target - gained)))
+    lag = rate - gained / math.fsum(costs)
+    return chance / (1 + 0.9 * math.exp(rate_rationality * lag))
+
+
+def time_biased_gain(rank, gains, costs, half_life):
+    """That of time-biased gain."""
+    return 2 ** (-costs[-1] / half_life)
+
+
+def browsing(
+    case, order, k, chance, value, max_rank, max_label=None, threshold=1.0, **options
+):
+    """One of the five values of a user who reads an order, and then empty ranks.
+
+    Args:
+        case: The list.
+        order: Its items.
+        k: What is below counts as not retrieved.
+        chance: `chance(rank, gains, costs, **options)`, that the user goes on.
+        value: "utility", "total_utility", "cost", "total_cost" or "items".
+        max_rank: The last rank that can be read.
+        max_label: The label of the gain 1; None for binary gains.
+        threshold: The least label of a relevant item, for binary gains.
+        **options: Those of the model.
+    """
+    if not any(case.labels[i] > 0 for i in case.pool):
+        return 0.0
+    costs_of = case.columns.get("costs", [1.0] * len(case.labels))
+    gains, costs = [0.0] * max_rank, [1.0] * max_rank
+    for slot, i in enumerate(_top(order, k)[:max_rank]):
+        label, cost = case.labels[i], float(costs_of[i])
+        relevance = label >= threshold if max_label is None else label / max_label
+        gains[slot], costs[slot] = min(float(relevance), 1.0), cost if cost > 0 else 1.0
+    view, items, gain, cost, gain_at_stop, cost_at_stop = 1.0, 0, 0, 0, 0, 0
+    for r in range(1, max_rank + 1):
+        items += view
+        gain += view * gains[r - 1]
+        cost += view * costs[r - 1]
+        goes_on = chance(r, gains[:r], costs[:r], **options)
+        if chance is time_biased_gain and r == max_rank:
+            goes_on = 0  # everybody stops at the last rank
+        gain_at_stop += view * (1 - goes_on) * math.fsum(gains[:r])
+        cost_at_stop += view * (1 - goes_on) * math.fsum(costs[:r])
+        view *= goes_on
+        if not view:
+            break
+    return {
+        "utility": gain / items,
+        "total_utility": gain_at_stop,
+        "cost": cost / items,
+        "total_cost": cost_at_stop,
+        "items": items,
+    }[value]
+
+
+# Metrics of the column `subtopics`.
+
+
+def _novelty(case, order, k, alpha, discount):
+    """Sums discounted gains; an item with a topic takes the share α of its worth."""
+    seen, gains = dict.fromkeys(case.pool_topics, 0), []
+    for rank, i in enumerate(_top(order, k), 1):
+        gain = math.fsum((1 - alpha) ** seen[t] for t in case.topics[i])
+        gains.append(discount(rank) * gain)
+        for topic in case.topics[i]:
+            seen[topic] += 1
+    return math.fsum(gains)
+
+
+def alpha_dcg(case, order, k, alpha):
+    """α-DCG."""
+    return _novelty(case, order, k, alpha, log2)
+
+
+def alpha_ndcg(case, order, k, alpha):
+    """α-DCG over that of the greedy order, where the first of equal gains is taken."""
+    greedy, remaining = [], sorted(case.pool)
+    while remaining and len(greedy) != k:
+        # The gain of an item after the greedy ones is what it adds without a discount.
+        gains = [
+            _novelty(case, [*greedy, i], None, alpha, lambda rank: 1.0)
+            for i in remaining
+        ]
+        best = next(x for x, gain in enumerate(gains) if gain > max(gains) - 1e-12)
+        greedy.append(remaining.pop(best))
+    ideal = alpha_dcg(case, greedy, k, alpha)
+    return alpha_dcg(case, order, k, alpha) / ideal if ideal else 0.0
+
+
+def err_ia(case, order, k, alpha):
+    """Divides by the value of items that have every topic, at all ranks."""
+    ranks = range(1, (len(order) if k is None else k) + 1)
+    full = math.fsum((1 - alpha) ** (rank - 1) / rank for rank in ranks)
+    divisor = len(case.pool_topics) * full
+    return _novelty(case, order, k, alpha, reciprocal) / divisor if divisor else 0.0
+
+
+def nrbp(case, order, k, p, alpha):
+    """NRBP of the whole list."""
+    gained = _novelty(case, order, None, alpha, lambda rank: p ** (rank - 1))
+    topics = len(case.pool_topics)
+    return (1 - (1 - alpha) * p) * gained / topics if topics else 0.0
+
+
+def subtopic_recall(case, order, k):
+    """The share of the topics that the top k covers."""
+    seen = set().union(*(case.topics[i] for i in _top(order, k)))
+    return len(seen) / len(case.pool_topics) if case.pool_topics else 0.0
+
+
+def over_topics(case, order, k, metric, **options):
+    """The mean of a metric over topics, each as the relevance."""
+    values = []
+    for topic in case.pool_topics:
+        of_topic = List([topic in topics for topics in case.topics])
+        of_topic.pool = case.pool
+        values.append(metric(of_topic, order, k, **options))
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+# Metrics of the columns `groups`, `propensities` and `judged`.
+
+
+def group_recall(case, order, k, group, threshold=1.0):
+    """The share of the memberships of relevant items that the top k has."""
+
+    def total(items):
+        hits = [i for i in items if case.labels[i] >= threshold]
+        return math.fsum(case.members[i][group] for i in hits)
+
+    return total(_top(order, k)) / total(case.pool) if total(case.pool) else 0.0
+
+
+def of_orders(metric):
+    """Marks a metric that reads the mean exposure over all orders of tied items."""
+    metric.reads = "orders"
+    return metric
+
+
+def from_second_rank(rank):
+    """Discount of the Fair Ranking track of TREC, 1 / log2(max(r, 2))."""
+    return 1 / math.log2(max(rank, 2))
+
+
+def exposures(case, orders, k, discount, worth=lambda label: 1.0):
+    """Means, over orders, of what each group gets at the ranks up to k."""
+    sums = np.zeros(case.members.shape[-1])
+    for order in orders:
+        for rank, i in enumerate(_top(order, k), 1):
+            sums += discount(rank) * worth(case.labels[i]) * case.members[i]
+    return sums / len(orders)
+
+
+def _target(case, target, threshold):
+    """What groups should get, up to a factor."""
+    if isinstance(target, tuple):
+        return np.array(target)
+    if target == "relevant":
+        return case.group_totals(lambda label: float(label >= threshold))
+    return case.group_totals()
+
+
+@of_orders
+def attention_weighted_rank_fairness(
+    case, orders, k, target=None, discount=from_second_rank, threshold=1.0
+):
+    """1 less the Jensen–Shannon divergence from a target."""
+    exposed = exposures(case, orders, k, discount)
+    wanted = _target(case, target, threshold)
+    if not exposed.sum() or not wanted.sum():
+        return 0.0
+    p, q = exposed / exposed.sum(), wanted / wanted.sum()
+    middle = (p + q) / 2
+    entropies = [
+        x * math.log(x / m)
+        for shares in (p, q)
+        for x, m in zip(shares, middle, strict=True)
+        if x > 0
+    ]
+    return 1 - math.fsum(entropies) / 2
+
+
+@of_orders
+def expected_exposure(case, orders, k, part="loss", target=None, threshold=1.0):
+    """The squared distance of the exposures of groups from a target, or a part of it."""
+    exposed = exposures(case, orders, k, from_second_rank)
+    if not case.group_totals().sum():
+        return 0.0
+    if target == "relevant":
+        # An order of the whole pool by relevance, and then at random.
+        is_relevant = [float(label >= threshold) for label in case.labels]
+        ideal = list(all_orders(tie_groups(case.pool, is_relevant)))
+        wanted = exposures(case, ideal, k, from_second_rank)
+    else:
+        ranks = range(1, len(_top(orders[0], k)) + 1)
+        attention = math.fsum(map(from_second_rank, ranks))
+        scale = 1 if target else 1 / len(case.pool)
+        wanted = attention * scale * _target(case, target, threshold)
+    factors = {
+        "loss": (exposed - wanted, exposed - wanted),
+        "disparity": (exposed, exposed),
+        "relevance": (exposed, wanted),
+    }
+    return float(np.dot(*factors[part]))
+
+
+def _worst_to_best(amounts, divisors, comparison="ratio"):
+    """Compares the smallest quotient of the groups that there are with the largest."""
+    quotients = [a / d for a, d in zip(amounts, divisors, strict=True) if d > 0]
+    if len(quotients) < 2:
+        return 0.0
+    low, high = min(quotients), max(quotients)
+    if comparison == "difference":
+        return high - low
+    return low / high if high else 0.0
+
+
+@of_orders
+def exposure_parity(case, orders, k, comparison="difference"):
+    """Mean exposures of groups."""
+    exposed = exposures(case, orders, k, log2)
+    return _worst_to_best(exposed, case.group_totals(), comparison)
+
+
+@of_orders
+def disparate_treatment_ratio(case, orders, k, gain=linear):
+    """Exposures of groups by their merit."""
+    return _worst_to_best(exposures(case, orders, k, log2), case.group_totals(gain))
+
+
+@of_orders
+def disparate_impact_ratio(case, orders, k, gain=linear):
+    """Clicks of groups by their merit."""
+    clicks = exposures(case, orders, k, log2, gain)
+    return _worst_to_best(clicks, case.group_totals(gain))
+
+
+def ndkl(case, order, k, target=None):
+    """The divergences of all first parts of an order, discounted."""
+    wanted = _target(case, target, 1.0)
+    if not case.group_totals().sum():
+        return 0.0
+    wanted, seen, terms, weights = wanted / wanted.sum(), 0.0, [], []
+    for rank, i in enumerate(_top(order, k), 1):
+        seen = seen + case.members[i]
+        shares = seen / seen.sum() if seen.sum() else seen
+        pairs = zip(shares, wanted, strict=True)
+        divergence = math.fsum(p * math.log(p / t) for p, t in pairs if p > 0)
+        terms.append(log2(rank) * divergence)
+        weights.append(log2(rank))
+    return math.fsum(terms) / math.fsum(weights) if weights else 0.0
+
+
+def propensity_scored(case, order, k, measure, threshold=1.0):
+    """What the relevant items in the top k are worth, over that of the best order."""
+    possible = best_propensity_scored(case, k, measure, threshold)
+    if not possible:
+        return 0.0
+    return _propensity_scored(case, order, k, measure, threshold) / possible
+
+
+def best_propensity_scored(case, k, measure, threshold=1.0):
+    """The value of the best order of the pool, which is what the list weighs."""
+
+    def worth(i):
+        return _inverse_propensity(case, i) * (case.labels[i] >= threshold)
+
+    best = sorted(case.pool, key=worth, reverse=True)
+    return _propensity_scored(case, best, k, measure, threshold)
+
+
+def _inverse_propensity(case, i):
+    propensity = float(case.columns["propensities"][i])
+    return 1 / propensity if propensity > 0 else 0.0
+
+
+def _propensity_scored(case, order, k, measure, threshold):
+    discount = log2 if measure == "ndcg" else lambda rank: 1.0
+    gained = math.fsum(
+        discount(rank) * _inverse_propensity(case, i)
+        for rank, i in enumerate(_top(order, k), 1)
+        if case.labels[i] >= threshold
+    )
+    relevant = _relevant(case, case.pool, threshold)
+    depth = len(case.pool) if k is None else k
+    ideal_ranks = range(1, min(depth, relevant) + 1)
+    divisors = {
+        "precision": depth,
+        "recall": relevant,
+        "ndcg": math.fsum(map(discount, ideal_ranks)),
+    }
+    return gained / divisors[measure] if relevant else 0.0
+
+
+def residual(case, order, k, of, worth, max_label):
+    """What unjudged items in the top k could add.
+
+    Args:
+        case: The list.
+        order: Its items.
+        k: The cutoff.
+        of: The metric of the residual.
+        worth: `worth(label, rank, depth)`, of an item in that metric; the depth is the
+            number of ranks that count.
+        max_label: The largest label there can be.
+    """
+    top = _top(order, k)
+    return math.fsum(
+        worth(max_label, rank, len(top)) - worth(0, rank, len(top))
+        for rank, i in enumerate(top, 1)
+        if not case.has("judged", i)
+    )
+
+
+# What all metrics share.
+
+
+def lists(
+    labels,
+    scores,
+    mask=None,
+    weights=None,
+    columns=None,
+    retrieved=None,
+    items=None,
+):
+    """Returns a `List` for each row; `items` are those of a ranking, if one took them."""
+
+    def row_of(array, row):
+        return None if array is None else array[row]
+
+    orders = [None] * len(labels)
+    if items is not None:
+        orders = [[int(i) for i in row if i >= 0] for row in np.asarray(items)]
+    return [
+        List(
+            labels[row],
+            row_of(mask, row),
+            row_of(weights, row),
+            scores[row],
+            {name: column[row] for name, column in (columns or {}).items()},
+            row_of(retrieved, row),
+            orders[row],
+        )
+        for row in range(len(labels))
+    ]
+
+
+def value(metric, case, ties, k, /, **options):
+    """Returns a metric of one list under a policy.
+
+    "expected" is the mean over every order of tied items, and "taken" the order that some
+    ranking took.
+    """
+    reads = getattr(metric, "reads", "order")
+    if reads == "groups":
+        return metric(case, case.groups, **options)
+    if reads == "orders":
+        return metric(case, case.all_orders, k, **options)
+    if reads == "places" and ties == "expected":
+        return metric(case, case.groups, k, **options)
     if ties == "expected":
-        values = [metric(case, order, k, **options) for order in all_orders(groups)]
+        values = [metric(case, order, k, **options) for order in case.all_orders]
         return math.fsum(values) / len(values)
-    order = one_order(groups, case.labels, case.weights, ties)
+    order = case.order
+    if ties != "taken":
+        order = one_order(case.groups, case.labels, case.weights, ties)
+    if reads == "places":
+        return metric(case, [[item] for item in order], k, **options)
     return metric(case, order, k, **options)
 
 
-def values(metric, labels, scores, mask, weights, ties, ks, **options):
+def values(metric, cases, ties, ks, /, **options):
     """Returns `value` of every list and cutoff, `[lists, ks]`."""
     return np.array(
-        [
-            [
-                value(
-                    metric,
-                    labels[row],
-                    scores[row],
-                    None if mask is None else mask[row],
-                    None if weights is None else weights[row],
-                    ties,
-                    k,
-                    **options,
-                )
-                for k in ks
-            ]
-            for row in range(len(labels))
-        ]
+        [[value(metric, case, ties, k, **options) for k in ks] for case in cases]
     )

@@ -1,70 +1,127 @@
 """Closed forms against all orders of tied items, and tie policies against loops."""
 
-import dataclasses
-
 import jax
+import jax.numpy as jnp
 import numpy as np
+import oracle
 import pytest
-from cases import CASES, CLOSED, CORE, KEYLESS_ORDERS, MORE, TOP, WHOLE, metrics
+from cases import (
+    CASES,
+    CLOSED,
+    EVERY,
+    KEYLESS_ORDERS,
+    TOP,
+    as_if_stable,
+    compare,
+    metrics,
+)
 from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics.testing import COLUMNS, Lists
 
 KS = (2, None)
 # All metrics, and all options without a closed form.
-ALL_CASES = CORE | MORE | WHOLE | {n: c for n, c in CASES.items() if n not in CLOSED}
+ALL_CASES = EVERY | {n: c for n, c in CASES.items() if n not in CLOSED}
 
 
-def draw(rng, lists, items, *, weighted, masked=True):
-    """Draws short lists with many ties, graded labels and padding of three kinds."""
-    labels = rng.integers(-1 if masked else 0, 4, (lists, items)).astype(np.float32)
+def draw(rng, lists, items, *, weighted=False):
+    """Draws short lists with many ties, graded labels and padding of three kinds.
+
+    Of the last lists, one has nothing relevant, one no topics, one only unknown groups, and
+    one a single group; some costs, groups and topics are unknown.
+    """
+    shape = (lists, items)
+    labels = rng.integers(-1, 4, shape).astype(np.float32)
     labels[rng.random(lists) < 0.8, rng.integers(items)] = TOP
-    scores = rng.integers(0, 3, (lists, items)).astype(np.float32)
-    mask = rng.random((lists, items)) > 0.2 if masked else None
+    scores = rng.integers(0, 3, shape).astype(np.float32)
+    mask = rng.random(shape) > 0.2
     weights = None
     if weighted:
-        weights = np.round(rng.random((lists, items)) * 3 + 0.01, 2).astype(np.float32)
-        weights[rng.random((lists, items)) < 0.1] = 0
-    return labels, scores, mask, weights
+        weights = np.round(rng.random(shape) * 3 + 0.01, 2).astype(np.float32)
+        weights[rng.random(shape) < 0.1] = 0
+    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
+    for name, unknown in (("costs", 0), ("costs", np.nan), ("propensities", 0)):
+        columns[name][rng.random(shape) < 0.1] = unknown
+    for name in ("groups", "subtopics"):
+        columns[name][rng.random(columns[name].shape) < 0.1] = np.nan
+    labels[-1] = np.minimum(labels[-1], 0)
+    columns["subtopics"][-2], columns["groups"][-3] = 0, np.nan
+    columns["groups"][-4, :, 1:] = -1
+    return Lists(labels, scores, mask, weights, columns)
 
 
-def compare(lists, case, data, ties, ks):
-    """Asserts that values equal the oracle's where defined, and are 0 elsewhere."""
-    expected = case.expect(*data, ties, ks=ks)
-    defined = np.asarray(lists.defined)
-    np.testing.assert_array_equal(np.asarray(lists.values)[~defined], 0)
-    scale = max(1.0, np.abs(expected).max())
-    np.testing.assert_allclose(
-        np.asarray(lists.values)[defined] / scale,
-        expected[defined] / scale,
-        rtol=0,
-        atol=1e-6,
-    )
-    stable = np.asarray(case.expect(*data, "stable", ks=ks)).reshape(len(defined), -1)
-    assert (stable[~defined] == 0).all()  # the oracle has no value there either
+def draw_edges(rng, lists=40, **options):
+    """Draws lists of up to seven items, of which four have one item, and one has none."""
+    data = draw(rng, lists, 7, **options)
+    data.labels[:5, 1:] = -1
+    data.labels[0] = -1
+    return data
+
+
+def compare_all(measured, cases, lists, ties, ks=KS, **options):
+    """Compares every metric with its loops."""
+    for name, case in cases.items():
+        compare(measured[name], case, lists, ties, ks, **options)
 
 
 # A constant scorer, wherever the relevant items of a list lie; its last item is padding.
 BASE = np.array([TOP, 0, 1, 0, 0, 2], np.float32)
-ROLLED = np.stack([np.append(np.roll(BASE, shift), -1) for shift in range(6)])
+ROLLS = range(len(BASE))
+
+
+def rolled(column):
+    """Returns the column of a list, `[1, items, ...]`, with its items moved around."""
+    rows = [np.roll(column[0, : len(BASE)], shift, axis=0) for shift in ROLLS]
+    return np.concatenate([np.stack(rows), np.stack([column[0, -1:]] * 6)], axis=1)
 
 
 @pytest.fixture(scope="module")
 def whole():
     """Draws lists, appends those of the constant scorer, and measures all at once."""
-    drawn = draw_edges(np.random.default_rng(5), False)[:3]
-    constant = ROLLED, np.zeros_like(ROLLED), np.ones(ROLLED.shape, bool)
-    arrays = [np.concatenate(pair) for pair in zip(drawn, constant, strict=True)]
-    ranking = jrm.rank(*arrays, k=KS)
-    measured = jax.device_get(quick_measure(metrics(KS, cases=CLOSED), ranking))
-    return (*drawn, None), measured
+    data = draw_edges(np.random.default_rng(5))
+    constant = data._replace(scores=np.zeros_like(data.scores)).map(rolled)
+    constant.labels[:] = np.stack([np.append(np.roll(BASE, x), -1) for x in ROLLS])
+    constant.mask[:] = True
+    both = jax.tree.map(lambda *parts: np.concatenate(parts), data, constant)
+    ranking = both.ranked(k=KS)
+    measured = jax.device_get(quick_measure(metrics(KS, cases=CASES), ranking))
+    lists = oracle.lists(*both, items=ranking.items)
+    return lists[: len(data.labels)], lists[len(data.labels) :], measured
 
 
 def test_whole_lists_equal_all_orders(whole):
-    """Closed forms are means over all orders, with ties within and across the cut."""
-    data, measured = whole
+    """Closed forms are means over all orders, with ties within and across the cut.
+
+    What has no closed form is compared with loops over the order that was taken.
+    """
+    lists, _, measured = whole
+    measured = {name: x[: len(lists)] for name, x in measured.items()}
+    compare_all(measured, CASES, lists, None)
+
+
+def test_constant_scores_give_the_mean_over_all_orders(whole):
+    """A constant scorer has the value of a random one, wherever relevant items lie."""
+    lists, rolls, measured = whole
     for name, case in CLOSED.items():
-        compare(measured[name][: len(data[0])], case, data, "expected", KS)
+        values = measured[name].values[len(lists) :]
+        expected = case.expect(rolls[:1], "expected", KS)
+        scale = max(1.0, np.abs(expected).max())
+        expected = np.broadcast_to(expected[0], values.shape)
+        np.testing.assert_allclose(
+            values / scale, expected / scale, atol=1e-6, rtol=0, err_msg=name
+        )
+
+
+@pytest.mark.long
+def test_items_without_a_rank(rng):
+    """Items that were judged, but not retrieved, are in the pool alone."""
+    data = draw_edges(rng, 20)
+    retrieved = rng.random(data.labels.shape) < 0.7
+    ranking = data.ranked(retrieved=retrieved)
+    measured = jax.device_get(quick_measure(metrics(KS, cases=EVERY), ranking))
+    lists = oracle.lists(*data, retrieved, ranking.items)
+    compare_all(measured, EVERY, lists, None)
 
 
 @pytest.mark.long
@@ -79,15 +136,14 @@ def test_whole_lists_equal_all_orders(whole):
 )
 def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
     """Closed forms are means over all orders, with ties within and across the cut."""
-    data = draw_edges(rng, weighted)
+    data = draw_edges(rng, weighted=weighted)
     cases = {n: c for n, c in CLOSED.items() if None in ks or c.has_k}
     if weighted:  # keep the cases that read weights
-        cases = {n: c for n, c in cases.items() if c.weighted or n in CORE}
+        cases = {n: c for n, c in cases.items() if c.weighted or n in EVERY}
     with lowering(name):
-        ranking = jrm.rank(*data, ties="expected", k=ks)
+        ranking = data.ranked(ties="expected", k=ks)
         measured = jrm.measure(metrics(ks, cases=cases), ranking)
-    for case_name, case in cases.items():
-        compare(measured[case_name], case, data, "expected", ks)
+    compare_all(measured, cases, oracle.lists(*data), "expected", ks)
 
 
 @pytest.mark.long
@@ -98,41 +154,31 @@ def test_expected_equals_all_orders(rng, lowering, name, weighted, ks):
 )
 def test_one_order_equals_loops(rng, lowering, name, ks):
     """Policies of one order agree with loops; item weights break ties as well."""
-    data = draw_edges(rng, True)
+    data = draw_edges(rng, weighted=True)
     cases = {n: c for n, c in ALL_CASES.items() if None in ks or c.has_k}
     with lowering(name):
         for ties in KEYLESS_ORDERS:
-            ranking = jrm.rank(*data, ties=ties, k=ks)
-            # With one policy name, a single program reads the rankings of all policies.
-            ranking = dataclasses.replace(ranking, _ties="stable")
+            ranking = data.ranked(ties=ties, k=ks)
+            ranking = as_if_stable(ranking)
             measured = jrm.measure(metrics(ks, cases=cases), ranking)
-            for case_name, case in cases.items():
-                compare(measured[case_name], case, data, ties, ks)
-
-
-def draw_edges(rng, weighted):
-    """Draws forty lists of up to seven items; four have one item, and one has none."""
-    data = draw(rng, 40, 7, weighted=weighted)
-    data[0][:5, 1:] = -1
-    data[0][0] = -1
-    return data
+            compare_all(measured, cases, oracle.lists(*data), ties, ks)
 
 
 @pytest.mark.long
 def test_random_orders_converge_to_the_closed_form(rng):
     """The mean over 5,000 keys is the expected value, within five standard errors."""
-    labels, scores, mask, weights = draw(rng, 6, 7, weighted=True)
-    means = {name: case for name, case in CLOSED.items() if case.is_mean}
+    data = draw(rng, 6, 7, weighted=True)
+    means = {n: c for n, c in CLOSED.items() if c.is_mean and c.weighable}
     table = metrics((1, 3, None), cases=means)
 
     @jax.jit
     @jax.vmap
     def values_of_key(key):
-        ranking = jrm.rank(labels, scores, mask, weights, key)
+        ranking = data.ranked(key=key)
         return {n: lists.values for n, lists in jrm.measure(table, ranking).items()}
 
     random = values_of_key(jax.random.split(jax.random.key(7), 5_000))
-    exact = jrm.measure(table, jrm.rank(labels, scores, mask, weights))
+    exact = jrm.measure(table, data.ranked())
     for name, lists in exact.items():
         draws = np.asarray(random[name], np.float64)
         error = draws.std(0) / np.sqrt(len(draws)) + 1e-6
@@ -140,13 +186,14 @@ def test_random_orders_converge_to_the_closed_form(rng):
         assert off.max() < 5, name
 
 
-def test_constant_scores_give_the_mean_over_all_orders(whole):
-    """A constant scorer has the value of a random one, wherever relevant items lie."""
-    _, measured = whole
-    scores = np.zeros((1, len(BASE)), np.float32)
-    for name, case in CLOSED.items():
-        values = measured[name].values[-len(ROLLED) :]
-        expected = case.expect(BASE[None], scores, None, None, "expected", ks=KS)
-        scale = max(1.0, np.abs(expected).max())
-        expected = np.broadcast_to(expected[0], values.shape)
-        np.testing.assert_allclose(values / scale, expected / scale, atol=1e-6, rtol=0)
+@pytest.mark.long
+def test_in_double_precision(rng):
+    """Under x64, values of labels of 64 bits are those of the loops to 1e-12."""
+    data = draw_edges(rng)
+    data = data.map(lambda x: x.astype(np.float64) if x.dtype == np.float32 else x)
+    with jax.enable_x64(True):
+        ranking = data.ranked()
+        measured = jax.device_get(quick_measure(metrics(KS, cases=EVERY), ranking))
+    assert all(x.values.dtype == jnp.float64 for x in measured.values())
+    lists = oracle.lists(*data, items=ranking.items)
+    compare_all(measured, EVERY, lists, None, atol=1e-12)

@@ -5,10 +5,8 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
 from jax.sharding import AxisType
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Collected, counted_values
@@ -105,64 +103,6 @@ def catalog(data, **how):
 def of_items(scores, items):
     """Looks up the scores of a block."""
     return scores[..., items[:, 0]]
-
-
-def loops(data):
-    """Returns the totals by loops over one list and all orders of tied items."""
-    labels, mask, groups = rows_of(data)
-    groups = np.where(groups > 0, groups, 0).astype(float)
-    totals = {name: [] for name in ("exposure", "merit", "pool", "recall", "defined")}
-    for row in range(LISTS):
-        pool = oracle.existing(labels[row], mask[row])
-        orders = list(oracle.all_orders(oracle.tie_groups(pool, data["scores"][row])))
-        relevant = [i for i in pool if labels[row, i] >= 1]
-        total = groups[row, relevant, 1].sum()
-        exposure, merit = np.zeros((2, len(KS), GROUPS))
-        recall = np.zeros(len(KS))
-        for order in orders:
-            for at, k in enumerate(KS):
-                for rank, i in enumerate(order[:k], 1):
-                    share = oracle.log2(rank) * groups[row, i] / len(orders)
-                    exposure[at] += share
-                    merit[at] += labels[row, i] * share
-                    recall[at] += (i in relevant) * groups[row, i, 1] / len(orders)
-        totals["exposure"].append(exposure)
-        totals["merit"].append(merit)
-        totals["pool"].append(groups[row][pool].sum(0))
-        totals["recall"].append(recall / (total or 1))
-        totals["defined"].append(total > 0)
-    return totals
-
-
-def test_blocks(rng):
-    """A catalogue in blocks, cut inside of tie groups, against loops over all orders."""
-    data = draw(rng)
-    actual = read(catalog(data, k=4, block_size=4))
-    assert_same(actual, loops(data))
-    defined = np.asarray(actual["defined"])
-    assert defined.any() and not defined.all()
-
-
-@pytest.mark.long
-def test_sources(rng):
-    """Rows, scores with a depth, and counted places."""
-    data = draw(rng)
-    labels, mask, groups = rows_of(data)
-    rows = read(jrm.rank(labels, data["scores"], mask, columns={"groups": groups}))
-    assert_same(rows, loops(data))
-    options = {
-        "relevant_labels": data["labels"],
-        "exclude_ids": data["exclude"],
-        "item_mask": data["item_mask"],
-        "item_groups": data["groups"],
-    }
-    scores = functools.partial(
-        jrm.rank_scores, data["scores"], data["relevant"], **options
-    )
-    for k in (4, ITEMS):
-        assert_same(read(scores(k=k)), rows)
-    for ranking in (scores(k=None), catalog(data, k=None, block_size=4)):
-        assert_same(read_relevant(ranking), rows)
 
 
 @pytest.mark.long
@@ -434,44 +374,3 @@ def test_embeddings(users, tmp_path):
             values = evaluation.lists[name]
             np.testing.assert_allclose(values.values, lists.values, atol=1e-6)
             np.testing.assert_array_equal(values.defined, lists.defined)
-
-
-@pytest.mark.long
-def test_items_over_devices(rng):
-    """Items cut over devices, whose ties are cut, with the groups of all on each."""
-    data = draw(rng)
-    data = data | {"scores": np.pad(data["scores"], ((0, 0), (0, 3)))}
-    data["item_mask"] = np.pad(data["item_mask"], (0, 3))
-    groups = np.pad(data["groups"], ((0, 3), (0, 0)))
-
-    def run(scores, item_mask):
-        ranking = jrm.rank_scores(
-            scores,
-            data["relevant"],
-            data["labels"],
-            item_mask=item_mask,
-            exclude_ids=data["exclude"],
-            k=4,
-            items_axis="items",
-            item_groups=groups,
-        )
-        return read(ranking)
-
-    mesh = jax.make_mesh(
-        (4,), ("items",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
-    )
-    specs = (P(None, "items"), P("items"))
-    program = jax.jit(jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=P()))
-    actual = program(data["scores"], data["item_mask"])
-    data["scores"], data["item_mask"] = data["scores"][:, :-3], data["item_mask"][:-3]
-    assert_same(actual, loops(data))
-
-
-@pytest.mark.long
-def test_laws():
-    """On every layout, by `check_metric`."""
-
-    def shares(rng, shape):
-        return rng.choice([0, 0.5, 1], (*shape, 2)).astype(np.float32)
-
-    jrm.testing.check_metric(jrm.group_recall, group=1, columns={"groups": shares})

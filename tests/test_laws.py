@@ -1,21 +1,20 @@
 """Laws that every metric obeys under every tie policy.
 
-A law reads all metrics from one ranking, in one compiled `measure`, and laws share its
+A law reads many metrics from one ranking, in one compiled `measure`, and laws share its
 compilation wherever they can, since compiling takes most of the time. Lists are long
-enough for the shallow cut to be a top-k. A full sort and the policies differ only in
-the order, so that a few metrics are enough to test these.
+enough for the shallow cut to be a top-k.
 """
-
-import dataclasses
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import oracle
 import pytest
-from cases import CASES, CORE, FEW, MORE, ORDERS, TOP, WHOLE, metrics
+from cases import CASES, EVERY, FEW, ORDERS, TOP, as_if_stable, metrics
 from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics.testing import COLUMNS, Lists
 
 KS = (1, 10)
 ALL_KS = (*KS, None)
@@ -23,26 +22,40 @@ ITEMS = 48
 LISTS = 12
 KEY = 11
 
-ALWAYS = pytest.param(KS, None, True, id="top-k")
-# Metrics without a cutoff.
-UNCUT = pytest.param((None,), None, True, id="uncut")
+WEIGHABLE = {name: case for name, case in EVERY.items() if case.weighable}
+WHOLE = {name: case for name, case in WEIGHABLE.items() if not case.has_k}
+CUT = {name: case for name, case in WEIGHABLE.items() if case.has_k}
+OF_COLUMNS = {name: case for name, case in CUT.items() if case.columns}
+OF_LABELS = {name: case for name, case in CUT.items() if not case.columns}
+
+
+def setting(name, cases, ks, ties=None, weigh_items=True, marks=()):
+    """Metrics and how they are ranked, as a parameter of a law."""
+    return pytest.param(cases, ks, ties, weigh_items, id=name, marks=marks)
+
+
+# Between them these walk over every metric.
+ALWAYS = setting("top-k", OF_LABELS, KS)
+COLUMNED = setting("columns", OF_COLUMNS, KS)
+UNCUT = setting("uncut", WHOLE, (None,))
 # The same where a law has to compile its own programs.
-UNCUT_ANEW = pytest.param(*UNCUT.values, id="uncut", marks=pytest.mark.long)
+ANEW = [
+    setting("columns", OF_COLUMNS, KS, marks=pytest.mark.long),
+    setting("uncut", WHOLE, (None,), marks=pytest.mark.long),
+]
 # With weights per list; with ties broken by a key; with a full sort, and ties broken by
 # labels and weights.
 OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
-    pytest.param(*case, id=name, marks=pytest.mark.long)
-    for name, case in {
-        "list-weights": (KS, None, False),
-        "random": (KS, "random", True),
-        "whole-worst": (ALL_KS, "worst", True),
-    }.items()
+    setting("list-weights", CUT, KS, None, False, pytest.mark.long),
+    setting("random", CUT, KS, "random", marks=pytest.mark.long),
+    setting("whole-worst", WEIGHABLE, ALL_KS, "worst", marks=pytest.mark.long),
 ]
 
 
 def law(*settings):
     """Tests a law on a shallow cut, which `lax.top_k` serves, and on further settings."""
-    return pytest.mark.parametrize("ks, ties, weigh_items", [ALWAYS, *settings])
+    names = "cases, ks, ties, weigh_items"
+    return pytest.mark.parametrize(names, [ALWAYS, *settings])
 
 
 @pytest.fixture
@@ -53,7 +66,7 @@ def weigh_items():
 
 @pytest.fixture
 def data(rng, weigh_items):
-    """Labels, scores, mask and weights."""
+    """Labels, scores, mask, weights and columns."""
     return draw(rng, weigh_items)
 
 
@@ -71,15 +84,9 @@ def draw(rng, weigh_items):
     size = shape if weigh_items else LISTS
     weights = rng.gamma(2, size=size).astype(np.float32)
     weights[3] = 0
-    return labels, scores, mask, weights
-
-
-def table(ks, ties):
-    """The metrics to test: all that the cut can serve, or a few of them."""
-    if ks == (None,):
-        return metrics(ks, ties, WHOLE)
-    cases = CORE | MORE if (ks, ties) == (KS, None) else FEW
-    return metrics(ks, ties, {n: c for n, c in cases.items() if None in ks or c.has_k})
+    columns = {name: column(rng, shape) for name, column in COLUMNS.items()}
+    columns["subtopics"][4], columns["groups"][5] = 0, np.nan
+    return Lists(labels, scores, mask, weights, columns)
 
 
 def policy(ties):
@@ -88,10 +95,18 @@ def policy(ties):
     return {"ties": ties, "key": key}
 
 
-def lists_of(ks, ties, data, **changes):
-    """Values of all metrics for every list, by the public calls, eagerly."""
-    ranking = jrm.rank(*data, k=ks, **(policy(ties) | changes))
-    return jrm.measure(table(ks, ties), ranking)
+def lists_of(cases, ks, ties, data, **changes):
+    """Values of metrics for every list, by the public calls, eagerly."""
+    ranking = data.ranked(k=ks, **(policy(ties) | changes))
+    return jrm.measure(metrics(ks, ties, cases), ranking)
+
+
+def lists_of_oracle(data):
+    """The lists as the oracle reads them; those without weight have no items."""
+    mask, weights = data.mask, data.weights
+    if weights.ndim == 1:
+        mask, weights = mask & (weights > 0)[:, None], None
+    return oracle.lists(*data._replace(mask=mask, weights=weights))
 
 
 def assert_same(actual, expected, exactly=False):
@@ -119,134 +134,141 @@ def assert_same(actual, expected, exactly=False):
 
 
 @law()
-def test_jit_equals_eager(ks, ties, data):
+def test_jit_equals_eager(cases, ks, ties, data):
     """Calling metrics inside `jax.jit` changes no value; outside, they are programs too."""
-    eager, names = lists_of(ks, ties, data), ("ndcg", "reciprocal_rank")
+    eager, names = lists_of(cases, ks, ties, data), ("ndcg", "reciprocal_rank")
     few = metrics(ks, ties, {n: c for n, c in FEW.items() if n in names})
-    jitted = quick_jit(lambda *args: jrm.measure(few, jrm.rank(*args, k=ks)))(*data)
+    jitted = quick_jit(lambda x: jrm.measure(few, x.ranked(k=ks)))(data)
     assert_same(jitted, {name: eager[name] for name in few})
 
 
-@law(UNCUT_ANEW, RANDOM)
-def test_vmap_equals_batch(ks, ties, data):
+@law(*ANEW, RANDOM)
+def test_vmap_equals_batch(cases, ks, ties, data):
     """The values of a list do not depend on its batch; under vmap each has its key."""
     if ties == "random":
         keys = jax.random.split(jax.random.key(KEY), LISTS)
-        batched = jax.vmap(lambda key, *arrays: lists_of(ks, ties, arrays, key=key))(
-            keys, *data
+        batched = jax.vmap(lambda key, x: lists_of(cases, ks, ties, x, key=key))(
+            keys, data
         )
-        single = [
-            lists_of(ks, ties, [x[row] for x in data], key=keys[row])
-            for row in range(0, LISTS, 4)
-        ]
-        every_fourth = jax.tree.map(lambda x: x[::4], batched)
-        assert_same(every_fourth, jax.tree.map(lambda *rows: jnp.stack(rows), *single))
+        for row in range(0, LISTS, 4):
+            single, of_batch = (
+                jax.tree.map(lambda x, row=row: x[row], x) for x in (data, batched)
+            )
+            assert_same(
+                lists_of(cases, ks, ties, single, key=keys[row]),
+                of_batch,
+            )
     else:
-        batched = quick_jit(jax.vmap(lambda *x: lists_of(ks, ties, x)))(*data)
-        assert_same(batched, lists_of(ks, ties, data))
+        batched = quick_jit(jax.vmap(lambda x: lists_of(cases, ks, ties, x)))(data)
+        assert_same(batched, lists_of(cases, ks, ties, data))
 
 
-@law(UNCUT, *OTHERS)
-def test_padding_is_never_read(ks, ties, data):
+@law(COLUMNED, UNCUT, *OTHERS)
+def test_padding_is_never_read(cases, ks, ties, data):
     """NaN, inf and extreme values of masked items change no value."""
-    labels, scores, mask, weights = data
-    padded = [labels.copy(), scores.copy(), mask, weights.copy()]
-    for array in padded[:2]:
+    labels, scores, mask = (x.copy() for x in data[:3])
+    for array in (labels, scores):
         array[~mask] = np.resize([np.nan, np.inf, -np.inf, 1e30], (~mask).sum())
-    if weights.ndim == 2:
-        padded[3][~mask] = np.nan
-    assert_same(lists_of(ks, ties, padded), lists_of(ks, ties, data), exactly=True)
+    garbled = data.garbled()
+    weights = data.weights if data.weights.ndim == 1 else garbled.weights
+    padded = Lists(labels, scores, mask, weights, garbled.columns)
+    expected = lists_of(cases, ks, ties, data)
+    assert_same(lists_of(cases, ks, ties, padded), expected, exactly=True)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("ks, ties", [(ALL_KS, "worst"), (KS, None)])
 def test_wider_padding_changes_nothing(ks, ties, data):
     """Further columns of padding change no value."""
-    wider = [
-        np.concatenate([x, np.full((LISTS, 9), fill, x.dtype)], axis=1)
-        if x.ndim == 2
-        else x
-        for x, fill in zip(data, (2, np.inf, False, 5), strict=True)
-    ]
-    assert_same(lists_of(ks, ties, wider), lists_of(ks, ties, data))
+
+    def widen(x):
+        padding = np.full((LISTS, 9, *x.shape[2:]), 3, x.dtype)
+        return np.concatenate([x, padding], axis=1)
+
+    wider = data.map(widen)
+    wider.mask[:, ITEMS:] = False
+    cases = WEIGHABLE if None in ks else CUT
+    expected = lists_of(cases, ks, ties, data)
+    assert_same(lists_of(cases, ks, ties, wider), expected)
 
 
 @pytest.mark.long
-@law(UNCUT_ANEW, *OTHERS)
-def test_all_ways_to_mask_agree(ks, ties, data):
+@law(*ANEW, *OTHERS)
+def test_all_ways_to_mask_agree(cases, ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
-    labels, scores, mask, weights = data
-    expected = lists_of(ks, ties, data)
+    expected = lists_of(cases, ks, ties, data)
+
+    def check(**changes):
+        marked = data._replace(mask=None, **changes)
+        assert_same(lists_of(cases, ks, ties, marked), expected, exactly=True)
+
     for padding in (-1, -np.inf, np.nan):
-        marked = np.where(mask, labels, padding).astype(np.float32)
-        assert_same(
-            lists_of(ks, ties, (marked, scores, None, weights)), expected, exactly=True
-        )
-    if weights.ndim == 2:
+        check(labels=np.where(data.mask, data.labels, np.float32(padding)))
+    if data.weights.ndim == 2:
         for padding in (0, -2, np.nan):
-            marked = np.where(mask, weights, padding).astype(np.float32)
-            assert_same(
-                lists_of(ks, ties, (labels, scores, None, marked)), expected, True
-            )
+            check(weights=np.where(data.mask, data.weights, np.float32(padding)))
 
 
-@law(UNCUT, WORST)
-def test_order_of_items_changes_nothing(ks, ties, data, rng):
+@law(COLUMNED, UNCUT, WORST)
+def test_order_of_items_changes_nothing(cases, ks, ties, data, rng):
     """Shuffled items give the same values, except where a policy reads positions."""
     order = np.argsort(rng.random((LISTS, ITEMS)), axis=1)
-    shuffled = [
-        np.take_along_axis(x, order, axis=1) if x.ndim == 2 else x for x in data
-    ]
-    actual, expected = (lists_of(ks, ties, x) for x in (shuffled, data))
-    if ties is None:  # metrics without a closed form break ties by a hash of positions
-        for values in (actual, expected):
-            for name in set(values) & {n for n in CASES if not CASES[n].closed_form}:
+
+    def shuffle(x):
+        return np.take_along_axis(
+            x, order.reshape(*order.shape, *(1,) * (x.ndim - 2)), 1
+        )
+
+    actual, expected = (lists_of(cases, ks, ties, x) for x in (data.map(shuffle), data))
+    for values in (actual, expected):
+        # Its greedy order takes the first of items that gain the same.
+        values.pop("alpha_ndcg", None)
+        if ties is None:  # metrics without a closed form break ties by positions
+            for name in [n for n in values if not CASES[n].closed_form]:
                 del values[name]
     assert_same(actual, expected)
 
 
-@law(UNCUT, RANDOM, WORST)
-def test_only_the_order_of_scores_matters(ks, ties, data):
+@law(COLUMNED, UNCUT, RANDOM, WORST)
+def test_only_the_order_of_scores_matters(cases, ks, ties, data):
     """An increasing function of the scores changes no bit."""
-    labels, scores, mask, weights = data
-    increased = np.exp2(scores) - 7
+    increased = np.exp2(data.scores) - 7
     assert (np.diff(np.unique(increased)) > 0).all()
-    assert_same(
-        lists_of(ks, ties, (labels, increased.astype(np.float32), mask, weights)),
-        lists_of(ks, ties, data),
-        exactly=True,
-    )
+    actual = lists_of(cases, ks, ties, data._replace(scores=np.float32(increased)))
+    assert_same(actual, lists_of(cases, ks, ties, data), exactly=True)
 
 
 @pytest.mark.long
 def test_cutoffs_at_once_equal_one_at_a_time(data):
     """k=(a, b) gives what k=a and k=b give, by top-k as by a full sort."""
-    uncut, cut = lists_of(ALL_KS, None, data), lists_of(KS, None, data)
+    uncut, cut = (lists_of(CUT, ks, None, data) for ks in (ALL_KS, KS))
     for column, k in list(enumerate(ALL_KS))[1:]:
-        ranking = jrm.rank(*data, k=k)
-        for name, lists in jrm.measure(metrics((k,), cases=FEW), ranking).items():
+        for name, lists in lists_of(CUT, (k,), None, data).items():
             expected = np.asarray(lists.values).reshape(LISTS)
             for measured in (uncut, cut) if k is not None else (uncut,):
-                values = measured[name].values
-                values = values[:, column] if CASES[name].has_k else values
+                values = measured[name].values[:, column]
                 np.testing.assert_allclose(values, expected, 1e-6, 1e-6, err_msg=name)
 
 
 @pytest.mark.long
 def test_measure_equals_own_call(data):
     """A metric called by itself has the value that it has among all metrics."""
-    measured = lists_of(KS, None, data)
-    for name in FEW:
-        bound = table(KS, None)[name]
-        lists = bound.func.per_list(*data, **bound.keywords)
+    measured = lists_of(WEIGHABLE, ALL_KS, None, data)
+    for name, case in WEIGHABLE.items():
+        bound = case.partial(ALL_KS)
+        columns = {column: data.columns[column] for column in case.columns}
+        if not columns and {"judged", "costs"} & {*bound.func.spec.optional_columns}:
+            continue  # among all metrics, it reads a column that it can do without
+        lists = bound.func.per_list(*data[:4], columns=columns, **bound.keywords)
         assert_same({name: lists}, {name: measured[name]})
 
 
 @pytest.mark.long
 def test_evaluate_is_mean_of_measure_of_rank(data):
     """`evaluate` agrees with its three steps, where undefined lists are left out."""
-    states = jrm.evaluate(table(ALL_KS, None), *data, undefined="skip")
-    expected = jrm.mean(lists_of(ALL_KS, None, data), "skip")
+    table = metrics(ALL_KS, None, WEIGHABLE)
+    states = jrm.evaluate(table, *data[:4], columns=data.columns, undefined="skip")
+    expected = jrm.mean(lists_of(WEIGHABLE, ALL_KS, None, data), "skip")
     for name, state in expected.items():
         np.testing.assert_allclose(states[name].compute(), state.compute(), 1e-6)
         np.testing.assert_allclose(states[name].std_error(), state.std_error(), 1e-5)
@@ -256,9 +278,9 @@ def test_evaluate_is_mean_of_measure_of_rank(data):
 @pytest.mark.long
 def test_any_leading_axes(data):
     """Lists may have one axis or three; each list has its own random order."""
-    flat = lists_of(KS, "random", data)
-    deep = [x.reshape(2, 3, 2, *x.shape[1:]) for x in data]
-    deep_lists = lists_of(KS, "random", deep)
+    flat = lists_of(CUT, KS, "random", data)
+    deep = jax.tree.map(lambda x: x.reshape(2, 3, 2, *x.shape[1:]), data)
+    deep_lists = lists_of(CUT, KS, "random", deep)
     flattened = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[3:]), deep_lists)
     assert_same(flattened, flat)
 
@@ -267,15 +289,13 @@ def test_any_leading_axes(data):
 def test_policies_bound_each_other(rng):
     """best ≥ expected ≥ worst, and random and stable lie between."""
     plain = draw(rng, weigh_items=False)
-    by_policy = {"expected": lists_of(ALL_KS, "expected", plain)}
+    cases = {n: c for n, c in EVERY.items() if c.ordered and c.closed_form}
+    by_policy = {"expected": lists_of(cases, ALL_KS, "expected", plain)}
     for ties in ORDERS:
-        ranking = jrm.rank(*plain, **policy(ties))
-        # With one policy name, a single program reads the rankings of all policies.
-        ranking = dataclasses.replace(ranking, _ties="stable")
-        by_policy[ties] = jrm.measure(table(ALL_KS, "expected"), ranking)
-    for name in by_policy["expected"]:
-        if not CASES[name].ordered:
-            continue
+        ranking = plain.ranked(**policy(ties))
+        ranking = as_if_stable(ranking)
+        by_policy[ties] = jrm.measure(metrics(ALL_KS, "expected", cases), ranking)
+    for name, case in cases.items():
         values = {
             ties: np.asarray(lists[name].values) for ties, lists in by_policy.items()
         }
@@ -284,58 +304,52 @@ def test_policies_bound_each_other(rng):
         for ties, middle in values.items():
             assert (best + slack >= middle).all(), (name, ties)
             assert (middle + slack >= worst).all(), (name, ties)
-        if CASES[name].bounded:
+        if case.bounded:
             assert best.max() <= 1 + 1e-6 and worst.min() >= 0
 
 
-def factors(name, lists, labels, exists):
+def factors(name, lists, data):
     """What the metric multiplies weights by, which is mostly 1; for ratios, by cutoff."""
     ks = KS if lists.cutoff_weights else (None,)
-    table = np.array(
-        [
-            [CASES[name].factor(labels[row, items], k) for k in ks]
-            for row, items in enumerate(exists)
-        ]
-    )
+    if lists.cutoff_weights and lists.values.shape[-1] == len(ALL_KS):
+        ks = ALL_KS
+    table = np.array([[CASES[name].factor(x, k) for k in ks] for x in data])
     return table if lists.cutoff_weights else table[:, 0]
 
 
-@law(UNCUT, *OTHERS)
-def test_lists_that_do_not_count(ks, ties, data):
+def by_list(x, factor):
+    """Gives an array of lists the axis of cutoffs of ratios."""
+    return np.asarray(x).reshape(-1, *(1,) * (factor.ndim - 1))
+
+
+@law(COLUMNED, UNCUT, *OTHERS)
+def test_lists_that_do_not_count(cases, ks, ties, data):
     """Lists without weight or items have weight 0 and value 0, and are undefined.
 
     Lists in which nothing is relevant are undefined, but keep their weight.
     """
-    labels, scores, mask, weights = data
-    exists = mask & (labels >= 0)
-    if weights.ndim == 2:
-        exists = exists & (weights > 0)
-        counts = exists.any(1)
-    else:
-        counts = exists.any(1) & (weights > 0)
-    for name, lists in lists_of(ks, ties, data).items():
-        has_value = [
-            CASES[name].is_defined(list(labels[row, items]), list(scores[row, items]))
-            for row, items in enumerate(exists)
-        ]
-        defined = counts & has_value
-        factor = factors(name, lists, labels, exists)
-        has_weight = (counts.reshape(-1, *(1,) * (factor.ndim - 1))) & (factor > 0)
+    rows = lists_of_oracle(data)
+    for name, lists in lists_of(cases, ks, ties, data).items():
+        counts = [bool(x.pool) for x in rows]
+        has_value = [bool(x.pool) and CASES[name].is_defined(x) for x in rows]
+        factor = factors(name, lists, rows)
+        has_weight = by_list(counts, factor) & (factor > 0)
         np.testing.assert_array_equal(np.asarray(lists.weights) > 0, has_weight, name)
-        defined = defined.reshape(counts.shape + (1,) * (factor.ndim - 1))
-        is_defined = defined & has_weight
+        is_defined = by_list(has_value, factor) & has_weight
         np.testing.assert_array_equal(np.asarray(lists.defined), is_defined, name)
         assert (np.asarray(lists.values)[~is_defined] == 0).all()
 
 
 @pytest.mark.long
-@law(UNCUT_ANEW, *OTHERS)
-def test_list_weights(ks, ties, data):
+@law(*ANEW, *OTHERS)
+def test_list_weights(cases, ks, ties, data):
     """`list_weights` replaces the weight of each list and changes no value."""
-    labels, _, mask, weights = data
     list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
-    weighted = lists_of(ks, ties, data, list_weights=list_weights)
-    for name, lists in lists_of(ks, ties, data).items():
+    weighted = lists_of(cases, ks, ties, data, list_weights=list_weights)
+    rows = lists_of_oracle(data)
+    if data.weights.ndim == 1:
+        rows = oracle.lists(*data._replace(weights=None))
+    for name, lists in lists_of(cases, ks, ties, data).items():
         defined = np.asarray(weighted[name].defined) & np.asarray(lists.defined)
         np.testing.assert_allclose(
             np.asarray(weighted[name].values)[defined],
@@ -344,56 +358,51 @@ def test_list_weights(ks, ties, data):
             atol=1e-6,
             err_msg=name,
         )
-        exists = mask & (labels >= 0)
-        if weights.ndim == 2:
-            exists = exists & (weights > 0)
-        factor = factors(name, weighted[name], labels, exists)
-        expected = np.where(exists.any(1), list_weights, 0)
-        expected = expected.reshape(-1, *(1,) * (factor.ndim - 1)) * factor
+        factor = factors(name, weighted[name], rows)
+        expected = np.where([bool(x.pool) for x in rows], list_weights, 0)
         np.testing.assert_allclose(
             np.asarray(weighted[name].weights),
-            expected.astype(np.float32),
+            (by_list(expected, factor) * factor).astype(np.float32),
             rtol=2e-6 if lists.is_ratio else 0,
             err_msg=name,
         )
 
 
-@law(UNCUT, RANDOM, WORST)
-def test_implied_list_weights(ks, ties, data):
+@law(COLUMNED, UNCUT, RANDOM, WORST)
+def test_implied_list_weights(cases, ks, ties, data):
     """A list weighs w̄ = Σ w·r / Σ r, or the mean weight where nothing is relevant."""
-    labels, _, mask, weights = data
-    exists = mask & (labels >= 0) & (weights > 0)
-    for name, lists in lists_of(ks, ties, data).items():
-        relevance = np.vectorize(CASES[name].relevance)(labels) * exists
-        none = relevance.sum(1, keepdims=True) == 0
-        relevance = np.where(none, exists, relevance)
-        total = relevance.sum(1)
-        expected = (relevance * weights).sum(1) / np.where(total > 0, total, 1)
-        factor = factors(name, lists, labels, exists)
-        expected = expected.reshape(-1, *(1,) * (factor.ndim - 1)) * factor
+    rows = lists_of_oracle(data)
+    for name, lists in lists_of(cases, ks, ties, data).items():
+        factor = factors(name, lists, rows)
+        expected = [CASES[name].implied_weight(x) for x in rows]
+        expected = by_list(expected, factor) * factor
         np.testing.assert_allclose(lists.weights, expected, rtol=2e-6, err_msg=name)
 
 
-def test_gradients_are_zero(data):
+@law(*ANEW)
+def test_gradients_are_zero(cases, ks, ties, data):
     """Metrics are constants to autodiff, with NaN padding and empty lists as well."""
-    labels, scores, mask, weights = data
-    scores = np.where(mask, scores, np.nan)
+    scores = np.where(data.mask, data.scores, np.nan)
 
     def total(scores, labels):
-        states = jrm.evaluate(table(KS, None), labels, scores, mask, weights)
-        return sum(jnp.sum(value) for value in jrm.compute(states).values())
+        means = jrm.mean(
+            lists_of(cases, ks, ties, data._replace(scores=scores, labels=labels))
+        )
+        return sum(jnp.sum(value) for value in jrm.compute(means).values())
 
-    for gradient in jax.jit(jax.grad(total, argnums=(0, 1)))(scores, labels):
+    for gradient in jax.jit(jax.grad(total, argnums=(0, 1)))(scores, data.labels):
         np.testing.assert_array_equal(np.asarray(gradient), 0)
 
 
-@law(UNCUT)
-def test_no_nan_is_made(ks, ties, data):
+@law(*ANEW)
+def test_no_nan_is_made(cases, ks, ties, data):
     """No metric trips `jax_debug_nans`."""
-    labels, scores, mask, weights = data
-    scores = np.where(mask, scores, np.inf)
+    scores = np.where(data.mask, data.scores, np.inf)
+    columns = data.columns | {"groups": np.nan_to_num(data.columns["groups"])}
     with jax.debug_nans(True):
-        states = jrm.mean(lists_of(ks, ties, (labels, scores, mask, weights)))
+        states = jrm.mean(
+            lists_of(cases, ks, ties, data._replace(scores=scores, columns=columns))
+        )
         jrm.compute(states)
         for state in states.values():
             state.confidence_interval()

@@ -11,22 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import (
-    ALL_HELD,
-    CASES,
-    CORE,
-    FEW,
-    KEYLESS_ORDERS,
-    MORE,
-    TOP,
-    WHOLE,
-    metrics,
-)
+from cases import CASES, CORE, EVERY, FEW, KEYLESS_ORDERS, TOP, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics.testing import COLUMNS
 
 LISTS, ITEMS, RELEVANT, EXCLUDED = 8, 48, 9, 5
 KS = (1, 10)
@@ -45,12 +36,44 @@ class Problem:
     relevant_labels: np.ndarray
     exclude_ids: np.ndarray
     item_mask: np.ndarray
+    item_groups: np.ndarray  # [items, groups]
+    listed_columns: dict  # [lists, relevant, ...]: those of all other items are 0
+    columns: tuple  # the names of those that are passed, `groups` among them
 
     def rows(self, **changes):
         """Returns the arguments of `rank`."""
-        options = {"list_weights": self.list_weights, "weights": self.weights}
+        options = {
+            "list_weights": self.list_weights,
+            "weights": self.weights,
+            "columns": self.row_columns(),
+        }
         arrays = (self.labels, self.scores, self.mask)
         return arrays, options | changes
+
+    def row_columns(self):
+        """Returns the columns of every item, `[lists, items, ...]`."""
+        columns = {}
+        for name in self.columns:
+            if name == "groups":
+                columns[name] = np.stack([self.item_groups] * LISTS)
+                continue
+            listed = self.listed_columns[name]
+            columns[name] = np.zeros((LISTS, ITEMS, *listed.shape[2:]), listed.dtype)
+            for row, ids in enumerate(self.relevant_ids):
+                columns[name][row, ids[ids >= 0]] = listed[row, ids >= 0]
+        return columns
+
+    def columns_beside_ids(self):
+        """Returns the columns of listed items, and the groups of all."""
+        columns = {n: self.listed_columns[n] for n in self.columns if n != "groups"}
+        return columns, self.item_groups if "groups" in self.columns else None
+
+    def for_source(self, source):
+        """Returns the problem with the columns that a source accepts."""
+        names = {"labelled": ()}.get(source, self.columns)
+        if source in COUNTED:  # costs of items that are not listed are not known
+            names = tuple(name for name in names if name != "costs")
+        return dataclasses.replace(self, columns=names)
 
 
 def draw(rng, *, weigh_items=False, tied=True):
@@ -86,6 +109,9 @@ def draw(rng, *, weigh_items=False, tied=True):
         relevant_labels,
         exclude.astype(np.int32),
         item_mask,
+        COLUMNS["groups"](rng, (ITEMS,)),
+        {name: column(rng, relevant.shape) for name, column in COLUMNS.items()},
+        tuple(COLUMNS),
     )
 
 
@@ -95,26 +121,29 @@ def problem(rng):
     return draw(rng)
 
 
-def table(ties, ks=KS):
-    """All metrics that the cut can serve.
+def table(source, ties, ks=KS, cases=EVERY):
+    """All metrics that a source and its cut can serve.
 
     Policies differ in the order alone, so that under one of them two tell all: the one
     that reads every rank, and the one that counts.
     """
     if ties is not None:
-        cheap = ("average_precision", "reciprocal_rank")
-        return metrics(ks, ties, {n: c for n, c in CORE.items() if n in cheap})
-    if None in ks:
-        return metrics(ks, ties, CORE | MORE | WHOLE)
-    return metrics(ks, ties, {n: c for n, c in (CORE | MORE).items() if c.has_k})
-
-
-def of_source(source, ties, chosen):
-    """Returns the metrics that a source can serve where lists are whole."""
-    refused = [name for name in ALL_HELD if source in COUNTED]
-    if source == "places" and ties is None:
-        refused += [name for name, case in CASES.items() if not case.closed_form]
-    return {name: metric for name, metric in chosen.items() if name not in refused}
+        cases = {
+            n: CORE[n] for n in ("average_precision", "reciprocal_rank") if n in CORE
+        }
+    if None not in ks:
+        cases = {name: case for name, case in cases.items() if case.has_k}
+    kind = {"plain": "sharded"}.get(source, source)
+    if source == "places" or (source in COUNTED and None in ks):
+        kind = "places"
+    elif source in (*CATALOGS, "labelled", "ids"):
+        kind = "catalog"
+    cases = {n: c for n, c in cases.items() if kind not in c.refused}
+    if source == "labelled":  # has no columns
+        cases = {n: c for n, c in cases.items() if not c.columns}
+    if source == "places" and ties is None:  # ties are no order
+        cases = {n: c for n, c in cases.items() if c.closed_form}
+    return metrics(ks, ties, cases)
 
 
 def make_mesh(shape, names, kind=AxisType.Auto):
@@ -145,6 +174,10 @@ def packed(problem, then=lambda ranking: ranking, order=None, **how):
     if options["weights"] is not None:
         options["weights"] = options["weights"].reshape(-1)[order]
     flat = (x.reshape(-1)[order] for x in arrays)
+    options["columns"] = {
+        name: x.reshape(-1, *x.shape[2:])[order]
+        for name, x in options["columns"].items()
+    }
     return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **options))
 
 
@@ -152,11 +185,9 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
     """Ranks inside shard_map, with items and lists cut over one mesh axis each."""
     arrays, options = problem.rows(**how)
     mesh = make_mesh(devices, ("data", "model"))
-    weights, list_weights, key = (
-        options["weights"],
-        options["list_weights"],
-        options.pop("key", None),
-    )
+    key = options.pop("key", None)
+    of_items = {name: options.pop(name) for name in ("weights", "columns")}
+    list_weights = options.pop("list_weights")
 
     @quick_jit
     @jax.shard_map(
@@ -165,13 +196,13 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
         out_specs=P("data"),
     )
     def run(items, list_weights, key):
-        *arrays, weights = items
-        options.update(weights=weights, list_weights=list_weights, key=key)
+        *arrays, of_items = items
         if key is not None:
-            options["key"] = jax.random.fold_in(key, jax.lax.axis_index("data"))
-        return then(jrm.rank(*arrays, items_axis="model", **options))
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        how = options | of_items | {"list_weights": list_weights, "key": key}
+        return then(jrm.rank(*arrays, items_axis="model", **how))
 
-    return run((*arrays, weights), list_weights, key)
+    return run((*arrays, of_items), list_weights, key)
 
 
 def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
@@ -182,7 +213,10 @@ def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
     def put(x, spec):
         return None if x is None else jax.device_put(x, NamedSharding(mesh, spec))
 
-    options["weights"] = put(options["weights"], P("data", "model"))
+    for name in ("weights", "columns"):
+        options[name] = jax.tree.map(
+            lambda x: put(x, P("data", "model")), options[name]
+        )
     options["list_weights"] = put(options["list_weights"], P("data"))
     return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **options))
 
@@ -194,10 +228,11 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         "relevant_labels": problem.relevant_labels,
         "exclude_ids": problem.exclude_ids,
         "list_weights": problem.list_weights,
-        "block_size": block_size,
     }
+    options["columns"], groups = problem.columns_beside_ids()
     queries, relevant_ids = np.eye(LISTS, dtype=np.float32), problem.relevant_ids
     key = how.pop("key", None)
+    how |= {"block_size": block_size, "item_groups": groups}
     if devices is None:
         options |= how | {"item_mask": problem.item_mask, "key": key}
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
@@ -221,13 +256,11 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
                 **options,
                 **how,
                 item_mask=of_items[1],
-                block_size=block_size,
                 items_axis="model",
                 key=key,
             )
         )
 
-    options.pop("block_size")
     return run((queries, relevant_ids, options), (items, problem.item_mask), key)
 
 
@@ -269,12 +302,14 @@ def places(problem, then=lambda ranking: ranking, k=None, ties=None):
             order = sorted(np.flatnonzero(is_tied), key=lambda i: sign * labels[i])
             above[row, column] += order.index(item) if exists[item] else 0
     is_listed = problem.relevant_ids >= 0
+    columns, groups = problem.columns_beside_ids()
     return then(
         jrm.rank_places(
             problem.relevant_labels,
             *(above, tied),
             is_listed & np.take_along_axis(problem.mask, ids, 1),
             num_retrieved=problem.mask.sum(-1),
+            columns=columns if groups is None else columns | {"groups": groups[ids]},
             list_weights=problem.list_weights,
         )
     )
@@ -312,21 +347,23 @@ def check_same(actual, expected):
 
 
 @pytest.mark.parametrize(
-    "source, ties",
+    "source, ties, cases",
     [
-        ("sharded", None),
+        pytest.param("sharded", None, CORE, id="core"),
         *(
-            pytest.param(source, ties, marks=pytest.mark.long)
+            pytest.param(
+                source, ties, EVERY, id=f"{source}-{ties}", marks=pytest.mark.long
+            )
             for source in SOURCES
             for ties in POLICIES
-            if source != "packed" and (source, ties) != ("sharded", None)
         ),
     ],
 )
-def test_every_metric_on_every_source(source, ties, rng):
+def test_every_metric_on_every_source(source, ties, cases, rng):
     """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
-    then = functools.partial(jrm.measure, of_source(source, ties, table(ties)))
+    problem = problem.for_source(source)
+    then = functools.partial(jrm.measure, table(source, ties, cases=cases))
     expected = quick_jit(lambda: padded(problem, then, k=KS, ties=ties))()
     actual = SOURCES[source](problem, then, k=KS, ties=ties)
     check_same(actual, expected)
@@ -357,17 +394,29 @@ def test_items_that_the_compiler_divides(problem):
         ("catalog", None),
         ("catalog-sharded", None),
         *(("packed", ties) for ties in POLICIES),
-        *(("places", ties) for ties in POLICIES if ties is not None),
+        *(("places", ties) for ties in POLICIES),
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
     """Sources agree without a cutoff, where a catalogue counts places."""
     ks = (KS[-1], None)
-    then = functools.partial(jrm.measure, of_source(source, ties, table(ties, ks)))
+    problem = problem.for_source(source)
+    then = functools.partial(jrm.measure, table(source, ties, ks))
     expected = padded(problem, then, k=ks, ties=ties)
     # With k=None a catalogue counts places, and holds relevant items alone.
     k = None if source in COUNTED else ks
     check_same(SOURCES[source](problem, then, k=k, ties=ties), expected)
+
+
+@pytest.mark.parametrize("kind", ["places", "catalog", "sharded"])
+def test_what_sources_refuse(kind, problem):
+    """A metric raises where a source does not know what it reads."""
+    problem = problem.for_source(kind)
+    for name, case in EVERY.items():
+        if kind in case.refused:
+            then = functools.partial(jrm.measure, metrics(KS, None, {name: case}))
+            with pytest.raises(ValueError, match=name.partition("-")[0]):
+                jax.eval_shape(lambda then=then: SOURCES[kind](problem, then, k=KS))
 
 
 @pytest.mark.long
@@ -427,24 +476,44 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
 
 @pytest.mark.long
-def test_what_was_retrieved(rng):
+@pytest.mark.parametrize("source", ["ids", "retrieved"])
+def test_what_was_retrieved(source, rng):
     """Lists in rank order give the values of ranked lists."""
     problem = draw(rng, tied=False)
     ks = (*KS, None)
-    then = functools.partial(jrm.measure, table(None, ks))
-    expected = padded(problem, then, k=ks)
     scores = np.where(problem.mask, problem.scores, -np.inf)
     ids = np.argsort(-scores, axis=-1, kind="stable")
     kept = np.take_along_axis(problem.mask, ids, axis=-1)
-    judged = (problem.relevant_ids >= 0) & np.take_along_axis(
-        problem.mask, np.maximum(problem.relevant_ids, 0), axis=-1
-    )
-    actual = jrm.rank_ids(
-        np.where(kept, ids, -1),
-        np.where(judged, problem.relevant_ids, -1),
-        problem.relevant_labels,
-        list_weights=problem.list_weights,
-    )
+    if source == "retrieved":
+        in_order = functools.partial(np.take_along_axis, indices=ids, axis=1)
+        actual = jrm.rank_retrieved(
+            in_order(problem.labels),
+            kept,
+            pool_labels=problem.labels,
+            pool_mask=problem.mask,
+            columns={
+                name: x[np.arange(LISTS)[:, None], ids]
+                for name, x in problem.row_columns().items()
+            },
+            pool_columns=problem.row_columns(),
+            list_weights=problem.list_weights,
+        )
+    else:
+        judged = (problem.relevant_ids >= 0) & np.take_along_axis(
+            problem.mask, np.maximum(problem.relevant_ids, 0), axis=-1
+        )
+        problem = problem.for_source("catalog")
+        columns, groups = problem.columns_beside_ids()
+        actual = jrm.rank_ids(
+            np.where(kept, ids, -1),
+            np.where(judged, problem.relevant_ids, -1),
+            problem.relevant_labels,
+            columns=columns,
+            item_groups=groups,
+            list_weights=problem.list_weights,
+        )
+    then = functools.partial(jrm.measure, table(source, None, ks))
+    expected = padded(problem, then, k=ks)
     check_same(then(actual), expected)
 
 

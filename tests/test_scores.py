@@ -251,18 +251,3 @@ def test_no_lists_at_all():
     for state in jax.device_get(states).values():
         assert state.lists == 0 and not np.asarray(state.compute()).any()
         assert np.isinf(np.asarray(state.std_error())).all()
-
-
-@pytest.mark.skipif(not X64, reason="needs jax_enable_x64")
-def test_float64_inputs_give_float64_values(rng):
-    """Values are float64 if a floating input is, and accurate to float64."""
-    labels = rng.choice([0, 1, 0.3, 2.7], (5, 6))
-    scores = np.round(rng.normal(size=(5, 6)))
-    ranking = jrm.rank(labels, scores, ties="expected")
-    lists = jrm.measure(metrics((2, None), "expected"), ranking)
-    for name, actual in lists.items():
-        assert actual.values.dtype == jnp.float64
-        expected = CASES[name].expect(
-            labels, scores, None, None, "expected", ks=(2, None)
-        )
-        np.testing.assert_allclose(np.asarray(actual.values), expected, rtol=1e-12)

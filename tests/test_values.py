@@ -387,3 +387,36 @@ def test_metrics_of_a_call_share_their_pass_over_the_pool(names, monkeypatch):
     ranking = jax.eval_shape(lambda y, s: jrm.rank(y, s, k=10), lists, lists)
     jax.eval_shape(lambda ranking: jrm.measure(names, ranking), ranking)
     assert len(passes) == 1
+
+
+def test_precision_alone(rng):
+    """With β = 0, Q-measure is average precision and O-measure reciprocal rank."""
+    labels, scores = rng.integers(0, 3, (6, 8)), rng.integers(0, 5, (6, 8))
+    pairs = {"q_measure(beta=0)": "ap", "o_measure(beta=0)": "rr"}
+    lists = jrm.measure(
+        (*pairs, *pairs.values()), jrm.rank(labels, scores, ties="stable")
+    )
+    for blended, plain in pairs.items():
+        np.testing.assert_allclose(lists[blended].values, lists[plain].values, 1e-6)
+
+
+def test_blended_gains_beyond_floats():
+    """The gain of the label 200 is beyond float32, and the ratio has its limit."""
+    labels = np.array([[0, 200, 1], [0, 1, 200]], np.float32)
+    ranking = jrm.rank_retrieved(labels)
+    lists = jrm.o_measure.of(ranking, gain_fn=jrm.exponential_gain)
+    close(lists.values, [1, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("rprec_mult@0", "multiples is 0.0; pass a positive number"),
+        ("rprec_mult(multiples=())", "multiples is empty"),
+        ("utility(cost=-1)", "cost is -1; pass a number of at least 0"),
+    ],
+)
+def test_wrong_options_are_refused(name, why):
+    """Multiples are positive numbers, and a cost is none below 0."""
+    with pytest.raises(ValueError, match=why):
+        jrm.measure(name, jrm.rank_retrieved(np.array([1, 0])))

@@ -155,7 +155,8 @@ def _rank(ranks: jax.Array) -> jax.Array:
 
 
 def _hit_of_chance(depth: jax.Array, length: jax.Array) -> jax.Array:
-    return depth / length
+    # Exactly 1 at the last rank, where a compiler may round n · (1 / n) to less.
+    return jnp.where(depth < length, depth / length, jnp.ones_like(depth))
 
 
 def _reciprocal_of_chance(depth: jax.Array, length: jax.Array) -> jax.Array:

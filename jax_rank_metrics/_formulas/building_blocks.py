@@ -35,6 +35,16 @@ def _has_label(threshold: float) -> ItemFn:
     return lambda items: items.relevant(threshold)
 
 
+@functools.lru_cache(maxsize=256)
+def and_not(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
+    """Returns the predicate `item_fn and not excluded_fn`."""
+
+    def is_remaining(items: Items) -> jax.Array:
+        return item_fn(items) & ~excluded_fn(items)
+
+    return is_remaining
+
+
 def item_exists(items: Items) -> jax.Array:
     """Returns whether items exist, as bools: False for padding."""
     return items.exists

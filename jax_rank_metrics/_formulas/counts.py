@@ -1,12 +1,10 @@
 """Numbers of items, and the share of the first ranks that is judged."""
 
-from collections.abc import Sequence
-
-import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
+    and_not,
     is_judged,
     is_relevant,
     per_list_where,
@@ -15,7 +13,7 @@ from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import positions
 from jax_rank_metrics._ranking import Ranking, data_of
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import Cut, Cutoffs, Number
+from jax_rank_metrics._types import Cutoffs, Number
 
 
 @metric(optional_columns=("judged",), lower_is_better=None)
@@ -42,14 +40,10 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
         Agrees with ir_measures `Judged@k`.
     """
     ks = ranking.cutoffs(k)
-    values = ratio(_num_judged(ranking, ks), ranking.depth(ks))
-    return per_list_where(ranking, values, True, k)
-
-
-def _num_judged(ranking: Ranking, ks: Sequence[Cut]) -> jax.Array:
-    if "judged" not in data_of(ranking).column_names:
-        return ranking.depth(ks)
-    return ranking.expected_sum(is_judged, positions(), ks)
+    num_judged = ranking.depth(ks)
+    if "judged" in data_of(ranking).column_names:
+        num_judged = ranking.expected_sum(is_judged, positions(), ks)
+    return per_list_where(ranking, ratio(num_judged, ranking.depth(ks)), True, k)
 
 
 @metric(names=("num_rel_ret",), lower_is_better=None, linear=True)
@@ -107,8 +101,11 @@ def num_nonrelevant_retrieved(
         Agrees with trec_eval `num_nonrel_judged_ret`, query by query.
     """
     hit, ks = is_relevant(relevance_threshold), ranking.cutoffs(k)
-    hits = ranking.expected_sum(hit, positions(), ks)
-    return ranking.per_list(_num_judged(ranking, ks) - hits, True, k, hit)
+    if "judged" in data_of(ranking).column_names:
+        values = ranking.expected_sum(and_not(is_judged, hit), positions(), ks)
+    else:
+        values = ranking.depth(ks) - ranking.expected_sum(hit, positions(), ks)
+    return ranking.per_list(values, True, k, hit)
 
 
 @metric(names=("num_ret", "numret"), lower_is_better=None)

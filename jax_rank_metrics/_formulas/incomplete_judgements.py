@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
+    and_not,
     is_judged,
     is_pooled,
     is_relevant,
@@ -19,21 +20,11 @@ from jax_rank_metrics._formulas.building_blocks import (
 from jax_rank_metrics._metrics.metric import NAMES, metric
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._places.place import Place
-from jax_rank_metrics._ranking import Items, Ranking, with_labels
+from jax_rank_metrics._ranking import Ranking, with_labels
 from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, TieReading
-
-
-@functools.lru_cache(maxsize=256)
-def _and_not(item_fn: ItemFn, excluded_fn: ItemFn) -> ItemFn:
-    """Returns the predicate `item_fn and not excluded_fn`."""
-
-    def is_remaining(items: Items) -> jax.Array:
-        return item_fn(items) & ~excluded_fn(items)
-
-    return is_remaining
 
 
 @metric(names=("gm_bpref",), optional_columns=("judged",))
@@ -64,7 +55,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
         2004. Agrees with trec_eval `bpref`.
     """
     hit = is_relevant(relevance_threshold)
-    nonrelevant = _and_not(is_judged, hit)
+    nonrelevant = and_not(is_judged, hit)
     num_relevant = ranking.num_relevant(relevance_threshold)
     num_nonrelevant = ranking.pool_sum(nonrelevant)
 
@@ -131,8 +122,8 @@ def inferred_average_precision(
         judgments, CIKM 2006. Agrees with trec_eval `infAP`.
     """
     hit = is_relevant(relevance_threshold)
-    nonrelevant = _and_not(is_judged, hit)
-    unjudged = _and_not(_and_not(is_pooled, is_judged), hit)
+    nonrelevant = and_not(is_judged, hit)
+    unjudged = and_not(and_not(is_pooled, is_judged), hit)
 
     sums = ranking.expected_sum(
         hit, _inferred_precision, (None,), counting=(hit, nonrelevant, unjudged)
