@@ -542,7 +542,7 @@ MUTANTS = [
         "_formulas/propensity_scored.py",
         "ranking.per_list(ratio(values, divisor), True, k, hit)",
         "ranking.per_list(values, True, k, hit)",
-        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+        "tests/test_laws.py::test_implied_list_weights[columns]",
     ),
     Mutant(
         "the middle of two lots of shares",
