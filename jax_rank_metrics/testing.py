@@ -33,8 +33,10 @@ def _random_bools(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarra
 COLUMNS: Mapping[str, Draw] = {
     "judged": lambda rng, shape: rng.random(shape) < 0.7,
     "pooled": lambda rng, shape: rng.random(shape) < 0.8,
-    "costs": lambda rng, shape: rng.choice(np.float32([0.5, 1, 2]), shape),
-    "groups": lambda rng, shape: rng.choice(np.float32([0, 0, 0.5, 1]), (*shape, 3)),
+    "costs": lambda rng, shape: rng.choice([0.5, 1, 2], shape).astype(np.float32),
+    "groups": lambda rng, shape: rng.choice([0, 0, 0.5, 1], (*shape, 3)).astype(
+        np.float32
+    ),
     "propensities": lambda rng, shape: rng.uniform(0.05, 1, shape).astype(np.float32),
     "subtopics": lambda rng, shape: (rng.random((*shape, 3)) < 0.3).astype(np.float32),
 }
@@ -55,7 +57,8 @@ class Lists(NamedTuple):
         if weights is not None and weights.ndim > 1:
             weights = fn(weights)
         columns = {name: fn(column) for name, column in self.columns.items()}
-        return Lists(*map(fn, self[:3]), weights, columns)
+        labels, scores, mask = map(fn, self[:3])
+        return Lists(labels, scores, mask, weights, columns)
 
     def garbled(self) -> "Lists":
         """Fills slots without an item, where the mask is false, with NaN, 1 or True.

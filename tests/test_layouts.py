@@ -336,7 +336,7 @@ def check_same(actual, expected):
         np.testing.assert_allclose(
             actual[name].values,
             lists.values,
-            rtol=1e-6,
+            rtol=CASES[name].rtol if name in CASES else 1e-6,
             atol=1e-6,
             err_msg=name,
         )
