@@ -10,8 +10,7 @@
     join.py        `jrm.join`: judgements and a run as one set of lists
     lists.py       the documents that judgements and a run both have, by query
     dicts.py       the same from dicts
-    places.py      the places of the judged documents in the run
-    condensed.py   runs without the documents that were not judged
+    places.py      the places of the judged documents; the depth and ties of trec_eval
     measure.py     metrics of every query from these places
     packed.py      all documents as packed arrays
     joined.py      what `join` returns

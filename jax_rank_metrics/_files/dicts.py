@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jax_rank_metrics._files.frames import frame_of, polars
-from jax_rank_metrics._files.lists import Frames, Ids, Rows, Sides, with_equal_dtypes
+from jax_rank_metrics._files.frames import polars
+from jax_rank_metrics._files.lists import Ids, Rows, Sides
 
 Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
 
@@ -53,8 +53,8 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         judged_rows,
         Rows(run_scores, starts, counts),
         np.fromiter(scores, np.float64, len(relevance)),
+        functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
-        functools.partial(_frames_of, judged, retrieved),
     )
 
 
@@ -102,13 +102,23 @@ def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
     return Rows(values, np.cumsum(counts) - counts, counts)
 
 
+def _rows_in_run(judged: Dicts, run: Dicts) -> np.ndarray:
+    """Returns the row of each judged document in the run, −1 where it has none."""
+    rows, empty = itertools.count(), dict[str, int]()
+    row_of_doc = {}  # by query, for the judged documents alone, which are few
+    for query, docs in run.items():
+        is_judged = map(judged.get(query, empty).__contains__, docs)
+        pairs = zip(docs, rows, strict=False)
+        row_of_doc[query] = dict(itertools.compress(pairs, is_judged))
+    of_judged = itertools.chain.from_iterable(
+        map(row_of_doc.get(query, empty).get, docs, itertools.repeat(-1))
+        for query, docs in judged.items()
+    )
+    return np.fromiter(of_judged, np.int64)
+
+
 def _doc_ids_of(judged: Dicts, run: Dicts) -> Ids:
     pl = polars("jrm.join")
     ids = ([*itertools.chain.from_iterable(dicts.values())] for dicts in (judged, run))
-    judged_ids, run_ids = (pl.Series("doc_id", x) for x in ids)
+    judged_ids, run_ids = (pl.Series("doc_id", x, pl.String) for x in ids)
     return judged_ids, run_ids
-
-
-def _frames_of(judged: Dicts, run: Dicts) -> Frames:
-    frames = frame_of("qrels", judged, "relevance"), frame_of("run", run, "score")
-    return with_equal_dtypes(*frames)  # a run without documents has no dtypes

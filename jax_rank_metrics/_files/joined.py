@@ -45,14 +45,12 @@ class Joined:
     list_weights: np.ndarray
     query_ids: "pl.Series"
 
-    def __init__(
-        self, sides: Sides, list_weights: np.ndarray, ties: str, depth: int | None
-    ) -> None:
+    def __init__(self, sides: Sides, list_weights: np.ndarray) -> None:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
         self.list_weights = list_weights
         self.query_ids = sides.query_ids
-        self._sides, self._ties, self._depth = sides, ties, depth
+        self._sides = sides
 
     @property
     def labels(self) -> np.ndarray:
@@ -168,7 +166,7 @@ class Joined:
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
         """Reads metrics from places if these suffice, and the others from all items."""
         readers = [x.name for x in bounds if subtopics.COLUMN in x.spec.columns]
-        if readers and not self._sides.has_subtopics:
+        if readers and self._sides.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "
                 "those of format='subtopics'"
@@ -185,21 +183,18 @@ class Joined:
 
     @functools.cached_property
     def _places(self) -> Places:
-        return places_of(self._sides, self._ties, self._depth)
+        return places_of(self._sides)
 
     @functools.cached_property
     def _packed(self) -> PackedItems:
-        return pack(*self._sides.frames(), self._ties, self._depth)
+        return pack(self._sides)
 
     def __repr__(self) -> str:
         """Shows how many queries and documents there are."""
         num_skipped = int((self.list_weights == 0).sum())
         skipped = f", {num_skipped} skipped" if num_skipped else ""
-        counts = self._sides.retrieved.counts
-        if self._depth is not None:
-            counts = np.minimum(counts, self._depth)
         return (
             f"Joined({self.num_segments} queries{skipped}, "
             f"{int((self._sides.judged.values >= 0).sum())} judged, "
-            f"{int(counts.sum())} retrieved)"
+            f"{int(self._sides.retrieved.counts.sum())} retrieved)"
         )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
-from jax_rank_metrics._files.subtopics import by_document
+from jax_rank_metrics._files.subtopics import COLUMN, by_document
 
 if TYPE_CHECKING:
     import polars as pl
 
-Frames = tuple["pl.DataFrame", "pl.DataFrame"]  # of judgements and of a run
-Ids = tuple["pl.Series", "pl.Series"]
+Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run
 
 # Spreads the hashes of documents that several lists have: 2⁶⁴ by the golden ratio.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -43,38 +42,76 @@ class Rows(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Judgements and a run, with a list for each query that is judged."""
+    """Judgements and a run, with a list for each query that is judged.
+
+    Values of the run are compared within a list only. They are scores, until
+    `places.resolved` replaces them by ranks.
+    """
 
     query_ids: "pl.Series"  # [lists]
     unjudged: "pl.Series"  # the ids of queries that only the run has
     judged: Rows  # list after list
     retrieved: Rows
-    scores: np.ndarray  # [judged rows], of each in the run; NaN if the run lacks it
+    scores: np.ndarray  # [judged rows], the value of each in the run; NaN for none
+    run_rows: Callable[[], np.ndarray]  # [judged rows], the row of each; −1 for none
     doc_ids: Callable[[], Ids]  # of the rows of both
-    frames: Callable[[], Frames]  # both in the order in which they were passed
-    has_subtopics: bool = False  # whether the frame of judgements has them
+    subtopics: np.ndarray | None = None  # [judged rows, topics] bool
+
+    @property
+    def is_retrieved(self) -> np.ndarray:
+        """`[judged rows]` bool, whether the run has the document."""
+        return ~np.isnan(self.scores)
+
+    def with_values(self, values: np.ndarray) -> "Sides":
+        """Returns the same with other values, `[run rows]`, of the documents of the run."""
+        run_rows, scores = self.run_rows(), np.full_like(self.scores, np.nan)
+        scores[run_rows >= 0] = values[run_rows[run_rows >= 0]]
+        return self._replace(
+            retrieved=self.retrieved._replace(values=values), scores=scores
+        )
+
+    def keep(self, is_kept: np.ndarray) -> "Sides":
+        """Returns the same judgements, and only some rows of the run.
+
+        Args:
+            is_kept: `[run rows]` bool. Rows of queries without a list always go.
+        """
+        list_ids = self.retrieved.list_ids()
+        is_kept = is_kept & (list_ids >= 0)
+        rows = np.flatnonzero(is_kept)
+        counts = np.bincount(list_ids[rows], minlength=len(self.query_ids))
+        # Rows before each row that is kept are its index among them.
+        num_before = np.cumsum(is_kept) - is_kept
+        starts = np.append(num_before, len(rows))[self.retrieved.starts]
+        before = self.run_rows()
+        is_there = before >= 0
+        is_there[is_there] = is_kept[before[is_there]]
+        run_rows = np.full_like(before, -1)
+        run_rows[is_there] = num_before[before[is_there]]
+        return self._replace(
+            retrieved=Rows(self.retrieved.values[rows], starts, counts),
+            scores=np.where(is_there, self.scores, np.nan),
+            run_rows=lambda: run_rows,
+            doc_ids=functools.partial(_ids_of_rows, self.doc_ids, rows),
+        )
 
     def with_float32_scores(self) -> "Sides":
-        """Returns the same with every score rounded to float32."""
-        pl = polars("jrm.join")
-        dtypes = pl.Float32, pl.Float64
-
-        def frames() -> Frames:
-            judged, run = self.frames()
-            score = pl.col("score").cast(dtypes[0], strict=False).cast(dtypes[1])
-            return judged, run.with_columns(score)
-
+        """Returns the same with every score rounded to float32, infinite beyond it."""
+        values = self.retrieved.values
         return self._replace(
-            retrieved=self.retrieved._replace(values=_rounded(self.retrieved.values)),
+            retrieved=self.retrieved._replace(values=_rounded(values)),
             scores=_rounded(self.scores),
-            frames=frames,
         )
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """Returns values rounded to float32, infinite where they are beyond it."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
+
+
+def _ids_of_rows(doc_ids: Callable[[], Ids], rows: np.ndarray) -> Ids:
+    judged_ids, run_ids = doc_ids()
+    return judged_ids, run_ids[rows]
 
 
 def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> Sides:
@@ -89,12 +126,11 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     if run["score"].dtype != pl.Float64:
         score = pl.col("score") if ties == "trec" else pl.col("score").rank("dense")
         run = run.with_columns(score.cast(pl.Float64))
-    has_subtopics = SUBTOPIC in judged.columns
-    if has_subtopics:
+    if SUBTOPIC in judged.columns:
         judged = by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
-    judged, run = frames = with_equal_dtypes(judged, run)
+    judged, run = _with_equal_dtypes(judged, run)
     queries = judged["query_id"].unique(maintain_order=True)
     judged, judged_rows, _ = _grouped(judged, queries, "relevance")
     run, retrieved, unjudged = _grouped(run, queries, "score")
@@ -109,7 +145,8 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
     judged_row, run_row = pairs["row"].to_numpy(), pairs["row_right"].to_numpy()
     is_same = list_ids[0][judged_row] == list_ids[1][run_row]
     is_same &= (judged["doc_id"][judged_row] == run["doc_id"][run_row]).to_numpy()
-    scores = np.full(judged.height, np.nan)
+    scores, run_rows = np.full(judged.height, np.nan), np.full(judged.height, -1)
+    run_rows[judged_row[is_same]] = run_row[is_same]
     scores[judged_row[is_same]] = retrieved.values[run_row[is_same]]
     doc_ids = judged["doc_id"], run["doc_id"]
     return Sides(
@@ -118,9 +155,9 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         judged_rows,
         retrieved,
         scores,
-        functools.partial(tuple, doc_ids),
-        functools.partial(tuple, frames),
-        has_subtopics,
+        lambda: run_rows,
+        lambda: doc_ids,
+        judged[COLUMN].to_numpy() if COLUMN in judged.columns else None,
     )
 
 
@@ -164,7 +201,9 @@ def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFram
     return run.with_columns(judged["query_id"])
 
 
-def with_equal_dtypes(judged: "pl.DataFrame", run: "pl.DataFrame") -> Frames:
+def _with_equal_dtypes(
+    judged: "pl.DataFrame", run: "pl.DataFrame"
+) -> tuple["pl.DataFrame", "pl.DataFrame"]:
     """Returns both with ids cast to strings where their dtypes differ."""
     pl = polars("jrm.join")
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]

@@ -41,15 +41,3 @@ def by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
     matrix = np.zeros((documents.height, indices.max(initial=0) + 1), bool)
     matrix[pairs["row"].to_numpy(), indices] = True
     return documents.drop("row").with_columns(pl.Series(COLUMN, matrix))
-
-
-def column_of(items: "pl.DataFrame", padding: int) -> np.ndarray:
-    """Returns the column `subtopics` of items, `[items + padding, topics]` bool.
-
-    Documents that were not judged have none.
-    """
-    subtopics = items[COLUMN]
-    known = np.array(subtopics.drop_nulls().to_list(), bool)
-    column = np.zeros((items.height + padding, known.shape[1]), bool)
-    column[: items.height][subtopics.is_not_null().to_numpy()] = known
-    return column
