@@ -41,13 +41,13 @@ def pack(sides: Sides) -> PackedItems:
     judged, is_retrieved = sides.judged, sides.is_retrieved
     sides = sides.keep(np.ones(len(sides.retrieved.values), bool))  # with a list
     retrieved, (judged_ids, run_ids) = sides.retrieved, sides.doc_ids()
-    num_retrieved, lacking = len(retrieved.values), np.flatnonzero(~is_retrieved)
-    size = num_retrieved + len(lacking)
+    num_retrieved, unretrieved = len(retrieved.values), np.flatnonzero(~is_retrieved)
+    size = num_retrieved + len(unretrieved)
     padded_size = next_size(size)
     item_of_judged = sides.run_rows().copy()
-    item_of_judged[lacking] = np.arange(num_retrieved, size)
-    list_ids = np.concatenate([retrieved.list_ids(), judged.list_ids()[lacking]])
-    doc_ids = pl.concat([run_ids, judged_ids[lacking]])
+    item_of_judged[unretrieved] = np.arange(num_retrieved, size)
+    list_ids = np.concatenate([retrieved.list_ids(), judged.list_ids()[unretrieved]])
+    doc_ids = pl.concat([run_ids, judged_ids[unretrieved]])
     # Values tie where they are equal, as −0.0 and 0.0 are.
     keys = pl.Series(retrieved.values + 0.0).rank("dense").to_numpy()
     items = np.arange(size)
