@@ -119,9 +119,9 @@ MUTANTS = [
     ),
     Mutant(
         "documents with a relevance below 0 stay in condensed lists",
-        "_files/condensed.py",
-        "is_kept = is_kept & (judged.values >= 0)",
-        "is_kept = is_kept & (judged.values >= -9)",
+        "_files/join.py",
+        "sides.is_retrieved & (relevance >= 0)",
+        "sides.is_retrieved & (relevance >= -9)",
         "tests/test_joined.py::test_condensed_lists_are_those_of_judged_documents",
     ),
     Mutant(
@@ -288,15 +288,15 @@ MUTANTS = [
     Mutant(
         "scores of files in single precision",
         "_files/packed.py",
-        "run.with_columns(score)",
-        "run.with_columns(score.cast(pl.Float32))",
+        "pl.Series(retrieved.values + 0.0)",
+        "pl.Series((retrieved.values + 0.0).astype(np.float32))",
         "tests/test_files.py::test_join",
     ),
     Mutant(
-        "a tie group across the depth is counted whole",
+        "a document beyond the depth is counted",
         "_files/places.py",
-        "tied[documents] = depth - above[documents]",
-        "tied[documents] = tied[documents]",
+        "is_kept[rows[above < depth]] = True",
+        "is_kept[rows[above <= depth]] = True",
         "tests/test_joined.py::test_places_are_those_of_loops",
     ),
     Mutant(
