@@ -17,7 +17,7 @@ from jax.sharding import PartitionSpec as P
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics import metric as calls
 from jax_rank_metrics._metrics.spec import SHARED
-from jax_rank_metrics._ranking import Straddle
+from jax_rank_metrics._ranking.straddle import Straddle
 
 LISTS, ITEMS = 5, 8
 

@@ -43,19 +43,11 @@ Beside the verbs, for formulas of the package:
     browsing.py     a user whose chance to go on depends on what was gained so far
 """
 
-from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData as RankingData
-from jax_rank_metrics._ranking.held import DefiniteRanks as DefiniteRanks
-from jax_rank_metrics._ranking.held import Held as Held
 from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.items import Items as Items
-from jax_rank_metrics._ranking.pool import Pool as Pool
-from jax_rank_metrics._ranking.pool import PoolScores as PoolScores
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
 from jax_rank_metrics._ranking.ranking import data_of as data_of
 from jax_rank_metrics._ranking.ranking import view_of as view_of
 from jax_rank_metrics._ranking.ranking import with_labels as with_labels
-from jax_rank_metrics._ranking.soft_places import SoftPlaces as SoftPlaces
-from jax_rank_metrics._ranking.straddle import Straddle as Straddle
-from jax_rank_metrics._ranking.tie_runs import TieRuns as TieRuns
 from jax_rank_metrics._ranking.view import View as View

@@ -9,7 +9,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _types
-from jax_rank_metrics._ranking import Ranking, RankingData
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._sources.blocks import Catalog
 from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
 from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice

@@ -12,7 +12,8 @@ from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
-from jax_rank_metrics._ranking import RankingData, UnknownPlaceError
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._sources.blocks import Catalog, known_scores
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import Depth, Relevant

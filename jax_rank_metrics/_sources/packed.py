@@ -10,7 +10,9 @@ from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.packed import order_by, order_packed
-from jax_rank_metrics._ranking import Pool, PoolScores, RankingData, TieRuns
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import (
     Depth,

@@ -10,7 +10,9 @@ import jax
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ranking import PoolScores, Ranking, RankingData
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.pool import PoolScores
 from jax_rank_metrics._sources.few_relevant import rank_few
 from jax_rank_metrics._sources.list_arguments import (
     ListOptions,

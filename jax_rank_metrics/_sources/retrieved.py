@@ -10,7 +10,10 @@ from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import GROUPS, ItemArrays, RawItems
 from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.on_host import ascending
-from jax_rank_metrics._ranking import DefiniteRanks, Pool, Ranking, RankingData
+from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.held import DefiniteRanks
+from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._sources.lists import Relevant, check_whole_lists, clean_weights
 
 

@@ -11,7 +11,10 @@ from jax_rank_metrics._layouts.rows import Rows
 from jax_rank_metrics._ordering.candidates import RawCandidates
 from jax_rank_metrics._ordering.order import order_rows
 from jax_rank_metrics._ordering.policy import Policy
-from jax_rank_metrics._ranking import Pool, PoolScores, RankingData, Straddle, TieRuns
+from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._ranking.pool import Pool, PoolScores
+from jax_rank_metrics._ranking.straddle import Straddle
+from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.lists import Depth
 from jax_rank_metrics._types import AxisNames
 

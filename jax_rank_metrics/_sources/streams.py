@@ -15,8 +15,10 @@ from jax_rank_metrics._ordering.outranking import Outranking, outranking
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.sort import sort_by
 from jax_rank_metrics._ordering.streaming import BestSoFar, FirstRanks, Tally
-from jax_rank_metrics._ranking import CountedPlaces, RankingData, TieRuns
+from jax_rank_metrics._ranking.counted_places import CountedPlaces
+from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import Held
+from jax_rank_metrics._ranking.tie_runs import TieRuns
 from jax_rank_metrics._sources.blocks import Block, Catalog, put
 from jax_rank_metrics._sources.census import Census
 from jax_rank_metrics._sources.item_groups import (
