@@ -205,6 +205,7 @@ from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
 from jax_rank_metrics._results.tables.frames import to_frame as to_frame
 from jax_rank_metrics._results.tables.table import table as table
 from jax_rank_metrics._share import share as share
+from jax_rank_metrics._sources.attributes import by_attributes as by_attributes
 from jax_rank_metrics._sources.catalog import rank_catalog as rank_catalog
 from jax_rank_metrics._sources.catalog import rank_scores as rank_scores
 from jax_rank_metrics._sources.places import rank_places as rank_places

@@ -20,7 +20,6 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 import jax_rank_metrics as jrm
 
 METRICS = ("ndcg@3", "mrr")
-CUT = {"queries": "q", "query_attributes": "q", "items": "i", "item_attributes": "i"}
 
 
 def same_class(query_classes, item_classes):
@@ -41,12 +40,18 @@ def calls():
     embeddings = {
         "queries": queries,
         "items": items,
-        "label_fn": same_class,
-        "query_attributes": rng.integers(0, 9, 44),
-        "item_attributes": rng.integers(0, 9, 104),
+        "relevant": jrm.by_attributes(
+            same_class, rng.integers(0, 9, 44), rng.integers(0, 9, 104)
+        ),
         "batch_size": 16,
     }
     return {"evaluate_users": users, "evaluate_embeddings": embeddings}
+
+
+def put(mesh, array, axis):
+    """Returns a global array, whose rows are cut over a mesh axis."""
+    sharding = NamedSharding(mesh, PartitionSpec(axis))
+    return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
 
 
 def evaluate(name, arguments, **options):
@@ -74,13 +79,16 @@ def main():
     for name, arguments in calls().items():
         options = {"mesh": mesh, "queries_axis": "q", "items_axis": "i"}
         if name == "evaluate_embeddings":  # global arrays say how they are cut
-            options = {}
-            for key, axis in CUT.items():
-                sharding = NamedSharding(mesh, PartitionSpec(axis))
-                array = arguments[key]
-                arguments[key] = jax.make_array_from_callback(
-                    array.shape, sharding, array.__getitem__
-                )
+            options, relevant = {}, arguments["relevant"]
+            arguments |= {
+                "queries": put(mesh, arguments["queries"], "q"),
+                "items": put(mesh, arguments["items"], "i"),
+                "relevant": jrm.by_attributes(
+                    same_class,
+                    put(mesh, relevant.query_attributes, "q"),
+                    put(mesh, relevant.item_attributes, "i"),
+                ),
+            }
 
         def save(checkpoint, name=name):
             path = folder / f"{name}-checkpoint-{checkpoint['batches']}"

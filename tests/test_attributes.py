@@ -79,13 +79,9 @@ class Problem:
             self.mask[row, ids[ids >= 0]] = False
 
     @property
-    def attributes(self):
-        """The arguments about relevance."""
-        return {
-            "label_fn": self.label_fn,
-            "query_attributes": self.query,
-            "item_attributes": self.item,
-        }
+    def relevant(self):
+        """The argument about relevance."""
+        return jrm.by_attributes(self.label_fn, self.query, self.item)
 
     def dense(self, **how):
         """Ranks the lists by `rank`."""
@@ -95,11 +91,9 @@ class Problem:
 
     def by_attributes(self, block_size=7, **how):
         """Ranks the lists by `rank_catalog`; products with a unit vector are the scores."""
-        options = self.options | self.attributes | how
-        queries = np.eye(LISTS, dtype=np.float32)
-        return jrm.rank_catalog(
-            queries, self.scores.T, block_size=block_size, **options
-        )
+        options = self.options | how
+        arrays = (np.eye(LISTS, dtype=np.float32), self.scores.T, self.relevant)
+        return jrm.rank_catalog(*arrays, block_size=block_size, **options)
 
     def over_devices(self, then, block_size=7, **how):
         """Ranks inside shard_map, with lists and items cut, and reads the ranking."""
@@ -114,9 +108,7 @@ class Problem:
             items, of_items, item_mask = items
             ranking = jrm.rank_catalog(
                 *(queries, items),
-                label_fn=self.label_fn,
-                query_attributes=attributes,
-                item_attributes=of_items,
+                jrm.by_attributes(self.label_fn, attributes, of_items),
                 item_mask=item_mask,
                 items_axis="i",
                 block_size=block_size,
@@ -167,7 +159,7 @@ def test_items_in_one_block_are_rows(rng):
     expected = problem.dense()
     rankings = [
         problem.by_attributes(k=None, block_size=ITEMS),
-        jrm.rank_scores(problem.scores, **problem.options, **problem.attributes),
+        jrm.rank_scores(problem.scores, problem.relevant, **problem.options),
     ]
     for ranking in rankings:
         np.testing.assert_array_equal(ranking.items, expected.items)
@@ -210,11 +202,9 @@ def test_other_axes_of_lists(block_size, rng):
     def run(queries, query, of_lists):
         ranking = jrm.rank_catalog(
             *(queries, problem.scores.T),
+            jrm.by_attributes(person_and_camera, query, problem.item),
             k=DEPTH,
-            score_fn=lambda queries, items: queries @ items.T,
-            label_fn=person_and_camera,
-            query_attributes=query,
-            item_attributes=problem.item,
+            similarity=lambda queries, items: queries @ items.T,
             item_mask=problem.options["item_mask"],
             block_size=block_size,
             **of_lists,
@@ -235,8 +225,6 @@ def test_too_many_labels():
     labels[1] %= 3
     options = {
         "k": 2,
-        "label_fn": lambda query, item: item[:, query].T,
-        "query_attributes": np.arange(2),
         "block_size": 16,
     }
 
@@ -244,7 +232,9 @@ def test_too_many_labels():
         queries, scores = np.eye(2, dtype=np.float32), np.tile(np.arange(items), (2, 1))
         ranking = jrm.rank_catalog(
             *(queries, scores.T.astype(np.float32)),
-            item_attributes=labels.T,
+            jrm.by_attributes(
+                lambda query, item: item[:, query].T, np.arange(2), labels.T
+            ),
             **options,
         )
         return jrm.cg.of(ranking, k=2)
@@ -273,41 +263,38 @@ def test_what_needs_places_raises(rng):
 def test_wrong_attributes_raise(rng):
     """Messages name the argument, the leaf, and what to pass instead."""
     scores, person = rng.random((2, 3)), np.zeros(3, int)
-    good = {
-        "label_fn": lambda query, item: query[:, None] == item[None],
-        "query_attributes": person[:2],
-        "item_attributes": person,
-    }
+    good = (lambda query, item: query[:, None] == item[None], person[:2], person)
     of_dict = {"person": person, "camera": person[:2]}
+    with pytest.raises(
+        ValueError, match="columns is given, and relevant_ids are by att"
+    ):
+        jrm.rank_scores(scores, jrm.by_attributes(*good), columns={"judged": [[1]]})
+    label_fn, query, item = good
     wrong = [
-        ({}, "relevant_ids and label_fn are both None"),
-        (good | {"relevant_ids": [[0], [1]]}, "relevant_ids is given beside label_fn"),
-        (good | {"columns": {"judged": [[1]]}}, "columns is given beside label_fn"),
-        ({"relevant_ids": [[0], [1]], "item_attributes": person}, "without label_fn"),
-        (good | {"query_attributes": None}, "query_attributes is None"),
-        (good | {"item_attributes": {}}, "item_attributes is empty"),
-        (good | {"query_attributes": person}, r"shape \(3,\); .*queries, \(2,\)"),
-        (good | {"item_attributes": of_dict}, r"item_attributes\['camera'\] has shape"),
-        (good | {"item_attributes": [0, 0]}, r"item_attributes has shape \(2,\)"),
+        ((label_fn, None, item), "query_attributes is None"),
+        ((label_fn, query, {}), "item_attributes is empty"),
+        ((label_fn, person, item), r"shape \(3,\); .*queries, \(2,\)"),
+        ((label_fn, query, of_dict), r"item_attributes\['camera'\] has shape"),
+        ((label_fn, query, [0, 0]), r"item_attributes has shape \(2,\)"),
         (
-            good | {"label_fn": lambda query, item: item},
+            (lambda query, item: item, query, item),
             r"label_fn gives an array of .*return labels of shape \(2, 3\)",
         ),
     ]
-    for options, message in wrong:
+    for arguments, message in wrong:
         with pytest.raises(ValueError, match=message):
-            jrm.rank_scores(scores, **options)
+            jrm.rank_scores(scores, jrm.by_attributes(*arguments))
     wrong = [
-        (good | {"label_fn": "person"}, "label_fn is 'person'"),
-        (good | {"item_attributes": ["a", "b", "c"]}, "item_attributes holds strings"),
+        (("person", query, item), "label_fn is 'person'"),
+        ((label_fn, query, ["a", "b", "c"]), "item_attributes holds strings"),
         (
-            good | {"label_fn": lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))},
+            (lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3))), query, item),
             r"label_fn gives float\d\d for what leaves",
         ),
     ]
-    for options, message in wrong:
+    for arguments, message in wrong:
         with pytest.raises(TypeError, match=message):
-            jrm.rank_scores(scores, **options)
+            jrm.rank_scores(scores, jrm.by_attributes(*arguments))
 
 
 @pytest.mark.parametrize(
@@ -325,9 +312,11 @@ def test_attributes_that_rounding_would_make_equal(item, message):
     def rank(item):
         return jrm.rank_scores(
             np.zeros((1, 3), np.float32),
-            label_fn=lambda query, item: item["x"].reshape(1, 3, -1)[..., 0] == query,
-            query_attributes=np.zeros((1, 1)),
-            item_attributes={"x": np.array(item)},
+            jrm.by_attributes(
+                lambda query, item: item["x"].reshape(1, 3, -1)[..., 0] == query,
+                np.zeros((1, 1)),
+                {"x": np.array(item)},
+            ),
         )
 
     with jax.enable_x64(False):
@@ -353,21 +342,19 @@ def test_drivers_refuse_negative_labels(how, rng):
     if how.pop("in_blocks", False):
         items = [items[:6], items[6:]]
     kinds = np.arange(9) % 3
-    run = functools.partial(
-        jrm.evaluate_embeddings,
-        "recall@3",
-        *(queries, items),
-        query_attributes=kinds[:5],
-        item_attributes=kinds,
-        batch_size=2,
-        **how,
-    )
+
+    def run(label_fn):
+        relevant = jrm.by_attributes(label_fn, kinds[:5], kinds)
+        jrm.evaluate_embeddings(
+            "recall@3", queries, items, relevant, batch_size=2, **how
+        )
+
     with pytest.raises(
         ValueError, match="label_fn gives query 0 labels below 0 or NaN"
     ):
-        run(label_fn=lambda x, y: jnp.where(x[:, None] == y[None], 1, -1))
+        run(lambda x, y: jnp.where(x[:, None] == y[None], 1, -1))
     run(
-        label_fn=lambda x, y: (
+        lambda x, y: (
             jnp.where(x[:, None] == y[None], 1, -1),
             x[:, None] != y[None],
         )
@@ -384,9 +371,9 @@ def test_too_many_labels_of_embeddings(rng):
         jrm.evaluate_embeddings(
             ("ndcg@10",),
             *(queries.astype(np.float32), items.astype(np.float32)),
-            label_fn=lambda query, item: item[:, query].T,
-            query_attributes=np.arange(3),
-            item_attributes=labels,
+            jrm.by_attributes(
+                lambda query, item: item[:, query].T, np.arange(3), labels
+            ),
             block_size=32,
         )
 
@@ -400,9 +387,11 @@ def test_a_mesh_of_items_with_labels_by_attributes():
         "recall@1",
         np.array([[1.0], [-1]]),
         np.array([[2.0], [1], [-2]]),
-        label_fn=lambda query, item: query[:, None] == item[None],
-        query_attributes=np.array([0, 1]),
-        item_attributes=np.array([0, 0, 1]),
+        jrm.by_attributes(
+            lambda query, item: query[:, None] == item[None],
+            np.array([0, 1]),
+            np.array([0, 0, 1]),
+        ),
         mesh=mesh,
         queries_axis="q",
         items_axis="i",

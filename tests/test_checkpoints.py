@@ -57,10 +57,14 @@ BY_ID = {"queries": VECTORS, "items": CATALOG, "relevant": RELEVANT}
 BY_CLASS = {
     "queries": VECTORS,
     "items": CATALOG,
-    "label_fn": same_class,
-    "query_attributes": CLASSES,
-    "item_attributes": CLASSES[:ITEMS],
+    "relevant": jrm.by_attributes(same_class, CLASSES, CLASSES[:ITEMS]),
 }
+
+
+def by_class(label_fn=same_class, queries=CLASSES, items=CLASSES[:ITEMS]):
+    return {"relevant": jrm.by_attributes(label_fn, queries, items)}
+
+
 CHANGED = {
     "model": (OF_MODEL, {"model": (-VECTORS, CATALOG)}),
     "scores": (
@@ -74,10 +78,13 @@ CHANGED = {
     "items": (BY_ID, {"items": np.concatenate([CATALOG, CATALOG])}),
     "relevant": (BY_ID, {"relevant": (RELEVANT + 1) % ITEMS}),
     "similarity": (BY_ID, {"similarity": "l2"}),
-    "score_fn": (BY_ID | {"score_fn": product}, {"score_fn": distance}),
-    "item_attributes": (BY_CLASS, {"item_attributes": CLASSES[1 : ITEMS + 1]}),
-    "query_attributes": (BY_CLASS, {"query_attributes": CLASSES[::-1]}),
-    "label_fn": (BY_CLASS, {"label_fn": lambda a, b: a[:, None] == b[None]}),
+    "similarity of one's own": (
+        BY_ID | {"similarity": product},
+        {"similarity": distance},
+    ),
+    "item_attributes": (BY_CLASS, by_class(items=CLASSES[1 : ITEMS + 1])),
+    "query_attributes": (BY_CLASS, by_class(queries=CLASSES[::-1])),
+    "label_fn": (BY_CLASS, by_class(lambda a, b: a[:, None] == b[None])),
     "candidates": (
         BY_ID | {"candidates": RELEVANT},
         {"candidates": (RELEVANT + 1) % ITEMS},
@@ -85,7 +92,7 @@ CHANGED = {
     "items in blocks": (BY_ID | {"items": [CATALOG]}, {"items": [CATALOG[::-1]]}),
 }
 # The arguments that need programs of their own.
-COMPILED_ANEW = ("scores", "score_fn", "candidates", "items in blocks")
+COMPILED_ANEW = ("scores", "similarity of one's own", "candidates", "items in blocks")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +109,7 @@ def test_changed_arguments(name):
     checkpoint = first_checkpoint(driver, arguments)
     resume(driver, arguments, checkpoint)
     argument = {"scores": "model", "dtype of queries": "queries"}.get(name, name)
-    argument = argument.removesuffix(" in blocks")
+    argument = argument.removesuffix(" in blocks").removesuffix(" of one's own")
     with pytest.raises(ValueError, match=f"other (queries, )?{argument}"):
         resume(driver, arguments | change, checkpoint)
 

@@ -296,7 +296,7 @@ CASES = {
     "block size": (ValueError, "block_size is 0; pass an int of at least 1", lambda: CATALOG(block_size=0)),
     "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first")),
     "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0)),
-    "sharded catalogue of labels": (ValueError, "labels the items in 2 blocks.*'model'.*block_size of at least .*, 2, or .*jax.shard_map", lambda: CATALOG(queries=np.ones((2, 4), np.float32), items=sharded(), relevant_ids=None, label_fn=lambda q, i: q[:, None] == i[None], query_attributes=IDS[:, 0], item_attributes=IDS[:, 0], block_size=1)),
+    "sharded catalogue of labels": (ValueError, "labels the items in 2 blocks.*'model'.*block_size of at least .*, 2, or .*jax.shard_map", lambda: CATALOG(queries=np.ones((2, 4), np.float32), items=sharded(), relevant_ids=jrm.by_attributes(lambda q, i: q[:, None] == i[None], IDS[:, 0], IDS[:, 0]), block_size=1)),
     "catalogue gain": (ValueError, "the label 0 is worth 1.0.*rank_catalog(k=", lambda: jrm.dcg.of(jax.eval_shape(lambda: CATALOG(k=None)), gain_fn=lambda y: y + 1)),
     "beyond a catalogue's cut": (ValueError, "k is None.*cut at k=2", lambda: jrm.reciprocal_rank.of(jax.eval_shape(CATALOG))),
     # states

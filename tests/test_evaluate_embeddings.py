@@ -14,7 +14,8 @@ import pytest
 import scipy.sparse
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._drivers import batches, similarities
+from jax_rank_metrics._drivers import batches
+from jax_rank_metrics._sources import similarities
 
 QUERIES, ITEMS, DIMS = 9, 26, 4
 METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
@@ -216,9 +217,7 @@ def test_relevance_by_attributes(rng):
         METRICS,
         items,
         items,
-        label_fn=same_group,
-        query_attributes=attributes,
-        item_attributes=attributes,
+        jrm.by_attributes(same_group, attributes, attributes),
         similarity="l2",
         exclude_self=True,
         batch_size=10,
@@ -238,14 +237,12 @@ def test_scores_of_similarities(rng):
     items[[64, 129]] = items[[0, 1]]
     queries[5] = items[8] = 0
 
-    def scores(score_fn, queries, items):
-        origin = similarities.origin_of(score_fn, queries)
-        if origin is not None:
-            tiled = np.broadcast_to(origin, queries.shape)
-            queries = np.stack([queries, tiled], axis=1)
-        return np.asarray(jax.jit(score_fn)(jnp.asarray(queries), jnp.asarray(items)))
+    def scores(name, queries, items):
+        similarity = similarities.read_similarity(name, queries, items)
+        score = jax.jit(similarity.scores)
+        return np.asarray(score(jnp.asarray(queries), jnp.asarray(items)))
 
-    cosines = scores(similarities.cosine, queries, items)
+    cosines = scores("cosine", queries, items)
     expected = exact_cosines(queries.astype(np.float64), items.astype(np.float64))
     np.testing.assert_allclose(cosines, expected, atol=1e-6)
     assert not cosines[5].any() and not cosines[:, 8].any()
@@ -254,19 +251,19 @@ def test_scores_of_similarities(rng):
         moved = [(x + np.float32(offset)).astype(np.float32) for x in (queries, items)]
         exact = [x.astype(np.float64) for x in moved]
         distances = np.square(exact[0][:, None] - exact[1]).sum(-1)
-        orders = scores(similarities.l2, *moved)
+        orders = scores("l2", *moved)
         gaps = distances - distances[:, :1]
         np.testing.assert_allclose(2 * (orders[:, :1] - orders), gaps, atol=1e-4)
         np.testing.assert_array_equal(orders[:, [64, 129]], orders[:, [0, 1]])
     whole = [rng.integers(0, 256, (n, 64)).astype(np.uint8) for n in (20, 90)]
     distances = np.square(whole[0][:, None].astype(int) - whole[1]).sum(-1)
-    orders = scores(similarities.l2, *whole)
+    orders = scores("l2", *whole)
     gaps = distances[:, :1] - distances
     np.testing.assert_array_equal(2 * (orders - orders[:, :1]), gaps)
     packed = [rng.integers(0, 256, (n, 9)).astype(np.uint8) for n in (20, 90)]
     bits = [np.unpackbits(x, axis=-1) for x in packed]
     distances = (bits[0][:, None] != bits[1]).sum(-1)
-    np.testing.assert_array_equal(scores(similarities.hamming, *packed), -distances)
+    np.testing.assert_array_equal(scores("hamming", *packed), -distances)
 
 
 @pytest.mark.parametrize("scales", [(-83, -83), (66, 126), (0, -120)])
@@ -342,9 +339,19 @@ BITS = np.zeros((3, 2), np.uint8)
 @pytest.mark.parametrize(
     "error, match, change",
     [
-        (ValueError, "relevant and label_fn: neither is", {"relevant": None}),
-        (ValueError, "relevant and label_fn: both are", {"label_fn": same_group}),
-        (ValueError, "query_attributes is given", {"query_attributes": [1, 2]}),
+        (
+            ValueError,
+            r"query_attributes has shape \(3,\)",
+            {"relevant": jrm.by_attributes(same_group, [1, 2, 3], [1, 2, 3])},
+        ),
+        (
+            ValueError,
+            "candidates is given, and relevant is by attributes",
+            {
+                "relevant": jrm.by_attributes(same_group, [1, 2], [1, 2, 3]),
+                "candidates": [[0], [1]],
+            },
+        ),
         (ValueError, "exclude_self is True, but there are 2", {"exclude_self": True}),
         (ValueError, "relevant has 1 rows, but there are 2 q", {"relevant": [[0]]}),
         (ValueError, "relevant of query 1 holds the item 3", {"relevant": [[0], [3]]}),
@@ -357,16 +364,16 @@ BITS = np.zeros((3, 2), np.uint8)
         (ValueError, "exclude of query 0 holds the item 9", {"exclude": [[9], []]}),
         (
             ValueError,
-            "similarity is 'cos'; pass a score_fn or one",
+            "similarity is 'cos'; pass a function or one",
             {"similarity": "cos"},
         ),
         (TypeError, r"relevant of query 0 is 2.*ids\[:, None\]", {"relevant": [2, 0]}),
+        (ValueError, "similarity is 3; pass a function", {"similarity": 3}),
         (
             ValueError,
-            "similarity is 'l2', and score_fn",
-            {"similarity": "l2", "score_fn": nan_for_one_item},
+            r"similarity gives .* return scores of shape \(2, 3\)",
+            {"similarity": lambda queries, items: queries @ items.T @ items},
         ),
-        (TypeError, "score_fn is 3", {"score_fn": 3}),
         (
             TypeError,
             "queries: dtype is float32; pass packed",
@@ -404,9 +411,9 @@ def test_whole_lists_by_attributes_in_blocks():
             "map",
             ITEM,
             ITEM,
-            label_fn=lambda query, item: query[:, None] == item[None],
-            query_attributes=classes,
-            item_attributes=classes,
+            jrm.by_attributes(
+                lambda query, item: query[:, None] == item[None], classes, classes
+            ),
             k=1,
             block_size=2,
         )
@@ -434,29 +441,20 @@ def identity(query, item):
         {"item_mask": [False, True, True]},
         {"candidates": [[1, 2], [1, 2]]},
         {"candidates": [[1, 2], [2]], "relevant": [[0, 1], [0, 2]]},
-        {
-            "relevant": None,
-            "label_fn": identity,
-            "query_attributes": [1, 2],
-            "item_attributes": [7, 1, 2],
-        },
+        {"relevant": jrm.by_attributes(identity, [1, 2], [7, 1, 2])},
     ],
     ids=["excluded", "masked", "no candidate", "missed by candidates", "removed"],
 )
 def test_nan_of_items_that_are_read(change):
     """NaN stops an evaluation, whatever item has it, unless its score is not read."""
-    arguments = {"relevant": [[1], [2]], "score_fn": nan_for_one_item, **change}
+    arguments = {"relevant": [[1], [2]], "similarity": nan_for_one_item, **change}
     found = jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
     assert 0 not in found.items
-    name = {"exclude", "item_mask", "candidates", "item_attributes"} & change.keys()
-    read = {
-        "exclude": None,
-        "item_mask": None,
-        "candidates": [[1, 2], [0, 1]],
-        "item_attributes": [3, 1, 2],
-    }
-    arguments |= {x: read[x] for x in name}
-    with pytest.raises(ValueError, match="score_fn makes it of finite vectors"):
+    read = {"exclude": None, "item_mask": None, "candidates": [[1, 2], [0, 1]]}
+    if change.keys() == {"relevant"}:
+        read["relevant"] = jrm.by_attributes(identity, [1, 2], [3, 1, 2])
+    arguments |= {x: read[x] for x in read.keys() & {*change, "relevant"}}
+    with pytest.raises(ValueError, match="similarity makes it of finite vectors"):
         jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)
 
 

@@ -96,12 +96,8 @@ def test_options_of_blocks(data, options):
 def test_labels_of_blocks(data, rng):
     """A function labels the items of a part by their attributes."""
     queries, items, _ = data
-    options = {
-        "label_fn": same_class,
-        "query_attributes": rng.integers(0, 5, QUERIES),
-        "item_attributes": rng.integers(0, 5, ITEMS),
-        "block_size": 32,
-    }
+    classes = rng.integers(0, 5, QUERIES), rng.integers(0, 5, ITEMS)
+    options = {"relevant": jrm.by_attributes(same_class, *classes), "block_size": 32}
     metrics = ("map@10", "mrr@10", "recall@20")
     check_same(
         jrm.evaluate_embeddings(metrics, queries, iter([items.tolist()]), **options),

@@ -96,7 +96,7 @@ def catalog(data, **how):
     }
     items = np.arange(ITEMS)[:, None]
     return jrm.rank_catalog(
-        data["scores"], items, data["relevant"], score_fn=of_items, **options | how
+        data["scores"], items, data["relevant"], similarity=of_items, **options | how
     )
 
 
@@ -181,9 +181,13 @@ def test_what_a_total_cannot_tell(rng):
             "item_groups alone",
         ),
         (
-            {"relevant_ids": None, "label_fn": lambda x, y: x[:, None] == y},
+            {
+                "relevant_ids": jrm.by_attributes(
+                    lambda x, y: x[:, None] == y, np.ones(LISTS), np.ones(ITEMS)
+                )
+            },
             ValueError,
-            "item_groups is given beside label_fn",
+            "item_groups is given, and relevant_ids are by attributes",
         ),
     ],
 )

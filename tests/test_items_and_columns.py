@@ -193,7 +193,7 @@ def test_ties_across_blocks_of_a_catalogue(rng, ties):
         np.eye(LISTS, dtype=np.float32),
         np.arange(items)[:, None],
         ids,
-        score_fn=lambda queries, rows: jnp.take(scores, rows[:, 0], axis=1),
+        similarity=lambda queries, rows: jnp.take(scores, rows[:, 0], axis=1),
         block_size=128,
         item_mask=mask,
         **how,

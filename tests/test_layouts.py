@@ -275,9 +275,11 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
         jrm.rank_catalog(
             np.eye(LISTS, dtype=np.float32),
             problem.scores.T,
-            label_fn=from_table,
-            query_attributes=np.arange(LISTS),
-            item_attributes={"labels": problem.labels.T, "mask": problem.mask.T},
+            jrm.by_attributes(
+                from_table,
+                np.arange(LISTS),
+                {"labels": problem.labels.T, "mask": problem.mask.T},
+            ),
             list_weights=problem.list_weights,
             block_size=block_size,
             **how,

@@ -179,7 +179,7 @@ def test_subnormal_scores_of_long_lists(rng):
         return jrm.rank_catalog(
             *(np.arange(3), scores.T, relevant),
             k=k,
-            score_fn=lambda queries, block: block.T[queries],
+            similarity=lambda queries, block: block.T[queries],
         )
 
     for ranking in (

@@ -137,7 +137,7 @@ class Calls:
         groups = cut(self.groups, "a")
         yield (
             lambda scores, *groups: jrm.rank_scores(
-                scores, None, label_fn=same_group, k=10, **ATTRIBUTES(*groups)
+                scores, jrm.by_attributes(same_group, *groups), k=10
             ),
             *(cut(scores, "a", "b"), groups, self.groups),
         )
@@ -174,11 +174,6 @@ class Calls:
         numbers = [(x.values, x.weights, x.defined) for x in chosen]
         numbers += [(x.compute(), x.std_error()) for x in sums]
         return repr(texts), numbers, jrm.compute(both, flat=True, host=True)
-
-
-def ATTRIBUTES(queries, items):
-    """Returns attributes as arguments of sources."""
-    return {"query_attributes": queries, "item_attributes": items}
 
 
 KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)

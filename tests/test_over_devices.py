@@ -146,9 +146,11 @@ def gallery(data):
     return {
         "queries": queries[:44],
         "items": items[:200],
-        "label_fn": same_class,
-        "query_attributes": {"class": rng.integers(0, 9, 44)},
-        "item_attributes": {"class": rng.integers(0, 9, 200)},
+        "relevant": jrm.by_attributes(
+            same_class,
+            {"class": rng.integers(0, 9, 44)},
+            {"class": rng.integers(0, 9, 200)},
+        ),
         "similarity": "l2",
         "batch_size": BATCH,
     }
@@ -156,17 +158,18 @@ def gallery(data):
 
 def cut(mesh, gallery):
     """Makes global arrays of a gallery, whose shardings say how it is cut."""
-    axes = {
-        "queries": "q",
-        "query_attributes": "q",
-        "items": "i",
-        "item_attributes": "i",
-    }
-    return {
-        name: jax.tree.map(lambda x, axis=axes[name]: put(mesh, x, axis), value)
-        if name in axes
-        else value
-        for name, value in gallery.items()
+    relevant = gallery["relevant"]
+    of_queries, of_items = (
+        jax.tree.map(lambda x, axis=axis: put(mesh, x, axis), tree)
+        for tree, axis in (
+            ((gallery["queries"], relevant.query_attributes), "q"),
+            ((gallery["items"], relevant.item_attributes), "i"),
+        )
+    )
+    return gallery | {
+        "queries": of_queries[0],
+        "items": of_items[0],
+        "relevant": jrm.by_attributes(same_class, of_queries[1], of_items[1]),
     }
 
 
@@ -347,9 +350,7 @@ def test_x64():
             "ndcg@2",
             vectors,
             vectors,
-            label_fn=same_class,
-            query_attributes=classes,
-            item_attributes=classes,
+            jrm.by_attributes(same_class, classes, classes),
             block_size=2,
             **MESH,
         )

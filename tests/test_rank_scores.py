@@ -407,7 +407,7 @@ def test_any_score_of_a_catalogue(rng):
     cases = {name: CASES[name] for name in ("average_precision", "recall")}
     table, ks = metrics((1, 5, None), "stable", cases), (1, 5, None)
     rank = functools.partial(
-        jrm.rank_catalog, queries, items, relevant, score_fn=nearness, ties="stable"
+        jrm.rank_catalog, queries, items, relevant, similarity=nearness, ties="stable"
     )
     for block_size in (17, 1000):
         actual = jrm.measure(table, rank(k=None, block_size=block_size))
@@ -419,17 +419,17 @@ def test_any_score_of_a_catalogue(rng):
 
 
 def test_wrong_scores_of_a_catalogue_raise():
-    """`score_fn` must be a function that returns a score for every query and item."""
+    """`similarity` must be a function that returns a score for every query and item."""
     queries, items = jnp.zeros((2, 4)), jnp.zeros((5, 3, 2))
     rank = functools.partial(jrm.rank_catalog, queries, items, IDS, k=None)
-    for score_fn in (
+    for similarity in (
         lambda queries, items: jnp.zeros((2,)),
         lambda queries, items: jnp.zeros((2, 5)),  # of all items, not of the block
         lambda queries, items: (jnp.zeros((2, items.shape[0])),),
     ):
-        with pytest.raises(ValueError, match="score_fn gives"):
-            rank(score_fn=score_fn, block_size=3)
-    with pytest.raises(TypeError, match="score_fn"):
-        rank(score_fn="dot")
-    with pytest.raises(ValueError, match="or a score_fn"):
+        with pytest.raises(ValueError, match="similarity gives"):
+            rank(similarity=similarity, block_size=3)
+    with pytest.raises(ValueError, match="similarity is 'dots'"):
+        rank(similarity="dots")
+    with pytest.raises(ValueError, match="or a function as similarity"):
         rank()

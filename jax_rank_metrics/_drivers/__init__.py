@@ -22,7 +22,6 @@
     query_batches.py    the batches over all items, or over candidates
     host_items.py       the batches over items that the host reads in parts
     candidates.py       one batch of queries that rank candidates of their own
-    similarities.py     scores by product, cosine, distance or differing bits
 
     evaluate_links.py   `jrm.evaluate_links`: link prediction in a knowledge graph
     triples.py          the questions that triples pose, and their known answers

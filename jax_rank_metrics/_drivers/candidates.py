@@ -15,7 +15,6 @@ from jax_rank_metrics._drivers.step import (
     CatalogArrays,
     Fault,
     read_by_name,
-    score_pairs,
 )
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._ranking import data_of
@@ -145,7 +144,9 @@ def measure_candidates(
     Returns:
         As `measure_queries`.
     """
-    scores = score_pairs(plan, catalog.origin, queries.rows, jnp.asarray(queries.items))
+    scores = catalog.similarity.of_pairs(
+        jnp.asarray(queries.rows), jnp.asarray(queries.items)
+    )
     exists = jnp.asarray(queries.ids) >= 0
     # Where nothing is listed, an item without a rank stands for all those not listed: such
     # a query counts like any other without a relevant item.

@@ -28,28 +28,23 @@ from jax_rank_metrics._drivers.query_inputs import (
     read_judgements,
     read_vectors,
 )
-from jax_rank_metrics._drivers.similarities import (
-    ScoreFn,
+from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._sources.attributes import by_attributes
+from jax_rank_metrics._sources.host_blocks import is_in_blocks
+from jax_rank_metrics._sources.similarities import (
+    SimilarityFn,
     SimilarityName,
-    is_custom,
     read_similarity,
 )
-from jax_rank_metrics._ordering.policy import resolve
-from jax_rank_metrics._sources.host_blocks import is_in_blocks
-from jax_rank_metrics._sources.labels import LabelFn
 
 
 def evaluate_embeddings(
     metrics: names.Metrics,
     queries: Any,
     items: Any,
-    relevant: RawInteractions | None = None,
+    relevant: RawInteractions | by_attributes,
     *,
-    label_fn: LabelFn | None = None,
-    query_attributes: Any = None,
-    item_attributes: Any = None,
-    similarity: SimilarityName = "dot",
-    score_fn: ScoreFn | None = None,
+    similarity: SimilarityName | SimilarityFn = "dot",
     candidates: RawInteractions | None = None,
     exclude_self: bool = False,
     exclude: RawInteractions | None = None,
@@ -74,10 +69,10 @@ def evaluate_embeddings(
     and items never exist at once. Metrics with a cutoff read one top-k. Those without,
     such as "map", find the places of relevant items in another pass over the scores.
 
-    What is relevant is known by ids, `relevant`, or by attributes, `label_fn`: in metric
-    learning, whatever shares the class of the query. By attributes, metrics without a
-    cutoff other than the hit rate and the reciprocal rank need all items in one block, and
-    batches get smaller so that up to a million items fit.
+    What is relevant is known by ids, or by attributes: in metric learning, whatever shares
+    the class of the query. By attributes, metrics without a cutoff other than the hit rate
+    and the reciprocal rank need all items in one block, and batches get smaller so that up
+    to a million items fit.
 
     **Candidates** are items that a first stage found for each query. They alone have a
     rank. Relevant items that the first stage missed count all the same: as relevant items
@@ -98,7 +93,8 @@ def evaluate_embeddings(
     Args:
         metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
-            read as float32 unless x64 is on. With a `score_fn`, any trailing axes.
+            read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
+            function.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
@@ -110,13 +106,9 @@ def evaluate_embeddings(
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
             pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
             may repeat an id, and negative ids are padding. A query that a dict or a frame
-            lacks has no items.
-        label_fn: Instead of `relevant`: `label_fn(query_attributes, item_attributes)`
-            returns the labels `[queries, items]` of a block of each, or a pair of labels
-            and a bool `[queries, items]` of what leaves the ranking and the pool; see
-            `rank_catalog`. Labels below 0 and NaN, which remove items there, raise here.
-        query_attributes: A pytree of arrays `[queries, …]`, such as classes.
-        item_attributes: A pytree of arrays `[items, …]`.
+            lacks has no items. Or `by_attributes(label_fn, query_attributes,
+            item_attributes)`, with attributes `[queries, …]` and `[items, …]`. Labels
+            below 0 and NaN, which remove items elsewhere, raise here.
         similarity: How a query and an item are scored. Items with equal vectors tie.
 
             - "dot": by their product. Accelerators round products to fewer bits than
@@ -130,12 +122,12 @@ def evaluate_embeddings(
               ties, up to squared distances of 2²³.
             - "hamming": by minus the number of bits that differ, exactly. Both are
               packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
-        score_fn: Instead of a similarity: `score_fn(queries, items)` returns the scores
-            `[queries, items]` of a batch and a block, higher is better. JAX traces it.
+            - A function of a batch of queries and a block of items, which returns their
+              scores `[queries, items]`, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
             `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
             −1. Their order does not matter: equal scores tie, and under "stable" the lower
-            id comes first. None ranks every item. Not with `label_fn`.
+            id comes first. None ranks every item. Not by attributes.
         exclude_self: Whether item i leaves the list of query i, for a gallery that is
             ranked against itself.
         exclude: The items that leave the list of each query, in the forms of `candidates`.
@@ -145,7 +137,7 @@ def evaluate_embeddings(
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that exist.
         item_groups: `[items, groups]`, how much each item belongs to each group, for
-            metrics that read groups; see `rank_catalog`. Not with `label_fn`.
+            metrics that read groups; see `rank_catalog`. Not by attributes.
         ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
             default counts every order of tied items.
         key: See `rank`.
@@ -168,11 +160,10 @@ def evaluate_embeddings(
         items. `compare`, `leaderboard`, `table` and `plots` take it as it is.
 
     Raises:
-        ValueError: as `rank_catalog`; if there are both `relevant` and `label_fn`, or
-            neither; if an id is not of an item, or a query not of `queries`; if a score
-            is NaN, unless its item is excluded, masked or no candidate; if a mesh, its
-            axes and shardings do not agree; if `resume_from` is of another call; if no
-            metric has a cutoff and k is None.
+        ValueError: as `rank_catalog`; if an id is not of an item, or a query not of
+            `queries`; if a score is NaN, unless its item is excluded, masked or no
+            candidate; if a mesh, its axes and shardings do not agree; if `resume_from` is
+            of another call; if no metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -201,9 +192,7 @@ def evaluate_embeddings(
     ...     "precision@1",
     ...     items,
     ...     items,
-    ...     label_fn=same_class,
-    ...     query_attributes=classes,
-    ...     item_attributes=classes,
+    ...     by_attributes(same_class, classes, classes),
     ...     exclude_self=True,
     ... )
     Evaluation(precision@1 0.250, 4 queries)
@@ -212,9 +201,7 @@ def evaluate_embeddings(
     _inputs.option("undefined", undefined, _types.Undefined)
     policy, key = resolve(ties, key)
     in_blocks = is_in_blocks(items)
-    arguments = global_arguments(
-        queries, query_attributes, items=None if in_blocks else (items, item_attributes)
-    )
+    arguments = global_arguments(queries, None if in_blocks else items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
@@ -223,19 +210,18 @@ def evaluate_embeddings(
     num_queries, blocks = len(queries), None
     if in_blocks:
         expected = num_queries if exclude_self else None
-        per_item = (item_mask, item_groups, *jax.tree.leaves(item_attributes))
+        per_item = [item_mask, item_groups]
+        if isinstance(relevant, by_attributes):
+            per_item += jax.tree.leaves(relevant.item_attributes)
         blocks = read_blocks(items, per_item, expected)
         items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
     else:
         items = read_vectors("items", items)
         num_items = len(items)
-    groups = read_groups(item_groups, bounds, num_items, label_fn)
-    score_fn = read_similarity(similarity, score_fn, queries, items)
+    groups = read_groups(item_groups, bounds, num_items, relevant)
+    scoring = read_similarity(similarity, queries, items)
     judgements = read_judgements(
         relevant,
-        label_fn=label_fn,
-        query_attributes=query_attributes,
-        item_attributes=item_attributes,
         candidates=candidates,
         exclude=exclude,
         exclude_self=exclude_self,
@@ -244,14 +230,17 @@ def evaluate_embeddings(
     )
     plan = make_plan(bounds, k, 1 if block_size is None else block_size, policy.name)
     if block_size is None:
-        needs_one_block = label_fn is not None and bool(plan.whole_list_metrics)
+        by_function = judgements.label_fn is not None
+        needs_one_block = by_function and bool(plan.whole_list_metrics)
         needs_one_block = needs_one_block and blocks is None
         block_size = query_batches.block_size_for(num_items, needs_one_block)
-    plan = plan._replace(block_size=block_size, score_fn=score_fn, label_fn=label_fn)
+    plan = plan._replace(block_size=block_size, label_fn=judgements.label_fn)
+    scoring.check(queries, items, min(block_size, num_items), (num_queries,))
     max_size = _inputs.positive_integer("batch_size", batch_size)
     inputs = query_batches.Inputs(
         devices.table(queries, devices.of_queries),
         items,
+        scoring,
         _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
         groups,
         judgements,
@@ -278,11 +267,10 @@ def evaluate_embeddings(
             "queries": queries,
             "items": items if blocks is None else (raw_items, blocks.num_items),
             "relevant": judgements.relevant,
-            "label_fn": label_fn,
+            "label_fn": judgements.label_fn,
             "query_attributes": judgements.query_attributes,
             "item_attributes": judgements.item_attributes,
             "similarity": similarity,
-            "score_fn": score_fn,
             "candidates": judgements.candidates,
             "exclude": judgements.excluded,
             "item_mask": inputs.item_mask,
@@ -296,8 +284,8 @@ def evaluate_embeddings(
                 Vectors.of_query("queries", inputs.queries, index, f"query {index}"),
                 batches.items,
             ],
-            f"score_fn makes it of finite vectors; return numbers ({INFINITIES})"
-            if is_custom(score_fn)
+            f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
+            if scoring.is_custom
             else f"products overflow, and {INFINITIES}; pass smaller numbers",
         ),
         query_name=lambda index: f"query {index}",

@@ -16,7 +16,6 @@ from jax_rank_metrics._drivers.interactions import QUERY, refuse_unknown_items
 from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_batches import Batches, Inputs, divided
-from jax_rank_metrics._drivers.similarities import origin_of
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.outranking import Outranking
 from jax_rank_metrics._sources.host_blocks import HostBlocks, Part
@@ -65,8 +64,8 @@ def over_host_blocks(
     if plan.whole_list_metrics:
         if plan.label_fn is not None:
             raise ValueError(
-                "label_fn is given, items come in blocks, and a metric has no cutoff; pass "
-                "one, such as map@100, or items as one array in memory"
+                "relevant is by attributes, items come in blocks, and a metric has no "
+                "cutoff; pass one, such as map@100, or items as one array in memory"
             )
         if not blocks.is_repeatable:
             raise ValueError(
@@ -75,7 +74,6 @@ def over_host_blocks(
                 "memory-mapped array, or a function that returns a fresh iterator"
             )
     judgements, mask = inputs.judgements, inputs.item_mask
-    origin = origin_of(plan.score_fn, inputs.queries)
     num_items = blocks.num_items or MAX_ITEMS
     parts, batches, arrays = divided(plan, inputs, num_items)
 
@@ -84,7 +82,11 @@ def over_host_blocks(
         exists = jnp.asarray(part.exists if mask is None else part.cut(mask))
         attributes = jax.tree.map(part.cut, judgements.item_attributes)
         return step.CatalogArrays(
-            items, exists, attributes=attributes, origin=origin, groups=inputs.groups
+            items,
+            exists,
+            attributes=attributes,
+            similarity=inputs.similarity,
+            groups=inputs.groups,
         )
 
     num_rounds = 2 if plan.whole_list_metrics else 1
@@ -116,7 +118,7 @@ def over_host_blocks(
         _inputs.real("items", blocks.example),
         jnp.ones(1, bool),
         attributes=jax.tree.map(lambda x: x[:1], judgements.item_attributes),
-        origin=origin,
+        similarity=inputs.similarity,
         groups=inputs.groups,
     )
     first_passes = [

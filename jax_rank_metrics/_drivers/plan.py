@@ -6,11 +6,10 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.similarities import ScoreFn
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import check_columns
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._sources.labels import LabelFn
+from jax_rank_metrics._sources.attributes import LabelFn, by_attributes
 from jax_rank_metrics._types import AxisNames, Ties
 
 
@@ -22,7 +21,6 @@ class Plan(NamedTuple):
         k: How many items are returned for each query.
         block_size: How many items `rank_catalog` scores at a time.
         ties: The tie policy.
-        score_fn: What scores items, if that is not the product of embeddings.
         label_fn: What is relevant by attributes, if that is not known by ids.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
         counts_all: Whether metrics with a cutoff read counted places too, and not the
@@ -33,7 +31,6 @@ class Plan(NamedTuple):
     k: int
     block_size: int
     ties: Ties | None
-    score_fn: ScoreFn | None = None
     label_fn: LabelFn | None = None
     items_axis: AxisNames | None = None
     counts_all: bool = False
@@ -65,7 +62,7 @@ def read_groups(
     item_groups: Any,
     bounds: tuple[Bound, ...],
     num_items: int | None,
-    label_fn: LabelFn | None = None,
+    relevant: object = None,
 ) -> jax.Array | None:
     """Checks the memberships of items in groups, and that a metric reads them if any does.
 
@@ -73,12 +70,12 @@ def read_groups(
         item_groups: `[num_items, groups]`, or None.
         bounds: The metrics.
         num_items: How many items there are; None if that is not known yet.
-        label_fn: What is relevant by attributes, which groups do not go with; or None.
+        relevant: What is relevant; groups do not go with attributes.
     """
-    if item_groups is not None and label_fn is not None:
+    if item_groups is not None and isinstance(relevant, by_attributes):
         raise ValueError(
-            "item_groups and label_fn are both given; pass relevant, the ids of relevant "
-            "items, beside item_groups"
+            "item_groups is given, and relevant is by attributes; pass the ids of relevant "
+            "items beside item_groups"
         )
     groups = _inputs.item_groups(item_groups, None, num_items)
     if groups is not None:

@@ -24,7 +24,7 @@ from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._drivers.query_inputs import Judgements
-from jax_rank_metrics._drivers.similarities import origin_of
+from jax_rank_metrics._sources.similarities import Similarity
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -46,6 +46,7 @@ class Inputs(NamedTuple):
     Attributes:
         queries: `[queries, …]`, on the host or on a device.
         items: `[items, …]`, on the host or on a device.
+        similarity: What scores them.
         item_mask: `[items]` bool, the items that exist; or None.
         groups: `[items, groups]`, memberships of the items; or None.
         judgements: What each query is judged on.
@@ -56,6 +57,7 @@ class Inputs(NamedTuple):
 
     queries: Array
     items: Array
+    similarity: Similarity
     item_mask: jax.Array | None
     groups: jax.Array | None
     judgements: Judgements
@@ -102,7 +104,7 @@ def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
         devices.items("items", inputs.items),
         inputs.item_mask,
         attributes=judgements.item_attributes,
-        origin=origin_of(plan.score_fn, inputs.queries),
+        similarity=inputs.similarity,
         groups=inputs.groups,
     )
     catalog = step.put_catalog(devices, catalog, num_items)
@@ -163,8 +165,9 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
     devices, parts = inputs.devices, inputs.parts
-    origin = origin_of(plan.score_fn, inputs.queries)
-    catalog = step.CatalogArrays(None, None, origin=origin, groups=inputs.groups)
+    catalog = step.CatalogArrays(
+        None, None, similarity=inputs.similarity, groups=inputs.groups
+    )
     catalog = step.put_catalog(devices, catalog, 1)
     row_size = int(np.prod(items.shape[1:]))
 

@@ -13,6 +13,11 @@ from jax_rank_metrics._drivers.interactions import (
     RawInteractions,
     SparseRows,
 )
+from jax_rank_metrics._sources.attributes import (
+    LabelFn,
+    by_attributes,
+    read_attributes,
+)
 
 
 class Judgements(NamedTuple):
@@ -22,30 +27,43 @@ class Judgements(NamedTuple):
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
         excluded: `[queries, items]`, what leaves the list of a query; None if nothing.
         candidates: `[queries, items]`, what has a rank; None if everything has.
-        query_attributes: A pytree of arrays `[queries, …]`, or None.
-        item_attributes: A pytree of arrays `[items, …]`, or None.
+        attributes: Those by which items are relevant, as arrays; None if ids are known.
     """
 
     relevant: SparseRows | None
     excluded: SparseRows | None
     candidates: SparseRows | None
-    query_attributes: Any
-    item_attributes: Any
+    attributes: by_attributes | None = None
+
+    @property
+    def label_fn(self) -> LabelFn | None:
+        """The function that labels items by attributes; None where ids are known."""
+        return None if self.attributes is None else self.attributes.label_fn
+
+    @property
+    def query_attributes(self) -> Any:
+        """A pytree of arrays `[queries, …]`, or None."""
+        return None if self.attributes is None else self.attributes.query_attributes
+
+    @property
+    def item_attributes(self) -> Any:
+        """A pytree of arrays `[items, …]`, or None."""
+        return None if self.attributes is None else self.attributes.item_attributes
 
 
-def global_arguments(
-    queries: Any, query_attributes: Any, items: tuple[Any, Any] | None
-) -> list[Argument]:
+def global_arguments(queries: Any, items: Any, relevant: object) -> list[Argument]:
     """Returns the arrays that may be global, under the names of messages.
 
     Args:
         queries: The argument.
-        query_attributes: The argument.
-        items: The arguments `items` and `item_attributes`; None if items come in blocks.
+        items: The argument; None if items come in blocks.
+        relevant: The argument, of which attributes may be global.
     """
-    arrays = {"queries": queries, "query_attributes": query_attributes}
-    if items is not None:
-        arrays["items"], arrays["item_attributes"] = items
+    arrays = {"queries": queries, "items": items}
+    if isinstance(relevant, by_attributes):
+        arrays["query_attributes"] = relevant.query_attributes
+        if items is not None:
+            arrays["item_attributes"] = relevant.item_attributes
     return [
         Argument(name, leaf, ("queries" if name.startswith("quer") else "items",))
         for name, value in arrays.items()
@@ -64,11 +82,8 @@ def read_vectors(name: str, value: Any) -> Array:
 
 
 def read_judgements(
-    relevant: RawInteractions | None,
+    relevant: RawInteractions | by_attributes,
     *,
-    label_fn: Any,
-    query_attributes: Any,
-    item_attributes: Any,
     candidates: RawInteractions | None,
     exclude: RawInteractions | None,
     exclude_self: bool,
@@ -76,31 +91,6 @@ def read_judgements(
     num_items: int,
 ) -> Judgements:
     """Checks what is relevant, excluded and a candidate, by ids or by attributes."""
-    if (relevant is None) == (label_fn is None):
-        state = "neither is" if relevant is None else "both are"
-        raise ValueError(
-            f"relevant and label_fn: {state} given; pass the ids of relevant items, or a "
-            "function of attributes that labels all items"
-        )
-    if label_fn is None:
-        for name, tree in (
-            ("query_attributes", query_attributes),
-            ("item_attributes", item_attributes),
-        ):
-            if tree is not None:
-                raise ValueError(f"{name} is given; pass a label_fn that reads it")
-    elif candidates is not None:
-        raise ValueError(
-            "candidates and label_fn are both given; pass relevant, the ids of relevant "
-            "items, since those that are no candidates count too"
-        )
-    else:
-        query_attributes = _inputs.attributes(
-            "query_attributes", query_attributes, (num_queries,), "queries"
-        )
-        item_attributes = _inputs.attributes(
-            "item_attributes", item_attributes, (num_items,), "items"
-        )
 
     def rows(name: str, raw: RawInteractions | None) -> SparseRows | None:
         return None if raw is None else _rows(name, raw, num_queries, num_items)
@@ -114,13 +104,16 @@ def read_judgements(
                 "query i is not item i"
             )
         excluded = _with_diagonal(excluded, num_items)
-    return Judgements(
-        rows("relevant", relevant),
-        excluded,
-        rows("candidates", candidates),
-        query_attributes,
-        item_attributes,
-    )
+    if not isinstance(relevant, by_attributes):
+        judged = _rows("relevant", relevant, num_queries, num_items)
+        return Judgements(judged, excluded, rows("candidates", candidates))
+    if candidates is not None:
+        raise ValueError(
+            "candidates is given, and relevant is by attributes; pass the ids of relevant "
+            "items, since those that are no candidates count too"
+        )
+    attributes = read_attributes(relevant, (num_queries,), num_items)
+    return Judgements(None, excluded, None, attributes)
 
 
 def _rows(

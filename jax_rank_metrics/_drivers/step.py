@@ -14,7 +14,6 @@ from jax import lax
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.similarities import is_custom
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
 from jax_rank_metrics._metrics.run import read_ranking
@@ -22,10 +21,11 @@ from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking import RankingData
-from jax_rank_metrics._sources.blocks import Catalog
+from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
+from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
-from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
-from jax_rank_metrics._sources.products import products
+from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import AxisNames
 
@@ -48,7 +48,7 @@ class CatalogArrays(NamedTuple):
         counts: `[items]` int32, how many users have seen each item.
         features: `[items, features]`, in which diversity is measured.
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
-        origin: `[dims]`, the point from which distances are measured; see `l2`.
+        similarity: What scores queries and items.
         groups: `[items, groups]`, memberships of all items, on every device.
     """
 
@@ -57,7 +57,7 @@ class CatalogArrays(NamedTuple):
     counts: jax.Array | None = None
     features: jax.Array | None = None
     attributes: Any = None
-    origin: jax.Array | None = None
+    similarity: Similarity = Similarity(products)
     groups: jax.Array | None = None
 
 
@@ -103,39 +103,42 @@ def measures_of_ids(
 
 
 def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catalog:
-    """Returns the items and what a batch looks for in them, checked."""
-    arguments: dict[str, Any] = {
-        "relevant_ids": queries.relevant_ids,
-        "k": plan.depth or None,
-        "relevant_labels": queries.relevant_labels,
-        "exclude_ids": queries.excluded_ids,
-        "item_mask": catalog.item_mask,
-        "list_weights": queries.weights,
-        "ties": plan.ties,
-        "key": queries.key,
-        "items_axis": plan.items_axis,
-    }
-    if catalog.items is None:
-        return _completed(checked_scores(queries.rows, **arguments), catalog.groups)
-    arguments |= {"block_size": plan.block_size, "score_fn": plan.score_fn}
-    if plan.label_fn is not None:
-        arguments |= {
-            "label_fn": plan.label_fn,
-            "query_attributes": queries.attributes,
-            "item_attributes": catalog.attributes,
-        }
-    rows = _with_origin(catalog.origin, queries.rows)
-    source = checked_embeddings(rows, catalog.items, **arguments)
-    return _completed(source, catalog.groups)
-
-
-def _completed(source: Catalog, groups: jax.Array | None) -> Catalog:
-    """Adds the memberships of all items, of which a device may have only a part.
+    """Returns the items and what a batch looks for in them.
 
     Its rankings say which lists read scores that are no numbers.
     """
-    relevant = source.relevant._replace(item_groups=groups)
-    return dataclasses.replace(source, relevant=relevant, looks_for_nan=True)
+
+    def as_array(x: Array | None) -> jax.Array | None:
+        return None if x is None else jnp.asarray(x)
+
+    rows, weights = jnp.asarray(queries.rows), jnp.asarray(queries.weights)
+    scorer = Scorer.of_scores(rows)
+    if catalog.items is not None:
+        scorer = Scorer(rows, catalog.items, catalog.similarity, plan.block_size)
+    relevant, attributes = Relevant.empty(weights.shape), None
+    if plan.label_fn is not None:
+        attributes = by_attributes(
+            plan.label_fn, queries.attributes, catalog.attributes
+        )
+        label_dtype(attributes, weights.shape, scorer.block_length)
+    else:
+        ids, labels = map(as_array, (queries.relevant_ids, queries.relevant_labels))
+        assert ids is not None
+        # The memberships of all items, of which a device may have only a part.
+        relevant = Relevant(ids, labels, {}, item_groups=catalog.groups)
+    return Catalog(
+        scorer=scorer,
+        relevant=relevant,
+        attributes=attributes,
+        exclude_ids=as_array(queries.excluded_ids),
+        item_mask=catalog.item_mask,
+        list_weights=weights,
+        depth=plan.depth or None,
+        policy=Policy(plan.ties),
+        key=queries.key,
+        items_axis=plan.items_axis,
+        looks_for_nan=True,
+    )
 
 
 def measure_rankings(
@@ -274,7 +277,10 @@ def put_catalog(
 def _specs_of(devices: Devices, catalog: CatalogArrays) -> CatalogArrays:
     """Returns how the arrays over items are cut."""
     of_items = jax.tree.map(lambda _: devices.of_items, catalog)
-    return of_items._replace(counts=EVERYWHERE, origin=EVERYWHERE, groups=EVERYWHERE)
+    similarity = jax.tree.map(lambda _: EVERYWHERE, catalog.similarity)
+    return of_items._replace(
+        counts=EVERYWHERE, similarity=similarity, groups=EVERYWHERE
+    )
 
 
 def _specs(devices: Devices, catalog: CatalogArrays, queries: Any) -> tuple[Any, ...]:
@@ -327,39 +333,6 @@ def first_fault(
     fault = jnp.max(jnp.where(of_faults == slot, faults, 0))
     fault = fault if queries_axis is None else lax.pmax(fault, queries_axis)
     return jnp.stack([slot, fault])
-
-
-def score_pairs(
-    plan: Plan, origin: jax.Array | None, rows: Array, items: jax.Array
-) -> jax.Array:
-    """Scores items that each query has of its own, as the plan says.
-
-    Args:
-        plan: The plan.
-        origin: See `CatalogArrays`.
-        rows: `[queries, …]`.
-        items: `[queries, listed, …]`.
-
-    Returns:
-        `[queries, listed]`.
-    """
-    score_fn = products if plan.score_fn is None else plan.score_fn
-    rows = _with_origin(origin, rows)
-    if not is_custom(plan.score_fn):
-        return score_fn(jnp.asarray(rows), items)
-
-    def score(row: Any, row_items: jax.Array) -> jax.Array:
-        return score_fn(row[None], row_items)[0]
-
-    return jax.vmap(score)(rows, items)
-
-
-def _with_origin(origin: jax.Array | None, rows: Array) -> Array:
-    """Puts the point from which distances are measured beside each query, for `l2`."""
-    if origin is None:
-        return rows
-    rows = rows.astype(origin.dtype)
-    return jnp.stack([rows, jnp.broadcast_to(origin, rows.shape)], axis=-2)
 
 
 def _diversity(

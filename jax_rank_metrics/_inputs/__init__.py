@@ -33,6 +33,7 @@ from jax_rank_metrics._inputs.arrays import same_lists as same_lists
 from jax_rank_metrics._inputs.arrays import same_shape as same_shape
 from jax_rank_metrics._inputs.arrays import unsharded as unsharded
 from jax_rank_metrics._inputs.attributes import attributes as attributes
+from jax_rank_metrics._inputs.attributes import without_lists as without_lists
 from jax_rank_metrics._inputs.items import catalog_array as catalog_array
 from jax_rank_metrics._inputs.items import check_distinct as check_distinct
 from jax_rank_metrics._inputs.items import columns as columns

@@ -13,8 +13,7 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
 
     Args:
         name: The argument, which messages complete with the path of a leaf.
-        tree: A pytree of arrays, such as a dict, with at least one leaf. Lists of
-            numbers are arrays.
+        tree: A pytree of arrays, such as a dict, with at least one leaf.
         axes: The axes with which every leaf begins.
         axes_of: What these are the axes of, for messages, such as "items".
 
@@ -25,9 +24,8 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
     """
     if tree is None or not jax.tree.leaves(tree):
         raise ValueError(
-            f"label_fn is given, but {name} is {'None' if tree is None else 'empty'}; "
-            f"pass an array that begins with the axes of {axes_of}, {axes}, or a dict of "
-            "such arrays"
+            f"{name} is {'None' if tree is None else 'empty'}; pass an array that begins "
+            f"with the axes of {axes_of}, {axes}, or a dict of such arrays"
         )
 
     def converted(path: tuple[Any, ...], leaf: object) -> jax.Array:
@@ -46,7 +44,16 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
         _check_kept(leaf_name, leaf, array, array.shape == axes)
         return array
 
-    return jax.tree_util.tree_map_with_path(converted, tree, is_leaf=_is_array_like)
+    return jax.tree_util.tree_map_with_path(converted, tree)
+
+
+def without_lists(tree: Any) -> Any:
+    """Returns a pytree with its lists of numbers or strings as arrays of NumPy."""
+    return jax.tree.map(
+        lambda x: np.asarray(x) if _is_array_like(x) else x,
+        tree,
+        is_leaf=_is_array_like,
+    )
 
 
 def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) -> None:
@@ -89,8 +96,4 @@ def _is_array_like(value: object) -> bool:
 
 
 def _holds_strings(value: object) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in "SUT"
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    return isinstance(value, (str, bytes))
+    return isinstance(value, np.ndarray) and value.dtype.kind in "SUT"

@@ -12,13 +12,13 @@ places.py     `jrm.rank_places`: judged items whose places were counted elsewher
 catalog.py    `jrm.rank_catalog` and `jrm.rank_scores`: many items, few relevant ones
 checked_catalog.py  their checked arguments
 sharded_catalog.py  catalogues that types say are sharded, which each device ranks a part of
-labels.py     labels that a function derives from attributes of queries and items
+attributes.py  `jrm.by_attributes`: labels that a function derives from attributes
 labelled.py   catalogues with such labels: as rows, or streamed in blocks
 census.py     which labels the items of a catalogue have, and how many items each
 item_groups.py  memberships of the items of a catalogue, and their totals
 seen.py       the relevant items in the blocks so far, and totals of all items
 blocks.py     a catalogue, and its scores in blocks
-products.py   products of queries and items, by which equal items tie
+similarities.py  scores by product, cosine, distance, differing bits, or a function
 host_blocks.py  items that the host reads one part after the other
 streams.py    the two ways through the blocks: the first ranks, or counting places
 """

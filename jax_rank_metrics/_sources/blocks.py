@@ -1,7 +1,5 @@
 """A catalogue of items, and its scores, a block of items at a time."""
 
-import dataclasses
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,9 +10,10 @@ from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.keys import score_key
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._sources.attributes import by_attributes, labels_of_block
 from jax_rank_metrics._sources.item_groups import memberships_of
-from jax_rank_metrics._sources.labels import Labeller
 from jax_rank_metrics._sources.lists import Relevant
+from jax_rank_metrics._sources.similarities import Similarity
 from jax_rank_metrics._types import AxisNames
 
 
@@ -58,36 +57,100 @@ class Block(NamedTuple):
         return exists, score_key(scores, exists)
 
 
-@pytree("score_fn", "block_size", "depth", "policy", "items_axis", "looks_for_nan")
-class Catalog:
-    """The arguments of `rank_catalog` and `rank_scores`, checked.
+@pytree("block_size")
+class Scorer:
+    """Queries, the items that this device holds, and what scores them in blocks.
 
-    The items are those that this device holds, or a part of them that the host has read.
-    They are scored in blocks.
+    Attributes:
+        queries: `[*lists, …]`; or `[*lists, items]` scores that are known.
+        items: `[items, …]`.
+        similarity: What scores them.
+        block_size: How many items are scored at a time.
     """
 
     queries: jax.Array
     items: jax.Array
-    relevant: Relevant
-    exclude_ids: jax.Array | None
-    item_mask: jax.Array | None
-    list_weights: jax.Array | None
-    key: jax.Array | None
-    score_fn: Callable[[jax.Array, jax.Array], jax.Array]
+    similarity: Similarity
     block_size: int
-    depth: int | None  # how many ranks; None counts places instead
-    policy: Policy
-    items_axis: AxisNames | None
+
+    @classmethod
+    def of_scores(cls, scores: jax.Array) -> "Scorer":
+        """Returns what scores one block of items, whose scores are known."""
+        # Such items need no embeddings.
+        items = jnp.zeros((scores.shape[-1], 0))
+        return cls(scores, items, Similarity(_known_scores), len(items))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores take the place of queries."""
+        return self.similarity.function is _known_scores
+
+    @property
+    def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
+        """The name of an array that says which lists there are, and this array.
+
+        It is `[*lists, …]` with one further axis.
+        """
+        if self.has_scores:
+            return "scores", self.queries
+        if self.similarity.is_custom:
+            return "scores", jax.eval_shape(lambda: self.scores(0))
+        return "queries", self.queries
+
+    @property
+    def lists(self) -> tuple[int, ...]:
+        """The shape of the axes of lists."""
+        return self.lists_of[1].shape[:-1]
+
+    @property
+    def num_items(self) -> int:
+        """The number of items that this device holds."""
+        return self.items.shape[0]
+
+    @property
+    def block_length(self) -> int:
+        """The number of items in every block."""
+        return min(self.block_size, self.num_items)
+
+    @property
+    def num_blocks(self) -> int:
+        """The number of blocks that cover the items of this device."""
+        return -(-self.num_items // self.block_length)
+
+    def scores(self, start: jax.Array | int) -> jax.Array:
+        """Scores the block of items that begins at an index, `[*lists, block]`."""
+        items = self.cut(self.items, start, 0)
+        return lax.stop_gradient(self.similarity.scores(self.queries, items))
+
+    def cut(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
+        """Returns the part of an array that belongs to the block from an index on."""
+        if self.num_blocks == 1:
+            return x
+        return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
+
+
+@pytree("depth", "policy", "items_axis", "looks_for_nan")
+class Catalog:
+    """The arguments of `rank_catalog` and `rank_scores`, checked.
+
+    The items are those that this device holds, or a part of them that the host has read.
+    """
+
+    scorer: Scorer
+    relevant: Relevant
+    attributes: by_attributes | None = None  # label all items; no ids are listed then
+    exclude_ids: jax.Array | None = None
+    item_mask: jax.Array | None = None
+    list_weights: jax.Array | None = None
+    depth: int | None = None  # how many ranks; None counts places instead
+    policy: Policy = Policy(None)
+    key: jax.Array | None = None
+    items_axis: AxisNames | None = None
     first_id: jax.Array | int = 0  # the id of the first item, without `items_axis`
-    labeller: Labeller | None = None  # labels all items, so that no ids are listed
     # Whether rankings say which lists read scores that are no numbers.
     looks_for_nan: bool = False
     # `[*lists, 2]`, where lists are cut over devices; see `seeds`.
     drawn_seeds: jax.Array | None = None
-
-    def with_distinct_ids(self) -> "Catalog":
-        """Returns the catalogue with relevant ids that do not repeat in a list."""
-        return dataclasses.replace(self, relevant=self.relevant.distinct())
 
     @property
     def lists(self) -> tuple[int, ...]:
@@ -102,30 +165,10 @@ class Catalog:
         return self.policy.seeds(self.key, self.lists)
 
     @property
-    def local_items(self) -> int:
-        """The number of items that this device holds."""
-        return self.items.shape[0]
-
-    @property
     def total_items(self) -> int:
         """The number of items that all devices hold."""
         axis = self.items_axis
-        return self.local_items * (1 if axis is None else lax.axis_size(axis))
-
-    @property
-    def block_length(self) -> int:
-        """The number of items in every block."""
-        return min(self.block_size, self.local_items)
-
-    @property
-    def num_blocks(self) -> int:
-        """The number of blocks that cover the items of this device."""
-        return -(-self.local_items // self.block_length)
-
-    def scores(self, start: jax.Array | int) -> jax.Array:
-        """Scores the block of items that begins at an index, `[*lists, block]`."""
-        items = self._slice(self.items, start, 0)
-        return lax.stop_gradient(self.score_fn(self.queries, items))
+        return self.scorer.num_items * (1 if axis is None else lax.axis_size(axis))
 
     def block(self, number: jax.Array) -> Block:
         """Scores the block of this number, from 0.
@@ -134,27 +177,29 @@ class Catalog:
         block before, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3]
         and [3, 4], and in the last of them only item 4 exists.
         """
-        first_new = number * self.block_length
-        start = jnp.minimum(first_new, self.local_items - self.block_length)
-        scores = self.scores(start)
-        exists = start + lax.iota(jnp.int32, self.block_length) >= first_new
+        scorer, size = self.scorer, self.scorer.block_length
+        first_new = number * size
+        start = jnp.minimum(first_new, scorer.num_items - size)
+        scores = scorer.scores(start)
+        exists = start + lax.iota(jnp.int32, size) >= first_new
         if self.item_mask is not None:
-            mask = self._slice(self.item_mask, start, self.item_mask.ndim - 1)
+            mask = scorer.cut(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
         length = _arithmetic.count(exists)
         id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
-            id_of_first = lax.axis_index(self.items_axis) * self.local_items
+            id_of_first = lax.axis_index(self.items_axis) * scorer.num_items
         first_id = start + id_of_first
         if self.exclude_ids is not None:
-            offsets = _offsets(self.exclude_ids, first_id, self.block_length)
+            offsets = _offsets(self.exclude_ids, first_id, size)
             exists = jnp.broadcast_to(exists, scores.shape)
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
         labels = loses_items = None
-        if self.labeller is not None:
-            lists, size = scores.shape[:-1], self.block_length
-            labels, has_rank, is_lost = self.labeller.labels(lists, start, size)
+        if self.attributes is not None:
+            labels, has_rank, is_lost = labels_of_block(
+                self.attributes, scores.shape[:-1], start, size
+            )
             exists = jnp.broadcast_to(exists, scores.shape)
             if is_lost is not None:
                 loses_items = jnp.any(exists & is_lost, axis=-1)
@@ -164,7 +209,7 @@ class Catalog:
         is_masked = any(x is not None for x in masks)
         memberships = None
         if self.relevant.item_groups is not None:
-            ids = first_id + lax.iota(jnp.int32, self.block_length)
+            ids = first_id + lax.iota(jnp.int32, size)
             memberships = memberships_of(self.relevant.item_groups, ids)
             memberships = _arithmetic.dot(exists.astype(memberships.dtype), memberships)
         return Block(
@@ -193,18 +238,13 @@ class Catalog:
             assert in_block is not None
             return lost | in_block, None
 
-        arrays = (self.queries, self.items, self.item_mask, self.exclude_ids)
-        start = _mesh.match_varying(start, (arrays, self.labeller))
-        numbers = jnp.arange(self.num_blocks, dtype=jnp.int32)
+        arrays = (self.scorer, self.item_mask, self.exclude_ids)
+        start = _mesh.match_varying(start, (arrays, self.attributes))
+        numbers = jnp.arange(self.scorer.num_blocks, dtype=jnp.int32)
         lost = lax.scan(step, start, numbers)[0]
         if self.items_axis is None:
             return lost
         return _mesh.any_over(lost, self.items_axis)
-
-    def _slice(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
-        if self.num_blocks == 1:
-            return x
-        return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
 
 
 def has_nan(scores: jax.Array, exists: jax.Array) -> jax.Array:
@@ -229,7 +269,7 @@ def has_nan(scores: jax.Array, exists: jax.Array) -> jax.Array:
     )
 
 
-def known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
+def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
     """Returns the scores of a catalogue of one block, which were passed as queries."""
     del items
     return scores

@@ -1,46 +1,51 @@
 """`jrm.rank_catalog` and `jrm.rank_scores`: many items, few of them relevant."""
 
+import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import jax
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
-from jax_rank_metrics import _types
+from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
+from jax_rank_metrics._sources.attributes import by_attributes
 from jax_rank_metrics._sources.blocks import Catalog
-from jax_rank_metrics._sources.checked_catalog import checked_embeddings, checked_scores
+from jax_rank_metrics._sources.checked_catalog import (
+    check_cut,
+    checked_embeddings,
+    checked_exclusions,
+    checked_mask,
+    checked_relevance,
+    checked_scores,
+)
 from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twice
-from jax_rank_metrics._sources.labels import LabelFn
 from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
+from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 from jax_rank_metrics._sources.streams import Stream, rank_listed
 
 
 def rank_catalog(
     queries: Shaped[ArrayLike, "..."],
     items: Shaped[ArrayLike, "items ..."],
-    relevant_ids: _types.RelevantIds | None = None,
+    relevant_ids: _types.RelevantIds | by_attributes,
     *,
     k: _types.RankCutoffs,
     relevant_labels: _types.RelevantIds | None = None,
     exclude_ids: _types.ExcludedIds | None = None,
     item_mask: _types.ItemMask | None = None,
     list_weights: _types.PerListInput | None = None,
-    score_fn: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
+    similarity: SimilarityName | SimilarityFn = "dot",
     block_size: int = 4096,
     items_axis: _types.AxisNames | None = None,
     key: _types.Key | None = None,
     ties: _types.Ties | None = None,
     columns: _types.Columns | None = None,
     item_groups: _types.ItemGroups | None = None,
-    label_fn: LabelFn | None = None,
-    query_attributes: Any = None,
-    item_attributes: Any = None,
 ) -> Ranking:
-    """Ranks a whole catalogue for every query, by the product of their embeddings.
+    """Ranks a whole catalogue for every query, by the similarity of their embeddings.
 
     Items are scored a block at a time, and only the first ranks are kept: memory is that
     of `queries × (block_size + k)`, and never of queries × items.
@@ -48,9 +53,8 @@ def rank_catalog(
     The pool of a list is every item that is neither masked nor excluded. Items that are
     not among the relevant ids have the label 0.
 
-    Relevance is known by ids, or by attributes: labels may be a function of what is known
-    of a query and of an item, such as the person on a picture. These labels are computed
-    for a block of items as well, so that no matrix of queries and items exists.
+    Relevance is known by ids, or by attributes, such as the person on a picture: see
+    `by_attributes`.
 
     A query that is padding needs `list_weights` 0. Otherwise its list counts as one for
     which nothing relevant was found.
@@ -61,10 +65,10 @@ def rank_catalog(
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; inside
             `jax.jit`, a repeated id counts where it occurs first. Ids that are not in the
             catalogue, masked or excluded are not in the pool; ids below 0 are padding. Or
-            pass `label_fn`.
+            `by_attributes(label_fn, query_attributes, item_attributes)`.
         k: As for `rank`. None ranks every relevant item exactly, in two passes that
             count the items scoring above it: for any cutoff, and for metrics without
-            one. The gain of the label 0 must then be 0. With `label_fn` and items in
+            one. The gain of the label 0 must then be 0. By attributes, with items in
             several blocks or on several devices, only metrics of the first relevant item
             work at every cutoff and without one, such as `hit_rate` and
             `reciprocal_rank`: they count, in two further passes, and other metrics raise
@@ -74,45 +78,35 @@ def rank_catalog(
             those a user has already seen; ids below 0 are padding.
         item_mask: `[items]` bool, items that exist, for every list.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding.
-        score_fn: `score_fn(queries, items)` returns the scores `[*lists, block]` of a
-            block of items, for models whose scores are not products. `queries`
-            `[*lists, …]` and `items` `[items, …]` may then have any trailing axes.
-            Static under `jax.jit`: pass a named function rather than a fresh lambda. If
-            types of arrays are sharded, it may hold NumPy arrays, but none on the mesh.
+        similarity: How a query and an item are scored: "dot", "cosine", "l2" or
+            "hamming", as for `evaluate_embeddings`; "l2" measures around the mean of
+            these queries. Or a function of queries and a block of items that returns
+            their scores `[*lists, block]`; `queries` `[*lists, …]` and `items`
+            `[items, …]` may then have any trailing axes. Static under `jax.jit`: pass a
+            named function rather than a fresh lambda. If types of arrays are sharded, it
+            may hold NumPy arrays, but none on the mesh.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
-            cut into equal parts: `items`, `item_mask` and `item_attributes` are the part
-            of the device, and ids count through all parts.
+            cut into equal parts: `items`, `item_mask` and attributes of items are the
+            part of the device, and ids count through all parts.
         key: As for `rank`.
         ties: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
         item_groups: `[num_items, groups]` numbers or bools, how much each item of the
             whole catalogue belongs to each group, perhaps by fractions; the same on every
             device. They are the column `groups` of every item. With k=None metrics may
-            read those of relevant items alone. Not with `label_fn`.
-        label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
-            `[queries, block]` of a block of items, bools, integers or floats; or a pair
-            of these and a bool array of the same shape, true for items that leave the
-            list: they have no rank and are not in the pool. So do items whose label is
-            negative or NaN. Attributes reach it with one axis of queries, whatever axes
-            lists have, or of items: compare `query[:, None] == item[None]`. Static under
-            `jax.jit`, as `score_fn` is.
-            Items in several blocks may have 64 different labels for each list; a list
-            with more of them raises, and inside `jax.jit` does not count.
-        query_attributes: A pytree of arrays `[*lists, …]`, such as a dict.
-        item_attributes: A pytree of arrays `[items, …]`.
+            read those of relevant items alone. Not by attributes.
 
     Returns:
         A `Ranking`. Its `items` are the ids found, in rank order; with k=None places
-        were counted, and it has no order (but has one if `label_fn` is passed and the
-        items are in one block).
+        were counted, and it has no order (but has one if relevance is by attributes, and
+        the items are in one block).
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, if
-            both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
-            a relevant id, if attributes are numbers that JAX would round to equal ones,
-            or if `label_fn` labels items in several blocks and an array is sharded by its
-            type.
+        ValueError: if shapes differ, if an option does not have the value passed, if a
+            list repeats a relevant id, if attributes are numbers that JAX would round to
+            equal ones, or if items are in several blocks, relevance is by attributes,
+            and an array is sharded by its type.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -123,52 +117,34 @@ def rank_catalog(
     [[2, 0], [3, 1]]
     >>> recall.of(ranking, k=(1, 2)).values.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
-
-    Pictures of the same person are relevant; those of the same camera as well leave the
-    list:
-
-    >>> def same_person(query, item):
-    ...     same = {x: query[x][:, None] == item[x][None] for x in query}
-    ...     return same["person"], same["person"] & same["camera"]
-    >>> ranking = rank_catalog(
-    ...     queries,
-    ...     items,
-    ...     k=2,
-    ...     label_fn=same_person,
-    ...     query_attributes={"person": [7, 8], "camera": [1, 1]},
-    ...     item_attributes={"person": [7, 8, 7, 8], "camera": [2, 2, 1, 1]},
-    ... )
-    >>> ranking.items[:, 0].tolist()
-    [0, 1]
-    >>> recall.of(ranking, k=1).values.tolist()
-    [1.0, 1.0]
     """
-    catalog = checked_embeddings(
-        queries,
-        items,
-        relevant_ids,
-        k=k,
-        relevant_labels=relevant_labels,
-        exclude_ids=exclude_ids,
-        item_mask=item_mask,
-        list_weights=list_weights,
-        score_fn=score_fn,
-        block_size=block_size,
-        items_axis=items_axis,
-        key=key,
-        ties=ties,
-        columns=columns,
-        item_groups=item_groups,
-        label_fn=label_fn,
-        query_attributes=query_attributes,
-        item_attributes=item_attributes,
+    scorer = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
+    items_axis = _inputs.axis_names("items_axis", items_axis)
+    relevant, attributes = checked_relevance(
+        relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
     )
-    return Ranking(rank_blocks(catalog.with_distinct_ids()))
+    policy, key = resolve(ties, key)
+    return _rank_checked(
+        Catalog(
+            scorer=scorer,
+            relevant=relevant,
+            attributes=attributes,
+            exclude_ids=checked_exclusions(exclude_ids, scorer),
+            item_mask=_inputs.boolean(
+                "item_mask", item_mask, "items", (scorer.num_items,)
+            ),
+            list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
+            depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
+            policy=policy,
+            key=key,
+            items_axis=items_axis,
+        )
+    )
 
 
 def rank_scores(
     scores: _types.Scores,
-    relevant_ids: _types.RelevantIds | None = None,
+    relevant_ids: _types.RelevantIds | by_attributes,
     relevant_labels: _types.RelevantIds | None = None,
     *,
     item_mask: _types.ListsItemMask | None = None,
@@ -180,9 +156,6 @@ def rank_scores(
     key: _types.Key | None = None,
     columns: _types.Columns | None = None,
     item_groups: _types.ItemGroups | None = None,
-    label_fn: LabelFn | None = None,
-    query_attributes: Any = None,
-    item_attributes: Any = None,
 ) -> Ranking:
     """Ranks few relevant items of each list among all scores, without ordering all.
 
@@ -195,7 +168,9 @@ def rank_scores(
 
     Args:
         scores: `[*lists, items]`, as for `rank`; the index of an item is its id.
-        relevant_ids: As for `rank_catalog`.
+        relevant_ids: As for `rank_catalog`. By attributes, labels are computed for all
+            items at once and ranked as by `rank`. Only where `items_axis` cuts them,
+            k=None leaves the metrics of the first relevant item.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.
@@ -209,19 +184,14 @@ def rank_scores(
         key: As for `rank`.
         columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
         item_groups: `[num_items, groups]`; see `rank_catalog`.
-        label_fn: As for `rank_catalog`, in place of `relevant_ids`: labels are computed
-            for all items at once and ranked as by `rank`. Only where `items_axis` cuts
-            them, k=None leaves the metrics of the first relevant item.
-        query_attributes: A pytree of arrays `[*lists, …]`, such as a dict.
-        item_attributes: A pytree of arrays `[items, …]`.
 
     Returns:
-        A `Ranking`. With k=None and `relevant_ids` it has no order, and so no `items`.
+        A `Ranking`. With k=None and ids it has no order, and so no `items`.
 
     Raises:
-        ValueError: if shapes differ, if an option does not have the value passed, if
-            both or neither of `relevant_ids` and `label_fn` are passed, if a list repeats
-            a relevant id, or if attributes are numbers that JAX would round to equal ones.
+        ValueError: if shapes differ, if an option does not have the value passed, if a
+            list repeats a relevant id, or if attributes are numbers that JAX would round
+            to equal ones.
         TypeError: if ids are not integers, or the mask is not bool.
 
     >>> import jax.numpy as jnp
@@ -235,34 +205,41 @@ def rank_scores(
 
     >>> def same_class(query, item):
     ...     return query[:, None] == item[None]
-    >>> options = {"query_attributes": [5, 6], "item_attributes": [6, 5, 5]}
-    >>> ranking = rank_scores(scores, label_fn=same_class, **options)
+    >>> ranking = rank_scores(scores, by_attributes(same_class, [5, 6], [6, 5, 5]))
     >>> reciprocal_rank.of(ranking).values.tolist()
     [0.5, 1.0]
     """
-    catalog = checked_scores(
-        scores,
-        relevant_ids,
-        relevant_labels=relevant_labels,
-        item_mask=item_mask,
-        exclude_ids=exclude_ids,
-        k=k,
-        list_weights=list_weights,
-        items_axis=items_axis,
-        ties=ties,
-        key=key,
-        columns=columns,
-        item_groups=item_groups,
-        label_fn=label_fn,
-        query_attributes=query_attributes,
-        item_attributes=item_attributes,
+    scorer = checked_scores(scores)
+    items_axis = _inputs.axis_names("items_axis", items_axis)
+    relevant, attributes = checked_relevance(
+        relevant_ids, relevant_labels, columns, item_groups, scorer, items_axis
     )
-    return Ranking(rank_blocks(catalog.with_distinct_ids()))
+    policy, key = resolve(ties, key)
+    return _rank_checked(
+        Catalog(
+            scorer=scorer,
+            relevant=relevant,
+            attributes=attributes,
+            exclude_ids=checked_exclusions(exclude_ids, scorer),
+            item_mask=checked_mask(item_mask, scorer.queries),
+            list_weights=_inputs.per_list("list_weights", list_weights, scorer.lists),
+            depth=_inputs.deepest(_inputs.rank_cutoffs(k)),
+            policy=policy,
+            key=key,
+            items_axis=items_axis,
+        )
+    )
+
+
+def _rank_checked(catalog: Catalog) -> Ranking:
+    check_cut(catalog)
+    relevant = catalog.relevant.distinct()
+    return Ranking(rank_blocks(dataclasses.replace(catalog, relevant=relevant)))
 
 
 def rank_blocks(catalog: Catalog) -> RankingData:
     """Ranks by a top-k, or by counted places where the catalogue has no depth."""
-    return (_rank_blocks if catalog.labeller is None else rank_labelled)(catalog)
+    return (_rank_blocks if catalog.attributes is None else rank_labelled)(catalog)
 
 
 _rank_blocks = jax.jit(functools.partial(map_catalog_shards, rank_listed))
@@ -283,7 +260,7 @@ def rank_both(
     Returns:
         The data of `rank_catalog` with the depth of the catalogue, and with k=None.
     """
-    rank = _rank_both if catalog.labeller is None else rank_labelled_twice
+    rank = _rank_both if catalog.attributes is None else rank_labelled_twice
     return rank(catalog, ties_of_places)
 
 

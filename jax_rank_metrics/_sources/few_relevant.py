@@ -14,7 +14,7 @@ from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import UnknownPlaceError
-from jax_rank_metrics._sources.blocks import Catalog, known_scores
+from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import Depth, Relevant
 from jax_rank_metrics._sources.streams import rank_listed
@@ -86,17 +86,10 @@ def rank_few(
     ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
     labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
     catalog = Catalog(
-        queries=scores,
-        items=jnp.zeros((size, 0)),
+        scorer=Scorer.of_scores(scores),
         relevant=Relevant(ids, labels, {}),
-        exclude_ids=None,
         item_mask=items.exists,
         list_weights=list_weights,
-        key=None,
-        score_fn=known_scores,
-        block_size=size,
-        depth=None,
         policy=Policy("expected"),  # metrics read tie groups, and no order within them
-        items_axis=None,
     )
     return rank_listed(catalog)

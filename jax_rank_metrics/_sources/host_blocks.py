@@ -114,8 +114,8 @@ class HostBlocks:
         if self.num_items not in (None, num_read):
             raise ValueError(
                 f"items has {num_read} items, but {self.num_items} were expected; pass "
-                "the same blocks each time, as many values of item_mask and of "
-                "item_attributes, and with exclude_self as many queries"
+                "the same blocks each time, as many values of item_mask and of attributes "
+                "of items, and with exclude_self as many queries"
             )
         self.num_items = num_read
 

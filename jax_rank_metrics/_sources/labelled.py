@@ -146,7 +146,7 @@ class StreamedStops:
 def _is_streamed(catalog: Catalog) -> bool:
     """Whether the items are in several blocks, or whole lists are on no device."""
     is_cut = catalog.items_axis is not None and catalog.depth is None
-    return catalog.num_blocks > 1 or is_cut
+    return catalog.scorer.num_blocks > 1 or is_cut
 
 
 @jax.jit
@@ -160,7 +160,8 @@ def _rows_of_shard(catalog: Catalog) -> tuple[jax.Array, jax.Array, jax.Array]:
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
     # As the function returns them: what was passed as scores is then not copied.
-    scores = catalog.score_fn(catalog.queries, catalog.items)
+    scorer = catalog.scorer
+    scores = scorer.similarity.scores(scorer.queries, scorer.items)
     return labels, scores, block.exists
 
 

@@ -41,6 +41,14 @@ class Relevant(NamedTuple):
     columns: dict[str, jax.Array]
     item_groups: jax.Array | None = None  # [num_items, groups], of all items; or None
 
+    @classmethod
+    def empty(cls, lists: tuple[int, ...]) -> "Relevant":
+        """Returns no items for each list: padding, in the only slot.
+
+        Arrays of size 0 would have no type that varies over a mesh.
+        """
+        return cls(jnp.full((*lists, 1), -1, jnp.int32), None, {})
+
     def distinct(self) -> "Relevant":
         """Returns the items without those that repeat an earlier id of their list.
 

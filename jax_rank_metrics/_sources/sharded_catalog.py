@@ -8,7 +8,7 @@ import jax
 from jax.sharding import PartitionSpec
 
 from jax_rank_metrics import _shards
-from jax_rank_metrics._sources.blocks import Catalog, known_scores
+from jax_rank_metrics._sources.blocks import Catalog
 
 R = TypeVar("R")
 
@@ -57,26 +57,22 @@ def _axes_of(catalog: Catalog) -> Catalog:
 
     "whole" is no such name, and stands for arrays that are the same on every device.
     """
-    kinds = jax.tree.map(lambda _: "per_list", catalog)
-
-    def named(tree: Any, kind: str) -> Any:
-        return jax.tree.map(lambda _: kind, tree)
-
-    labeller, mask = catalog.labeller, catalog.item_mask
-    if labeller is not None:
-        attributes = named(labeller.item_attributes, "items")
-        kinds_of_labels = dataclasses.replace(
-            kinds.labeller, item_attributes=attributes
-        )
-        kinds = dataclasses.replace(kinds, labeller=kinds_of_labels)
-    item_groups = named(catalog.relevant.item_groups, "whole")
+    mask = catalog.item_mask
     is_shared = mask is not None and mask.ndim == 1
-    return dataclasses.replace(
-        kinds,
-        queries="per_item" if catalog.score_fn is known_scores else "per_list",
-        items="items",
-        relevant=kinds.relevant._replace(item_groups=item_groups),
-        item_mask=named(mask, "items" if is_shared else "per_item"),
-        key=named(catalog.key, "whole"),
-        first_id="whole",
-    )
+    kinds = {
+        "queries": "per_item" if catalog.scorer.has_scores else "per_list",
+        "items": "items",
+        "similarity": "whole",
+        "item_groups": "whole",
+        "item_mask": "items" if is_shared else "per_item",
+        "key": "whole",
+        "first_id": "whole",
+        "item_attributes": "items",
+    }
+
+    def kind(path: tuple[Any, ...], _: object) -> str:
+        # The field of the catalogue, and the field of what this holds.
+        names = [getattr(key, "name", None) for key in path[:2]]
+        return next((kinds[name] for name in names if name in kinds), "per_list")
+
+    return jax.tree_util.tree_map_with_path(kind, catalog)

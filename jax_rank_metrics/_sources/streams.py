@@ -67,7 +67,7 @@ class Stream(NamedTuple):
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items of a catalogue, and how its items compare."""
-        scores = jax.eval_shape(lambda: catalog.scores(0))
+        scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
         judged = catalog.relevant.items(catalog.list_weights, scores)
         order = ItemOrder(catalog.policy, scores.dtype)
         return cls(catalog, judged, catalog.seeds, order)
@@ -94,7 +94,7 @@ class Stream(NamedTuple):
         dropped = seen.length
         if seen.memberships is not None:
             dropped = GroupTally(seen.length, seen.memberships)
-        if self.catalog.labeller is not None:
+        if self.catalog.attributes is not None:
             labels = jax.eval_shape(lambda: self.catalog.block(jnp.int32(0)).labels)
             assert labels is not None
             census = Census.empty(shape[:-1], labels.dtype, self.judged.labels.dtype)
@@ -273,9 +273,9 @@ class Stream(NamedTuple):
             candidates = RawCandidates(block.scores, items, block.first_id, self.seeds)
             return step(state, block, candidates), None
 
-        if self.catalog.num_blocks == 1:
+        if self.catalog.scorer.num_blocks == 1:
             return body(start, jnp.zeros((), jnp.int32))[0]
-        numbers = jnp.arange(self.catalog.num_blocks, dtype=jnp.int32)
+        numbers = jnp.arange(self.catalog.scorer.num_blocks, dtype=jnp.int32)
         start = _mesh.match_varying(start, (self.catalog, self.seeds))
         return lax.scan(body, start, numbers)[0]
 

@@ -206,17 +206,18 @@ class Embeddings:
         names = ("k", "batch_size", "block_size", "item_mask", "ties", "key")
         rows += case.arguments(*names, "undefined", "exclude_self")
         similarity = case.option("similarity", "dot")
-        is_custom = similarity == "l1"
-        rows += ", score_fn=l1" if is_custom else f", similarity={similarity!r}"
+        name = "l1" if similarity == "l1" else repr(similarity)  # a function or a name
+        rows += f", similarity={name}"
         if "query_classes" in inputs:
             attributes = [
-                f"{side}_attributes=dict(classes={side}_classes"
+                f"dict(classes={side}_classes"
                 + f", cameras={side}_cameras" * ("query_cameras" in inputs)
                 + ")"
                 for side in ("query", "item")
             ]
             label_fn = case.option("label_fn", "same_class")
-            rows += f", label_fn={label_fn}, {', '.join(attributes)}"
+            arguments = ", ".join([label_fn, *attributes])
+            rows += f", relevant=jrm.by_attributes({arguments})"
         vectors = "queries, items"
         if "on_device" in case.options:
             vectors = "jnp.asarray(queries), jnp.asarray(items)"

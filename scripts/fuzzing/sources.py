@@ -475,9 +475,7 @@ class Catalog(Scores):
         options |= draws.policy(shape, metrics) | draws.undefined(shape)
         if chance(shape, 0.7):
             options["block_size"] = pick(shape, (1, 5, 8, 20))
-        if chance(shape, 0.2):
-            options["score_fn"] = "l1"
-        options["similarity"] = options.pop("score_fn", "dot")
+        options["similarity"] = pick(shape, ("dot", "dot", "cosine", "l2", "l1"))
         arrays = {"labels": draws.few_labels(data, size)}
         arrays |= draws.vectors(shape, data, *size, options)
         return self.finish(shape, data, metrics, options, arrays)
@@ -487,8 +485,9 @@ class Catalog(Scores):
         inputs = listed(case)
         names = case.arguments("item_mask", "list_weights", "block_size", "ties", "key")
         names += f", k={case.option('k')}"
-        if case.option("similarity", "dot") == "l1":
-            names += ", score_fn=l1"
+        similarity = case.option("similarity", "dot")
+        # A function or a name.
+        names += f", similarity={'l1' if similarity == 'l1' else repr(similarity)}"
         if "exclude_ids" in inputs:
             names += ", exclude_ids=exclude_ids"
         arguments = "queries, items, relevant_ids, relevant_labels=relevant_labels"

@@ -53,9 +53,7 @@ def test_torchreid(evaluate_rank):
     found = jrm.evaluate_embeddings(
         names,
         *(vectors.astype(np.float32), gallery.astype(np.float32)),
-        label_fn=other_cameras,
-        query_attributes=queries,
-        item_attributes=items,
+        jrm.by_attributes(other_cameras, queries, items),
         similarity="l2",
         undefined="skip",
     )
@@ -131,9 +129,7 @@ def test_accuracy_calculator(embeddings, in_reference, k):
         found = jrm.evaluate_embeddings(
             tuple(names.values()),
             *(vectors, vectors),
-            label_fn=same_class,
-            query_attributes=classes,
-            item_attributes=classes,
+            jrm.by_attributes(same_class, classes, classes),
             similarity="l2",
             exclude_self=True,
         )

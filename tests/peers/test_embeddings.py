@@ -72,9 +72,9 @@ def test_scikit_learn(data):
         "precision@1",
         items,
         items,
-        label_fn=lambda query, item: query[:, None] == item[None],
-        query_attributes=classes,
-        item_attributes=classes,
+        jrm.by_attributes(
+            lambda query, item: query[:, None] == item[None], classes, classes
+        ),
         similarity="l2",
         exclude_self=True,
     )

@@ -111,7 +111,7 @@ def room(ax: "Axes", axis: int) -> float:
         ax: The `Axes`.
         axis: 0 for the width, 1 for the height.
     """
-    figure = ax.figure  # which may be a subfigure
+    figure: Any = ax.figure  # which may be a subfigure
     spec = ax.get_subplotspec()
     slot = spec.get_position(figure) if spec else ax.get_position()
     return float(slot.size[axis] * figure.bbox.size[axis]) * 72 / root_figure(ax).dpi
