@@ -182,6 +182,7 @@ def evaluate_links(
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
     plan = make_plan(bounds, k, num_entities, policy.name, counts_all=True)
+    plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
     evaluated = read_triples("triples", triples, num_entities)
     all_known = read_known(known, evaluated, num_entities)
     questions = Questions.of(evaluated, all_known, num_entities)
