@@ -358,8 +358,8 @@ MUTANTS = [
     Mutant(
         "distances are measured from 0",
         "_sources/similarities.py",
-        "mean = jnp.asarray(mean, dtype)",
-        "mean = jnp.zeros_like(jnp.asarray(mean, dtype))",
+        "origin = xp.nan_to_num(mean, posinf=0, neginf=0)",
+        "origin = xp.zeros_like(mean)",
         "tests/test_evaluate_embeddings.py::test_scores_of_similarities",
     ),
     Mutant(
