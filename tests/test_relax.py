@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec as P
 from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._ranking.ranking import view_of
 
 SOFT = jrm.sigmoid_ranks(0.3)
 NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
@@ -350,7 +351,7 @@ ERRORS = {
     "hit_rate": (ValueError, "first item that stops.*leave relax out", lambda: jrm.hit_rate(X, X, relax=SOFT)),
     "chances": (ValueError, "first item that stops", lambda: jrm.rank(X, X, relax=SOFT).expected_first(lambda items: items.labels / 2, jnp.ones_like, (None,))),
     "order": (ValueError, "needs an order.*leave relax out", lambda: jrm.average_precision(X, X, denominator="hits", relax=SOFT)),
-    "own ties": (ValueError, "or the ties of items", lambda: jrm.rank(X, X, relax=SOFT)._with_tie_reading("own")),
+    "own ties": (ValueError, "or the ties of items", lambda: view_of(jrm.rank(X, X, relax=SOFT)).under("own")),
     "items": (ValueError, "soft places have no order; rank without relax", lambda: jrm.rank(X, X, relax=SOFT).items),
     "ties": (ValueError, "relax and ties are both given", _with(ties="stable")),
     "class": (TypeError, r"relax is <class .*jrm.sigmoid_ranks\(0.1\)", lambda: jrm.ndcg(X, X, relax=jrm.sigmoid_ranks)),
