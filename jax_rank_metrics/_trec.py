@@ -6,7 +6,7 @@ from typing import NamedTuple
 _CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 
 
-class Family(NamedTuple):
+class MeasureFamily(NamedTuple):
     """A measure of trec_eval with a value for each of several cutoffs."""
 
     metric: str  # of this package
@@ -17,22 +17,22 @@ class Family(NamedTuple):
 
 FAMILIES = {
     # trec_eval divides by k even where fewer documents were retrieved.
-    "P": Family("precision", {"denominator": "k"}),
-    "Rprec_mult": Family(
+    "P": MeasureFamily("precision", {"denominator": "k"}),
+    "Rprec_mult": MeasureFamily(
         "precision_at_multiples",
         cutoffs=tuple(f"{fifths / 5:g}" for fifths in range(1, 11)),
         suffix="_{:.2f}",
     ),
-    "iprec_at_recall": Family(
+    "iprec_at_recall": MeasureFamily(
         "interpolated_precision",
         cutoffs=tuple(f"{tenths / 10:g}" for tenths in range(11)),
         suffix="_{:.2f}",
     ),
-    "map_cut": Family("average_precision"),
-    "ndcg_cut": Family("ndcg", {"gain_fn": "linear_gain"}),
-    "recall": Family("recall"),
-    "relative_P": Family("recall", {"denominator": "attainable"}),
-    "success": Family("hit_rate", cutoffs=("1", "5", "10")),
+    "map_cut": MeasureFamily("average_precision"),
+    "ndcg_cut": MeasureFamily("ndcg", {"gain_fn": "linear_gain"}),
+    "recall": MeasureFamily("recall"),
+    "relative_P": MeasureFamily("recall", {"denominator": "attainable"}),
+    "success": MeasureFamily("hit_rate", cutoffs=("1", "5", "10")),
 }
 # Families whose names are also those of metrics here, which have no cutoff by default.
 AMBIGUOUS = ("P", "recall", "success")

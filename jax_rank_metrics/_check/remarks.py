@@ -13,7 +13,7 @@ from jax_rank_metrics._inputs import first_index, repeated
 from jax_rank_metrics._types import Number
 
 
-class Lists(NamedTuple):
+class FlatLists(NamedTuple):
     """Lists of any layout, flattened to items, on the host.
 
     Attributes:
@@ -58,7 +58,7 @@ def _with_example(
     return f"{count} of {total} lists, as in list {example}"
 
 
-def remark_on_lists(lists: Lists, threshold: Number) -> list[str]:
+def remark_on_lists(lists: FlatLists, threshold: Number) -> list[str]:
     """Remarks on labels, and on scores where there are any."""
     if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
         return swapped  # further remarks would only follow from this one
@@ -72,12 +72,12 @@ def remark_on_lists(lists: Lists, threshold: Number) -> list[str]:
     return remarks + remark_on_scores(lists, lists.scores)
 
 
-def remark_on_scores(lists: Lists, scores: np.ndarray) -> list[str]:
+def remark_on_scores(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks on scores: constant ones, and ones that put relevant items last."""
     return [*_constant(lists, scores), *_reversed(lists, scores)]
 
 
-def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
+def _swapped(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks if labels look like scores, and scores like grades."""
     labels, scores = lists.labels[lists.exists], scores[lists.exists]
     grades = np.unique(scores)
@@ -96,7 +96,7 @@ def _swapped(lists: Lists, scores: np.ndarray) -> list[str]:
     ]
 
 
-def _single_items(lists: Lists) -> list[str]:
+def _single_items(lists: FlatLists) -> list[str]:
     """Remarks if every list has one item, as in arrays `[lists, items, 1]`."""
     sizes = lists.count_items(lists.exists)
     num_lists = np.count_nonzero(sizes)
@@ -108,7 +108,7 @@ def _single_items(lists: Lists) -> list[str]:
     ]
 
 
-def _never_relevant(lists: Lists, threshold: Number) -> list[str]:
+def _never_relevant(lists: FlatLists, threshold: Number) -> list[str]:
     """Remarks if there are positive labels, but all are below the threshold."""
     labels = lists.labels[lists.exists]
     largest = labels.max(initial=0)
@@ -121,7 +121,7 @@ def _never_relevant(lists: Lists, threshold: Number) -> list[str]:
     ]
 
 
-def _always_relevant(lists: Lists, threshold: Number) -> list[str]:
+def _always_relevant(lists: FlatLists, threshold: Number) -> list[str]:
     """Remarks if all of at least 5 items are relevant, and a list has more than one."""
     num_items = np.count_nonzero(lists.exists)
     has_longer_lists = (lists.count_items(lists.exists) > 1).any()
@@ -135,7 +135,7 @@ def _always_relevant(lists: Lists, threshold: Number) -> list[str]:
     ]
 
 
-def _constant(lists: Lists, scores: np.ndarray) -> list[str]:
+def _constant(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks on lists whose scores are all equal.
 
     Leaves out lists of fewer than 5 items, which tie by chance, unless all lists tie.
@@ -156,7 +156,7 @@ def _constant(lists: Lists, scores: np.ndarray) -> list[str]:
     ]
 
 
-def _reversed(lists: Lists, scores: np.ndarray) -> list[str]:
+def _reversed(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks if relevant items score below the others more often than chance allows."""
     finite = lists.exists & np.isfinite(scores)
     relevant, irrelevant = finite & lists.relevant, finite & ~lists.relevant

@@ -8,7 +8,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._check.remarks import (
-    Lists,
+    FlatLists,
     remark_on_excluded,
     remark_on_lists,
     remark_on_mask,
@@ -73,7 +73,7 @@ def check_labels(
         score_values = _checked_scores(scores, exists).reshape(-1)
     _check_gains(gain_fn, values, exists)
 
-    lists = Lists(
+    lists = FlatLists(
         labels=grades.reshape(-1),
         scores=score_values,
         exists=exists.reshape(-1),
@@ -197,7 +197,7 @@ def _check_catalog_scores(
     relevant_lists = np.broadcast_to(list_numbers, relevant.shape)[relevant]
     labels[relevant_lists, relevant_ids[relevant]] = 1
     values = _checked_scores(scores, exists.reshape(scores.shape)).reshape(-1)
-    lists = Lists(
+    lists = FlatLists(
         labels=labels.reshape(-1),
         scores=values,
         exists=exists.reshape(-1),

@@ -62,7 +62,7 @@ def evaluate(options: Options) -> None:
 
 
 def _measure(
-    options: Options, paths: Mapping[str, Path], metrics: list[request.Metric]
+    options: Options, paths: Mapping[str, Path], metrics: list[request.RequestedMetric]
 ) -> dict[str, report.Run]:
     """Reads, joins and measures every run, with a progress bar on a terminal."""
     judged = _read_qrels(options)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import ComparisonTest
-from jax_rank_metrics._command.request import Metric
+from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
@@ -46,7 +46,7 @@ Runs = Mapping[str, Run]
 Tests = Mapping[str, Mapping[str, Comparison]]  # by run and label
 
 
-def measure(metrics: Sequence[Metric], joined: Joined, level: Number) -> Run:
+def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -> Run:
     """Measures every metric on every query, and takes the means over queries.
 
     The metric "recall@1,2" gives the run two labels, "recall@1" and "recall@2".
@@ -177,7 +177,10 @@ def as_text(
 
 
 def as_trec(
-    runs: Runs, metrics: Sequence[Metric], per_query: bool, run_lines: Sequence[str]
+    runs: Runs,
+    metrics: Sequence[RequestedMetric],
+    per_query: bool,
+    run_lines: Sequence[str],
 ) -> str:
     """Returns lines of measure, query and value, as trec_eval prints them.
 

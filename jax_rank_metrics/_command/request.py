@@ -25,7 +25,7 @@ _TREC_OPTIONS = {
 }
 
 
-class Metric(NamedTuple):
+class RequestedMetric(NamedTuple):
     """A metric to measure, hashable."""
 
     word: str  # after -m, or the member of a set
@@ -35,7 +35,9 @@ class Metric(NamedTuple):
     is_count: bool  # trec_eval sums counts over queries
 
 
-def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Metric]:
+def metrics_of(
+    words: Sequence[str], trec: bool, level: float | None
+) -> list[RequestedMetric]:
     """Returns the metrics with the options that `--trec` and `--level` give them.
 
     Args:
@@ -63,7 +65,7 @@ def metrics_of(words: Sequence[str], trec: bool, level: float | None) -> list[Me
     return [*metrics]
 
 
-def _metric(word: str, trec: bool, level: float | None) -> Metric:
+def _metric(word: str, trec: bool, level: float | None) -> RequestedMetric:
     """Returns the metric of a word that is not a set; see `metrics_of`."""
     in_full = _trec.in_full(word) if trec else word
     name = _with_options(in_full, trec, level)
@@ -77,7 +79,9 @@ def _metric(word: str, trec: bool, level: float | None) -> Metric:
     labels = _trec.value_names(in_full) or [word]
     if bound.num_values is not None:
         labels = cutoff_names(in_full, bound.num_values)
-    return Metric(word, name, (*labels,), bound.state, bound.spec.name in COUNTS)
+    return RequestedMetric(
+        word, name, (*labels,), bound.state, bound.spec.name in COUNTS
+    )
 
 
 def _with_options(name: str, trec: bool, level: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics._files.frames import polars
-from jax_rank_metrics._files.lists import Ids, Rows, Sides
+from jax_rank_metrics._files.lists import GroupedRows, Ids, Sides
 
 Dicts = Mapping[str, Mapping[str, float]]  # {query: {document: number}}
 
@@ -51,7 +51,7 @@ def sides_of_dicts(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> Sides | 
         pl.Series("query_id", [*judged]),
         pl.Series("query_id", unjudged, pl.String),
         judged_rows,
-        Rows(run_scores, starts, counts),
+        GroupedRows(run_scores, starts, counts),
         np.fromiter(scores, np.float64, len(relevance)),
         functools.partial(_rows_in_run, judged, retrieved),
         functools.partial(_doc_ids_of, judged, retrieved),
@@ -97,9 +97,9 @@ def _exceed_float64(integers: np.ndarray) -> bool:
     return bool(((integers < -(2**53)) | (integers > 2**53)).any())
 
 
-def _rows_of(dicts: Dicts, values: np.ndarray) -> Rows:
+def _rows_of(dicts: Dicts, values: np.ndarray) -> GroupedRows:
     counts = np.array([len(docs) for docs in dicts.values()], np.int64)
-    return Rows(values, np.cumsum(counts) - counts, counts)
+    return GroupedRows(values, np.cumsum(counts) - counts, counts)
 
 
 def _rows_in_run(judged: Dicts, run: Dicts) -> np.ndarray:

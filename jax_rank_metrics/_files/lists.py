@@ -18,7 +18,7 @@ Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Rows(NamedTuple):
+class GroupedRows(NamedTuple):
     """The rows of judgements or of a run; those of a list lie together.
 
     Rows of a query that has no list are in no range.
@@ -50,8 +50,8 @@ class Sides(NamedTuple):
 
     query_ids: "pl.Series"  # [lists]
     unjudged: "pl.Series"  # the ids of queries that only the run has
-    judged: Rows  # list after list
-    retrieved: Rows
+    judged: GroupedRows  # list after list
+    retrieved: GroupedRows
     scores: np.ndarray  # [judged rows], the value of each in the run; NaN for none
     run_rows: Callable[[], np.ndarray]  # [judged rows], the row of each; −1 for none
     doc_ids: Callable[[], Ids]  # of the rows of both
@@ -89,7 +89,7 @@ class Sides(NamedTuple):
         run_rows = np.full_like(before, -1)
         run_rows[is_there] = num_before[before[is_there]]
         return self._replace(
-            retrieved=Rows(self.retrieved.values[rows], starts, counts),
+            retrieved=GroupedRows(self.retrieved.values[rows], starts, counts),
             scores=np.where(is_there, self.scores, np.nan),
             run_rows=lambda: run_rows,
             doc_ids=functools.partial(_ids_of_rows, self.doc_ids, rows),
@@ -163,7 +163,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
 
 def _grouped(
     frame: "pl.DataFrame", queries: "pl.Series", value: str
-) -> tuple["pl.DataFrame", Rows, "pl.Series"]:
+) -> tuple["pl.DataFrame", GroupedRows, "pl.Series"]:
     """Returns a frame in which the rows of each query lie together.
 
     Also returns its rows by list, and the ids of queries that have no list. A frame whose
@@ -187,7 +187,7 @@ def _grouped(
     starts[lists_of_runs] = (np.cumsum(lengths) - lengths)[has_list]
     counts[lists_of_runs] = lengths[has_list]
     unjudged = runs["value"].filter(list_of_run.is_null())
-    return frame, Rows(frame[value].to_numpy(), starts, counts), unjudged
+    return frame, GroupedRows(frame[value].to_numpy(), starts, counts), unjudged
 
 
 def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFrame":

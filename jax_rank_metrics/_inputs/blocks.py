@@ -13,7 +13,7 @@ _WIDTH, _FACTOR = 64, 4
 _LISTS, _ITEMS = (64, 1024), 2**20
 
 
-class Block(NamedTuple):
+class ListBlock(NamedTuple):
     """A few lists, padded to one of the fixed shapes `[lists, width]`.
 
     Lists that were added have no items. Pass the weight 0 for them.
@@ -39,7 +39,7 @@ class Block(NamedTuple):
         return padded
 
 
-def make_blocks(starts: np.ndarray) -> Iterator[Block]:
+def make_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
     """Divides lists into blocks of a few shapes, the narrow lists first.
 
     A jitted function is compiled for every shape that it meets. Blocks have the width 64,
@@ -70,5 +70,5 @@ def make_blocks(starts: np.ndarray) -> Iterator[Block]:
             padded[:, : len(part), 0] = starts[part], lengths[part]
             offsets = np.arange(width)
             exists = offsets < padded[1]
-            yield Block(part, np.where(exists, padded[0] + offsets, 0), exists)
+            yield ListBlock(part, np.where(exists, padded[0] + offsets, 0), exists)
         width, shorter = width * _FACTOR, width

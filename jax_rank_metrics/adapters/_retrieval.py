@@ -17,7 +17,7 @@ from jax_rank_metrics.adapters._shared import framework
 _torch = framework("torch", __name__)
 
 
-class Relevant(NamedTuple):
+class RelevantDocuments(NamedTuple):
     """The relevant documents of all queries, query after query."""
 
     starts: np.ndarray  # [queries + 1], where the documents of each query begin and end
@@ -30,7 +30,7 @@ class Relevant(NamedTuple):
         query_ids: Sequence[Hashable],
         corpus_ids: Sequence[Hashable],
         relevant_docs: Mapping[Any, Collection[Hashable]],
-    ) -> "Relevant":
+    ) -> "RelevantDocuments":
         """Looks up the relevant documents of each query, each once."""
         index_of = {id: index for index, id in enumerate(corpus_ids)}
         indices = [
@@ -56,7 +56,7 @@ class _Best(NamedTuple):
 class Retrieval:
     """The best documents and the relevant ones, by the scores of one score function."""
 
-    def __init__(self, relevant: Relevant, depth: int) -> None:
+    def __init__(self, relevant: RelevantDocuments, depth: int) -> None:
         """Keeps nothing yet.
 
         Args:

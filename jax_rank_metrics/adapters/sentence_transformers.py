@@ -16,7 +16,7 @@ from jax_rank_metrics.adapters._shared import framework
 
 framework("sentence_transformers", __name__)
 
-from jax_rank_metrics.adapters._retrieval import Relevant, Retrieval  # noqa: E402
+from jax_rank_metrics.adapters._retrieval import RelevantDocuments, Retrieval  # noqa: E402
 
 _tqdm = framework("tqdm", __name__)
 
@@ -117,7 +117,9 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
             prompt_name=self.query_prompt_name,
             prompt=self.query_prompt,
         )
-        relevant = Relevant.of(self.queries_ids, self.corpus_ids, self.relevant_docs)
+        relevant = RelevantDocuments.of(
+            self.queries_ids, self.corpus_ids, self.relevant_docs
+        )
         depth = max(max(getattr(self, ks)) for _, ks in _METRICS.values())
         retrievals = {name: Retrieval(relevant, depth) for name in self.score_functions}
         for start in _tqdm.trange(
