@@ -15,9 +15,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 
-from jax_rank_metrics._types import AxisNames
-
 T = TypeVar("T")
+AxisNames = str | tuple[str, ...]  # of one or more mesh axes
 
 # Collectives
 

@@ -12,6 +12,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
+from jax_rank_metrics._mesh import AxisNames as AxisNames
 from jax_rank_metrics._share import share
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ ProfileWeights = Shaped[_Arrays, "*lists profile"] | _Numbers
 # [*lists], or [*lists, num_segments] where lists are packed.
 ListWeights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
 Columns = Mapping[str, _Arrays | _Numbers]  # each [*lists, items, …]
-AxisNames = str | tuple[str, ...]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
 
 # A cutoff inside the package: a rank, None for every rank, or an array `[*lists]` of ranks.

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._gains import gains_of
+from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking import Items, Ranking, view_of
 from jax_rank_metrics._ranking.items import MAX_WEIGHTED_GAIN, WEIGHTED_SCALE, ItemFn
 from jax_rank_metrics._ranking.totals import mean_item_weight
@@ -156,6 +157,12 @@ def weighted_sum(
     mean_weight = mean_item_weight(view, item_fn)
     assert mean_weight is not None
     return ratio(sums, mean_weight[..., None]) / WEIGHTED_SCALE
+
+
+def last_rank(place: Place, k: Cut) -> jax.Array:
+    """Returns the last rank of a place."""
+    del k
+    return jnp.add(place.above, place.tied)
 
 
 def per_list_if_relevant(

@@ -1,10 +1,13 @@
 """Measures of multi-label ranking, which define themselves what ties mean."""
 
 import jax
-import jax.numpy as jnp
 
 from jax_rank_metrics._arithmetic import ratio
-from jax_rank_metrics._formulas.building_blocks import is_relevant, per_list_if_relevant
+from jax_rank_metrics._formulas.building_blocks import (
+    is_relevant,
+    last_rank,
+    per_list_if_relevant,
+)
 from jax_rank_metrics._formulas.order_agreement import misplaced_share
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place
@@ -81,12 +84,6 @@ def label_ranking_average_precision(
 def _precision(place: Place, k: Cut) -> jax.Array:
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     return (hits_above + hits_tied) / (place.above + place.tied)
-
-
-def last_rank(place: Place, k: Cut) -> jax.Array:
-    """Returns the last rank of a place."""
-    del k
-    return jnp.add(place.above, place.tied)
 
 
 @metric(ties="own", lower_is_better=True)

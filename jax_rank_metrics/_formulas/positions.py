@@ -10,12 +10,12 @@ from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._formulas.building_blocks import (
     gain_of,
     is_relevant,
+    last_rank,
     per_list_if_relevant,
     per_list_where,
     scaled,
     weighted_sum,
 )
-from jax_rank_metrics._formulas.multilabel import last_rank
 from jax_rank_metrics._gains import linear_gain, reciprocal_discount
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._places.place import Place, positions

@@ -5,10 +5,9 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
-from jax_rank_metrics._ordering import top_k, top_k_cpu
+from jax_rank_metrics._ordering import keys, top_k, top_k_cpu
 from jax_rank_metrics._types import AxisNames
 
 # Most labels are small whole numbers. Up to this one, they are counted, not sorted.
@@ -53,8 +52,8 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
 
     def by_sort(x: jax.Array) -> jax.Array:
         # Every backend is fastest at sorting one integer operand.
-        bits = lax.sort(descending_bits(x), dimension=-1)
-        return floats_of_bits(bits, x.dtype)[..., :depth]
+        bits = lax.sort(keys.descending_bits(x), dimension=-1)
+        return keys.floats_of_bits(bits, x.dtype)[..., :depth]
 
     def by_counts(x: jax.Array) -> jax.Array:
         # The largest number of each list; inf where a number is not whole.
@@ -89,19 +88,3 @@ def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
     state = (jnp.ones_like(maximum), jnp.zeros(shape, x.dtype))
     state = _mesh.match_varying(state, x)
     return lax.while_loop(lambda state: state[0] <= maximum, add, state)[1]
-
-
-def descending_bits(x: jax.Array) -> jax.Array:
-    """Returns integers that sort non-negative floats in descending order.
-
-    They are the complements of the bits of the floats, in the integer of the same width:
-    the bits ascend with the floats, so that the complements descend, from −1 for 0 down
-    to that of inf. Floats below 0 count as 0 and have −1 too.
-    """
-    bits = lax.bitcast_convert_type(x, _arithmetic.integer_like(x.dtype))
-    return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
-
-
-def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Inverts `descending_bits`, except that floats below 0 come back as 0."""
-    return lax.bitcast_convert_type(~bits, dtype)

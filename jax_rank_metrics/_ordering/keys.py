@@ -131,6 +131,22 @@ def second_digit(key: jax.Array, tie_breaks: tuple[jax.Array, ...]) -> jax.Array
     return number.astype(jnp.float32)
 
 
+def descending_bits(x: jax.Array) -> jax.Array:
+    """Returns integers that sort non-negative floats in descending order.
+
+    They are the complements of the bits of the floats, in the integer of the same width:
+    the bits ascend with the floats, so that the complements descend, from −1 for 0 down
+    to that of inf. Floats below 0 count as 0 and have −1 too.
+    """
+    bits = lax.bitcast_convert_type(x, _arithmetic.integer_like(x.dtype))
+    return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
+
+
+def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
+    """Inverts `descending_bits`, except that floats below 0 come back as 0."""
+    return lax.bitcast_convert_type(~bits, dtype)
+
+
 def mix(x: jax.Array) -> jax.Array:
     """Hashes uint32 bijectively: different values have different hashes."""
     for _ in range(2):

@@ -9,7 +9,7 @@ from jax import lax
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._ordering.candidates import Candidates, ItemOrder, RawCandidates
-from jax_rank_metrics._ordering.ideal import descending_bits, floats_of_bits
+from jax_rank_metrics._ordering.keys import descending_bits, floats_of_bits
 from jax_rank_metrics._ordering.sort import sort_by
 
 
