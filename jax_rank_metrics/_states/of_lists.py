@@ -4,7 +4,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._arithmetic import ratio, widen
@@ -95,8 +94,9 @@ def check_denominator(a: ListArrays, b: ListArrays) -> None:
     if not all(map(_inputs.is_readable, (b.values, b.weights, b.defined))):
         return
     values, _, defined = b._columns()
-    # Not "< 0", which NaN is not.
-    for index, column in np.argwhere(~(values >= 0) & defined)[:1].tolist():
+    is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
+    if is_wrong.any():
+        index, column = _inputs.first_index(is_wrong)
         raise ValueError(
             f"the denominator is {values[index, column]:g} in list {index}; pass values of "
             "at least 0"

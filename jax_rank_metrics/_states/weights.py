@@ -32,7 +32,9 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
             for x, weights in ((a, weights_a), (b, weights_b))
         )
     weights_a, weights_b = np.broadcast_arrays(weights_a, weights_b)
-    for index in map(tuple, np.argwhere(differ(weights_a, weights_b))[:1].tolist()):
+    are_different = differ(weights_a, weights_b)
+    if are_different.any():
+        index = _inputs.first_index(are_different)
         list_index = index[: len(a._list_shape)]
         list_name = list_index[0] if len(list_index) == 1 else list_index
         raise ValueError(
