@@ -446,7 +446,7 @@ def test_random_ties_have_the_expected_mean(source, problem):
 
     if source == "sharded":
         # One program for all keys: the loop is inside shard_map.
-        arrays, options = problem.rows(k=KS, ties="random")
+        arrays, options = problem.rows(k=KS, ties="random", columns={})
         mesh = make_mesh((2, 4), ("data", "model"))
 
         @jax.jit
@@ -532,10 +532,12 @@ def test_packed_ids(problem):
     ids = np.append(ids, [-1, -7, -LISTS, -(2**31)] * 5)[order]
 
     def flat(x):
-        padding = np.full(20, np.nan if x.dtype == np.float32 else True, x.dtype)
-        return np.append(x.reshape(-1), padding)[order]
+        x = x.reshape(LISTS * ITEMS, *x.shape[2:])
+        padding = np.nan if x.dtype == np.float32 else True
+        return np.append(x, np.full((20, *x.shape[1:]), padding, x.dtype), 0)[order]
 
     arrays, options = problem.rows(k=KS, ties="best")
+    options["columns"] = {name: flat(x) for name, x in options["columns"].items()}
     for dtype in (np.int32, np.int64):
         ranking = jrm.rank(
             *map(flat, arrays),
