@@ -186,6 +186,7 @@ from jax_rank_metrics._ranking import Items as Items
 from jax_rank_metrics._ranking import Ranking as Ranking
 from jax_rank_metrics._results.comparisons.compare import compare as compare
 from jax_rank_metrics._results.comparisons.comparison import Comparison as Comparison
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons as Comparisons
 from jax_rank_metrics._results.comparisons.power import lists_needed as lists_needed
 from jax_rank_metrics._results.comparisons.power import (
     minimum_detectable as minimum_detectable,

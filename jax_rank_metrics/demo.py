@@ -284,8 +284,8 @@ def run(steps: int, seed: int, save: Path | None) -> None:
         {name: metrics[name] for name in COMPARED} for metrics in lists.values()
     )
     print(f"\n{' against '.join(reversed(models))}")
-    for name, comparison in jrm.compare(baseline, trained).items():
-        print(f"{name:8} {comparison}")
+    for comparison in jrm.compare(baseline, trained):
+        print(f"{comparison.metric:8} {comparison}")
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         table = jrm.table(states, format="markdown", rows="metrics")

@@ -163,7 +163,7 @@ def alarms_of_weights():
                         continue  # refused
                     for side, of_side in zip((a, b), values, strict=True):
                         side[str(index)] = per_list(of_side, weights)
-                shares.append(alarms(compared(a, b, test=test).values()))
+                shares.append(alarms(compared(a, b, test=test)))
             rows.append((f"lognormal({sigma})", test, *shares))
     cure = 'Use test="t", or an n_eff of 50.'
     header = ("weights", "test", *counts)

@@ -82,7 +82,8 @@ def test_queries_and_comparisons(folder):
     rows = [*csv.DictReader(io.StringIO(printed(*runs, "-q", "--format", "csv")))]
     assert {"run": "bad", "query": "q1", "metric": "recall@2", "value": "1.0"} in rows
     text = printed(*runs, "--compare", "bootstrap", "--format", "csv")
-    assert text.startswith("run,metric,difference,") and "\nbad,recall@1," in text
+    assert text.startswith("task,baseline,system,metric,cutoff,difference,")
+    assert "\n,,bad,recall@1,1," in text
     lines = printed("good.txt", *METRICS, "--format", "trec", "-q").splitlines()
     assert lines[0] == f"{'recall@1':22}\tq1\t1.0000" and len(lines) == 6
 

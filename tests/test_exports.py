@@ -64,7 +64,10 @@ def test_marks_name_what_differs(compare):
     text = jrm.table(RUNS, compare=compare)
     bm25, noisy, good = rows_of(text)
     assert bm25[1] == "0.339" and noisy[1] == "0.339" and good[1] == "0.509*†"
-    assert COMPARISONS["good_1"]["mrr"].p_corrected <= 0.05 and "†" not in good[4]
+    assert (
+        COMPARISONS.select(system="good_1")["mrr"].p_corrected <= 0.05
+        and "†" not in good[4]
+    )
     assert text.endswith(f"; best is *; {LEGEND}")
     by_metric = jrm.table(RUNS, compare=compare, rows="metrics")
     assert by_metric.count("†") == 2 and "0.509*† [" in by_metric
@@ -94,7 +97,7 @@ def test_letters_of_pairs():
     names = [row[:2] for row in rows_of(jrm.table(pairs)) if len(row) > 8]
     assert ["bm25", "noisy"] in names and ["noisy", "good_1"] in names
     (first, *_) = csv.DictReader(io.StringIO(jrm.table(pairs, format="csv")))
-    assert (first["baseline"], first["run"], first["metric"]) == (
+    assert (first["baseline"], first["system"], first["metric"]) == (
         "bm25",
         "noisy",
         "mrr",
@@ -135,7 +138,7 @@ def test_clusters():
     text = jrm.table(comparison)
     assert "; 8 lists; 4 clusters; " in text and "n_eff" not in text
     alone = dataclasses.replace(comparison["mrr"], clusters=1)
-    text = jrm.table({"all": COMPARISONS["noisy"]["mrr"], "few": alone})
+    text = jrm.table(jrm.Comparisons([COMPARISONS[0], alone]))
     assert "; 8 lists; 1 cluster; " in text
 
 
@@ -151,13 +154,10 @@ def test_clusters():
 )
 def test_legends_say_what_was_asked(alternative, margin, words):
     """They differ with the alternative and the margin, and so does the note of the tests."""
-    of_runs = {
-        run: {
-            metric: dataclasses.replace(x, alternative=alternative, margin=margin)
-            for metric, x in by_metric.items()
-        }
-        for run, by_metric in COMPARISONS.items()
-    }
+    of_runs = jrm.Comparisons(
+        dataclasses.replace(x, alternative=alternative, margin=margin)
+        for x in COMPARISONS
+    )
     assert words in jrm.table(RUNS, compare=of_runs)
     bound = 0 if margin is None else margin
     note = {
@@ -214,8 +214,8 @@ def test_collections_stand_side_by_side():
         (RUNS, "bm52", ValueError, "one of several runs, which are 'bm25', 'noisy'"),
         (RUNS["bm25"], "bm25", ValueError, "one of several runs"),
         (SYSTEMS["noisy"], "mrr", ValueError, r"of the form {run: {metric: values}}"),
-        (RUNS, {"x": COMPARISONS["noisy"]}, ValueError, "none of them is a run"),
-        (RUNS, {"noisy": 1.0}, TypeError, "'' is 1.0; pass the result of jrm.compare"),
+        (RUNS, jrm.compare(LOW, NOISY), ValueError, "none of them is a run"),
+        (RUNS, {"noisy": 1.0}, TypeError, "compare is a dict; pass the name"),
         (RUNS, 0.05, TypeError, "compare is 0.05; pass the name of the baseline"),
         (
             {run: jrm.mean(by_metric) for run, by_metric in RUNS.items()},
@@ -225,7 +225,6 @@ def test_collections_stand_side_by_side():
         ),
         (COMPARISONS, "bm25", ValueError, "compare is for the results of runs"),
         (BOARD, "bm25", ValueError, "compare is for the results of runs"),
-        ({"x": COMPARISONS["noisy"], "y": 0.5}, None, TypeError, "y is 0.5; pass the"),
     ],
 )
 def test_no_marks(results, compare, error, message):
@@ -255,7 +254,7 @@ def test_comparisons():
     text = jrm.table(COMPARISONS)
     lines = text.splitlines()
     assert re.split("  +", lines[0].strip()) == [
-        *("run", "metric", "difference", "p", "corrected p", "d"),
+        *("system", "metric", "difference", "p", "corrected p", "d"),
         *("wins", "ties", "losses"),
     ]
     assert [line[:12].split() for line in lines[2:6]] == [
@@ -264,7 +263,7 @@ def test_comparisons():
         ["good_1", "mrr"],
         ["map"],
     ]
-    x = COMPARISONS["good_1"]["mrr"]
+    x = COMPARISONS.select(system="good_1")["mrr"]
     interval = f"+{x.difference:.3f} [{x.low:.3f}, {x.high:.3f}]"
     assert interval in lines[4] and lines[4].split()[-3:] == ["8", "0", "0"]
     assert f"{x.p:.3f}" in lines[4] and f"{x.p_corrected:.3f}" in lines[4]
@@ -285,14 +284,10 @@ def test_comparisons():
 
 
 def test_records_have_all_fields():
-    """CSV and JSON hold what `to_dict` holds, beside the names."""
+    """CSV and JSON hold what `to_dict` holds, the names first."""
     records = json.loads(jrm.table(COMPARISONS, format="json"))
-    expected = [
-        {"run": run, "metric": metric, **x.to_dict()}
-        for run, by_metric in COMPARISONS.items()
-        for metric, x in by_metric.items()
-    ]
-    assert records == expected
+    assert records == [x.to_dict() for x in COMPARISONS]
+    assert list(records[0])[:5] == ["task", "baseline", "system", "metric", "cutoff"]
     (_, _, row, _) = csv.DictReader(io.StringIO(jrm.table(COMPARISONS, format="csv")))
     assert list(row) == list(records[0]) and float(row["p"]) == records[2]["p"]
     assert row["margin"] == ""  # None
@@ -335,10 +330,10 @@ def test_names_that_lead_to_comparisons():
     ]
     for results, heading in (
         (jrm.compare({"mrr": first}, {"mrr": second}), "metric"),
-        (jrm.compare(first, {"mine": second}), "run"),
-        (jrm.compare(*(x["recall@1,5"] for x in cutoffs)), "cutoff"),
+        (jrm.compare(first, {"mine": second}), "system"),
+        (jrm.compare(*(x["recall@1,5"] for x in cutoffs)), "metric"),
         (jrm.compare(first, second), "difference"),
-        ({"x": {"y": {"mine": {"mrr": jrm.compare(first, second)}}}}, "level"),
+        (jrm.compare({"web": {"mrr": first}}, {"web": {"mrr": second}}), "task"),
     ):
         assert jrm.table(results).split()[0] == heading
 
@@ -375,7 +370,7 @@ TABLES = {
     "one": (RUNS["bm25"], {"rows": "metrics"}),
     "collections": ({"A": RUNS, "B": RUNS}, {"rows": "metrics"}),
     "comparisons": (COMPARISONS, {"label": "t:b"}),
-    "difference": (COMPARISONS["noisy"]["mrr"], {}),
+    "difference": (COMPARISONS[0], {}),
     "leaderboard": (BOARD, {"caption": "A board"}),
 }
 

@@ -66,17 +66,17 @@ def test_leaderboards_and_comparisons(rng):
     assert frame["system"].tolist() == list(board.systems)
     np.testing.assert_array_equal(frame["p_first"], board.p_first)
     compared = jrm.compare(values, test="t", alternative="greater")
-    frame = jrm.to_frame(compared).set_index(["run", "metric"])
+    frame = jrm.to_frame(compared).set_index(["system", "metric"])
     assert list(frame.index) == [
         *(("b", "mrr"), ("b", "p@1"), ("b", "p@2")),
         *(("c", "mrr"), ("c", "p@1"), ("c", "p@2")),
     ]
-    assert frame.loc[("c", "p@2"), "p"] == compared["c"]["p@1,2"][1].p
+    assert frame.loc[("c", "p@2"), "p"] == compared.select(system="c")["p@2"].p
     assert (frame["high"] == math.inf).all()
     pairs = jrm.to_frame(
         jrm.compare({x: y["mrr"] for x, y in values.items()}, pairs="all")
     )
-    assert list(zip(pairs["baseline"], pairs["run"], strict=True)) == [
+    assert list(zip(pairs["baseline"], pairs["system"], strict=True)) == [
         *(("a", "b"), ("a", "c"), ("b", "c"))
     ]
     single = jrm.to_frame(jrm.compare(values["a"]["mrr"], values["b"]["mrr"]))

@@ -59,6 +59,15 @@ COMPARISON = jrm.Comparison(
 changed = functools.partial(dataclasses.replace, COMPARISON)
 
 
+def comparisons(by_system):
+    """Returns those of a dict of systems to dicts of metrics."""
+    return jrm.Comparisons(
+        dataclasses.replace(x, system=system, metric=metric)
+        for system, metrics in by_system.items()
+        for metric, x in metrics.items()
+    )
+
+
 def leaderboard(count, groups=None):
     ranks = np.arange(1.0, count + 1)
     pairs = np.ones((count, count))
@@ -196,7 +205,7 @@ def test_differences_of_seeds(ax):
     seeds = jrm.Seeds([[0.2, 0.5, 0.3], [0.3, 0.6, 0.4], [0.4, 0.7, 0.5]])
     baseline = [0.1, 0.2, 0.3]
     plots.differences(baseline, seeds, ax=ax)
-    comparison = jrm.compare(baseline, seeds)
+    comparison = jrm.compare(baseline, seeds).only
     assert f"mean +0.233, p={comparison.p:.2g}" in legend(ax)
     np.testing.assert_allclose(ax.patches[1].get_data().values, [0.4, 0.2, 0.1])
     with pytest.raises(ValueError, match="fewer than three seeds"):
@@ -296,7 +305,8 @@ def draw_differences(runs, ax):
 
 def draw_forest(runs, ax):
     metrics = {run: {"mrr": COMPARISON} for run in runs}
-    plots.forest({**metrics, "last": {"p@1,5": (COMPARISON, COMPARISON)}}, ax=ax)
+    cutoffs = {"p@1": COMPARISON, "p@5": COMPARISON}
+    plots.forest(comparisons({**metrics, "last": cutoffs}), ax=ax)
 
 
 def draw_ranks(runs, ax):
@@ -491,10 +501,12 @@ def test_forest(ax):
     """A row for each comparison: difference, interval and p; significant ones are full."""
     unknown = changed(difference=0.3, low=-np.inf, high=np.inf, p=1.0, p_corrected=1.0)
     plots.forest(
-        {
-            "dense": {"mrr": COMPARISON, "ndcg@1,5": (COMPARISON, unknown)},
-            "rerank": {"mrr": changed(p_corrected=0.2, p=0.1)},
-        },
+        comparisons(
+            {
+                "dense": {"mrr": COMPARISON, "ndcg@1": COMPARISON, "ndcg@5": unknown},
+                "rerank": {"mrr": changed(p_corrected=0.2, p=0.1)},
+            }
+        ),
         names=("BM25", "system"),
         ax=ax,
     )
@@ -520,18 +532,21 @@ def test_forest_of_other_questions(ax):
     plots.forest(lower, ax=ax)
     assert ax.get_xlabel() == "b − a, 95 % intervals\n← b better"
     ax.clear()
-    plots.forest({"map": COMPARISON, "arp": lower}, ax=ax)
+    plots.forest(comparisons({None: {"map": COMPARISON, "arp": lower}}), ax=ax)
     assert [x.get_text() for x in ax.get_yticklabels()] == ["map", "arp ↓"]
     assert ax.get_xlabel().endswith("\n↓: lower is better")
     ax.clear()
-    plots.forest(
-        {("a", "b"): {"map": COMPARISON}, ("a", "c"): {"map": COMPARISON}}, ax=ax
-    )
-    assert [x.get_text() for x in ax.get_yticklabels()] == ["b − a", "c − a"]
+    of_pairs = [
+        changed(baseline=a, system=b, metric="map") for a, b in ("ab", "ac", "bc")
+    ]
+    plots.forest(jrm.Comparisons(of_pairs), ax=ax)
+    assert [x.get_text() for x in ax.get_yticklabels()] == ["b − a", "c − a", "c − b"]
     assert ax.get_xlabel() == "difference, map, 95 % intervals\nfirst better →"
     ax.clear()
     greater = changed(alternative="greater", margin=0.05, high=np.inf)
-    plots.forest({"one": greater, "two": changed(margin=0.04)}, ax=ax)
+    plots.forest(
+        comparisons({None: {"one": greater, "two": changed(margin=0.04)}}), ax=ax
+    )
     shades = [
         x.get_paths()[0].get_extents() for x in ax.collections if x.get_zorder() == 0
     ]
@@ -541,7 +556,7 @@ def test_forest_of_other_questions(ax):
     assert "margin" in legend(ax)
     (arrow,) = (line for line in ax.lines if line.get_marker() == ">")
     assert list(arrow.get_xdata()) == [0.2, ax.get_xlim()[1]]
-    for wrong, error in (({}, ValueError), ({"a": A}, TypeError)):
+    for wrong, error in ((jrm.Comparisons(()), ValueError), ({"a": A}, TypeError)):
         with pytest.raises(error, match="pass the result of compare"):
             plots.forest(wrong, ax=ax)
 
@@ -550,11 +565,12 @@ def test_forest_of_metrics_of_other_scales(ax):
     """Large differences are divided by a power of ten, which their labels name."""
     far = changed(difference=-30.0, low=-45.0, high=np.inf, margin=20.0)
     runs = {x: {"ndcg@5": COMPARISON, "arp": far, "mine": far} for x in "ab"}
-    plots.forest(runs, ax=ax)
+    plots.forest(comparisons(runs), ax=ax)
     rows = [text.get_text() for text in ax.get_yticklabels()]
     assert rows == ["a", "ndcg@5", "arp", "mine", "b", "ndcg@5", "arp", "mine"]
     ax.clear()
-    plots.forest({x: {"ndcg@5": COMPARISON, "arp": far} for x in "ab"}, ax=ax)
+    runs = {x: {"ndcg@5": COMPARISON, "arp": far} for x in "ab"}
+    plots.forest(comparisons(runs), ax=ax)
     rows = [text.get_text() for text in ax.get_yticklabels()]
     assert rows == ["a", "ndcg@5", "arp / 1000", "b", "ndcg@5", "arp / 1000"]
     means = [list(x.lines[0].get_xdata()) for x in ax.containers]
@@ -567,13 +583,13 @@ def test_forest_of_metrics_of_other_scales(ax):
         {"new": far, "old": COMPARISON},
     ):
         ax.clear()
-        plots.forest(same, ax=ax)
+        plots.forest(comparisons({None: same}), ax=ax)
         assert [text.get_text() for text in ax.get_yticklabels()] == list(same)
 
 
 def test_forest_in_a_new_figure():
     """A figure that has no axes yet becomes as high as its rows need."""
-    plots.forest({f"system {i}": COMPARISON for i in range(40)})
+    plots.forest(comparisons({f"system {i}": {None: COMPARISON} for i in range(40)}))
     assert plt.gcf().get_figheight() > 10
     plt.close()
 

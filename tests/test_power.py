@@ -69,7 +69,7 @@ def test_weights():
     weights = np.array([1.0, 1, 2, 4, 1, 1, 1, 5])
     n_eff = weights.sum() ** 2 / (weights**2).sum()
     lists = lists_of(PILOT, weights)
-    compared = jrm.compare(lists_of(np.zeros(8), weights), lists, test="t")
+    compared = jrm.compare(lists_of(np.zeros(8), weights), lists, test="t").only
     reach = compared.high - compared.difference
     spread = reach / stats.t.isf(0.025, n_eff - 1) * np.sqrt(n_eff)
     size = jrm.minimum_detectable(lists)
@@ -77,7 +77,7 @@ def test_weights():
     size = jrm.minimum_detectable(lists, lists=80)
     assert power_of(size, spread, 10 * n_eff) == pytest.approx(0.8, abs=1e-4)
     assert jrm.lists_needed(lists, size) == 80
-    comparison = jrm.compare(np.zeros(8), PILOT, test="t")
+    comparison = jrm.compare(np.zeros(8), PILOT, test="t").only
     assert comparison.difference / comparison.effect_size == pytest.approx(
         PILOT.std(ddof=1)
     )

@@ -1,5 +1,6 @@
 """What `compare` is asked beside the difference of two systems: clusters, families, sides."""
 
+import dataclasses
 import itertools
 import types
 
@@ -31,7 +32,9 @@ def test_clusters_by_brute_force(rng):
     a, b, weights = rng.random((3, 24)).astype(np.float32)
     weights[3] = 0
     users = [f"user {i}" for i in rng.integers(0, 8, 24)]
-    result = jrm.compare(lists_of(a, weights), lists_of(b, weights), clusters=users)
+    result = jrm.compare(
+        lists_of(a, weights), lists_of(b, weights), clusters=users
+    ).only
     names = sorted(set(users))
     in_cluster = np.array(users) == np.array(names)[:, None]
     terms = (in_cluster * weights * (b - a).astype(np.float64)).sum(1)
@@ -44,7 +47,7 @@ def test_clusters_by_brute_force(rng):
     assert result.n_eff == pytest.approx(totals.sum() ** 2 / (totals**2).sum())
     # Joined beforehand, the same lists are the same clusters.
     sides = [lists_of(x, weights).cluster(users) for x in (a, b)]
-    joined = jrm.compare(*sides)
+    joined = jrm.compare(*sides).only
     for field in ("difference", "low", "high", "p", "effect_size"):
         expected = getattr(joined, field)
         assert getattr(result, field) == pytest.approx(expected, rel=1e-4)
@@ -65,12 +68,14 @@ def test_clusters_of_any_form(rng, test):
     by_id = [dict(zip(ids, x, strict=True)) for x in (a, b)]
     clusters = {name: i // 4 for i, name in enumerate(ids)}
     options = {"test": test, "samples": 199}
-    result = jrm.compare(*by_id, clusters=clusters, **options)
+    result = jrm.compare(*by_id, clusters=clusters, **options).only
     backwards = [dict(reversed(x.items())) for x in by_id]
-    shuffled = jrm.compare(by_id[0], backwards[1], clusters=clusters, **options)
+    shuffled = jrm.compare(by_id[0], backwards[1], clusters=clusters, **options).only
     assert shuffled == result and result.clusters == 5
-    assert jrm.compare(a, b, clusters=np.arange(20) // 4, **options) == result
-    alone, plain = (jrm.compare(a, b, clusters=x, **options) for x in (range(20), None))
+    assert jrm.compare(a, b, clusters=np.arange(20) // 4, **options).only == result
+    alone, plain = (
+        jrm.compare(a, b, clusters=x, **options).only for x in (range(20), None)
+    )
     assert (alone.p, alone.low) == (plain.p, plain.low)
     assert plain.clusters is None and alone.clusters == 20
 
@@ -123,30 +128,35 @@ def test_systems_without_a_baseline(rng):
     systems = systems_of(rng)
     others = {name: systems[name] for name in "yz"}
     result = jrm.compare(systems)
-    assert result == jrm.compare(systems["x"], others)
+    assert {x.baseline for x in result} == {"x"}
+    unnamed = [dataclasses.replace(x, baseline=None) for x in result]
+    assert unnamed == [*jrm.compare(systems["x"], others)]
     pairs = jrm.compare(systems, pairs="all")
-    assert list(pairs) == [("x", "y"), ("x", "z"), ("y", "z")]
-    for names, comparison in pairs.items():
-        alone = jrm.compare(*(systems[name] for name in names))
+    assert [(x.baseline, x.system) for x in pairs] == [
+        *(("x", "y"), ("x", "z"), ("y", "z"))
+    ]
+    for comparison in pairs:
+        names = comparison.baseline, comparison.system
+        alone = jrm.compare(*(systems[name] for name in names)).only
         assert alone.p == comparison.p
         assert alone.difference == pytest.approx(comparison.difference)
         assert comparison.p_corrected >= comparison.p
     metrics = {
         name: {"arp": x, "map": np.stack([x, x], 1)} for name, x in systems.items()
     }
-    nested = jrm.compare(metrics, pairs="all", test="t")["y", "z"]
-    assert nested["arp"].lower_is_better and len(nested["map"]) == 2
+    of_pair = jrm.compare(metrics, pairs="all", test="t").select(baseline="y")
+    assert of_pair["arp"].lower_is_better and len(of_pair.select(metric="map")) == 2
     assert jrm.compare({"arp": systems["x"], "y": systems["y"]})["y"].wins > 20
     # Each system may hold the lists in its own order.
     ids = [f"q{i}" for i in range(40)]
     by_id = {name: dict(zip(ids, x, strict=True)) for name, x in systems.items()}
     by_id["y"] = dict(reversed(by_id["y"].items()))
     again = jrm.compare(by_id, pairs="all")
-    assert again["y", "z"].p == pairs["y", "z"].p
+    assert again.select(baseline="y").only.p == pairs.select(baseline="y").only.p
     clusters = np.arange(40) // 3
     assert (
-        jrm.compare(by_id, pairs="all", clusters=clusters)["y", "z"].p
-        == jrm.compare(systems["y"], systems["z"], clusters=clusters).p
+        jrm.compare(by_id, pairs="all", clusters=clusters)[2].p
+        == jrm.compare(systems["y"], systems["z"], clusters=clusters).only.p
     )
 
 
@@ -183,12 +193,12 @@ def test_corrections(rng):
                 comparison.p_corrected
                 for comparison in jrm.compare(
                     base, systems, correction=correction, samples=9999
-                ).values()
+                )
             ]
         )
         for correction in ("holm", "maxT", "fdr")
     }
-    p = [x.p for x in jrm.compare(base, systems, samples=9999).values()]
+    p = [x.p for x in jrm.compare(base, systems, samples=9999)]
     assert (corrected["maxT"] < corrected["holm"]).all()
     assert (corrected["fdr"] < corrected["holm"]).any() and (
         corrected["maxT"] >= p
@@ -219,19 +229,19 @@ def test_tukey(rng):
     """p of a pair is its corrected p, for all metrics and in dicts of a baseline too."""
     systems = systems_of(rng)
     result = jrm.compare(systems, pairs="all", test="tukey", samples=2000)
-    for comparison in result.values():
+    for comparison in result:
         assert comparison.p == comparison.p_corrected
         assert (comparison.correction, comparison.samples) == ("tukey", 2000)
-    p = {names: comparison.p for names, comparison in result.items()}
+    p = [x.p for x in result]
     with_baseline = jrm.compare(systems, test="tukey", samples=2000)
-    assert with_baseline["z"].p == p["x", "z"] == with_baseline["z"].p_corrected
+    assert with_baseline["z"].p == p[1] == with_baseline["z"].p_corrected
     cutoffs = {name: np.stack([x[::-1], x], 1) for name, x in systems.items()}
     wide = jrm.compare(cutoffs, pairs="all", test="tukey", samples=2000)
-    assert {names: pair[1].p for names, pair in wide.items()} == p
+    assert [x.p for x in wide.select(cutoff=1)] == p
     # Two systems in a list are swapped or not, as signs are.
     two = [systems["x"], systems["y"]]
-    alone = jrm.compare(*two, test="tukey", samples=9999)
-    assert abs(alone.p - jrm.compare(*two, samples=9999).p) < 0.03
+    alone = jrm.compare(*two, test="tukey", samples=9999).only
+    assert abs(alone.p - jrm.compare(*two, samples=9999).only.p) < 0.03
     known = np.arange(40) > 0
     # Weights that differ by rounding are the same.
     near = [np.full(40, x, np.float32) for x in (1, np.nextafter(np.float32(1), 2), 1)]
@@ -240,8 +250,7 @@ def test_tukey(rng):
         for name, weights in zip("xyz", near, strict=True)
     }
     rounded = jrm.compare(weighted, pairs="all", test="tukey", samples=2000)
-    for names, comparison in rounded.items():
-        assert comparison.p == pytest.approx(p[names], abs=0.01)
+    np.testing.assert_allclose([x.p for x in rounded], p, atol=0.01)
     some_undefined = {**systems, "z": lists_of(systems["z"], defined=known)}
     with pytest.raises(ValueError, match="needs the same lists for all systems"):
         jrm.compare(some_undefined, test="tukey", undefined="skip")
@@ -252,20 +261,22 @@ def test_sides(rng):
     a, b = rng.random((2, 9))
     d = b - a
     for alternative, side in (("greater", 1), ("less", -1)):
-        result = jrm.compare(a, b, alternative=alternative)
+        result = jrm.compare(a, b, alternative=alternative).only
         assert result.p == pytest.approx(flips(d, d.sum(), side))
         assert [result.high, -result.low][side < 0] == np.inf
         for margin in (0.02, 0.5):
             shifted = d + side * margin
-            result = jrm.compare(a, b, alternative=alternative, margin=margin)
+            result = jrm.compare(a, b, alternative=alternative, margin=margin).only
             assert result.p == pytest.approx(flips(shifted, shifted.sum(), side))
             assert result.margin == margin and result.difference == pytest.approx(
                 d.mean()
             )
-    both = [jrm.compare(a, b, alternative=x, margin=0.5).p for x in ("greater", "less")]
-    equivalence = jrm.compare(a, b, margin=0.5)
+    both = [
+        jrm.compare(a, b, alternative=x, margin=0.5).only.p for x in ("greater", "less")
+    ]
+    equivalence = jrm.compare(a, b, margin=0.5).only
     assert equivalence.p == max(both) and "p is for within ±0.5" in repr(equivalence)
-    assert "p is for above 0" in repr(jrm.compare(a, b, alternative="greater"))
+    assert "p is for above 0" in repr(jrm.compare(a, b, alternative="greater").only)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +303,7 @@ def test_margins_of_constant_differences():
     a = np.zeros(10)
     for test in ("bootstrap", "t"):
         p = [
-            jrm.compare(a, a + 0.1, margin=margin, test=test).p
+            jrm.compare(a, a + 0.1, margin=margin, test=test).only.p
             for margin in (0.2, 0.05)
         ]
         assert p[0] < 0.001 and p[1] == 1
@@ -305,11 +316,11 @@ def test_mcnemar(rng):
         ("two-sided", "greater", "less"), (False, True)
     ):
         options = {"alternative": alternative, "mid_p": mid_p}
-        exact = jrm.compare(a, b, samples=2**20, **options)
-        result = jrm.compare(a, b, test="mcnemar", **options)
+        exact = jrm.compare(a, b, samples=2**20, **options).only
+        result = jrm.compare(a, b, test="mcnemar", **options).only
         assert result.p == pytest.approx(exact.p) and result.samples == 0
         assert (result.low, result.high) == (exact.low, exact.high)
-    assert jrm.compare(a, b, mid_p=True).p < jrm.compare(a, b).p
+    assert jrm.compare(a, b, mid_p=True).only.p < jrm.compare(a, b).only.p
     with pytest.raises(ValueError, match="'mcnemar', but some values are not 0 or 1"):
         jrm.compare(a, b / 2, test="mcnemar")
     weights = np.arange(30) + 1
@@ -348,20 +359,20 @@ def test_ratios_of_other_weights(rng):
     found = rng.integers(0, 6, (2, 60))
     hits = rng.binomial(found, 0.4)
     a, b = (ratio(*x) for x in zip(hits, found, strict=True))
-    result = jrm.compare(a, b, samples=9999)
+    result = jrm.compare(a, b, samples=9999).only
     sums_hits, sums_found = hits.sum(1), found.sum(1)
     means = sums_hits / sums_found
     assert result.difference == pytest.approx(means[1] - means[0], rel=1e-5)
     assert result.test == "permutation" and result.lists == (found > 0).any(0).sum()
     both = (found > 0).all(0)
     assert result.wins + result.ties + result.losses == both.sum()
-    student = jrm.compare(a, b, test="t")
+    student = jrm.compare(a, b, test="t").only
     assert result.low == student.low and result.p == pytest.approx(student.p, abs=0.03)
     with pytest.warns(UserWarning, match=r"59 lists count as 39.1 .* pass test='t' or"):
-        resampled = jrm.compare(a, b, test="bootstrap", samples=9999)
+        resampled = jrm.compare(a, b, test="bootstrap", samples=9999).only
     assert resampled.p == pytest.approx(student.p, abs=0.03)
     assert resampled.low == pytest.approx(student.low, abs=0.02)
-    clustered = jrm.compare(a, b, clusters=np.arange(60) // 2, test="t")
+    clustered = jrm.compare(a, b, clusters=np.arange(60) // 2, test="t").only
     assert clustered.difference == pytest.approx(result.difference)
     assert clustered.clusters <= 30
     cutoffs = jrm.compare(
@@ -372,7 +383,7 @@ def test_ratios_of_other_weights(rng):
     assert cutoffs[1].low == pytest.approx(student.low, rel=1e-5)
     # Ratios of the same weights are compared as any values are.
     same = ratio(hits[1], found[0])
-    assert jrm.compare(a, same).test == "permutation"
+    assert jrm.compare(a, same).only.test == "permutation"
     with pytest.raises(
         ValueError, match="list 0 has weight .*; pass lists of the same"
     ):
@@ -384,10 +395,12 @@ def test_few_lists_that_differ(rng):
     """The repr says how many of many lists differ, and a call when p cannot be small."""
     a = rng.random(200)
     b = np.where(np.arange(200) < 3, a + 0.1, a)
-    assert "3 wins 197 ties 0 losses, 3 of 200 lists differ)" in repr(jrm.compare(a, b))
+    assert "3 wins 197 ties 0 losses, 3 of 200 lists differ)" in repr(
+        jrm.compare(a, b).only
+    )
     count = jrm.compare({"num_ret": a}, {"num_ret": b})["num_ret"]
     assert "3 of 200 lists differ" in repr(count)
-    assert "200 lists)" in repr(jrm.compare(a, rng.random(200), test="t"))
+    assert "200 lists)" in repr(jrm.compare(a, rng.random(200), test="t").only)
     systems = {str(i): rng.random(200) for i in range(10)}
     match = "100 samples cannot resolve smaller p values"
     with pytest.warns(UserWarning, match=match) as record:

@@ -72,7 +72,7 @@ def test_p_is_that_of_all_swaps(rng, zeros, alternative, side):
     """Value and weight are swapped in random lists, and t is computed again."""
     numerators, denominators = drawn(rng, 7, zeros)
     sides = [ratio(*x) for x in zip(numerators, denominators, strict=True)]
-    result = jrm.compare(*sides, alternative=alternative)
+    result = jrm.compare(*sides, alternative=alternative).only
     assert result.p == pytest.approx(p_by_loops(numerators, denominators, side))
     assert (result.test, result.samples) == ("permutation", 0)
 
@@ -82,11 +82,11 @@ def test_a_side_with_one_list():
     numerators = [[0.5, 0, 0, 0], [0.2, 0.1, 0.3, 0.4]]
     denominators = [[1.0, 0, 0, 0], [1, 2, 1, 3]]
     a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
-    result = jrm.compare(a, b)
+    result = jrm.compare(a, b).only
     assert result.p == pytest.approx(p_by_loops(numerators, denominators))
-    assert result.n_eff == 1 and jrm.compare(a, b, test="t").p == 1
+    assert result.n_eff == 1 and jrm.compare(a, b, test="t").only.p == 1
     assert (result.low, result.high) == (-np.inf, np.inf)
-    weightless = jrm.compare(lists_of([0.0, 0]).over(lists_of([0.0, 0])), b[:2])
+    weightless = jrm.compare(lists_of([0.0, 0]).over(lists_of([0.0, 0])), b[:2]).only
     assert (weightless.lists, weightless.p, weightless.difference) == (0, 1, 0)
 
 
@@ -95,7 +95,7 @@ def test_margins_shift_b(rng):
     numerators, denominators = drawn(rng, 12)
     a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
     users = np.arange(12) // 2
-    result = jrm.compare(a, b, margin=0.1, alternative="greater", clusters=users)
+    result = jrm.compare(a, b, margin=0.1, alternative="greater", clusters=users).only
     numerators[1] += np.float32(0.1) * denominators[1]
     joined = [x.reshape(2, 6, 2).sum(2) for x in (numerators, denominators)]
     assert result.p == pytest.approx(p_by_loops(*joined, 1))
@@ -120,7 +120,7 @@ def test_the_error_is_that_of_the_jackknife(rng):
     """Each list is left out once; n_eff is that of the side that has fewer."""
     numerators, denominators = drawn(rng, 30, 0.2)
     a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
-    result = jrm.compare(a, b, test="t")
+    result = jrm.compare(a, b, test="t").only
     sides = zip(numerators.tolist(), denominators.tolist(), strict=True)
     mean, error = difference_of([list(zip(*side, strict=True)) for side in sides])
     n_eff = min(x.sum() ** 2 / (x**2).sum() for x in denominators)
@@ -146,7 +146,7 @@ def test_denominators_that_nearly_agree(rng, spread):
         )
     )
     for test in ("permutation", "t"):
-        result, expected = (jrm.compare(a, x, test=test) for x in (near, b))
+        result, expected = (jrm.compare(a, x, test=test).only for x in (near, b))
         for field in ("difference", "low", "n_eff", *["effect_size"] * (1 - spread)):
             assert getattr(result, field) == pytest.approx(
                 getattr(expected, field), rel=0.02, abs=0.002
@@ -219,6 +219,7 @@ def test_pairs_of_a_leaderboard_are_comparisons(rng):
         )
     }
     board = jrm.leaderboard(systems, samples=50)
-    for (x, y), comparison in jrm.compare(systems, pairs="all").items():
-        index = board.systems.index(x), board.systems.index(y)
+    for comparison in jrm.compare(systems, pairs="all"):
+        pair = comparison.baseline, comparison.system
+        index = tuple(map(board.systems.index, pair))
         assert board.p_corrected[index] == pytest.approx(comparison.p_corrected)

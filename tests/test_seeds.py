@@ -25,7 +25,7 @@ def runs_of(rng, seeds=5, lists=30, gain=0.0, spread=0.05):
 
 def compared(a, b, **options):
     """Compares with few resamples."""
-    return jrm.compare(a, b, samples=SAMPLES, **options)
+    return jrm.compare(a, b, samples=SAMPLES, **options).only
 
 
 @pytest.mark.long
@@ -33,7 +33,7 @@ def test_the_difference_is_that_of_means_over_seeds_and_lists(rng):
     """Difference, wins and effect size are those of means over seeds."""
     a, b = runs_of(rng), runs_of(rng, seeds=6, gain=0.1)
     result = compared(jrm.Seeds(a), jrm.Seeds(b))
-    means = jrm.compare(a.mean(0), b.mean(0), test="t")
+    means = jrm.compare(a.mean(0), b.mean(0), test="t").only
     assert result.difference == pytest.approx(b.mean() - a.mean())
     assert result.effect_size == pytest.approx(means.effect_size)
     assert (result.wins, result.losses) == (means.wins, means.losses)
@@ -177,11 +177,12 @@ def test_runs_are_paired_by_ids(rng):
         return jrm.Seeds(by_seed)
 
     expected = compared(jrm.Seeds(a), jrm.Seeds(b), test="t")
-    result = compared(shuffled(a), {"b": shuffled(b)}, test="t")["b"]["map"]
+    result = compared(shuffled(a), {"b": shuffled(b)}, test="t")
     assert result.p == pytest.approx(expected.p)
     assert result.wins == expected.wins
     cutoffs = jrm.Seeds(np.stack([a, b], axis=2))
-    first, second = compared(cutoffs, jrm.Seeds(np.stack([b, a], axis=2)), test="t")
+    backwards = jrm.Seeds(np.stack([b, a], axis=2))
+    first, second = jrm.compare(cutoffs, backwards, test="t")
     assert first.p == pytest.approx(second.p) == pytest.approx(expected.p)
 
 
@@ -223,9 +224,10 @@ def test_a_fixed_system_has_no_seeds(rng):
     assert (result.seeds.seeds_a, result.seeds.seeds_b) == (None, 5)
     assert result.seeds.iqm_a == pytest.approx((a.mean(),) * 3)
     assert result.seeds.b_beats_a.value == np.mean(scores > a.mean())
-    both = compared({"a": a, "b": jrm.Seeds(b), "c": a + 0.1}, None, pairs="all")
-    assert both["a", "b"].seeds and both["b", "c"].seeds and not both["a", "c"].seeds
-    assert (both["a", "b"].test, both["a", "c"].test) == ("bootstrap", "permutation")
+    systems = {"a": a, "b": jrm.Seeds(b), "c": a + 0.1}
+    ab, ac, bc = jrm.compare(systems, pairs="all", samples=SAMPLES)
+    assert ab.seeds and bc.seeds and not ac.seeds
+    assert (ab.test, ac.test) == ("bootstrap", "permutation")
 
 
 def test_scores_follow_the_direction_of_the_metric(rng):
@@ -236,7 +238,7 @@ def test_scores_follow_the_direction_of_the_metric(rng):
     assert win == np.mean(b.mean(1)[None] > a.mean(1)[:, None])
     assert loss.value == pytest.approx(1 - win) and loss.low <= loss.value <= loss.high
     named = [jrm.Seeds([{"num_retrieved": run} for run in x]) for x in (a, b)]
-    assert compared(*named, test="t")["num_retrieved"].seeds.b_beats_a is None
+    assert compared(*named, test="t").seeds.b_beats_a is None
 
 
 def test_few_seeds_are_refused_or_warned_of(rng):
@@ -352,7 +354,7 @@ def test_runs_of_other_tools(rng):
         for run in runs
     ]
     for others in (frames, users):
-        result = compared(jrm.Seeds(others), expected, test="t")["mrr"]
+        result = compared(jrm.Seeds(others), expected, test="t")
         assert abs(result.difference) < 1e-6 and result.ties == 6
         board = jrm.leaderboard({"x": jrm.Seeds(others), "y": expected}, samples=50)
         assert board.means == pytest.approx([runs.mean()] * 2)

@@ -61,7 +61,7 @@ def test_popularity_has_no_best():
         for x, y in (("a", 0.5), ("b", 1.0))
     }
     assert "*" not in jrm.table(runs)
-    comparison = jrm.compare(runs)["b"]["popularity@2"]
+    comparison = jrm.compare(runs)["popularity@2"]
     assert comparison.wins is None and "better" not in repr(comparison)
 
 

@@ -15,6 +15,7 @@ from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import read
 from jax_rank_metrics._files.source import Source
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of, zero_counts
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def evaluate(options: Options) -> None:
     runs = _measure(options, paths, metrics)
     _note_skipped_queries(runs)
     _note_zeros(runs)
-    tests = {}
+    tests = Comparisons(())
     if options.compare:
         tests = report.compare(runs, baseline, options.compare, options.confidence)
     per_query, level = options.per_query, options.confidence

@@ -13,7 +13,7 @@ from jax_rank_metrics._command.request import RequestedMetric
 from jax_rank_metrics._files.join import Joined
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
-from jax_rank_metrics._results.comparisons.comparison import Comparison
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.sheets import layouts
 from jax_rank_metrics._results.sheets.export import csv_of, plain
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet
@@ -43,7 +43,6 @@ class Run(NamedTuple):
 
 
 Runs = Mapping[str, Run]
-Tests = Mapping[str, Mapping[str, Comparison]]  # by run and label
 
 
 def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -> Run:
@@ -90,7 +89,9 @@ def _check_values_per_query(runs: Runs, option: str) -> None:
         )
 
 
-def compare(runs: Runs, baseline: str, test: ComparisonTest, level: Number) -> Tests:
+def compare(
+    runs: Runs, baseline: str, test: ComparisonTest, level: Number
+) -> Comparisons:
     """Compares each other run with the baseline, label by label."""
     _check_values_per_query(runs, "--compare")
     systems = {name: run.lists for name, run in runs.items() if name != baseline}
@@ -114,7 +115,7 @@ def _queries(run: Run) -> Iterator[tuple[str | int, dict[str, float]]]:
         )
 
 
-def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
+def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
     """Returns one table as CSV: of queries, else of comparisons, else of means."""
     if per_query:
         rows = (
@@ -129,7 +130,7 @@ def as_csv(runs: Runs, tests: Tests, per_query: bool, level: Number) -> str:
     return table(_means(runs), format="csv", level=level)
 
 
-def as_json(runs: Runs, tests: Tests, per_query: bool) -> str:
+def as_json(runs: Runs, tests: Comparisons, per_query: bool) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
     A statistic that is not finite is null.
@@ -137,8 +138,8 @@ def as_json(runs: Runs, tests: Tests, per_query: bool) -> str:
     document: dict[str, Any] = {"runs": _means(runs)}
     if tests:
         document["comparisons"] = {
-            run: {label: test.to_dict() for label, test in by_label.items()}
-            for run, by_label in tests.items()
+            name: {x.metric: x.to_dict() for x in tests.select(system=name)}
+            for name in dict.fromkeys(x.system for x in tests)
         }
     if per_query:
         document["queries"] = {name: dict(_queries(run)) for name, run in runs.items()}
@@ -147,7 +148,7 @@ def as_json(runs: Runs, tests: Tests, per_query: bool) -> str:
 
 def as_text(
     runs: Runs,
-    tests: Tests,
+    tests: Comparisons,
     per_query: bool,
     level: Number,
     format: Format,

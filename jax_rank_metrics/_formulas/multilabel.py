@@ -31,6 +31,7 @@ def label_ranking_loss(
         relevance_threshold: Least label of a relevant item.
 
     Example:
+        >>> import jax.numpy as jnp
         >>> labels, scores = jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7])
         >>> f"{label_ranking_loss(labels, scores).compute():.5f}"  # 1 of 2
         '0.50000'
@@ -63,6 +64,7 @@ def label_ranking_average_precision(
         relevance_threshold: Least label of a relevant item.
 
     Example:
+        >>> import jax.numpy as jnp
         >>> labels, scores = jnp.array([0, 1, 1]), jnp.array([0.9, 0.9, 0.7])
         >>> state = label_ranking_average_precision(labels, scores)
         >>> f"{state.compute():.5f}"  # (1/2 + 2/3) / 2
@@ -100,6 +102,7 @@ def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> Pe
         relevance_threshold: Least label of a relevant item.
 
     Example:
+        >>> import jax.numpy as jnp
         >>> labels, scores = jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.7, 0.6])
         >>> f"{coverage_error(labels, scores).compute():.1f}"
         '3.0'

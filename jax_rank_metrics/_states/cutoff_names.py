@@ -34,3 +34,18 @@ def cutoff_of(name: str) -> tuple[str, int] | None:
     if at and k.isdecimal():
         return metric, int(k)
     return _trec.cutoff_of(name)
+
+
+def cutoff_text(name: str) -> int | str | None:
+    """Returns the cutoff in the name of a value: an int, or text where it is none.
+
+    >>> cutoff_text("recall@5"), cutoff_text("ndcg@1%"), cutoff_text("mine[2]")
+    (5, '1%', 2)
+    """
+    if ranks := cutoff_of(name):
+        return ranks[1]
+    _, at, cutoff = name.rpartition("@")
+    if at and ")" not in cutoff:
+        return cutoff
+    number = name.rpartition("[")[2].removesuffix("]")
+    return int(number) if name.endswith("]") and number.isdecimal() else None

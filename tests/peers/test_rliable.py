@@ -19,7 +19,7 @@ def test_scores_of_seeds(rng, counts):
     """Interquartile means and probabilities equal rliable's, and so do their intervals."""
     a, b = (rng.normal(size=(seeds, 1)) + rng.normal(size=7) for seeds in counts)
     b[1] = a[2]  # a tie
-    result = jrm.compare(jrm.Seeds(a), jrm.Seeds(b), samples=SAMPLES).seeds
+    result = jrm.compare(jrm.Seeds(a), jrm.Seeds(b), samples=SAMPLES).only.seeds
     scores = a.mean(1), b.mean(1)
     columns = [x[:, None] for x in scores]  # rliable's [runs, tasks]
     assert result.iqm_a.value == pytest.approx(metrics.aggregate_iqm(columns[0]))

@@ -22,7 +22,7 @@ def test_unequal_weights():
         jrm.PerList(values, weights, np.ones(25, bool))
         for values in (np.zeros(25), difference)
     ]
-    ours = jrm.compare(*lists, test="t", level=0.9)
+    ours = jrm.compare(*lists, test="t", level=0.9).only
     fit = models.WLS(difference, np.ones(25), weights).fit(cov_type="HC3")
     freedom = ours.n_eff - 1
     error = fit.bse[0] * np.sqrt(freedom / ours.n_eff)
@@ -55,9 +55,9 @@ def test_holm_of_comparisons():
     a = rng.random(40)
     systems = {str(i): a + 0.02 * i + 0.2 * rng.normal(size=40) for i in range(8)}
     lists = jrm.compare(a, {**systems, "same": a, "again": systems["7"]}, test="t")
-    p = [comparison.p for comparison in lists.values()]
+    p = [comparison.p for comparison in lists]
     _, theirs, _, _ = multitest.multipletests(p, method="holm")
-    corrected = [comparison.p_corrected for comparison in lists.values()]
+    corrected = [comparison.p_corrected for comparison in lists]
     np.testing.assert_allclose(corrected, theirs)
 
 
@@ -86,12 +86,12 @@ def test_equivalence():
         b = a + rng.normal(shift, 0.1, 50)
         p, (above, p_above, _), (below, p_below, _) = ttost_paired(b, a, -0.05, 0.05)
         options = {"margin": 0.05, "test": "t"}
-        assert jrm.compare(a, b, **options).p == pytest.approx(p)
-        greater = jrm.compare(a, b, alternative="greater", **options)
-        less = jrm.compare(a, b, alternative="less", **options)
+        assert jrm.compare(a, b, **options).only.p == pytest.approx(p)
+        greater = jrm.compare(a, b, alternative="greater", **options).only
+        less = jrm.compare(a, b, alternative="less", **options).only
         assert (greater.p, less.p) == pytest.approx((p_above, p_below))
         # By permutation it is nearly the same.
-        assert jrm.compare(a, b, margin=0.05).p == pytest.approx(p, abs=0.02)
+        assert jrm.compare(a, b, margin=0.05).only.p == pytest.approx(p, abs=0.02)
 
 
 def test_clusters():
@@ -100,7 +100,7 @@ def test_clusters():
     users = rng.integers(0, 40, 400)
     difference = rng.normal(size=40)[users] + rng.normal(0.2, 1, 400)
     zeros = np.zeros(400)
-    ours = jrm.compare(zeros, difference, clusters=users, test="t")
+    ours = jrm.compare(zeros, difference, clusters=users, test="t").only
     ones = np.ones(400)
     sandwich = models.OLS(difference, ones).fit(
         cov_type="cluster", cov_kwds={"groups": users}

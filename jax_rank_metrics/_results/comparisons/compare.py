@@ -8,10 +8,11 @@ from jax import random
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
 from jax_rank_metrics._results.comparisons.columns import cluster_indices_of
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import Differences, differences_of
+from jax_rank_metrics._results.systems.differences import differences_of
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
@@ -41,7 +42,7 @@ def compare(
     key: Key | None = None,
     undefined: Undefined | None = None,
     lower: bool | str | Sequence[str] = (),
-) -> Any:
+) -> Comparisons:
     """Compares b with the baseline a, list by list, by the differences b − a.
 
     Two intervals that overlap are no test. Each tells how a system's mean would vary over
@@ -148,9 +149,10 @@ def compare(
             Whatever the name, means of values are compared, also of "gm_map".
 
     Returns:
-        A `Comparison` for every metric of every system, in dicts like those of b, or
-        `{system: …}` without b and `{(system_a, system_b): …}` for all pairs; where there
-        are several cutoffs, a tuple of them. p is the share of all permutations in which t*
+        `Comparisons`: a sequence with a `Comparison` for every system, task, metric and
+        cutoff, in this order, found by their names: `compare(a, b)["ndcg@10"].p`. The last
+        key that leads to values in dicts is the name of a metric, and one before it, but
+        after that of a system, a task. p is the share of all permutations in which t*
         is at least as far from 0 as t, in the direction of the alternative. With random
         samples both numbers of the share are raised by 1, so that p is never 0; where even
         the least p would be above 1 − level once corrected, a warning says so. For
@@ -206,21 +208,21 @@ def compare(
         Kish, Survey sampling, 1965 (the effective sample size).
 
     >>> a, b = [0.2, 0.5, 0.5, 0.1], [0.4, 0.6, 0.5, 0.4]
-    >>> compare(a, b)
+    >>> compare(a, b).only
     Comparison(+0.15 [-0.0554, 0.355], p=0.25, 3 wins 1 tie 0 losses, 3 of 4 lists differ)
-    >>> compare(a, b, clusters=["ann", "ann", "bob", "cat"]).clusters
+    >>> compare(a, b, clusters=["ann", "ann", "bob", "cat"]).only.clusters
     3
-    >>> f"{compare(a, b, alternative='greater', margin=0.05).p:.3f}"
+    >>> f"{compare(a, b, alternative='greater', margin=0.05).only.p:.3f}"
     '0.062'
     >>> systems = {"old": a, "new": b, "odd": [0.1, 0.5, 0.5, 0.2]}
-    >>> {name: comparison.p_corrected for name, comparison in compare(systems).items()}
+    >>> {x.system: x.p_corrected for x in compare(systems)}
     {'new': 0.5, 'odd': 1.0}
-    >>> for names, comparison in compare(systems, pairs="all").items():
-    ...     print(*names, f"{comparison.difference:+.2f}")
+    >>> for x in compare(systems, pairs="all"):
+    ...     print(x.baseline, x.system, f"{x.difference:+.2f}")
     old new +0.15
     old odd +0.00
     new odd -0.15
-    >>> compare({"q1": 0.2, "q2": 0.5}, {"q2": 0.6, "q1": 0.4})
+    >>> compare({"mrr": {"q1": 0.2, "q2": 0.5}}, {"mrr": {"q2": 0.6, "q1": 0.4}})["mrr"]
     Comparison(+0.15 [-0.485, 0.785], p=0.5, 2 wins 0 ties 0 losses, 2 lists)
     """
     for name, value, choices in (
@@ -247,51 +249,37 @@ def compare(
         raise ValueError("ids are those of a and b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.
     all_pairs = pairing.with_ids(pairing.pairs_of(a, b, pairs), ids)
-    check_seed_counts([values for pair in all_pairs.values() for values in pair[:2]])
-    check_lower(lower, [name for pair in all_pairs.values() for name in pair.metric])
+    sides = [(pair.metric, side) for pair in all_pairs for side in (pair.a, pair.b)]
+    check_seed_counts([side for _, side in sides])
+    check_lower(lower, [name for pair in all_pairs for name in pair.metric])
     if undefined is None:
-        sides = [(x.metric, side) for x in all_pairs.values() for side in (x.a, x.b)]
         warn_of_zeros([(metric, zero_counts(side)) for metric, side in sides], lower)
-    list_ids = next(iter(all_pairs.values())).a.ids or []
-    cluster_indices = (
-        None if clusters is None else cluster_indices_of(clusters, list_ids)
-    )
-    differences = {
-        path: differences_of(pair.a, pair.b, undefined)
-        for path, pair in all_pairs.items()
-    }
-    places = places_of(all_pairs, differences, lower)
-    comparisons = iter(
-        compared(list(differences.values()), places, question, cluster_indices)
-    )
-    results: dict[Path, Any] = {}
-    for path, difference in differences.items():
-        cutoffs = range(difference.values.shape[1])
-        at_cutoffs = tuple(next(comparisons) for _ in cutoffs)
-        results[path] = at_cutoffs if difference.has_cutoffs else at_cutoffs[0]
-    return pairing.nested(results)
+    cluster_indices = None
+    if clusters is not None:
+        cluster_indices = cluster_indices_of(clusters, all_pairs[0].a.ids or [])
+    differences = [differences_of(pair.a, pair.b, undefined) for pair in all_pairs]
+    subjects = _subjects_of(all_pairs, lower)
+    return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
-def places_of(
-    pairs: dict[Path, pairing.Pair],
-    differences: dict[Path, Differences],
-    lower: bool | str | Sequence[str],
-) -> list[Place]:
-    """Lists what each comparison compares, cutoff by cutoff.
+def _subjects_of(
+    pairs: Sequence[pairing.Pair], lower: bool | str | Sequence[str]
+) -> list[Subject]:
+    """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
     Args:
-        pairs: The values of two systems, by the keys that lead to the result.
-        differences: Their differences, by the same keys.
+        pairs: The values of two systems.
         lower: As for `compare`.
     """
-    numbers: dict[tuple[Path, int], int] = {}
+    numbers: dict[tuple[Path, str | None], int] = {}
     return [
-        Place(
+        Subject(
             direction_of(pair.metric, lower),
             pair.systems,
-            numbers.setdefault((pair.metric, cutoff), len(numbers)),
+            numbers.setdefault((pair.metric, names.metric), len(numbers)),
             pair.a.was_asked_for and pair.b.was_asked_for,
+            names,
         )
-        for path, pair in pairs.items()
-        for cutoff in range(differences[path].values.shape[1])
+        for pair in pairs
+        for names in pair.record_names()
     ]

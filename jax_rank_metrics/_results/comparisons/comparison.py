@@ -1,8 +1,10 @@
 """The result of a comparison, as numbers and as text."""
 
 import dataclasses
+from collections.abc import Hashable
 from typing import Any
 
+from jax_rank_metrics._results.inference.question import Names
 from jax_rank_metrics._results.sheets.export import count_text, json_number
 from jax_rank_metrics._results.systems.seed_scores import SeedSummary
 
@@ -10,6 +12,14 @@ from jax_rank_metrics._results.systems.seed_scores import SeedSummary
 FEW_LISTS = 10
 # How a corrected p is called beside p.
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
+
+_TESTS = {
+    "permutation": "permutation test",
+    "bootstrap": "bootstrap test",
+    "t": "t test",
+    "tukey": "randomised Tukey HSD",
+    "mcnemar": "McNemar's test",
+}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -52,6 +62,13 @@ class Comparison:
         lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
         clusters: Number of clusters that `lists` were joined to; None if each is its own.
         seeds: The scores of training seeds, where a or b is `Seeds`; see `SeedSummary`.
+        task: The key of the task, such as a collection; None without tasks.
+        baseline: The name of a, where all systems came in one dict; None otherwise.
+        system: The name of b, where systems have names; None otherwise.
+        metric: The name of the metric with its cutoff, such as "recall@5"; None for values
+            without a name.
+        cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
+            metric whose name has no cutoffs, the index of the column. None without cutoffs.
     """
 
     difference: float
@@ -74,15 +91,18 @@ class Comparison:
     lower_is_better: bool | None
     clusters: int | None = None
     seeds: SeedSummary | None = None
+    task: Hashable = None
+    baseline: Hashable = None
+    system: Hashable = None
+    metric: str | None = None
+    cutoff: int | str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes for JSON, with None for numbers that are not finite.
 
-        `seeds` becomes a dict as well.
+        The names come first. `seeds` becomes a dict as well.
         """
-        return {
-            name: json_number(value) for name, value in dataclasses.asdict(self).items()
-        }
+        return {name: json_number(value) for name, value in record_of(self).items()}
 
     def __repr__(self) -> str:
         """The difference, its interval, p, and the numbers of lists."""
@@ -117,6 +137,12 @@ class Comparison:
         )
 
 
+def record_of(comparison: Comparison) -> dict[str, Any]:
+    """Returns the attributes as they are, names first."""
+    fields = dataclasses.asdict(comparison)
+    return {name: fields.pop(name) for name in Names._fields} | fields
+
+
 def p_text(comparison: Comparison) -> str:
     """p, and the corrected p if it differs: `p=0.012`, or `p≤1e-05 (Holm ≤2e-05)`."""
     sign = "≤" if is_bound(comparison.p, comparison.samples) else "="
@@ -126,6 +152,14 @@ def p_text(comparison: Comparison) -> str:
         name = CORRECTION_NAMES[comparison.correction]
         text += f" ({name} {sign.strip('=')}{corrected})"
     return text
+
+
+def method_of(comparison: Comparison) -> str:
+    """Names the test and the correction: `permutation test, Holm-corrected`."""
+    test = _TESTS[comparison.test]
+    if comparison.correction == comparison.test:  # Tukey's test needs no correction.
+        return test
+    return f"{test}, {CORRECTION_NAMES[comparison.correction]}-corrected"
 
 
 def hypothesis_of(comparison: Comparison) -> str:

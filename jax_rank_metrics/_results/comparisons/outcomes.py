@@ -14,7 +14,7 @@ from jax_rank_metrics._results.inference.p_values import (
     student_reach,
 )
 from jax_rank_metrics._results.inference.permutations import sign_flip_test, tukey_test
-from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.inference.ratio_swaps import swap_test
 from jax_rank_metrics._results.inference.studentised import (
     probability_of_one_list,
@@ -36,7 +36,7 @@ def tested(
     question: Question,
     columns: Columns,
     summary: Summary,
-    places: Sequence[Place],
+    subjects: Sequence[Subject],
     is_family: bool,
 ) -> Outcome:
     """Tests comparisons by one test.
@@ -45,14 +45,14 @@ def tested(
         question: What is asked, with the test to use.
         columns: The differences, all of ratios whose weights differ, or none.
         summary: Their means.
-        places: The place of each comparison.
+        subjects: What each comparison compares.
         is_family: Whether the comparisons are those to correct p for, which "maxT" needs.
     """
     reach = student_reach(
         summary.error, summary.freedom, question.level, question.alternative
     )
     if question.test == "tukey":
-        p, samples = _tukey_p(columns, places, question)
+        p, samples = _tukey_p(columns, subjects, question)
         return Outcome(p, reach, samples)
     sides = question.hypotheses()
     if question.test == "bootstrap":
@@ -135,13 +135,13 @@ def _bootstrap(
 
 
 def _tukey_p(
-    columns: Columns, places: Sequence[Place], question: Question
+    columns: Columns, subjects: Sequence[Subject], question: Question
 ) -> tuple[np.ndarray, int]:
     """P values of pairs of systems, of each metric and cutoff by itself."""
-    p = np.ones(len(places))
+    p = np.ones(len(subjects))
     samples = 0
-    for metric in {place.metric for place in places}:
-        members = [i for i, place in enumerate(places) if place.metric == metric]
+    for metric in {subject.metric for subject in subjects}:
+        members = [i for i, subject in enumerate(subjects) if subject.metric == metric]
         weights = columns.weights[:, members]
         if differ(weights, weights[:, :1]).any():
             raise ValueError(
@@ -152,12 +152,12 @@ def _tukey_p(
         # difference from it.
         of_systems = {0: np.zeros(len(weights))}
         for i in members:
-            baseline, system = places[i].systems
+            baseline, system = subjects[i].systems
             if baseline == 0:
                 of_systems[system] = columns.values[:, i]
         values = np.stack([of_systems[system] for system in range(len(of_systems))])
         p_of_pairs, samples = tukey_test(
             values, weights[:, 0], question.key, question.samples
         )
-        p[members] = [p_of_pairs[places[i].systems] for i in members]
+        p[members] = [p_of_pairs[subjects[i].systems] for i in members]
     return p, samples

@@ -11,7 +11,7 @@ from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.means import Summary
-from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seed_scores import summary_of
 
@@ -22,7 +22,7 @@ FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 def compared(
     differences: list[Differences],
-    places: Sequence[Place],
+    subjects: Sequence[Subject],
     question: Question,
     cluster_indices: np.ndarray | None = None,
 ) -> list[Comparison]:
@@ -30,7 +30,7 @@ def compared(
 
     Args:
         differences: The differences of each metric.
-        places: The place of each comparison.
+        subjects: What each comparison compares.
         question: What is asked of all of them.
         cluster_indices: `[lists]`, the number of each list's cluster; None if every list
             is independent of the others.
@@ -41,12 +41,12 @@ def compared(
     lists = Columns.of(differences)
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(differences, question, cluster_indices is not None)
-    in_family = np.array([place.in_family for place in places], bool)
+    in_family = np.array([subject.in_family for subject in subjects], bool)
     summary = columns.summary()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
-    p, corrected, reach = np.ones((3, len(places)))
-    samples = np.zeros(len(places), int)
+    p, corrected, reach = np.ones((3, len(subjects)))
+    samples = np.zeros(len(subjects), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
     has_ratios = np.array([x is not None for x in columns.ratios], bool)
@@ -58,7 +58,7 @@ def compared(
             question._replace(test=test),
             columns.at(chosen),
             Summary(*(x[chosen] for x in summary)),
-            [places[column] for column in chosen.tolist()],
+            [subjects[column] for column in chosen.tolist()],
             not is_outside,
         )
         p[chosen], reach[chosen], samples[chosen] = outcome[:3]
@@ -88,8 +88,8 @@ def compared(
     numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
-    for column, place in enumerate(places):
-        wins, losses = wins_and_losses[place.direction]
+    for column, subject in enumerate(subjects):
+        wins, losses = wins_and_losses[subject.direction]
         comparisons.append(
             Comparison(
                 *numbers[column].tolist(),
@@ -104,14 +104,15 @@ def compared(
                 margin=question.margin,
                 samples=int(samples[column]),
                 level=question.level,
-                lower_is_better=place.direction,
+                lower_is_better=subject.direction,
                 clusters=None if cluster_indices is None else cluster_counts[column],
                 seeds=summary_of(
                     lists.sides[column],
                     lists.weights[:, column],
-                    place.direction,
+                    subject.direction,
                     question,
                 ),
+                **subject.names._asdict(),
             )
         )
     return comparisons

@@ -1,5 +1,6 @@
 """The options of a comparison, and what they have to do with each other."""
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import jax
@@ -62,10 +63,21 @@ class Question(NamedTuple):
         return [side for side in sides if self.alternative in ("two-sided", side[1])]
 
 
-class Place(NamedTuple):
+class Names(NamedTuple):
+    """The names of what is compared; see `Comparison`."""
+
+    task: Hashable = None
+    baseline: Hashable = None
+    system: Hashable = None
+    metric: str | None = None
+    cutoff: int | str | None = None
+
+
+class Subject(NamedTuple):
     """The systems, the metric and the family of a comparison."""
 
     direction: bool | None  # whether lower values are better; see `Comparison`
     systems: tuple[int, int] = (0, 1)
     metric: int = 0  # the number of the metric and the cutoff
     in_family: bool = True
+    names: Names = Names()

@@ -218,7 +218,7 @@ def _values_of_seeds(
             measured.name, measured.undefined, x.name, x.undefined
         )
         pair_ids = None if ids is None else (ids[0], ids[index])
-        pair = pairing.with_ids({(): pairing.Pair(first, x)}, pair_ids)[()]
+        (pair,) = pairing.with_ids([pairing.Pair(first, x)], pair_ids)
         in_order = in_order_of(pair.a, pair.b)
         of_seeds, weight_or_skipped = filled_seeds(in_order, choice)
         if not np.isfinite(of_seeds).all():

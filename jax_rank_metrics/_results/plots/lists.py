@@ -8,7 +8,7 @@ from jax import random
 
 from jax_rank_metrics._results.comparisons.comparison import Comparison, p_text
 from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Place, Question
+from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text, fixed_point
 from jax_rank_metrics._results.systems import pairing
@@ -77,7 +77,7 @@ def differences(
     names = names or ("a", "b")
     sides = [values_of_metric(x, name, metric)[1] for x, name in ((a, "a"), (b, "b"))]
     check_seed_counts(sides)
-    (pair,) = pairing.with_ids({(): pairing.Pair(sides[0], sides[1])}, ids).values()
+    (pair,) = pairing.with_ids([pairing.Pair(sides[0], sides[1])], ids)
     list_differences = differences_of(pair.a, pair.b, undefined=None)
     if list_differences.is_pseudo:
         raise ValueError(
@@ -89,7 +89,7 @@ def differences(
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     question = Question(random.key(0), 100_000, checked_level(level))
-    (comparison,) = compared([list_differences], [Place(direction)], question)
+    (comparison,) = compared([list_differences], [Subject(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)

@@ -1,8 +1,9 @@
 """Plots of verdicts: comparisons as a forest plot, and the ranks of a leaderboard."""
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,14 @@ from jax_rank_metrics._results.comparisons.comparison import (
     is_bound,
     is_significant,
 )
+from jax_rank_metrics._results.comparisons.comparisons import (
+    Comparisons,
+    comparisons_in,
+)
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.systems.direction import without_cutoff
 from jax_rank_metrics._results.systems.values import is_metric_name
-from jax_rank_metrics._states.cutoff_names import cutoff_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +38,7 @@ class _Row(NamedTuple):
 
 
 def forest(
-    comparisons: Any,
+    comparisons: Comparisons | Comparison,
     *,
     names: tuple[str, str] | None = None,
     ax: "Axes | None" = None,
@@ -49,9 +53,8 @@ def forest(
     divided by a power of ten, which the label of the row names, as in "arp / 100".
 
     Args:
-        comparisons: A `Comparison`, a tuple of them, or the dicts that `compare` returns,
-            nested as deep as they are. The rows of one outer key, such as a system, stand
-            together below it.
+        comparisons: What `compare` returns, or a part of it. The rows of a task or a system
+            stand together below its name.
         names: The names of the two systems, as for `differences`: ("BM25", "system"). None
             is ("a", "b"), or nothing for pairs of systems, whose names are in the rows.
         ax: The `Axes` to draw on.
@@ -60,7 +63,12 @@ def forest(
         TypeError: if it holds anything but comparisons.
         ValueError: if it holds none.
     """
-    rows, metric = _without_shared_metric(_to_scale(_rows(comparisons)))
+    drawable = comparisons_in(comparisons)
+    if drawable is None:
+        raise TypeError(
+            f"comparisons: got {_inputs.kind_of(comparisons)}; pass the result of compare"
+        )
+    rows, metric = _without_shared_metric(_to_scale(_rows(drawable)))
     drawn = [row.comparison for row in rows if row.comparison is not None]
     if not drawn:
         raise ValueError("comparisons is empty; pass the result of compare")
@@ -83,10 +91,8 @@ def forest(
         ax.errorbar([], [], label=f"p ≤ {alpha} ({kind})", **style)
     if not all(significant):
         ax.errorbar([], [], label=f"p > {alpha} ({kind})", mfc="none", **style)
-    is_pairs = isinstance(comparisons, Mapping) and any(
-        isinstance(key, tuple) for key in comparisons
-    )
-    difference, better = ("difference", "first") if is_pairs else ("b − a", "b")
+    are_pairs = drawable.are_of_pairs
+    difference, better = ("difference", "first") if are_pairs else ("b − a", "b")
     if names is not None:
         difference, better = f"{names[1]} − {names[0]}", names[1]
     intervals = f"{difference}{metric}, {100 * first.level:g} % intervals"
@@ -160,31 +166,33 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _rows(comparisons: Any, name: str = "") -> list[_Row]:
-    """The rows of a tree of comparisons, which is called `name`: groups below titles."""
-    if isinstance(comparisons, Comparison):
-        return [_Row((name,), comparisons)]
-    if isinstance(comparisons, tuple) and all(
-        isinstance(x, Comparison) for x in comparisons
+def _rows(comparisons: Comparisons) -> list[_Row]:
+    """The rows of comparisons, those of a task or a system below its title.
+
+    A single row has its title in front, since a line for that would double the height.
+    """
+    fields = comparisons.name_fields()
+    rows: list[_Row] = []
+    for keys, members in itertools.groupby(
+        comparisons, lambda x: _keys(x, fields)[:-1]
     ):
-        count = len(comparisons)
-        names = cutoff_names(name, count) if name else map(str, range(count))
-        return [_Row((x,), y) for x, y in zip(names, comparisons, strict=True)]
-    if not isinstance(comparisons, Mapping):
-        raise TypeError(
-            f"comparisons: got {_inputs.kind_of(comparisons)}; pass the result of compare"
-        )
-    rows = []
-    for key, value in comparisons.items():
-        title = " − ".join(map(str, reversed(key))) if isinstance(key, tuple) else key
-        below = _rows(value, f"{title}")
-        if isinstance(value, Mapping) and len(below) == 1:
-            # A title above a single row would double the height.
-            below = [_Row((f"{title}", *below[0].keys), below[0].comparison)]
-        elif isinstance(value, Mapping):
-            rows.append(_Row((f"{title}",), None))
+        below = [_Row((_keys(x, fields)[-1],), x) for x in members]
+        if keys and len(below) > 1:
+            rows.append(_Row((", ".join(keys),), None))
+        elif keys:
+            below = [_Row((*keys, *below[0].keys), below[0].comparison)]
         rows += below
     return rows
+
+
+def _keys(comparison: Comparison, fields: Sequence[str]) -> tuple[str, ...]:
+    """Names a comparison: `("web", "new", "recall@5")`, or `("b − a", "map")`."""
+    names = [getattr(comparison, field) for field in fields if field != "baseline"]
+    keys = ["" if name is None else str(name) for name in names]
+    if "baseline" in fields:
+        system = [*fields].index("system") - 1
+        keys[system] = f"{comparison.system} − {comparison.baseline}"
+    return tuple(keys) or ("",)
 
 
 def _to_scale(rows: list[_Row]) -> list[_Row]:

@@ -1,10 +1,11 @@
 """Pairs the lists of two systems, by ids or by position."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._choices import Pairs
+from jax_rank_metrics._results.inference.question import Names
 from jax_rank_metrics._results.systems.differences import in_order_of
 from jax_rank_metrics._results.systems.values import (
     ListValues,
@@ -15,6 +16,7 @@ from jax_rank_metrics._results.systems.values import (
     listing,
     read_values,
 )
+from jax_rank_metrics._states.cutoff_names import cutoff_names, cutoff_text
 
 Ids = tuple[Any, Any] | None
 Values = dict[Path, ListValues]  # of one system, by the keys that lead to each metric
@@ -27,10 +29,25 @@ class Pair(NamedTuple):
     b: ListValues
     metric: Path = ()  # the keys that lead to the metric within a system
     systems: tuple[int, int] = (0, 1)  # the numbers of the systems, the baseline's is 0
+    names: tuple[Hashable, Hashable] = (None, None)  # of the systems, if they have any
+
+    def record_names(self) -> list[Names]:
+        """Names the comparison at each cutoff.
+
+        The last key that leads to a metric is its name, and those before it are a task:
+        ("web", "recall@1,5") has the task "web" and the metrics "recall@1" and "recall@5".
+        """
+        *tasks, metric = self.metric or (None,)
+        task = tasks[0] if len(tasks) == 1 else tuple(tasks) or None
+        name = None if metric is None else str(metric)
+        labels: list[str | None] = [name]
+        if self.a.has_cutoffs:
+            labels = [*cutoff_names(name or "", self.a.lists.values.shape[1])]
+        return [Names(task, *self.names, x, x and cutoff_text(x)) for x in labels]
 
 
-def pairs_of(a: Any, b: Any, pairs: Pairs = "baseline") -> dict[Path, Pair]:
-    """Pairs the metrics of systems, under the keys that lead to their results.
+def pairs_of(a: Any, b: Any, pairs: Pairs = "baseline") -> list[Pair]:
+    """Pairs the metrics of systems.
 
     Args:
         a: The values of the baseline; or a dict of systems where b is None.
@@ -48,21 +65,21 @@ def pairs_of(a: Any, b: Any, pairs: Pairs = "baseline") -> dict[Path, Pair]:
             "compare({name: values, …}, pairs='all')"
         )
     couples = itertools.combinations(range(len(systems)), 2)
-    return {
-        (*_key_of(systems[i][0], systems[j][0], pairs), *metric): Pair(
-            systems[i][1][metric], systems[j][1][metric], metric, (i, j)
+    return [
+        Pair(
+            systems[i][1][metric],
+            systems[j][1][metric],
+            metric,
+            (i, j),
+            (systems[i][0], systems[j][0]),
         )
         for i, j in couples
         if pairs == "all" or i == 0
         for metric in systems[0][1]
-    }
+    ]
 
 
-def _key_of(name_a: Path, name_b: Path, pairs: Pairs) -> Path:
-    return ((*name_a, *name_b),) if pairs == "all" else name_b
-
-
-def _systems_in(tree: Any) -> list[tuple[Path, Values]]:
+def _systems_in(tree: Any) -> list[tuple[Hashable, Values]]:
     """Reads a dict of systems, each under its name."""
     if not isinstance(tree, Mapping) or is_by_list(tree) or len(tree) < 2:
         number = "no" if isinstance(tree, Mapping) and not tree else "one"
@@ -76,14 +93,14 @@ def _systems_in(tree: Any) -> list[tuple[Path, Values]]:
         )
     values = read_values(tree, "a")
     systems = [
-        ((name,), {path[1:]: x for path, x in values.items() if path[0] == name})
+        (name, {path[1:]: x for path, x in values.items() if path[0] == name})
         for name in tree
     ]
     (baseline, metrics), *following = systems
     for system, system_metrics in following:
         if metrics.keys() != system_metrics.keys():
             raise ValueError(
-                f"a[{baseline[0]!r}] holds {keys_text(metrics)} and a[{system[0]!r}] holds "
+                f"a[{baseline!r}] holds {keys_text(metrics)} and a[{system!r}] holds "
                 f"{keys_text(system_metrics)}; pass values of the same metrics for all "
                 "systems"
             )
@@ -93,7 +110,7 @@ def _systems_in(tree: Any) -> list[tuple[Path, Values]]:
     return systems
 
 
-def _baseline_and(a: Any, b: Any) -> list[tuple[Path, Values]]:
+def _baseline_and(a: Any, b: Any) -> list[tuple[Hashable, Values]]:
     """Reads the baseline a, and the system or the systems in b."""
     baseline, compared = read_values(a, "a"), read_values(b, "b")
     for name, values in (("a", baseline), ("b", compared)):
@@ -113,8 +130,12 @@ def _baseline_and(a: Any, b: Any) -> list[tuple[Path, Values]]:
             )
     for side in (baseline, compared):
         _check_list_counts(side)
-    return [((), baseline)] + [
-        (name, {path: compared[*name, *path] for path in baseline}) for name in systems
+    return [(None, baseline)] + [
+        (
+            name[0] if name else None,
+            {path: compared[*name, *path] for path in baseline},
+        )
+        for name in systems
     ]
 
 
@@ -144,7 +165,7 @@ def nested(results: dict[Path, Any]) -> Any:
     return {key: nested(part) for key, part in parts.items()}
 
 
-def with_ids(pairs: dict[Path, Pair], ids: Ids) -> dict[Path, Pair]:
+def with_ids(pairs: list[Pair], ids: Ids) -> list[Pair]:
     """Returns the pairs with an id for each list, in one order for a of all pairs.
 
     Values that came with ids keep them. The other values take `ids`, which is
@@ -156,8 +177,8 @@ def with_ids(pairs: dict[Path, Pair], ids: Ids) -> dict[Path, Pair]:
             values of a are of different lists.
         TypeError: if `ids` is not a tuple of two sequences.
     """
-    first_a, first_b = next(iter(pairs.values()))[:2]
-    sides = [values for pair in pairs.values() for values in pair[:2]]
+    first_a, first_b = pairs[0][:2]
+    sides = [values for pair in pairs for values in pair[:2]]
     named = [values for values in sides if values.ids is not None]
     unnamed = [values for values in sides if values.ids is None]
     if ids is not None:
@@ -183,17 +204,11 @@ def with_ids(pairs: dict[Path, Pair], ids: Ids) -> dict[Path, Pair]:
             )
         ids_a = ids_b = list(range(first_a.list_count))
     if not named:
-        pairs = {
-            path: pair._replace(
-                a=pair.a._replace(ids=ids_a), b=pair.b._replace(ids=ids_b)
-            )
-            for path, pair in pairs.items()
-        }
-    first_a = next(iter(pairs.values())).a
-    return {
-        path: pair._replace(a=in_order_of(first_a, pair.a))
-        for path, pair in pairs.items()
-    }
+        pairs = [
+            pair._replace(a=pair.a._replace(ids=ids_a), b=pair.b._replace(ids=ids_b))
+            for pair in pairs
+        ]
+    return [pair._replace(a=in_order_of(pairs[0].a, pair.a)) for pair in pairs]
 
 
 def keys_text(values: Values) -> str:

@@ -1,6 +1,5 @@
 """Results as pandas frames, a row for each list or record."""
 
-import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +8,11 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._results.comparisons.comparison import record_of
+from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
 from jax_rank_metrics._results.systems.values import checked_ids, is_evaluation
-from jax_rank_metrics._results.tables.comparison_table import (
-    holds_comparisons,
-    name_headings,
-    rows_of,
-)
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.per_list import PerList
 
@@ -78,13 +74,8 @@ def _records(results: Any) -> Sequence[Mapping[str, Any]] | None:
     """The records of a leaderboard or of comparisons; None for anything else."""
     if isinstance(results, Leaderboard):
         return results._sheet(3).records
-    if not holds_comparisons(results):
-        return None
-    headings = name_headings(results)
-    return [
-        {**dict(zip(headings, names, strict=True)), **dataclasses.asdict(comparison)}
-        for names, comparison in rows_of(results)
-    ]
+    comparisons = comparisons_in(results)
+    return None if comparisons is None else [*map(record_of, comparisons)]
 
 
 def _columns(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.sheets.export import fixed_point
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_interval
 from jax_rank_metrics._results.systems.direction import (
@@ -62,7 +63,7 @@ def sheet_of_means(
 
     Args:
         results: The results of runs, of one run, or of several collections.
-        compare: A baseline, or comparisons by run, or by collection and run.
+        compare: A baseline, or comparisons of runs, also by collection.
         level: The level of the intervals.
         method: How intervals are made.
         digits: Number of digits after the point.
@@ -71,11 +72,16 @@ def sheet_of_means(
     """
     nested = collections_of(results)
     is_by_collection = "" not in nested
+    if is_by_collection and isinstance(compare, Comparisons):
+        tasks = dict.fromkeys(x.task for x in compare)
+        compare = {task: compare.select(task=task) for task in tasks}
     if is_by_collection and isinstance(compare, Mapping) and compare.keys() - nested:
         raise ValueError(
             f"compare holds {listing(list(compare))}; pass the comparisons of each "
             f"collection: {listing(list(nested))}"
         )
+    sources = compare.values() if isinstance(compare, Mapping) else [compare]
+    of_pairs = any(isinstance(x, Comparisons) and x.are_of_pairs for x in sources)
     means = {name: estimates(x, level, method) for name, x in nested.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
     collections = []
@@ -85,7 +91,7 @@ def sheet_of_means(
         if is_by_collection and isinstance(compare, Mapping):
             comparisons = compare.get(name)
         values = of_runs if "" in of_runs else nested[name]
-        marks = marks_of(values, of_runs, comparisons, runs)
+        marks = marks_of(values, of_runs, comparisons, runs, of_pairs)
         by_run_name = {"": nested[name]} if "" in of_runs else nested[name]
         is_mixed = have_other_lists(by_run_name)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)

@@ -1,32 +1,24 @@
 """Marks of the means that differ from those of a baseline, beyond chance."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._calls.names import STATES, metric_part
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparison import (
-    CORRECTION_NAMES,
     Comparison,
     is_significant,
+    method_of,
 )
+from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.state import State
 
 DAGGER = "†"
 _SAME_VALUES = "pass the result of compare for the values in this table"
-
-_TESTS = {
-    "permutation": "permutation test",
-    "bootstrap": "bootstrap test",
-    "t": "t test",
-    "tukey": "randomised Tukey HSD",
-    "mcnemar": "McNemar's test",
-}
 
 
 class Marks(NamedTuple):
@@ -51,6 +43,7 @@ def marks_of(
     means: Mapping[str, Mapping[str, Estimate]],
     comparisons: Any,
     names: Sequence[str],
+    of_pairs: bool,
 ) -> Marks:
     """Returns the marks of the runs of a collection.
 
@@ -59,6 +52,7 @@ def marks_of(
         means: The means of each run, by the names of metrics and cutoffs.
         comparisons: The name of the baseline, or what `compare` returns; None for no marks.
         names: The names of the runs of all collections, each of which has a letter.
+        of_pairs: Whether all pairs of runs are compared, in any collection.
 
     Raises:
         ValueError: if there is no such baseline, or if the comparisons are of other runs
@@ -70,30 +64,24 @@ def marks_of(
     baseline = comparisons if isinstance(comparisons, str) else None
     if baseline is not None:
         comparisons = _with_baseline(runs, baseline)
-    if not isinstance(comparisons, Mapping):
+    if not isinstance(comparisons, Comparisons):
         raise TypeError(
             f"compare is {kind_of(comparisons)}; pass the name of the baseline, or the "
             "result of jrm.compare with a dict of runs"
         )
-    by_cell = {
-        (key, metric): comparison
-        for key, by_metric in comparisons.items()
-        for metric, comparison in named_comparisons(by_metric)
-    }
-    in_table: dict[tuple[Any, str], Comparison] = {
-        (key, metric): comparison
-        for (key, metric), comparison in by_cell.items()
-        if all(
-            metric in means.get(run, ())
-            for run in (key if isinstance(key, tuple) else (key,))
-        )
-    }
+    in_table: dict[tuple[Any, str], Comparison] = {}
+    for x in comparisons:
+        sides: list[Any] = [x.baseline, x.system] if of_pairs else [x.system]
+        metric = x.metric or ""
+        if all(metric in means.get(run, ()) for run in sides):
+            in_table[tuple(sides) if of_pairs else x.system, metric] = x
     if not in_table:
+        cells = listing([(x.system, x.metric) for x in comparisons])
         raise ValueError(
-            f"compare holds comparisons of {listing(list(by_cell))}, and none of them "
-            "is a run and a metric of the results"
+            f"compare holds comparisons of {cells}, and none of them is a run and a metric "
+            "of the results"
         )
-    if all(isinstance(key, tuple) for key in comparisons):
+    if of_pairs:
         for ((a, b), metric), comparison in in_table.items():
             _check_values(comparison, metric, a, b, means)
         return _marks_of_pairs(names, in_table)
@@ -169,36 +157,7 @@ def _check_values(
         )
 
 
-def named_comparisons(by_metric: Any) -> Iterator[tuple[str, Comparison]]:
-    """Yields the name of each metric or cutoff, and its comparison.
-
-    Args:
-        by_metric: Comparisons by the names of metrics, each a tuple where there are
-            cutoffs; or a comparison alone, whose name is "".
-    """
-    if not isinstance(by_metric, Mapping):
-        by_metric = {"": by_metric}
-    for name, value in by_metric.items():
-        if isinstance(value, tuple):
-            yield from zip(cutoff_names(str(name), len(value)), value, strict=True)
-        elif isinstance(value, Comparison):
-            yield str(name), value
-        else:
-            raise TypeError(
-                f"comparisons: {name!r} is {kind_of(value)}; pass the result of "
-                "jrm.compare"
-            )
-
-
-def method_of(comparison: Comparison) -> str:
-    """Names the test and the correction: `permutation test, Holm-corrected`."""
-    test = _TESTS[comparison.test]
-    if comparison.correction == comparison.test:  # Tukey's test needs no correction.
-        return test
-    return f"{test}, {CORRECTION_NAMES[comparison.correction]}-corrected"
-
-
-def _with_baseline(runs: Mapping[str, Any], baseline: str) -> dict[str, Any]:
+def _with_baseline(runs: Mapping[str, Any], baseline: str) -> Comparisons:
     """Compares all runs with one of them."""
     if baseline not in runs or len(runs) < 2:
         known = "which are " + listing(list(runs))

@@ -4,15 +4,15 @@ from typing import Any, Literal
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._results.comparisons.comparison import Comparison
+from jax_rank_metrics._results.comparisons.comparisons import (
+    Comparisons,
+)
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import csv_of_records, json_of
 from jax_rank_metrics._results.sheets.latex import as_latex
 from jax_rank_metrics._results.sheets.layouts import as_html, as_markdown, as_text
 from jax_rank_metrics._results.systems.direction import Lower
-from jax_rank_metrics._results.tables.comparison_table import (
-    holds_comparisons,
-    sheet_of_comparisons,
-)
 from jax_rank_metrics._results.tables.estimates import Results
 from jax_rank_metrics._results.tables.mean_table import sheet_of_means
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -35,7 +35,7 @@ class Table(str):
 
 
 def table(
-    results: Results,
+    results: Results | Leaderboard | Comparisons | Comparison,
     *,
     compare: Any = None,
     format: Format = "text",
@@ -133,15 +133,17 @@ def table(
         raise ValueError(f"digits is {digits!r}; pass an int of at least 0")
     if format != "latex" and (caption is not None or label is not None):
         raise ValueError(f"caption and label are for LaTeX, and format is {format!r}")
-    is_of_means = not (isinstance(results, Leaderboard) or holds_comparisons(results))
+    if isinstance(results, Comparison):
+        results = Comparisons([results])
+    is_of_means = not isinstance(results, Leaderboard | Comparisons)
     if compare is not None and not is_of_means:
         raise ValueError(
             f"compare is for the results of runs, and these are a {kind_of(results)}"
         )
     if isinstance(results, Leaderboard):
         sheet = results._sheet(digits)
-    elif not is_of_means:
-        sheet = sheet_of_comparisons(results, digits)
+    elif isinstance(results, Comparisons):
+        sheet = results.sheet(digits)
     else:
         sheet = sheet_of_means(
             results,

@@ -1,0 +1,80 @@
+"""What `compare` returns: comparisons found by what they compare, and their table."""
+
+import numpy as np
+import pytest
+
+import jax_rank_metrics as jrm
+
+LISTS = np.linspace(0, 1, 12)
+METRICS = {"mrr": LISTS, "recall@1,5": np.stack([LISTS, LISTS**2], 1)}
+LARGER = {name: values + 0.1 for name, values in METRICS.items()}
+SYSTEMS = jrm.compare(METRICS, {"new": LARGER, "same": METRICS}, test="t")
+ALONE = jrm.compare(METRICS, LARGER, test="t")
+
+
+def test_a_sequence():
+    """Comparisons stand system after system, then metric by metric and cutoff."""
+    names = [(x.task, x.baseline, x.system, x.metric, x.cutoff) for x in SYSTEMS]
+    metrics = [("mrr", None), ("recall@1", 1), ("recall@5", 5)]
+    expected = [(None, None, x, *metric) for x in ("new", "same") for metric in metrics]
+    assert names == expected and len(SYSTEMS) == 6
+    assert SYSTEMS[-1].metric == "recall@5" and SYSTEMS[1] in SYSTEMS
+    assert SYSTEMS[:3] == SYSTEMS.select(system="new") != SYSTEMS[3:]
+    assert [*reversed(SYSTEMS)][0] is SYSTEMS[5]
+
+
+def test_names():
+    """A name finds the only comparison of a metric, a system or a task."""
+    assert ALONE["recall@5"].cutoff == 5 and ALONE["mrr"].wins == 12
+    assert jrm.compare(LISTS, {"new": LISTS + 0.1})["new"].wins == 12
+    assert jrm.compare({"recall@5": LISTS}, {"recall@5": LISTS})["recall"].ties == 12
+    with pytest.raises(KeyError, match="'mrr' names 2 comparisons, 'new mrr', 'same m"):
+        SYSTEMS["mrr"]
+    with pytest.raises(KeyError, match="'recall' names 2 comparisons, 'recall@1', 're"):
+        ALONE["recall"]
+    with pytest.raises(KeyError, match="'ndcg' names no comparison; there are 'mrr', "):
+        ALONE["ndcg"]
+    with pytest.raises(IndexError):
+        ALONE[3]
+
+
+def test_select():
+    """All names have to fit; nothing that fits is no error until it is asked for."""
+    of_recall = SYSTEMS.select(metric="recall")
+    assert [x.cutoff for x in of_recall] == [1, 5, 1, 5]
+    assert of_recall.select(system="same", cutoff=5).only == SYSTEMS[5]
+    assert len(SYSTEMS.select(metric="recall@5")) == 2
+    nothing = SYSTEMS.select(task="web")
+    assert len(nothing) == 0 and repr(nothing) == "Comparisons()"
+    for comparisons, count in ((nothing, 0), (ALONE, 3)):
+        with pytest.raises(ValueError, match=f"there are {count} comparisons"):
+            _ = comparisons.only
+    assert jrm.compare(LISTS, LISTS).only.metric is None
+
+
+def test_tasks_and_baselines():
+    """The key before a metric is its task, and systems of one dict have a baseline."""
+    by_task = {"web": METRICS, "news": LARGER}
+    systems = jrm.compare({"a": by_task, "b": by_task, "c": by_task}, pairs="all")
+    assert [x.task for x in systems[:6]] == ["web"] * 3 + ["news"] * 3
+    pairs = dict.fromkeys((x.baseline, x.system) for x in systems)
+    assert [*pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    chosen = systems.select(baseline="b", task="news", metric="mrr").only
+    assert chosen.system == "c" and chosen.ties == 12
+    assert str(systems).split()[:4] == ["task", "baseline", "system", "metric"]
+
+
+def test_cutoffs_without_a_name():
+    """Columns of values without a name are numbered; other cutoffs are texts."""
+    wide = METRICS["recall@1,5"]
+    unnamed = jrm.compare(wide, wide + 0.1, test="t")
+    assert [(x.metric, x.cutoff) for x in unnamed] == [("[0]", 0), ("[1]", 1)]
+    shares = jrm.compare({"p@1%,10": wide}, {"p@1%,10": wide}, test="t")
+    assert [x.cutoff for x in shares] == ["1%", 10]
+
+
+def test_a_table():
+    """Comparisons print as the table that `table` makes, as text and in notebooks."""
+    assert repr(SYSTEMS) == jrm.table(SYSTEMS)
+    assert SYSTEMS._repr_html_() == jrm.table(SYSTEMS, format="html")
+    assert repr(SYSTEMS).split()[:3] == ["system", "metric", "difference"]
