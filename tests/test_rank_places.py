@@ -217,6 +217,20 @@ def test_order_padding_and_transformations(rng):
     check_same(alone, jax.tree.map(lambda x: x[3], expected))
 
 
+def test_tables_are_as_long_as_the_listed_items(rng):
+    """A traced number of items, which may be anything, makes no table of all of them."""
+    arguments = draw(rng, tied=False).places()
+    metrics = ("11pt_avg", "precision_at_multiples@0.5,2")
+
+    def run(arguments):
+        return jrm.measure(metrics, jrm.rank_places(**arguments))
+
+    program = jax.jit(run).lower(arguments)
+    constants = program.compile().memory_analysis().temp_size_in_bytes
+    assert constants < 2**24 and len(program.as_text()) < 2**24
+    check_same(jax.jit(run)(arguments), run(arguments))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "kind", [pytest.param(AxisType.Explicit, marks=pytest.mark.long), AxisType.Auto]

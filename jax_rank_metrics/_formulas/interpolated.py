@@ -16,8 +16,8 @@ from jax_rank_metrics._types import Number, RecallLevels
 ELEVEN_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
-# The largest number of relevant items in the table of `_share_of` where the number of
-# items is not known.
+# The largest number of relevant items in the table of `_share_of` where the pool is not
+# known.
 _TABLE_END = 2**16
 
 
@@ -160,7 +160,9 @@ def _share_of(
     In float32, 0.7·5 + 0.5 may be below 4. So it is computed in float64, in a table over
     the numbers R; an R beyond the table is rounded in its dtype.
     """
-    table_end = data_of(ranking).max_items or _TABLE_END
+    pool = data_of(ranking).pool
+    # Relevant items have slots of their own, however many items without one there are.
+    table_end = _TABLE_END if pool is None else pool.items.labels.shape[-1]
     rounded = np.floor(np.float64(share) * np.arange(table_end + 1) + offset)
     table = jnp.asarray(rounded.astype(num_relevant.dtype))
     from_table = table[jnp.minimum(num_relevant, table_end).astype(jnp.int32)]
