@@ -1,5 +1,6 @@
 """Groups of the items of a catalogue: every source has the numbers of rows with a column."""
 
+import dataclasses
 import functools
 
 import jax
@@ -10,7 +11,11 @@ from jax.sharding import AxisType
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Collected, counted_values
+from jax_rank_metrics._formulas.building_blocks import item_exists
 from jax_rank_metrics._formulas.groups import memberships
+from jax_rank_metrics._metrics import run
+from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._ranking import View, data_of
 
 LISTS, ITEMS, GROUPS, RELEVANT, EXCLUDED = 6, 13, 3, 5, 3
 KS = (1, 2, 4)
@@ -20,6 +25,11 @@ PLACES = jrm.positions(jrm.log2_discount)
 def label_times_groups(items):
     """The merit of items in their groups."""
     return items.labels[..., None] * memberships(items)
+
+
+def is_majority(items):
+    """Whether items are members of the first group."""
+    return items.columns["groups"][..., 0] > 0.5
 
 
 def draw(rng):
@@ -133,27 +143,53 @@ def test_retrieved_ids(rng):
         LISTS,
     )  # of relevant items
     with pytest.raises(ValueError, match="pass item_groups"):
-        partial.pool_sum(memberships)
+        jrm.exposure_parity.of(partial, k=2)
+
+
+def linear_in_groups(ranking):
+    """Returns the ranking as a metric with `linear_in=("groups",)` reads it."""
+    data = data_of(ranking)
+    return jrm.Ranking(data, View(data).under("expected", ("groups",)))
+
+
+def test_an_undeclared_metric(rng):
+    """It raises, also where a declared one has read the same functions before it."""
+    lists = catalog(draw(rng), k=3)
+
+    def members(ranking):
+        sums = ranking.expected_sum(memberships, jrm.positions(), (3,))
+        first, _ = ranking.expected_first(is_majority, jnp.sqrt, (3,))
+        values = sums.sum(-1) + first
+        return ranking.per_list(values, True, None, item_exists)
+
+    declared, undeclared = (
+        dataclasses.replace(jrm.ndcg.spec, formula=members, options={}, linear_in=x)
+        for x in (("groups",), ())
+    )
+    bound, other = (Bound(x.name, x, ()) for x in (declared, undeclared))
+    other = other._replace(name="other")
+    assert run.measure_ranking((bound,), lists)["ndcg"].values.shape == (LISTS,)
+    for bounds in ((other,), (bound, other)):
+        with pytest.raises(ValueError, match="other: .* declare so by"):
+            run.measure_ranking(bounds, lists)
 
 
 @pytest.mark.long
 def test_what_a_total_cannot_tell(rng):
-    """Functions that are not linear in groups, or read unlisted items one by one."""
+    """Functions that nobody called linear, or that read unlisted items one by one."""
     data = draw(rng)
-    places, first = catalog(data, k=None), catalog(data, k=3)
+    undeclared = catalog(data, k=3)
+    places, first = map(linear_in_groups, (catalog(data, k=None), undeclared))
     place_fn = jrm.positions()
-
-    def is_member(items):
-        return items.columns["groups"][..., 0] > 0.5
 
     def of_user(items):
         shares = memberships(items)
         return shares * taste[(0,) * (3 - shares.ndim)]
 
     for reading, message in (
-        (lambda: first.pool_sum(is_member), "not linear"),
-        (lambda: first.expected_sum(is_member, place_fn, (3,)), "not linear"),
-        (lambda: first.pool_max(is_member), "one by one"),
+        (lambda: undeclared.pool_sum(memberships), "declare so by @jrm.metric.linear"),
+        (lambda: undeclared.expected_sum(memberships, place_fn, (3,)), "declare so"),
+        (lambda: first.pool_max(is_majority), "one by one"),
         (lambda: places.expected_sum(memberships, place_fn, (3,)), "label 0 are worth"),
         (
             lambda: places.expected_sum(
@@ -161,7 +197,10 @@ def test_what_a_total_cannot_tell(rng):
             ),
             "one by one",
         ),
-        (lambda: places.expected_first(is_member, jnp.sqrt, (3,)), "label 0 are worth"),
+        (
+            lambda: places.expected_first(is_majority, jnp.sqrt, (3,)),
+            "label 0 are worth",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             reading()

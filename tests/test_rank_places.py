@@ -217,6 +217,14 @@ def test_order_padding_and_transformations(rng):
     check_same(alone, jax.tree.map(lambda x: x[3], expected))
 
 
+def test_a_user_whom_unlisted_items_stop():
+    """The first item that is not relevant may be one whose place is not held."""
+    ranking = rank_three()
+    with pytest.raises(ValueError, match="an item with the label 0 is worth 1"):
+        ranking.expected_first(lambda items: items.labels < 1, jnp.sqrt, (None,))
+    ranking.expected_first(lambda items: items.labels >= 1, jnp.sqrt, (None,))
+
+
 def test_tables_are_as_long_as_the_listed_items(rng):
     """A traced number of items, which may be anything, makes no table of all of them."""
     arguments = draw(rng, tied=False).places()

@@ -40,7 +40,7 @@ from jax_rank_metrics._types import (
 )
 
 
-@metric(names=("awrf",), columns=("groups",), ties="own")
+@metric(names=("awrf",), columns=("groups",), linear_in=("groups",), ties="own")
 def attention_weighted_rank_fairness(
     ranking: Ranking,
     *,
@@ -101,6 +101,7 @@ def attention_weighted_rank_fairness(
         "ee_r": {"part": "relevance"},
     },
     columns=("groups",),
+    linear_in=("groups",),
     ties="own",
     lower_is_better=lambda options: options["part"] != "relevance",
 )
@@ -162,7 +163,7 @@ def expected_exposure(
     return per_list_where(ranking, total(first * second), total(sizes) > 0, k)
 
 
-@metric(columns=("groups",), ties="order", lower_is_better=True)
+@metric(columns=("groups",), linear_in=("groups",), ties="order", lower_is_better=True)
 def ndkl(
     ranking: Ranking,
     *,

@@ -20,6 +20,7 @@ from jax_rank_metrics._types import Comparison, Cutoffs, Discount, Gain
 
 @metric(
     columns=("groups",),
+    linear_in=("groups",),
     ties="own",
     lower_is_better=lambda options: options["comparison"] == "difference",
 )
@@ -65,7 +66,7 @@ def exposure_parity(
     return per_list_where(ranking, values, has_several(sizes[..., 0, :] > 0), k)
 
 
-@metric(names=("dtr",), columns=("groups",), ties="own")
+@metric(names=("dtr",), columns=("groups",), linear_in=("groups",), ties="own")
 def disparate_treatment_ratio(
     ranking: Ranking,
     *,
@@ -104,7 +105,7 @@ def disparate_treatment_ratio(
     return _worst_by_merit(ranking, memberships, gain_fn, discount_fn, k)
 
 
-@metric(names=("dir",), columns=("groups",), ties="own")
+@metric(names=("dir",), columns=("groups",), linear_in=("groups",), ties="own")
 def disparate_impact_ratio(
     ranking: Ranking,
     *,

@@ -92,4 +92,5 @@ _AMOUNTS_OF_LISTS = Spec(
     at="k",
     lower_is_better=None,
     presets={},
+    linear_in=("groups",),
 )

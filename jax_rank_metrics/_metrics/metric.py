@@ -218,6 +218,7 @@ def metric(
     at: str = "k",
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
     linear: bool = False,
+    linear_in: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
     """Makes a metric of a formula, and registers its names.
 
@@ -253,6 +254,10 @@ def metric(
         linear: True if the value of a list is a sum over its items: each adds a function
             of its label times what its place is worth, and what divides the sum depends
             on no label. `residual` takes such metrics.
+        linear_in: Columns in which every function of items that the formula passes is
+            linear, for items with the label 0; only "groups" has a meaning. Such a
+            metric also reads catalogues, which know the groups of unlisted items by
+            their total: half a member of a group counts half of what a member does.
 
     Raises:
         ValueError: if another metric has one of the names, or a linear metric needs
@@ -291,6 +296,7 @@ def metric(
             lower_is_better=lower_is_better,
             presets=names if isinstance(names, Mapping) else {},
             linear=linear,
+            linear_in=tuple(linear_in),
         )
         registered: Metric[P] = Metric(spec)
         _register((name, *names), registered)

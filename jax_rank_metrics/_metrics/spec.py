@@ -41,6 +41,7 @@ class Spec:
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None]
     presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
+    linear_in: tuple[str, ...] = ()  # columns; see `metric`
 
     def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
         """Pickles by reference: the name of the formula is that of its metric."""
@@ -178,7 +179,9 @@ class Bound(NamedTuple):
     def of(self, view: View) -> PerList:
         """Applies the formula; an error in it names the metric."""
         try:
-            ranking = Ranking(view.data, view.under(self.tie_reading))
+            ranking = Ranking(
+                view.data, view.under(self.tie_reading, self.spec.linear_in)
+            )
             values = self.spec.formula(ranking, **dict(self.options))
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError, UnknownPlaceError):

@@ -83,7 +83,7 @@ class Ranking:
         view, ks = self._view, _inputs.cuts(ks)
         item_fn, *counting = map(view.labelled, (item_fn, *counting))
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
-        key = ("sum", *args, view.in_groups)
+        key = ("sum", *args, view.reading)
         return view.memo.once(key, lambda: sums.expected(view, *args))
 
     def expected_max(
@@ -140,7 +140,7 @@ class Ranking:
         _check_position_fn("expected_first", position_fn)
         view = self._view_for("expected_first")
         args = (stop_fn, position_fn, _inputs.cuts(ks))
-        key = ("first", *args, view.in_groups)
+        key = ("first", *args, view.reading)
         return view.memo.once(key, lambda: stops.expected(view, *args))
 
     def pairs(self, value_fn: ItemFn) -> concordance.PairCounts:
@@ -163,7 +163,7 @@ class Ranking:
                 `value_fn` of the label 0 is not 0.
         """
         view = self._view_for("pairs")
-        key = ("pairs", value_fn, view.in_groups)
+        key = ("pairs", value_fn, view.reading)
         return view.memo.once(key, lambda: concordance.pairs(view, value_fn))
 
     def per_list(

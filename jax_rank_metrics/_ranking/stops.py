@@ -9,11 +9,7 @@ from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.place import is_within
 from jax_rank_metrics._ranking.items import ItemFn, Items, item_predicate, item_values
 from jax_rank_metrics._ranking.soft_places import NO_FIRST_STOP
-from jax_rank_metrics._ranking.unlisted import (
-    check_known,
-    check_linear,
-    check_unlisted,
-)
+from jax_rank_metrics._ranking.unlisted import check_unlisted
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
@@ -46,7 +42,7 @@ def at_mean_rank(
 
 def _first_stop(view: View, stop_fn: ItemFn, ks: Sequence[Cut]) -> first_stop.FirstStop:
     """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
-    key = ("first stop", stop_fn, tuple(ks), view.in_groups)
+    key = ("first stop", stop_fn, tuple(ks), view.reading)
     return view.memo.once(key, lambda: _find_first_stop(view, stop_fn, ks))
 
 
@@ -62,11 +58,7 @@ def _find_first_stop(
         )
     held = view.held_through(ks)
     straddling = view.straddling_group(held, (stop_fn,))
-    if straddling is not None:
-        check_linear(view, stop_fn)
-    if view.data.averaged_columns:
-        check_unlisted(view, stop_fn)
-    check_known(view, stop_fn)
+    check_unlisted(view, stop_fn)
     return held.first_stop(item_predicate(stop_fn, held.items), straddling)
 
 

@@ -16,11 +16,7 @@ from jax_rank_metrics._places import tie_groups
 from jax_rank_metrics._places.place import Place
 from jax_rank_metrics._ranking.held import Summands
 from jax_rank_metrics._ranking.items import ItemFn, item_amounts, item_values
-from jax_rank_metrics._ranking.unlisted import (
-    check_linear,
-    check_unlisted,
-    unlisted_value,
-)
+from jax_rank_metrics._ranking.unlisted import check_unlisted, unlisted_value
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut
 
@@ -48,9 +44,6 @@ def expected(
     cutoffs = list(map(layout.cut_of_items, ks))
     per_item = [layout.broadcast_to_items(x) for x in per_list]
     straddling = view.straddling_group(held, (item_fn, *counting))
-    if straddling is not None:
-        for fn in (item_fn, *counting):
-            check_linear(view, fn)
     if take_max and straddling is not None:
         raise ValueError(
             "expected_max needs all items of a tie group, but this ranking is cut and "

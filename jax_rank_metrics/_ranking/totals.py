@@ -16,7 +16,7 @@ from jax_rank_metrics._ranking.items import (
     item_values,
 )
 from jax_rank_metrics._ranking.shares import cutoff_of
-from jax_rank_metrics._ranking.unlisted import check_alike, check_known, check_linear
+from jax_rank_metrics._ranking.unlisted import check_alike, check_known
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._share import share
 from jax_rank_metrics._types import Cut, Cutoffs, Number
@@ -26,7 +26,6 @@ def pool_sum(view: View, item_fn: ItemFn) -> jax.Array:
     """Computes `Ranking.pool_sum`."""
     pool, dtype = view.data.judged_pool(), view.data.dtype
     check_known(view, item_fn)
-    check_linear(view, item_fn)
     items = pool.items.read()
     amounts = item_amounts(item_fn, items, dtype)
     return pool.layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)

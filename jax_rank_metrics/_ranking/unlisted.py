@@ -5,10 +5,12 @@ tracing, by one small program for each function of items.
 
 Only groups are a matter of fact for unlisted items too. Where they were passed for all
 items, a slot of the pool stands for the average item; where they were not, they are
-unknown. In both cases the values of a few made-up items tell what a function may be read
-for.
+unknown. In both cases a metric that reads them declares that it is linear in them: an
+item that is one half of a group is worth the mean of a member and of no member. So the
+value without any group and those of a member of each group say all there is to know.
 """
 
+import math
 import weakref
 from collections.abc import Hashable, Iterator, Mapping
 
@@ -27,16 +29,13 @@ from jax_rank_metrics._while_tracing import constant
 _Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
 
-# How many pairs of items tell whether a function is linear in a column.
-_PAIRS = 6
-
 
 def check_unlisted(view: View, item_fn: ItemFn) -> None:
     """Raises if items with the label 0 have a value, but their places are not held."""
     check_known(view, item_fn)
     if not view.data.omits_unlisted:
         return
-    values = _varied_values(view, item_fn)
+    values = _member_values(view, item_fn)
     if values is not None:
         if values.any():
             raise UnknownPlaceError(
@@ -74,11 +73,13 @@ def unlisted_value(view: View, item_fn: ItemFn) -> np.ndarray | jax.Array | None
 
 
 def check_known(view: View, item_fn: ItemFn) -> None:
-    """Raises if the value of unlisted items depends on groups that were not passed."""
-    if GROUPS not in view.data.partial_columns:
-        return
-    values = _varied_values(view, item_fn)
-    if values is not None and values.any():
+    """Raises if the value of unlisted items depends on groups that were not passed.
+
+    Also raises if it depends on groups at all, and no metric declares how.
+    """
+    values = _member_values(view, item_fn)
+    is_partial = GROUPS in view.data.partial_columns
+    if is_partial and values is not None and values.any():
         raise UnknownPlaceError(
             "columns holds 'groups' of the listed items alone, and items with the label 0 "
             "are worth something by their groups; pass item_groups, which has those of "
@@ -88,7 +89,7 @@ def check_known(view: View, item_fn: ItemFn) -> None:
 
 def check_alike(view: View, item_fn: ItemFn) -> None:
     """Raises if unlisted items may have different values, where one stands for all."""
-    values = _varied_values(view, item_fn)
+    values = _member_values(view, item_fn)
     if values is not None and (values != values[:1]).any():
         raise UnknownPlaceError(
             "the groups of items with the label 0 are read one by one, but this ranking "
@@ -96,38 +97,32 @@ def check_alike(view: View, item_fn: ItemFn) -> None:
         )
 
 
-def check_linear(view: View, item_fn: ItemFn) -> None:
-    """Raises if a sum over unlisted items is not as many times the value of their mean."""
-    values = _varied_values(view, item_fn)
-    if values is None:
-        return
-    first, second, middle = (values[i::3] for i in range(3))
-    if not np.allclose(first + second, 2 * middle, rtol=1e-4, atol=1e-5):
-        raise ValueError(
-            "what items with the label 0 are worth is not linear in their groups, of which "
-            "this ranking knows only the total; pass all items to rank, with their groups "
-            "as a column"
-        )
-
-
-def _varied_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
-    """Returns the values of unlisted items that differ in their groups.
+def _member_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
+    """Returns the values of unlisted items: of a member of each group, and of none.
 
     Returns:
-        `[3·_PAIRS, …]`: the values of two items and of their mean, and so on; None where
-        the groups of every item are at hand, or where the function does not read them.
+        `[groups + 1, …]`; None where the groups of every item are at hand, or where the
+        function does not read them.
+
+    Raises:
+        ValueError: if the metric does not declare that it is linear in groups; or if the
+            values are traced.
     """
     differing = (*view.data.averaged_columns, *view.data.partial_columns)
     if GROUPS not in differing or not _reads_groups(view, item_fn):
         return None
+    if GROUPS not in view.linear_in:
+        raise ValueError(
+            "a function of items reads the groups of items that are not listed, of which "
+            "this ranking knows only the total; where it is linear in them, declare so by "
+            "@jrm.metric(linear_in=('groups',)), or pass all items to rank, with their "
+            "groups as a column"
+        )
     column = _columns(view, 1)[GROUPS]
-    # Fractions, and memberships that are 0, 1 or 2.
-    rng = np.random.default_rng(0)
-    first, second = rng.random((2, _PAIRS, *column.shape[1:])) * 2
-    first[::2], second[::2] = np.round(first[::2]), np.round(second[::2])
-    items = np.stack([first, second, (first + second) / 2], axis=1)
-    items = items.reshape(-1, *column.shape[1:]).astype(column.dtype)
-    values = _values_of(view, item_fn, {GROUPS: items})
+    num_groups = math.prod(column.shape[1:])
+    members = np.eye(num_groups + 1, num_groups, dtype=column.dtype)
+    members = members.reshape(-1, *column.shape[1:])
+    values = _values_of(view, item_fn, {GROUPS: members})
     if isinstance(values, jax.Array):
         raise ValueError(
             "a function of items reads groups and also traced values, so that it is not "

@@ -38,12 +38,14 @@ class View:
             "own" tie groups under every policy.
         label_fn: From `Items`, other labels, which `residual` lets a metric read; None
             for the labels as passed.
+        linear_in: The columns in which the metric declares that it is linear.
     """
 
     data: RankingData
     memo: Memo = dataclasses.field(default_factory=Memo)
     tie_reading: TieReading = "expected"
     label_fn: ItemFn | None = None
+    linear_in: tuple[str, ...] = ()
 
     @property
     def in_groups(self) -> bool:
@@ -52,7 +54,12 @@ class View:
             return Policy(self.data.ties).is_grouped
         return self.tie_reading == "own"
 
-    def under(self, tie_reading: TieReading) -> "View":
+    @property
+    def reading(self) -> tuple[bool, tuple[str, ...]]:
+        """Tells results apart in the memo that metrics read or may read differently."""
+        return self.in_groups, self.linear_in
+
+    def under(self, tie_reading: TieReading, linear_in: tuple[str, ...] = ()) -> "View":
         """Returns the view of a metric with these `ties`, which shares the memo.
 
         Raises:
@@ -64,7 +71,7 @@ class View:
         policy = Policy(self.data.ties)
         if tie_reading == "order" and policy.forbids_order:
             raise UnknownPlaceError(policy.order_error)
-        return dataclasses.replace(self, tie_reading=tie_reading)
+        return dataclasses.replace(self, tie_reading=tie_reading, linear_in=linear_in)
 
     def labelled(self, item_fn: ItemFn) -> ItemFn:
         """Returns a function of items that reads the labels of this view.
