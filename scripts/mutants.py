@@ -554,8 +554,8 @@ MUTANTS = [
     Mutant(
         "groups of the listed items taken for those of all",
         "_ranking/unlisted.py",
-        "if GROUPS not in view.data.partial_columns:",
-        "if GROUPS not in ():",
+        "is_partial = GROUPS in view.data.partial_columns",
+        "is_partial = False",
         "tests/test_exposure_fairness.py::test_groups_of_relevant_items_alone",
     ),
     Mutant(

@@ -397,3 +397,24 @@ def test_a_mesh_of_items_with_labels_by_attributes():
         items_axis="i",
     )
     assert evaluation.gather().lists["recall@1"].values.tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_blocks_of_one_item(batch_size, rng):
+    """An item that is alone in its block has one score in every pass over the items."""
+    queries, items = rng.normal(size=(30, 8)), rng.normal(size=(4, 8))
+    queries, items = queries.astype(np.float32), items.astype(np.float32)
+    classes = {"person": np.zeros(30, int), "camera": np.zeros(30, int)}
+    item_classes = {"person": np.array([1, 0, 1, 1]), "camera": np.ones(4, int)}
+    evaluation = jrm.evaluate_embeddings(
+        "mrr",
+        queries,
+        items,
+        jrm.by_attributes(person_and_camera, classes, item_classes),
+        batch_size=batch_size,
+        block_size=1,
+        k=2,
+    )
+    scores = queries @ items.T
+    ranks = 1 + (scores > scores[:, 1:2]).sum(1)
+    np.testing.assert_allclose(evaluation.lists["mrr"].values, 1 / ranks)

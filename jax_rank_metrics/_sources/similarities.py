@@ -183,8 +183,8 @@ def products(
     Items with the same vector have the same product with a query, wherever they stand, so
     that they tie. Products of matrices are so, but not those of a matrix and a single
     vector, whose kernels add up the last items in another order. A query that is alone,
-    or may be alone on its device, is therefore multiplied twice, and the products of items
-    that each query has of its own are sums over the last axis.
+    or may be alone on its device, is therefore multiplied twice, and so is an item that is
+    alone; the products of items that each query has of its own are sums over the last axis.
 
     Args:
         queries: `[*lists, dims]`.
@@ -203,6 +203,9 @@ def products(
     may_be_alone = math.prod(queries.shape[:-1]) <= _mesh.auto_shards(queries)
     if may_be_alone:
         queries = jnp.stack([queries, queries], axis=-2)
+    num_items = items.shape[0]
+    if num_items == 1:
+        items = jnp.concatenate([items, items])
     result = lax.dot_general(
         queries,
         items,
@@ -210,6 +213,7 @@ def products(
         precision=precision,
         preferred_element_type=dtype,
     )
+    result = result[..., :num_items]
     return result[..., 0, :] if may_be_alone else result
 
 
