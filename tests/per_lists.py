@@ -26,3 +26,18 @@ def lists_of(values, weights=None, defined=None):
 def state_of(values):
     """Makes the `Mean` of lists that weigh the same; it compiles nothing either."""
     return HostSums.of_lists(lists_of(values), jrm.Mean).state()
+
+
+def evaluation_of(lists, states=None, users=None, undefined="zero"):
+    """Makes the result of `evaluate_users` from values by metric; users count from 0."""
+    users = (
+        np.arange(len(next(iter(lists.values())).weights)) if users is None else users
+    )
+    return jrm.UserEvaluation(
+        states=states or {},
+        lists=lists,
+        items=np.zeros((len(users), 1), np.int32),
+        undefined=undefined,
+        exposure=jrm.Exposure.empty(1, 1),
+        users=np.asarray(users),
+    )

@@ -1,7 +1,6 @@
 """`to_frame`: results as pandas frames, which other functions of this package read."""
 
 import math
-import types
 
 import jax
 import numpy as np
@@ -54,7 +53,7 @@ def test_evaluations(rng):
         jrm.to_frame(evaluation, [1, 2, 3])
     compared = jrm.compare(frame, frame * 2, test="t")
     assert compared["recall@2"].lists == 3
-    queries = types.SimpleNamespace(states={}, lists=LISTS, undefined="zero")
+    queries = jrm.Evaluation({}, LISTS, np.zeros((3, 1), np.int32), "zero")
     assert jrm.to_frame(queries, "abc").index.tolist() == list("abc")
 
 

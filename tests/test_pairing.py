@@ -1,12 +1,11 @@
 """Pairing by list ids in `compare`, and the values of other tools that it reads."""
 
 import dataclasses
-import types
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import lists_of
+from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
 
@@ -18,9 +17,7 @@ LARGER = {query: value + 0.05 for query, value in BACKWARDS.items()}
 def evaluation(users, undefined="zero", **metrics):
     """Per-user values in the form that `evaluate_users` gives."""
     states = {name: lists.mean(undefined) for name, lists in metrics.items()}
-    return types.SimpleNamespace(
-        states=states, lists=metrics, users=np.array(users), undefined=undefined
-    )
+    return evaluation_of(metrics, states, users, undefined)
 
 
 def test_dicts_are_paired_by_their_keys():

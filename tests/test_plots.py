@@ -5,12 +5,12 @@ import functools
 import itertools
 import subprocess
 import sys
-import types
 
 import jax
 import matplotlib
 import numpy as np
 import pytest
+from per_lists import evaluation_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.plots import drawing
@@ -223,12 +223,7 @@ def test_values_of_other_tools(ax):
     plots.distribution({"a": a, "b": b}, metric="ndcg@5", ax=ax)
     assert legend(ax) == ["a", "b"]
     assert ax.get_xlabel() == "ndcg@5 of a list (2 lists)"
-    users = types.SimpleNamespace(
-        states={"p@1,5": CUTS.mean()},
-        lists={"mrr": A},
-        users=range(4),
-        undefined="zero",
-    )
+    users = evaluation_of({"mrr": A}, {"p@1,5": CUTS.mean()})
     plots.distribution(users, ax=ax)
     plots.at_cutoffs(users, "p", ax=ax)
     with pytest.raises(ValueError, match="a holds 'ndcg@5', 'mrr'; pass metric="):

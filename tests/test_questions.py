@@ -2,11 +2,10 @@
 
 import dataclasses
 import itertools
-import types
 
 import numpy as np
 import pytest
-from per_lists import lists_of
+from per_lists import evaluation_of, lists_of
 
 import jax_rank_metrics as jrm
 
@@ -207,15 +206,9 @@ def test_corrections(rng):
 
 def test_metrics_nobody_asked_for(rng):
     """Popularity that `evaluate_users` adds is compared, and does not count."""
-
-    def evaluation(**lists):
-        return types.SimpleNamespace(
-            states={}, lists=lists, users=np.arange(30), undefined="zero"
-        )
-
     a, b = (lists_of(rng.random(30) + shift) for shift in (0, 0.1))
     names = ("recall@5", "popularity@5", "novelty@5")
-    sides = [evaluation(**dict.fromkeys(names, x)) for x in (a, b)]
+    sides = [evaluation_of(dict.fromkeys(names, x)) for x in (a, b)]
     for correction in ("holm", "maxT", "fdr"):
         result = jrm.compare(*sides, correction=correction, samples=999)
         assert result["recall@5"].p_corrected == result["recall@5"].p

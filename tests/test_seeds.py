@@ -1,12 +1,11 @@
 """Several training seeds of a system: reading, two-way tests, and scores of seeds."""
 
 import json
-import types
 
 import jax
 import numpy as np
 import pytest
-from per_lists import lists_of
+from per_lists import evaluation_of, lists_of
 from scipy import stats
 
 import jax_rank_metrics as jrm
@@ -347,12 +346,7 @@ def test_runs_of_other_tools(rng):
     runs, names = runs_of(rng, lists=6), [f"u{index}" for index in range(6)]
     expected = jrm.Seeds([{"mrr": dict(zip(names, run, strict=True))} for run in runs])
     frames = [pandas.DataFrame({"mrr": run}, index=names)[::-1] for run in runs]
-    users = [
-        types.SimpleNamespace(
-            states={}, lists={"mrr": lists_of(run)}, users=names, undefined="zero"
-        )
-        for run in runs
-    ]
+    users = [evaluation_of({"mrr": lists_of(run)}, users=names) for run in runs]
     for others in (frames, users):
         result = compared(jrm.Seeds(others), expected, test="t")
         assert abs(result.difference) < 1e-6 and result.ties == 6

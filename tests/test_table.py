@@ -3,14 +3,13 @@
 import csv
 import dataclasses
 import io
-import types
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import lists_of, state_of
+from per_lists import evaluation_of, lists_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -148,9 +147,7 @@ def test_values_of_other_tools():
     pandas = pytest.importorskip("pandas")
     values = {"q1": 0.25, "q2": 0.5}
     by_hand = jrm.table({"x": {"mrr": state(0.25, 0.5)}})
-    users = types.SimpleNamespace(
-        states={"mrr": state(0.25, 0.5)}, lists={}, users=[1, 2], undefined="zero"
-    )
+    users = evaluation_of({}, {"mrr": state(0.25, 0.5)}, [1, 2])
     for run in (
         {"mrr": values},
         {"mrr": jnp.array([0.25, 0.5])},

@@ -66,6 +66,11 @@ class UserEvaluation(Evaluation):
     exposure: Exposure
     users: np.ndarray
 
+    @property
+    def list_ids(self) -> np.ndarray:
+        """The users, by whom `compare` pairs the values of two models."""
+        return self.users
+
     def _means(self) -> list[str]:
         return [*super()._means(), f"coverage {self.exposure.coverage():.3f}"]
 

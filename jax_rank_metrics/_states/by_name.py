@@ -3,7 +3,11 @@
 from collections.abc import Iterator, KeysView
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._types import Undefined
 
 
 class StatesByName:
@@ -13,6 +17,13 @@ class StatesByName:
     """
 
     states: dict[str, Mean]
+    lists: dict[str, PerList]
+    undefined: Undefined
+
+    @property
+    def list_ids(self) -> np.ndarray | None:
+        """The id of every list; None where lists are known by their position alone."""
+        return None
 
     def __getitem__(self, name: str) -> Mean:
         """Returns the state of a metric, such as `evaluation["ndcg@10"]`."""

@@ -1,6 +1,6 @@
 """The differences of all comparisons, side by side, and their means."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +110,7 @@ def cluster_indices_of(clusters: Any, ids: list[Hashable]) -> np.ndarray:
                 "cluster of every list, by its id or as an array in the order of lists"
             )
         clusters = [clusters[name] for name in ids]
-    elif isinstance(clusters, str) or not hasattr(clusters, "__len__"):
+    elif isinstance(clusters, str) or not isinstance(clusters, Sized):
         raise TypeError(
             f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
             "dict of list ids to these"

@@ -20,8 +20,7 @@ from jax_rank_metrics._results.systems.paired import common_undefined, filled
 from jax_rank_metrics._results.systems.seed_scores import iqm_interval
 from jax_rank_metrics._results.systems.values import (
     ListValues,
-    Path,
-    is_seeds,
+    SeedValues,
     read_values,
 )
 from jax_rank_metrics._states.intervals import checked_level
@@ -36,7 +35,7 @@ _FEW_SEEDS = (
 )
 
 
-class Seeds:
+class Seeds(SeedValues):
     """The values of one system, trained several times with different random seeds.
 
     It goes wherever the values of a system go: into `compare`, `table` and `leaderboard`,
@@ -85,7 +84,7 @@ class Seeds:
             raise ValueError("runs is empty; pass the values of each seed")
         by_run = []
         for index, run in enumerate(self.runs):
-            if is_seeds(run):
+            if isinstance(run, SeedValues):
                 raise TypeError(
                     f"runs[{index}] is a Seeds; pass the values of one seed"
                 )
@@ -99,7 +98,7 @@ class Seeds:
                     f"runs[0] holds {pairing.keys_text(first)} and runs[{index}] holds "
                     f"{pairing.keys_text(metrics)}; pass the same metrics of every seed"
                 )
-        self.values_of_seeds: dict[Path, ListValues] = {
+        self.values_of_seeds = {
             path: _joined([metrics[path] for metrics in by_run]) for path in first
         }
 

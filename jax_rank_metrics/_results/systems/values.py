@@ -9,6 +9,7 @@ several training seeds.
 
 import collections
 import numbers
+import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._calls.names import NAMES, metric_part
+from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._states.weights import ROUNDING
@@ -43,6 +45,12 @@ class ListValues(NamedTuple):
     def list_count(self) -> int:
         """Number of lists."""
         return len(self.lists.weights)
+
+
+class SeedValues:
+    """The base of `Seeds`: the values of each metric, over several training seeds."""
+
+    values_of_seeds: dict[Path, ListValues]
 
 
 class _Leaf(NamedTuple):
@@ -73,12 +81,6 @@ def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
     return {path: _read(name, path, leaf) for path, leaf in _leaves(tree, name)}
 
 
-def is_seeds(tree: Any) -> bool:
-    """Whether `tree` is a `Seeds`."""
-    # Known by its field, since `seeds` reads its runs by this module.
-    return hasattr(tree, "values_of_seeds")
-
-
 def is_by_list(tree: Any) -> bool:
     """Whether `tree` is a dict of list ids to numbers."""
     return (
@@ -86,23 +88,17 @@ def is_by_list(tree: Any) -> bool:
     )
 
 
-def is_evaluation(tree: Any) -> bool:
-    """Whether `tree` is the result of a driver, such as `evaluate_users`."""
-    # Known by its fields, since `_drivers` comes later in the order of imports.
-    return all(hasattr(tree, field) for field in ("states", "lists", "undefined"))
-
-
 def is_frame(tree: Any) -> bool:
     """Whether `tree` is a pandas DataFrame."""
-    # Known by its fields, since pandas is no dependency.
-    return hasattr(tree, "columns") and hasattr(tree, "index")
+    # Nobody has one before pandas is imported, which is no dependency.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(tree, pandas.DataFrame)
 
 
 def is_series(values: Any) -> bool:
     """Whether values are a pandas Series."""
-    # Lists and tuples have an `index` too, but no `to_numpy`.
-    is_column = hasattr(values, "index") and hasattr(values, "to_numpy")
-    return is_column and not is_frame(values)
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(values, pandas.Series)
 
 
 def as_per_list(values: Any, name: str) -> PerList | None:
@@ -141,21 +137,16 @@ def listing(names: Sequence[Any]) -> str:
 
 def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf]]:
     """Yields the values in `tree`, each under the keys that lead to it."""
-    if is_seeds(tree):
+    if isinstance(tree, SeedValues):
         for metric, values in tree.values_of_seeds.items():
             yield (*path, *metric), _Leaf(values)
-    elif is_evaluation(tree):
+    elif isinstance(tree, StatesByName):
         for metric, lists in tree.lists.items():
             # No metric that a caller may name is called so.
             was_asked_for = metric.partition("@")[0] not in ("popularity", "novelty")
             yield (
                 (*path, metric),
-                _Leaf(
-                    lists,
-                    getattr(tree, "users", None),
-                    tree.undefined,
-                    was_asked_for,
-                ),
+                _Leaf(lists, tree.list_ids, tree.undefined, was_asked_for),
             )
     elif is_frame(tree):
         for metric in tree.columns:

@@ -19,13 +19,13 @@ from jax_rank_metrics._results.systems.direction import (
 from jax_rank_metrics._results.systems.seeds import filled_seeds
 from jax_rank_metrics._results.systems.values import (
     ListValues,
+    SeedValues,
     as_per_list,
     is_by_list,
-    is_evaluation,
     is_frame,
-    is_seeds,
     is_series,
 )
+from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level
@@ -99,7 +99,7 @@ def have_other_lists(runs: Mapping[str, Any]) -> bool:
     first: dict[str, list[Any]] = {}
     for metrics in runs.values():
         for name, values in _values_of_metrics(metrics).items():
-            ids = getattr(metrics, "users", None) if is_evaluation(metrics) else None
+            ids = metrics.list_ids if isinstance(metrics, StatesByName) else None
             if isinstance(values, ListValues):
                 ids = values.ids
             elif is_series(values):
@@ -108,7 +108,7 @@ def have_other_lists(runs: Mapping[str, Any]) -> bool:
                 ids = list(values)
             if ids is None:
                 continue
-            ids = np.asarray(ids).tolist() if hasattr(ids, "tolist") else ids
+            ids = ids if isinstance(ids, list) else np.asarray(ids).tolist()
             expected = first.setdefault(name, ids)
             if ids != expected and set(ids) != set(expected):
                 return True
@@ -117,9 +117,11 @@ def have_other_lists(runs: Mapping[str, Any]) -> bool:
 
 def _values_of_metrics(run: Any) -> dict[str, Any]:
     """The values of each metric of a run, those of `Seeds` as `ListValues`."""
-    metrics = run.lists if is_evaluation(run) else _metrics_of(run) or {}
+    metrics = run.lists if isinstance(run, StatesByName) else _metrics_of(run) or {}
     return {
-        str(name): next(iter(x.values_of_seeds.values())) if is_seeds(x) else x
+        str(name): next(iter(x.values_of_seeds.values()))
+        if isinstance(x, SeedValues)
+        else x
         for name, x in metrics.items()
     }
 
@@ -133,10 +135,10 @@ def _holds_runs(results: Mapping[str, Any] | None) -> bool:
 
 def _metrics_of(run: Any) -> Mapping[str, Any] | None:
     """The metrics of a run by name; None for the values of a single metric."""
-    if is_seeds(run):
+    if isinstance(run, SeedValues):
         metrics = {str(path[-1]): x for path, x in run.values_of_seeds.items() if path}
         return metrics or None
-    if is_evaluation(run):
+    if isinstance(run, StatesByName):
         return run.states
     if is_frame(run):
         return {name: run[name] for name in run.columns}
@@ -156,7 +158,7 @@ def _of_run(
     owners: dict[str, str] = {}  # the name of a cutoff -> the name of its metric
     for name, values in by_name.items():
         labels, at_cutoffs = [str(name)], [values]
-        if is_seeds(values):
+        if isinstance(values, SeedValues):
             (values,) = values.values_of_seeds.values()
         if isinstance(values, ListValues):
             at_cutoffs = _of_seeds(str(name), values, level, method)

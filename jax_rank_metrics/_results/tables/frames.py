@@ -12,7 +12,8 @@ from jax_rank_metrics._results.comparisons.comparison import record_of
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
-from jax_rank_metrics._results.systems.values import checked_ids, is_evaluation
+from jax_rank_metrics._results.systems.values import checked_ids
+from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.per_list import PerList
 
@@ -83,9 +84,9 @@ def _columns(
 ) -> tuple[dict[str, np.ndarray], list[Hashable], str]:
     """The column of each metric and cutoff, the ids of its rows, and what these are."""
     metrics, unit = results, "list"
-    if is_evaluation(results):
+    if isinstance(results, StatesByName):
         metrics = results.lists
-        if (users := getattr(results, "users", None)) is not None:
+        if (users := results.list_ids) is not None:
             if ids is not None:
                 raise ValueError("results have the ids of users; leave ids out")
             ids, unit = users, "user"
