@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, SupportsFloat
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -112,7 +112,7 @@ class Histogram(State):
             ValueError: if it is not in [0, 1]. Inside `jax.jit` the result is NaN instead.
         """
         fix = "pass a number between 0 and 1"
-        if isinstance(q, str) or not isinstance(q, SupportsFloat) or jnp.ndim(q):
+        if isinstance(q, str) or not hasattr(q, "__float__") or jnp.ndim(q):
             raise TypeError(f"q is {q!r}; {fix}, and many by jax.vmap(state.quantile)")
         if not isinstance(q, Tracer) and not 0 <= q <= 1:
             raise ValueError(f"q is {q!r}; {fix}")

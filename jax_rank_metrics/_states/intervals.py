@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, SupportsFloat
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +35,7 @@ def checked_level(level: Any) -> float:
     fix = "pass a number between 0 and 1, such as 0.95"
     if isinstance(level, Tracer):
         raise TypeError(f"level is traced; {fix}, that is not an argument of jax.jit")
-    if (
-        isinstance(level, str)
-        or not isinstance(level, SupportsFloat)
-        or jnp.ndim(level)
-    ):
+    if isinstance(level, str) or not hasattr(level, "__float__") or jnp.ndim(level):
         raise TypeError(f"level is {level!r}; {fix}")
     number = float(level)
     if not 0 < number < 1:
