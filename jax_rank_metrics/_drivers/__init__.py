@@ -26,8 +26,27 @@
     evaluate_links.py   `jrm.evaluate_links`: link prediction in a knowledge graph
     triples.py          the questions that triples pose, and their known answers
 
-Batches do not follow the order of queries: those with many ids share batches, so that the
-others need not be padded to their width. Of each batch only the value of each metric per
-query and the ids of the first items come back to the host, or stay on the devices of a
-mesh.
+How the values of all queries come about, for 10,000 queries in batches of 1,024:
+
+    arguments     read once, on the host: `Plan` (metrics, k, ties, sizes of blocks, all
+                  static), `CatalogArrays` (`[items, …]`, put on the devices once), and the
+                  rows, relevant ids and excluded ids of all queries
+    QueryParts    the slot of each query: its own index on one device; on a mesh, the part
+                  of the devices that holds its row, and a place there
+    Batch         1,024 indices of queries, −1 for padding, and the width of their ids.
+                  Queries with many ids share batches, so that others are not padded to
+                  their width; batches therefore do not follow the order of queries
+    QueryBatch    the arrays of a batch: `rows [1024, …]`, `relevant_ids [1024, relevant]`
+    program       ranks once, lets every metric read that ranking, and returns `Measured`:
+                  a `PerList [1024]` for each metric, `items [1024, k]`, their slots, and
+                  the first fault, such as NaN. It is jitted; on a mesh, each device runs it
+                  on the queries of its part, and with `items_axis` on its part of the items
+    Collector     waits two batches behind, and writes values to their slots: to arrays of
+                  NumPy, or to arrays that stay on the devices of a mesh
+    Job, run      the loop around these; its checkpoints are what a Collector holds
+    Evaluation    states from the values of all slots that have a query
+
+Of each batch only these values and ids come back to the host, never a score. What a driver
+decides by itself is how it reads its arguments, what the rows of a batch are, and what its
+messages call a query; all else is shared.
 """

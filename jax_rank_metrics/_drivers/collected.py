@@ -75,11 +75,13 @@ class Collector:
         Returns:
             The index of a query with a fault, and this fault, or None.
         """
+        # On the host, this waits for the batch, while the next ones are computed.
         measured = self._fetched(measured)
         slot, fault = np.asarray(measured.fault).tolist()
         if fault:
             return int(self._parts.indices.flat[slot]), Fault(fault)
         values = Collected(measured.lists, measured.items)
+        # Only the first batch tells the shapes and dtypes of values.
         if not self.collected.lists:
             lists = (
                 self._saved.lists(values.lists, self._put)
@@ -195,6 +197,7 @@ class MeshCollector(Collector):
         return states, is_defined.tolist(), of_items
 
     def _full(self, shape: tuple[int, ...], value: float, dtype: Any) -> Any:
+        # A view of one number: each process reads of it what its devices need.
         return self._put(np.broadcast_to(np.asarray(value, dtype), shape))
 
     def _put(self, x: Any) -> Any:
@@ -218,6 +221,7 @@ def gathered(parts: QueryParts, tree: T) -> T:
         parts: Which slot has which query.
         tree: Pytree of arrays `[slots, …]`.
     """
+    # Slots are in the order of parts. Those of queries, in their order, leave padding out.
     arrays = multihost_utils.process_allgather(tree, tiled=True)
     return jax.tree.map(lambda x: np.asarray(x)[parts.slots], arrays)
 
@@ -233,6 +237,7 @@ def _differ(
     """Whether a query of a batch has other values than its slot, `[]` bool."""
 
     def differs(array: Any, of_batch: Any) -> Any:
+        # Slots count through all parts, and a device has one part. Padding reads any row.
         rows = array[_rows(library.maximum(slots, 0) % len(array), of_batch)]
         is_equal = are_equal(rows, of_batch, library).reshape(len(slots), -1)
         return library.any((slots >= 0) & ~is_equal.all(axis=1))
@@ -264,9 +269,8 @@ def _written(
     def local(collected: Collected, values: Collected, slots: jax.Array) -> Collected:
         def write(array: jax.Array, of_batch: jax.Array) -> jax.Array:
             size = len(array)
-            rows = jnp.where(
-                slots >= 0, slots % size, size
-            )  # beyond the end is dropped
+            # Padding writes beyond the end, which is dropped.
+            rows = jnp.where(slots >= 0, slots % size, size)
             return array.at[_rows(rows, of_batch)].set(of_batch, mode="drop")
 
         return jax.tree.map(write, collected, values)

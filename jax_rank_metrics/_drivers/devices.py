@@ -122,6 +122,7 @@ class Devices:
             return _inputs.real(name, table[indices])
         if not isinstance(table, jax.Array):
             return _on_host(name, table[indices])
+        # Parts have equally many rows: of 6 rows in 2 parts, row 4 is row 1 of its part.
         in_parts = indices % (len(table) // self.num_query_parts)
         return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
 
@@ -142,12 +143,14 @@ class Devices:
         sharding = NamedSharding(self.mesh, spec)
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
         shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
+        # Of a global array, no process may read the parts of others: it is cut on devices.
         if is_global(x):
             x = x if x.shape == shape else _padded(x, shape)
             return x if x.sharding == sharding else jax.device_put(x, sharding)
         values, dtype = np.asarray(x), jax.dtypes.canonicalize_dtype(x.dtype)
 
         def part(index: Any) -> np.ndarray:
+            # The last part of an axis is shorter than what its device gets, or empty.
             held = values[index]
             sizes = [
                 len(range(*i.indices(n))) for i, n in zip(index, shape, strict=True)
@@ -245,6 +248,7 @@ def read_devices(
             raise TypeError(
                 f"{argument.name} is traced; make this call outside of jax.jit"
             )
+    # What the caller names is used as it is. Arguments that are cut say the rest.
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
             if mesh is None:

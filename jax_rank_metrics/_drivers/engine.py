@@ -135,6 +135,7 @@ def run(
     values = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
+    # All items are returned, also those of queries that count in no mean.
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
         values = counted_values(values, len(bounds))
@@ -211,11 +212,13 @@ def _collect(
         collector.restore(saved)
         num_saved = saved.num_batches
     slots = np.append(job.parts.slots, -1).astype(np.int32)  # of padding, the last
+    # The last batch of the checkpoint is run again, and must have the values it saved.
     started = (
         (number, job.program(slots[batch.indices], job.arrays(number, batch)))
         for number, batch in enumerate(job.batches)
         if number >= num_saved - 1
     )
+    # Batches are padded at their ends, so that sizes do not tell how many queries are done.
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
     with reporting(progress, job.unit) as report:
         for number, measured in _started_ahead(started, BATCHES_AHEAD):

@@ -121,6 +121,7 @@ def divided(
     devices, judgements = inputs.devices, inputs.judgements
     num_queries = len(inputs.queries)
     size = inputs.size
+    # A large block holds the scores of a whole batch at once, so that batches are smaller.
     if plan.block_size > BLOCK_SIZE:
         size = _bounded(size, min(plan.block_size, num_items))
     spec = devices.of_queries
@@ -128,6 +129,8 @@ def divided(
         lambda x: devices.table(x, spec), judgements.query_attributes
     )
     size, parts = devices.batch_size(size), inputs.parts
+    # [queries, 2]: the numbers of excluded and of relevant ids, by which queries share
+    # batches. By attributes there are none.
     lengths = np.zeros((num_queries, 2), np.int64)
     for column, rows in enumerate((judgements.excluded, judgements.relevant)):
         if rows is not None:
@@ -165,6 +168,7 @@ def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
         None if inputs.item_mask is None else np.asarray(inputs.item_mask),
     )
     devices, parts = inputs.devices, inputs.parts
+    # Each batch brings the embeddings of its own candidates; the program has no items.
     catalog = step.CatalogArrays(
         None, None, similarity=inputs.similarity, groups=inputs.groups
     )
