@@ -97,6 +97,18 @@ def meaning(name: str) -> Meaning:
     return Meaning(family.metric, family.options, cutoffs, ",".join(family.cutoffs))
 
 
+def metric_part(name: str) -> str:
+    """Returns the name of a metric without options and cutoffs, in lower case.
+
+    Accepts names as typed and as `compute(…, flat=True)` writes them.
+
+    >>> metric_part("Fall-out(rel=2)@10"), metric_part("map_cut_5"), metric_part("mine[0]")
+    ('fall_out', 'average_precision', 'mine')
+    """
+    metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
+    return meaning(metric).metric
+
+
 def value_names(name: str) -> list[str]:
     """Returns the names that trec_eval gives the values of a family.
 

@@ -108,7 +108,7 @@ def lower_is_better(name: str) -> bool | None:
     >>> lower_is_better("fall_out(rel=2)@10"), lower_is_better("ndcg@10")
     (True, False)
     """
-    metric = metric_part(name)
+    metric = _trec.metric_part(name)
     if metric not in NAMES:
         return _LOWER_IS_BETTER.get(metric, False)
     direction = NAMES[metric].spec.lower_is_better
@@ -116,18 +116,6 @@ def lower_is_better(name: str) -> bool | None:
         return direction
     without_level = re.sub(r"\[[^\]]*\]$", "", name)
     return direction(dict(parse(without_level).options))
-
-
-def metric_part(name: str) -> str:
-    """Returns the name of a metric without options and cutoffs, as `NAMES` holds it.
-
-    Accepts names as typed and as `compute(…, flat=True)` writes them.
-
-    >>> metric_part("Fall-out(rel=2)@10"), metric_part("map_cut_5"), metric_part("mine[0]")
-    ('fall_out', 'average_precision', 'mine')
-    """
-    metric = re.split(r"[@(\[]", name)[0].strip().lower().replace("-", "_")
-    return _trec.meaning(metric).metric
 
 
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:

@@ -41,7 +41,7 @@ class FirstPass(NamedTuple):
     census: Census | None  # where a function labels the items
 
 
-class Outcome(NamedTuple):
+class FirstPassResult(NamedTuple):
     """The outcome of the first pass, on all devices."""
 
     first: FirstRanks | None
@@ -125,7 +125,7 @@ class Stream(NamedTuple):
 
         return self.fold(step, first_pass)
 
-    def over_devices(self, first_pass: FirstPass) -> Outcome:
+    def over_devices(self, first_pass: FirstPass) -> FirstPassResult:
         """Puts the first ranks in order, and merges what devices with parts found."""
         (best, seen, census), axis = first_pass, self.catalog.items_axis
         if axis is not None:
@@ -138,7 +138,7 @@ class Stream(NamedTuple):
         first = None
         if best is not None:
             first = best.in_order(self.order, self.seeds, axis, self._tally(census))
-        return Outcome(first, seen, census)
+        return FirstPassResult(first, seen, census)
 
     def _tally(self, census: Census | None) -> Tally | None:
         """Returns what adds up items that tie with the last of the first ranks."""
@@ -171,7 +171,7 @@ class Stream(NamedTuple):
 
         return self.fold(add, counts)
 
-    def first_ranks(self, outcome: Outcome, total_items: int) -> RankingData:
+    def first_ranks(self, outcome: FirstPassResult, total_items: int) -> RankingData:
         """Makes the ranking of the first ranks.
 
         Args:
@@ -198,7 +198,7 @@ class Stream(NamedTuple):
         held = TieRuns(items, Rows(), first.ids, first.keys, straddle, total_items)
         return self._ranking(held, outcome, total_items, depth)
 
-    def unranked(self, outcome: Outcome, total_items: int) -> RankingData:
+    def unranked(self, outcome: FirstPassResult, total_items: int) -> RankingData:
         """Makes the ranking of items that a function labels, none of which has a place.
 
         Any number of them may be relevant: their places are not counted.
@@ -218,11 +218,15 @@ class Stream(NamedTuple):
         )
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
-        outcome = Outcome(None, seen, None)
+        outcome = FirstPassResult(None, seen, None)
         return self._ranking(held, outcome, total_items, None)
 
     def _ranking(
-        self, held: Held | None, outcome: Outcome, total_items: int, depth: int | None
+        self,
+        held: Held | None,
+        outcome: FirstPassResult,
+        total_items: int,
+        depth: int | None,
     ) -> RankingData:
         """Adds to the items that have places the pool, lengths and weights of lists."""
         _, seen, census = outcome

@@ -1,5 +1,7 @@
 """The names of the values that a metric has at several cutoffs."""
 
+import re
+
 from jax_rank_metrics import _trec
 
 # Cutoffs, as text, of metrics whose names may leave them out: standard recall levels.
@@ -34,6 +36,15 @@ def cutoff_of(name: str) -> tuple[str, int] | None:
     if at and k.isdecimal():
         return metric, int(k)
     return _trec.cutoff_of(name)
+
+
+def without_cutoff(name: str) -> str:
+    """The name of a metric without its cutoff, as in "recall@5" or "mine[0]".
+
+    >>> without_cutoff("recall(rel=2)@5"), without_cutoff("mine[0]")
+    ('recall(rel=2)', 'mine')
+    """
+    return re.sub(r"@[^@()]*$|\[\d+\]$", "", name)
 
 
 def cutoff_text(name: str) -> int | str | None:

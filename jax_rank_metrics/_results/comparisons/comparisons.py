@@ -13,8 +13,8 @@ from jax_rank_metrics._results.inference.question import Names
 from jax_rank_metrics._results.sheets import layouts
 from jax_rank_metrics._results.sheets.export import count_text, fixed_point
 from jax_rank_metrics._results.sheets.sheet import Cell, Sheet, number_with_interval
-from jax_rank_metrics._results.systems.direction import without_cutoff
 from jax_rank_metrics._results.systems.values import listing
+from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 
 class Comparisons(Sequence[Comparison]):

@@ -8,7 +8,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES, metric_part
+from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._results.inference.draws import seeds_of
 from jax_rank_metrics._results.inference.p_values import holm, student_p, student_reach
 from jax_rank_metrics._results.inference.permutations import pair_flip_test
@@ -25,6 +25,7 @@ from jax_rank_metrics._results.systems.direction import (
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import read_systems
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
 PERMUTATIONS = 100_000  # at least

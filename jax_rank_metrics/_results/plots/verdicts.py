@@ -21,8 +21,8 @@ from jax_rank_metrics._results.comparisons.comparisons import (
 )
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.systems.direction import without_cutoff
 from jax_rank_metrics._results.systems.values import is_metric_name
+from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

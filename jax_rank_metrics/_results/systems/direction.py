@@ -1,6 +1,5 @@
 """The direction in which a metric is better, by its name in results."""
 
-import re
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 
@@ -8,18 +7,10 @@ import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._results.systems.values import ListValues, is_metric_name
+from jax_rank_metrics._states.cutoff_names import without_cutoff
 from jax_rank_metrics._states.per_list import PerList
 
 Lower = bool | str | Sequence[str]
-
-
-def without_cutoff(name: str) -> str:
-    """The name of a metric without its cutoff, as in "recall@5" or "mine[0]".
-
-    >>> without_cutoff("recall(rel=2)@5"), without_cutoff("mine[0]")
-    ('recall(rel=2)', 'mine')
-    """
-    return re.sub(r"@[^@()]*$|\[\d+\]$", "", name)
 
 
 def is_lower_better(name: str, lower: Lower = ()) -> bool | None:

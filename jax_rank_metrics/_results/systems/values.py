@@ -17,11 +17,12 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._calls.names import NAMES, metric_part
+from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._states.weights import ROUNDING
+from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Undefined
 
 Path = tuple[Hashable, ...]  # the keys that lead to values in nested dicts

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._calls.names import STATES, metric_part
+from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.means import error_with_seeds
 from jax_rank_metrics._results.inference.p_values import student_reach
@@ -33,6 +33,7 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.weights import is_addressable
+from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # All metrics of one run by name, or those of several runs by the names of the runs.

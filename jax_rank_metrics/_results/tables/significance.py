@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jax_rank_metrics._calls.names import STATES, metric_part
+from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.comparisons.compare import compare as compare_runs
 from jax_rank_metrics._results.comparisons.comparison import (
@@ -16,6 +16,7 @@ from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.values import listing
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._states.state import State
+from jax_rank_metrics._trec import metric_part
 
 DAGGER = "†"
 _SAME_VALUES = "pass the result of compare for the values in this table"
