@@ -8,7 +8,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs.pack import numbered
-from jax_rank_metrics._states.list_arrays import ListArrays
+from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
 from jax_rank_metrics._states.weights import is_addressable
 from jax_rank_metrics._types import Undefined
 
@@ -25,8 +25,8 @@ def joined(lists: ListArrays, ids: Any, undefined: Undefined) -> tuple[Any, Any,
         raise ValueError(
             "lists lie on several hosts; pass the ids of clusters to bootstrap"
         )
-    numbers, num_clusters = cluster_numbers("ids", ids, lists._list_shape)
-    values, weights, defined = lists._columns()
+    numbers, num_clusters = cluster_numbers("ids", ids, list_shape_of(lists))
+    values, weights, defined = columns_of(lists)
     if undefined == "skip":
         weights = np.where(defined, weights, 0)
     values = np.where(defined, values.astype(np.float64), undefined == "one")

@@ -15,7 +15,7 @@ from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.double_floats import canonical
 from jax_rank_metrics._states.moments import ValuesOfLists
-from jax_rank_metrics._states.state import State
+from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._types import Number
 
 
@@ -189,7 +189,7 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
 
 @jax.jit
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
-    negated, largest = jnp.moveaxis(state.extremes, len(state._stacked), 0)
+    negated, largest = jnp.moveaxis(state.extremes, len(stacked_shape(state)), 0)
     entered = (negated != -jnp.inf) | (largest != -jnp.inf)
     # A zero is not negated, since its sign would show.
     smallest = jnp.where(negated != 0, -negated, 0)
@@ -212,7 +212,7 @@ def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array
 def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
     smallest, largest = (x[..., None] for x in _extremes(state))
     dtype = smallest.dtype
-    counts = jnp.moveaxis(state.counts, len(state._stacked), -1)  # [*k, bins]
+    counts = jnp.moveaxis(state.counts, len(stacked_shape(state)), -1)  # [*k, bins]
     cumulative = jnp.cumsum(counts, axis=-1)
     total = cumulative[..., -1:]
     # The bins, clipped to the range of the values: [*k, bins]

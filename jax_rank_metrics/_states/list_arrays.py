@@ -77,24 +77,6 @@ class ListArrays:
         # JAX does not select from the parts that explicit mesh axes cut.
         return _shards.gathered((self.values, self.weights, self.defined))
 
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values, weights and `defined` on the host, `[lists, cutoffs]` each."""
-        values, weights, defined = jax.device_get(
-            (self.values, self.weights, self.defined)
-        )
-        if not self.has_cutoffs:
-            values = values[..., None]
-        if not self.cutoff_weights:
-            weights, defined = weights[..., None], defined[..., None]
-        shape = (math.prod(self._list_shape), values.shape[-1])
-        weights, defined = (
-            np.broadcast_to(x, values.shape) for x in (weights, defined)
-        )
-        values, weights, defined = (
-            x.reshape(shape) for x in (values, weights, defined)
-        )
-        return values, weights, defined
-
 
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
     """Raises ValueError unless weights and `defined` have the shape that values ask for.
@@ -119,3 +101,23 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         raise ValueError(
             f"defined has shape {of_defined} and weights {of_weights}; pass equal shapes"
         )
+
+
+def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
+    """Returns the lengths of the axes of lists, without that of cutoffs."""
+    return lists._list_shape
+
+
+def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns values, weights and `defined` on the host, `[lists, cutoffs]` each."""
+    values, weights, defined = jax.device_get(
+        (lists.values, lists.weights, lists.defined)
+    )
+    if not lists.has_cutoffs:
+        values = values[..., None]
+    if not lists.cutoff_weights:
+        weights, defined = weights[..., None], defined[..., None]
+    shape = (math.prod(list_shape_of(lists)), values.shape[-1])
+    weights, defined = (np.broadcast_to(x, values.shape) for x in (weights, defined))
+    values, weights, defined = (x.reshape(shape) for x in (values, weights, defined))
+    return values, weights, defined

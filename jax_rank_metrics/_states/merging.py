@@ -23,6 +23,7 @@ from jax_rank_metrics._states.state import (
     check_stacked,
     is_state,
     shape_of,
+    stacked_shape,
 )
 from jax_rank_metrics._types import AxisNames, Undefined
 
@@ -242,7 +243,7 @@ def cutoffs(
                 f"flat needs a dict of states; {name!r} holds another pytree"
             )
         shape = shape_of(state).shape
-        has_cutoffs = len(shape) > len(state._stacked)
+        has_cutoffs = len(shape) > len(stacked_shape(state))
         labels = cutoff_names(name, shape[-1]) if has_cutoffs else [name]
         for index, label in enumerate(labels):
             if label in owners:

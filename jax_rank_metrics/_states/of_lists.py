@@ -11,7 +11,7 @@ from jax_rank_metrics._states import moments
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.group_sums import sums_by_group
 from jax_rank_metrics._states.histogram import Histogram, histogram_of
-from jax_rank_metrics._states.list_arrays import ListArrays
+from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
 from jax_rank_metrics._states.mean import Mean, states_of
 from jax_rank_metrics._states.moments import ValuesOfLists
 from jax_rank_metrics._states.weights import check_same_weights
@@ -93,7 +93,7 @@ def check_denominator(a: ListArrays, b: ListArrays) -> None:
     check_same_weights(a, b, ("the numerator", "the denominator"))
     if not all(map(_inputs.is_readable, (b.values, b.weights, b.defined))):
         return
-    values, _, defined = b._columns()
+    values, _, defined = columns_of(b)
     is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
     if is_wrong.any():
         index, column = _inputs.first_index(is_wrong)
@@ -109,7 +109,7 @@ def ratios(a: ListArrays, b: ListArrays) -> tuple[jax.Array, jax.Array, jax.Arra
 
     Weights and `defined` have cutoffs where b or the weights of a have them.
     """
-    num_axes = len(a._list_shape)
+    num_axes = len(list_shape_of(a))
     a, b = _shards.align_with_sharded((a, b), num_axes)
 
     def with_cutoffs(x: jax.Array) -> jax.Array:

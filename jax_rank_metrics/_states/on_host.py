@@ -12,6 +12,7 @@ import numpy as np
 from jax_rank_metrics._states import intervals, uncertainty
 from jax_rank_metrics._states.double_floats import FloatPair
 from jax_rank_metrics._states.geometric import FLOOR, GeometricMean
+from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.moments import HIT_SLACK
 from jax_rank_metrics._states.per_list import PerList
@@ -195,7 +196,7 @@ def _terms(
         Six terms `[lists, cutoffs]`, in the order of `Moments`; and whether a list enters
         and whether it is undefined, each `[lists]` bool.
     """
-    values, weights, defined = lists._columns()
+    values, weights, defined = columns_of(lists)
     w = np.minimum(weights.astype(np.float64), np.finfo(_dtype()).max)
     v = values.astype(np.float64)
     has_weight = w > 0

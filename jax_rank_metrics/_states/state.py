@@ -98,6 +98,11 @@ class State(abc.ABC):
     _repr_html_ = show.state_html
 
 
+def stacked_shape(state: "State") -> tuple[int, ...]:
+    """Returns the lengths of the axes along which states are stacked; () for one state."""
+    return state._stacked
+
+
 def shape_of(state: State) -> jax.ShapeDtypeStruct:
     """Returns the shape and dtype of `state.compute()` without computing it."""
     return jax.eval_shape(lambda state: state.compute(), canonical(state))

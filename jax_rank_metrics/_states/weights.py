@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._states.list_arrays import ListArrays
+from jax_rank_metrics._states.list_arrays import ListArrays, list_shape_of
 
 # Relative error below which two numbers are equal: two programs may add the same single
 # floats in another order.
@@ -18,10 +18,10 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
     Weights that are traced, or lie on other hosts, are not compared. Weights of lists are
     compared with those of each cutoff.
     """
-    if a._list_shape != b._list_shape:
+    if list_shape_of(a) != list_shape_of(b):
         raise ValueError(
-            f"{names[0]} has lists of shape {a._list_shape} and {names[1]} of "
-            f"{b._list_shape}; pass values of the same lists"
+            f"{names[0]} has lists of shape {list_shape_of(a)} and {names[1]} of "
+            f"{list_shape_of(b)}; pass values of the same lists"
         )
     if not (_inputs.is_readable(a.weights) and _inputs.is_readable(b.weights)):
         return
@@ -35,7 +35,7 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
     are_different = differ(weights_a, weights_b)
     if are_different.any():
         index = _inputs.first_index(are_different)
-        list_index = index[: len(a._list_shape)]
+        list_index = index[: len(list_shape_of(a))]
         list_name = list_index[0] if len(list_index) == 1 else list_index
         raise ValueError(
             f"list {list_name} has weight {weights_a[index]:g} in {names[0]} and "

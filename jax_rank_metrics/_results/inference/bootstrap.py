@@ -17,10 +17,11 @@ from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._results.inference.draws import resampled, seeds_of
 from jax_rank_metrics._states import intervals, moments
 from jax_rank_metrics._states.double_floats import FloatPair, canonical
+from jax_rank_metrics._states.list_arrays import list_shape_of
 from jax_rank_metrics._states.merging import check_leaves, in_order, leaves_of
 from jax_rank_metrics._states.of_lists import filled_values
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.state import State
+from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
 _WHOLE = 1e-6  # how far rounding may move a ratio of weights
@@ -158,9 +159,9 @@ def bootstrap(
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
     words, is_hashed = _inputs.list_ids(ids), False
     for metric in leaves_of(lists):
-        is_hashed = words.shape == (*metric._list_shape, 2)
+        is_hashed = words.shape == (*list_shape_of(metric), 2)
         if not is_hashed:
-            _inputs.same_shape("ids", words, "the lists", metric._list_shape)
+            _inputs.same_shape("ids", words, "the lists", list_shape_of(metric))
     words = words.reshape(-1, 2) if is_hashed else words.ravel()
     _warn_of_equal_ids(ids, words)
     leaves, tree = jax.tree.flatten(
@@ -201,7 +202,7 @@ def _bootstrap(
     sums = resampled(values, ids, seeds)
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
-        k = metric.values.shape[len(metric._list_shape) :]
+        k = metric.values.shape[len(list_shape_of(metric)) :]
         end = start + 2 * math.prod(k)
 
         def sums_of_metric(
@@ -218,7 +219,7 @@ def _bootstrap(
 @jax.jit
 def _means(state: Bootstrap) -> jax.Array:
     """The mean of the lists and of every resample, `[*stacked, 1 + samples, *k]`."""
-    axis = len(state._stacked)
+    axis = len(stacked_shape(state))
     rounded = state.sums.round()
     weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
     means = ratio(weighted_value, weight)
@@ -228,7 +229,7 @@ def _means(state: Bootstrap) -> jax.Array:
 
 @jax.jit
 def _std_error(state: Bootstrap) -> jax.Array:
-    error = jnp.std(state.replicates(), axis=len(state._stacked))
+    error = jnp.std(state.replicates(), axis=len(stacked_shape(state)))
     return jnp.where(_has_error(state), error, jnp.inf)
 
 
@@ -236,7 +237,7 @@ def _std_error(state: Bootstrap) -> jax.Array:
 def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]:
     replicates = state.replicates()
     tails = jnp.asarray([(1 - level) / 2, (1 + level) / 2], replicates.dtype)
-    low, high = jnp.quantile(replicates, tails, axis=len(state._stacked))
+    low, high = jnp.quantile(replicates, tails, axis=len(stacked_shape(state)))
     has_error = _has_error(state)
     return jnp.where(has_error, low, -jnp.inf), jnp.where(has_error, high, jnp.inf)
 
@@ -244,7 +245,7 @@ def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]
 def _has_error(state: Bootstrap) -> jax.Array:
     """Whether there are at least two lists and the mean is not infinite, `[*k]` bool."""
     # The products of an infinite value with draws of 0 make replicates NaN.
-    mean, axis = state.compute(), len(state._stacked)
+    mean, axis = state.compute(), len(stacked_shape(state))
     # The state does not count the lists of each cutoff. Of a single list, every resample
     # has a whole multiple of the weight; of two, about half of them do.
     weight = jnp.take(state.sums.round(), 0, axis=axis)

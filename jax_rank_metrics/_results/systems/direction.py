@@ -8,6 +8,7 @@ import numpy as np
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._results.systems.values import ListValues, is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
+from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
 
 Lower = bool | str | Sequence[str]
@@ -74,7 +75,7 @@ def zero_counts(values: ListValues | PerList) -> tuple[int, int]:
     if values.undefined in ("one", "skip"):
         return 0, 0
     lists = values.lists if isinstance(values, ListValues) else values
-    _, weights, defined = lists._columns()
+    _, weights, defined = columns_of(lists)
     counts = weights > 0
     return int(np.sum((counts & ~defined).any(1))), int(np.sum(counts.any(1)))
 

@@ -11,6 +11,7 @@ from jax_rank_metrics._results.systems.values import (
     listing,
     read_values,
 )
+from jax_rank_metrics._states.state import stacked_shape
 
 
 class Systems(NamedTuple):
@@ -92,7 +93,7 @@ def _source(name: str, values: Any, metric: str | None) -> _Source:
         metric = only_metric(name, list(values), metric)
         values, name = values[metric], f"{name}[{metric!r}]"
     if isinstance(values, Bootstrap):
-        if values._stacked:
+        if stacked_shape(values):
             raise ValueError(f"{name} is stacked; pass reduce of it")
         if values.sums.high.ndim > 2:
             raise ValueError(f"{name} has several cutoffs; measure one")

@@ -19,6 +19,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._states.weights import ROUNDING
@@ -191,7 +192,7 @@ def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
     undefined, is_ratio = leaf.undefined, False
     if isinstance(values, PerList):
         undefined = undefined or values.undefined
-        array, weights, defined = values._columns()
+        array, weights, defined = columns_of(values)
         has_cutoffs, is_ratio = values.has_cutoffs, values.is_ratio
     else:
         array, has_cutoffs = _array(name, values)

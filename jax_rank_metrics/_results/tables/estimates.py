@@ -32,6 +32,7 @@ from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._states.weights import is_addressable
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -231,9 +232,8 @@ def _sums_of(name: str, values: Any) -> HostSums:
         lists = lists.geometric_mean() if is_geometric else lists.mean()
     if not isinstance(lists, Mean):
         raise TypeError(f"results: {name!r} is {kind_of(lists)}; {_FIX}")
-    if lists._stacked:
+    if stacked := stacked_shape(lists):
         raise ValueError(
-            f"results: {name!r} is stacked along axes of shape {lists._stacked}; pass "
-            "reduce of it"
+            f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce of it"
         )
     return HostSums.of_state(lists)

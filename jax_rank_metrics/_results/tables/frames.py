@@ -15,6 +15,7 @@ from jax_rank_metrics._results.sheets.export import flat_record
 from jax_rank_metrics._results.systems.values import checked_ids
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _columns(
                 f"results[{name!r}] lies on several devices; pass what gather() of the "
                 "evaluation returns, or jax.device_get of values that have no padding"
             )
-        values, _, defined = lists._columns()
+        values, _, defined = columns_of(lists)
         labels = [str(name)]
         if lists.has_cutoffs:
             labels = cutoff_names(str(name), values.shape[1])
