@@ -5,10 +5,10 @@ it, so that the caller can set titles, limits and styles. The colours are those 
 Ito, which can be told apart with any colour vision; twelve systems can also be told apart
 without colours, by their markers and dashes.
 
-Legends and labels stand outside the axes, and are arranged for the size of the figure: pass
-`figsize` when it is made, such as 3.3 inches for a column. A figure of subplots without a
-layout engine gets the constrained one, which makes room for them; save a figure whose axes
-you placed yourself with `bbox_inches="tight"`.
+Legends and labels stand outside the axes, in the room that the figure has: pass `figsize`
+when it is made, such as 3.3 inches for a column. A figure of subplots without a layout
+engine gets the constrained one, which makes room for them; save a figure whose axes you
+placed yourself with `bbox_inches="tight"`.
 
 >>> import jax.numpy as jnp
 >>> import jax_rank_metrics as jrm

@@ -1,6 +1,6 @@
 """Plots of means, values, comparisons and leaderboards.
 
-drawing.py   colours, legends, labels and numbers that the plots share
+drawing.py   looks, legends, labels and numbers that the plots share
 means.py     jrm.plots of means, at cutoffs and of groups
 lists.py     jrm.plots of per-list values and their differences
 verdicts.py  jrm.plots of comparisons and of leaderboards

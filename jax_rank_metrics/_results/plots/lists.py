@@ -23,8 +23,6 @@ from jax_rank_metrics._types import Number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LONG = 36  # letters above which the names of two systems do not fit beside an axis
-
 
 def differences(
     a: Any,
@@ -118,11 +116,9 @@ def differences(
         ax.plot([], [], " ", label="no interval")
     ax.set_xlim(0, max(heights.size, 1))
     difference = f"{names[1]} − {names[0]}"
-    # The legend says whose values are higher, too.
-    difference = difference if len(difference) <= LONG else "difference"
     y_label = difference + (f", {metric}" if metric else "")
     drawing.label_axes(ax, "lists, by difference", y_label)
-    drawing.legend(ax)
+    drawing.legend(ax, is_below=True)
     return ax
 
 
@@ -169,7 +165,7 @@ def distribution(
         label = run if all_equal else f"{run}: {counts_of_run[run]}"
         # Markers at a tenth of the width, those of each run at other places.
         spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
-        style = drawing.look(index).of_line()
+        style = drawing.look(index)
         ax.ecdf(values_of_run[run], label=label or None, markevery=spacing, **style)
     ax.set_yticks(np.linspace(0, 1, 5))
     counts = f" ({next(iter(counts_of_run.values()))})" if all_equal else ""

@@ -1,5 +1,6 @@
 """Plots of means: at cutoffs, and of groups of lists."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,22 +58,24 @@ def at_cutoffs(
         # A single list has no interval, and an infinite band would hide the plot.
         is_finite = np.isfinite(low) & np.isfinite(high)
         label = run if is_finite.any() else f"{run} (no interval)".lstrip()
-        ax.plot(cutoffs, means, label=label or None, **look.of_line())
+        ax.plot(cutoffs, means, label=label or None, **look)
         # The bands of many runs lie on top of each other; that of one cutoff has no width.
         alpha = min(0.2, 0.6 / len(runs))
         if len(cutoffs) == 1 and is_finite.all():
-            ax.vlines(cutoffs, low, high, color=look.colour, lw=1.3)
+            ax.vlines(cutoffs, low, high, color=look["color"], lw=1.3)
         elif is_finite.any():
             band: dict[str, Any] = {"where": is_finite, "alpha": alpha, "lw": 0}
-            ax.fill_between(cutoffs, low, high, color=look.colour, **band)
+            ax.fill_between(cutoffs, low, high, color=look["color"], **band)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
-    ticks = drawing.cutoff_ticks(cutoffs, drawing.letters_within(ax, 0.5))
-    ax.set_xticks(sorted(ticks))
+    ax.set_xticks(sorted(cutoffs, reverse=True))
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter("{x:g}")
     drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
     drawing.legend(ax)
+    # Of cutoffs that lie close together, the largest keeps its tick.
+    are_apart = drawing.fits(ax, ax.get_xticklabels(), 1.6)
+    ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
 
 
@@ -109,13 +112,18 @@ def precision_recall(
                 "both at the same cutoffs"
             )
         points = [(recalls[run][k].mean, precisions[k].mean) for k in ks]
-        style = drawing.look(index).of_line()
-        ax.plot(*zip(*points, strict=True), label=run or None, **style)
-        labels += [(f"{k}", x) for k, x in zip(ks, points, strict=True)]
+        ax.plot(*zip(*points, strict=True), label=run or None, **drawing.look(index))
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": "x-small"}
+        labels += [
+            ax.annotate(f"{k}", point, (4, 4), **style)
+            for k, point in zip(ks, points, strict=True)
+        ]
     ax.margins(0.1)  # room for the cutoffs
     drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
     drawing.legend(ax)
-    drawing.label_points(ax, labels)
+    for label, is_apart in zip(labels, drawing.fits(ax, labels, 1.2), strict=True):
+        if not is_apart:
+            label.remove()
     return ax
 
 
@@ -163,43 +171,60 @@ def by_group(
             )
     ax = drawing.axes(ax)
     width = 0.6 / len(runs)
-    unknown = []  # whether each group has no interval, in any run
+    has_unknown = False
     for index, (run, groups) in enumerate(groups_of.items()):
         x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
         mean, low, high = np.array([x[:3] for x in groups.values()], float).T
         has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
-        margins, is_finite = drawing.finite_margins(mean, low, high)
+        margins = np.stack([mean - low, high - mean])
+        is_known = has_lists & np.isfinite(margins).all(axis=0)
+        is_unknown = has_lists & ~is_known
         look = drawing.look(index)
+        style = {"color": look["color"], "marker": look["marker"], "ms": drawing.SIZE}
         ax.errorbar(
-            x[has_lists & is_finite],
-            mean[has_lists & is_finite],
-            yerr=margins[:, has_lists & is_finite],
-            fmt=look.marker,
-            ms=drawing.SIZE,
-            color=look.colour,
+            x[is_known],
+            mean[is_known],
+            yerr=margins[:, is_known],
+            ls="",
             capsize=3 if len(runs) * len(groups) <= 20 else 0,
             label=run or None,
+            **style,
         )
-        unknown.append(has_lists & ~is_finite)
-        for group in np.flatnonzero(unknown[-1]):
-            ax.axvline(x[group], color=look.colour, ls=":", lw=1, alpha=0.6)
-            ax.plot(
-                *(x[group], mean[group]),
-                look.marker,
-                color=look.colour,
-                mfc=ax.get_facecolor(),
-                ms=drawing.SIZE,
-            )
-    if np.any(unknown):
-        drawing.hollow_entry(ax, "no interval")
+        for center in x[is_unknown]:
+            ax.axvline(center, color=look["color"], ls=":", lw=1, alpha=0.6)
+        hollow = {"ls": "", "mfc": ax.get_facecolor()}
+        ax.plot(x[is_unknown], mean[is_unknown], **style, **hollow)
+        has_unknown |= bool(is_unknown.any())
+    if has_unknown:
+        # An error bar, since the legend takes lines before the error bars of the runs.
+        style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
+        ax.errorbar([], [], fmt="o", label="no interval", **style)
     sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)
     drawing.label_axes(ax, "", f"mean and {100 * level:g} % interval")
-    drawing.label_groups(ax, list(names or first), counts)
     drawing.legend(ax)
+    _label_groups(ax, list(names or first), counts)
     return ax
+
+
+def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> None:
+    """Labels the groups on the x axis: upright where each name has its room, else turned.
+
+    Args:
+        ax: The `Axes`, with everything else drawn.
+        names: The names of the groups.
+        counts: Their numbers of lists, "" where they are not shown.
+    """
+    labelled = list(zip(names, counts, strict=True))
+    upright = [f"{drawing.wrapped(x, 12)}\n{count}".strip() for x, count in labelled]
+    ax.set_xticks(range(len(names)), upright, fontsize="small")
+    if not all(drawing.fits(ax, ax.get_xticklabels(), 1.5)):
+        # A count stays in one line.
+        labelled = [(name, count.replace(" ", "\u00a0")) for name, count in labelled]
+        turned = [drawing.wrapped(", ".join(filter(None, x)), 20) for x in labelled]
+        ax.set_xticks(range(len(names)), turned, rotation=90)
 
 
 def _holds_runs(states: Any) -> bool:

@@ -73,32 +73,17 @@ def forest(
     if not drawn:
         raise ValueError("comparisons is empty; pass the result of compare")
     ax = drawing.axes(ax, height=1 + ROW * len(rows))
-    colour = drawing.foreground(ax)
-    for y, row in enumerate(rows):
-        if row.comparison is not None:
-            _interval(ax, y, row.comparison, colour)
-    ax.axvline(0, color=colour, lw=0.8, zorder=0)
-    _margins(ax, rows)
-    ax.margins(x=0.08)
-    ax.locator_params(axis="x", nbins=4 if drawing.is_narrow(ax) else 8)
-    _open_ends(ax, rows, colour)
-    first = drawn[0]
-    alpha = f"{1 - first.level:.2g}"
-    kind = CORRECTION_NAMES[first.correction]
-    significant = [is_significant(x) for x in drawn]
-    style = {"fmt": "o", "ms": drawing.SIZE, "color": colour}
-    if any(significant):
-        ax.errorbar([], [], label=f"p ≤ {alpha} ({kind})", **style)
-    if not all(significant):
-        ax.errorbar([], [], label=f"p > {alpha} ({kind})", mfc="none", **style)
+    _draw_intervals(ax, rows)
     are_pairs = drawable.are_of_pairs
     difference, better = ("difference", "first") if are_pairs else ("b − a", "b")
     if names is not None:
         difference, better = f"{names[1]} − {names[0]}", names[1]
-    intervals = f"{difference}{metric}, {100 * first.level:g} % intervals"
-    drawing.label_axes(ax, intervals + _direction_text(rows, better), "")
+    intervals = f"{difference}{metric}, {100 * drawn[0].level:g} % intervals"
+    x_label = intervals + _direction_text(rows, better)
+    drawing.label_axes(ax, x_label, "")
     texts = ["" if row.comparison is None else _p_text(row.comparison) for row in rows]
-    drawing.label_rows(ax, _labels(rows), f"p ({kind})", texts)
+    title = f"p ({CORRECTION_NAMES[drawn[0].correction]})"
+    _label_rows(ax, _labels(rows), title, texts)
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_fontweight("bold" if row.comparison is None else "normal")
     return ax
@@ -123,7 +108,6 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         )
     systems = list(map(str, leaderboard.systems))
     ax = drawing.axes(ax, height=1.2 + ROW * len(systems))
-    colour = drawing.foreground(ax)
     y = np.arange(len(systems))
     margins = np.stack(
         [
@@ -141,8 +125,8 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         color=drawing.COLOURS[0],
         label=f"rank, {100 * leaderboard.level:g} % interval",
     )
-    # Each bar takes the first column whose bars end above it.
     groups = [group for group in leaderboard.groups if group[1] - group[0] > 1]
+    # Each bar takes the first column whose bars end above it.
     column_ends: list[int] = []
     for start, stop in groups:
         free = [i for i, end in enumerate(column_ends) if end <= start]
@@ -151,18 +135,17 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         ax.plot(
             [len(systems) + 0.9 + 0.45 * column] * 2,
             [start - 0.3, stop - 0.7],
-            color=colour,
+            color=drawing.foreground(ax),
             lw=3,
             solid_capstyle="butt",
             label="cannot be told apart" if (start, stop) == groups[0] else None,
         )
     ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
-    step = math.ceil(len(systems) / (6 if drawing.is_narrow(ax) else 12))
-    ax.set_xticks(range(1, len(systems) + 1, step))
+    ax.set_xticks(range(1, len(systems) + 1, math.ceil(len(systems) / 8)))
     metric = f" by {leaderboard.metric}" if leaderboard.metric else ""
     drawing.label_axes(ax, f"rank{metric}", "")
     texts = [f"{p:.2f}" for p in leaderboard.p_first.tolist()]
-    drawing.label_rows(ax, systems, "P(first)", texts)
+    _label_rows(ax, systems, "P(first)", texts)
     return ax
 
 
@@ -237,73 +220,107 @@ def _p_text(comparison: Comparison) -> str:
     return f"{bound}{comparison.p_corrected:.2g}"
 
 
-def _interval(ax: "Axes", y: float, comparison: Comparison, colour: Any) -> None:
-    """Draws a difference and the finite ends of its interval."""
-    low, high = comparison.low, comparison.high
-    mean = comparison.difference
-    ends = [x if math.isfinite(x) else mean for x in (low, high)]
-    ax.errorbar(
-        [mean],
-        [y],
-        xerr=[[max(mean - ends[0], 0)], [max(ends[1] - mean, 0)]],
-        fmt="o",
-        ms=drawing.SIZE,
-        color=colour,
-        mfc=colour if is_significant(comparison) else ax.get_facecolor(),
-        zorder=3,
-    )
-
-
-def _open_ends(ax: "Axes", rows: list[_Row], colour: Any) -> None:
-    """Draws intervals without an end up to the frame, as arrows; dotted without any end."""
-    low_edge, high_edge = ax.get_xlim()
-    for y, row in enumerate(rows):
-        if row.comparison is None:
-            continue
-        comparison = row.comparison
-        is_unknown = math.isinf(comparison.low) and math.isinf(comparison.high)
-        for end, edge, marker in (
-            (comparison.low, low_edge, "<"),
-            (comparison.high, high_edge, ">"),
-        ):
-            if math.isinf(end):
-                ax.plot(
-                    [comparison.difference, edge],
-                    [y, y],
-                    color=colour,
-                    ls=":" if is_unknown else "-",
-                    lw=1 if is_unknown else 1.5,
-                    marker=marker,
-                    ms=drawing.SIZE,
-                    markevery=[1],
-                    clip_on=False,
-                )
-    ax.set_xlim(low_edge, high_edge)
-
-
-def _margins(ax: "Axes", rows: list[_Row]) -> None:
-    """Shades the differences that the margin of each comparison allows."""
-    label = "margin"
-    for y, row in enumerate(rows):
-        if row.comparison is None or row.comparison.margin is None:
-            continue
-        margin, alternative = row.comparison.margin, row.comparison.alternative
-        low = 0 if alternative == "less" else -margin
-        high = 0 if alternative == "greater" else margin
-        ax.fill_betweenx(
-            [y - 0.5, y + 0.5],
-            *(low, high),
-            color=drawing.COLOURS[5],
-            alpha=0.25,
-            lw=0,
-            zorder=0,
-            label=label,
-        )
-        for end in filter(None, (low, high)):
-            ax.plot(
-                [end] * 2, [y - 0.5, y + 0.5], color=drawing.COLOURS[0], lw=1, ls="--"
+def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
+    """Draws differences, their intervals and their margins, each in its row."""
+    drawn = [(y, row.comparison) for y, row in enumerate(rows) if row.comparison]
+    y = np.array([y for y, _ in drawn])
+    comparisons = [comparison for _, comparison in drawn]
+    difference, low, high = np.array(
+        [(x.difference, x.low, x.high) for x in comparisons], float
+    ).T
+    colour, first = drawing.foreground(ax), comparisons[0]
+    ax.axvline(0, color=colour, lw=0.8, zorder=0)
+    # Open ends have no bar here, and an arrow below.
+    bars = np.nan_to_num([difference - low, high - difference], posinf=0)
+    is_full = np.array([is_significant(x) for x in comparisons])
+    for is_shown, sign, face in (
+        (is_full, "≤", colour),
+        (~is_full, ">", ax.get_facecolor()),
+    ):
+        if is_shown.any():
+            alpha, kind = 1 - first.level, CORRECTION_NAMES[first.correction]
+            ax.errorbar(
+                difference[is_shown],
+                y[is_shown],
+                xerr=np.maximum(bars, 0)[:, is_shown],
+                fmt="o",
+                ms=drawing.SIZE,
+                color=colour,
+                mfc=face,
+                zorder=3,
+                label=f"p {sign} {alpha:.2g} ({kind})",
             )
-        label = None
+    _shade_margins(ax, drawn)
+    ax.margins(x=0.08)
+    edges = ax.get_xlim()
+    is_unknown = np.isinf(low) & np.isinf(high)
+    for ends, edge, marker in zip((low, high), edges, "<>", strict=True):
+        for row in np.flatnonzero(np.isinf(ends)):
+            ax.plot(
+                [difference[row], edge],
+                [y[row], y[row]],
+                color=colour,
+                ls=":" if is_unknown[row] else "-",
+                marker=marker,
+                ms=drawing.SIZE,
+                markevery=[1],
+                clip_on=False,
+            )
+    ax.set_xlim(edges)
+
+
+def _shade_margins(ax: "Axes", drawn: Sequence[tuple[int, Comparison]]) -> None:
+    """Shades the differences that the margin of each comparison allows."""
+    shaded = [
+        (
+            y,
+            0 if comparison.alternative == "less" else -comparison.margin,
+            0 if comparison.alternative == "greater" else comparison.margin,
+        )
+        for y, comparison in drawn
+        if comparison.margin is not None
+    ]
+    if shaded:
+        y, low, high = np.array(shaded).T
+        style = {"fc": (drawing.COLOURS[5], 0.25), "ec": drawing.COLOURS[0], "ls": "--"}
+        ax.barh(y, high - low, 1, low, zorder=0, label="margin", **style)
+
+
+def _label_rows(
+    ax: "Axes", labels: Sequence[str], title: str, texts: Sequence[str]
+) -> None:
+    """Labels horizontal rows, the first on top, and adds the legend below them.
+
+    Args:
+        ax: The `Axes`, with everything else drawn, and the x axis labelled.
+        labels: The label of each row, at the left.
+        title: What the texts are.
+        texts: The text of each row, at the right.
+    """
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_yticks(
+        range(len(labels)), list(map(drawing.wrapped, labels)), fontsize="small"
+    )
+    ax.tick_params(axis="y", length=0)
+    style: dict[str, Any] = {
+        "xycoords": ax.get_yaxis_transform(),
+        "textcoords": "offset points",
+        "fontsize": "small",
+    }
+    right = [
+        ax.annotate(text, (1, y), (6, 0), va="center_baseline", **style)
+        for y, text in enumerate(texts)
+    ]
+    right.append(ax.annotate(title, (1, -0.5), (6, 2), va="bottom", **style))
+    drawing.legend(ax, is_below=True)
+    # Rows that are lower than their labels have smaller ones.
+    drawing.root_figure(ax).draw_without_rendering()
+    left = ax.get_yticklabels()
+    height = max(text.get_window_extent().height for text in (*left, *right))
+    scale = min(ax.bbox.height / len(labels) / height, 1)
+    size = scale * float(left[0].get_fontsize())
+    for text in (*left, *right):
+        text.set_fontsize(size)
 
 
 def _directions(rows: list[_Row]) -> set[bool | None]:
