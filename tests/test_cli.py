@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
+from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics._command import request
 from jax_rank_metrics._command.options import run_names
 from jax_rank_metrics._command.words import DEFAULT, not_measured
@@ -124,36 +125,40 @@ def test_plot(folder, metric, panels):
 def test_options_of_the_call_go_into_metrics():
     """`--trec` and `--level` set the options that a name leaves open."""
 
-    def names(*typed, trec=True, level=None):
-        return [metric.name for metric in request.metrics_of(typed, trec, level)]
+    def metrics(*typed, trec=True, level=None):
+        bounds = [x.bound for x in request.metrics_of(typed, trec, level)]
+        return [(x.spec.name, dict(x.options)) for x in bounds]
 
-    assert names("ndcg", "ndcg@5", "ndcg_cut_5", "ndcg(gain_fn=linear_gain)") == [
-        *("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5", "ndcg_cut_5"),
-        "ndcg(gain_fn=linear_gain)",
-    ]
-    assert names("p@5", "P_5", "set_P", "p(denominator=retrieved)@5") == [
-        *('p(denominator="k")@5', "P_5", "set_P", "p(denominator=retrieved)@5"),
-    ]
-    assert names("map", "mrr(rel=3)@5", "ndcg", trec=False, level=2) == [
-        *("map(rel=2)", "mrr(rel=3)@5", "ndcg"),
-    ]
-    assert names("p@5", level=2) == ['p(denominator="k", rel=2)@5']
-    assert names() == names("official") and len(names()) == len(OFFICIAL)
-    assert names(trec=False) == [*DEFAULT]
-    (exact,) = names("map", level=0.1234567890123)
-    assert float(exact[len("map(rel=") : -1]) == 0.1234567890123
-    assert names("rbp", "rbp(p=0.8)@5") == ["rbp(p=0.9)", "rbp(p=0.8)@5"]
-    assert names("residual@5", "residual(of=P, max_label=2)@5", "residual(of=dcg)") == [
-        "residual(of=rbp(p=0.9), max_label=1.0)@5",
-        'residual(of=P(denominator="k"), max_label=2)@5',
-        "residual(of=dcg, max_label=1.0)",
-    ]
-    assert names("residual", trec=False, level=2) == [
-        "residual(of=rbp(rel=2), max_label=1.0)"
-    ]
-    assert names("rbp", "P", "recall", trec=False) == ["rbp", "P", "recall"]
-    # Names that were written can be parsed.
-    jrm.empty(tuple(names(level=0.5)))
+    def parsed(*names):
+        return [(x.spec.name, dict(x.options)) for x in map(parse, names)]
+
+    assert metrics(
+        "ndcg", "ndcg@5", "ndcg_cut_5", "ndcg(gain_fn=exponential_gain)"
+    ) == (
+        parsed(
+            *("ndcg(gain_fn=linear_gain)", "ndcg(gain_fn=linear_gain)@5", "ndcg_cut_5"),
+            "ndcg(gain_fn=exponential_gain)",
+        )
+    )
+    assert metrics("p@5", "P_5", "set_P", "p(denominator=retrieved)@5") == parsed(
+        *("p(denominator=k)@5", "P_5", "set_P", "p(denominator=retrieved)@5")
+    )
+    assert metrics("map", "map(rel=1)@5", "ndcg", trec=False, level=2) == parsed(
+        *("map(rel=2)", "map(rel=1)@5", "ndcg")
+    )
+    assert metrics("p@5", level=2) == parsed("p(denominator=k, rel=2)@5")
+    assert metrics() == metrics("official") and len(metrics()) == len(OFFICIAL)
+    assert metrics(trec=False) == parsed(*DEFAULT)
+    assert metrics("rbp", "rbp(p=0.8)@5") == parsed("rbp(p=0.9)", "rbp(p=0.8)@5")
+    # Those of a residual go into its metric.
+    for name, of, options in (
+        ("residual@5", "rbp(p=0.9)", {}),
+        ("residual(of=P, max_label=2)@5", "P(denominator=k)", {}),
+        ("residual(of=P)", "P", {}),
+        ("residual", "rbp(p=0.9, rel=2)", {"level": 2}),
+    ):
+        ((_, residual),) = metrics(name, **options)
+        assert residual["of"].options == parse(of).options
 
 
 def test_names_of_runs(tmp_path):
@@ -184,7 +189,7 @@ def test_families_and_sets_of_trec_eval():
     assert labels("P") == ["P"] and labels("P@5", trec=True) == ["P@5"]
     assert labels("official")[-1] == "P_1000"
     official = request.metrics_of(["official"], False, None)
-    assert official[-1].name == "P.5,10,15,20,30,100,200,500,1000"
+    assert official[-1].bound.name == "P.5,10,15,20,30,100,200,500,1000"
     everything = labels("all_trec")
     assert {"relative_P_5", "gm_bpref", "set_F"} < {*everything}
     assert {"set_map", "Rprec_mult_0.20"} < {*everything}

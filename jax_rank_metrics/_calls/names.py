@@ -17,8 +17,11 @@ from jax_rank_metrics._share import share
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.mean import Mean
 
-# A name, several names, or a dict from names of results to metrics.
-Metrics = str | Sequence[str] | Mapping[str, Metric[...] | functools.partial[Mean]]
+# A name, several names (or what they were parsed to), or a dict from names of results to
+# metrics.
+Metrics = (
+    str | Sequence[str | Bound] | Mapping[str, Metric[...] | functools.partial[Mean]]
+)
 
 SHORT = {"rel": "relevance_threshold"}
 
@@ -97,6 +100,16 @@ def parse(text: object) -> Bound:
                 cure = "it after @"
             raise ValueError(f"metric name {text!r} gives {option} twice; pass {cure}")
     return bound._replace(name=text, state=STATES.get(name, Mean))
+
+
+def typed_options(name: str) -> set[str]:
+    """Returns the options in the parentheses of a metric's name.
+
+    >>> typed_options("map(rel=1)@5"), typed_options("map")
+    ({'relevance_threshold'}, set())
+    """
+    match = _GRAMMAR.fullmatch(name)
+    return set(dict(_options(match["options"]))) if match else set()
 
 
 def lower_is_better(name: str) -> bool | None:

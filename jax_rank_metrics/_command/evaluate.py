@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jax_rank_metrics._command import report, request, words
 from jax_rank_metrics._command.options import STDIN, Options, note
-from jax_rank_metrics._files.formats import format_of
 from jax_rank_metrics._files.frames import SUBTOPIC
 from jax_rank_metrics._files.join import Joined, join_frames
-from jax_rank_metrics._files.read import read
+from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.systems.direction import direction_of, zero_counts

@@ -55,15 +55,14 @@ def measure(metrics: Sequence[RequestedMetric], joined: Joined, level: Number) -
         joined: The judgements and the run.
         level: The confidence level of the intervals of the means.
     """
-    names = tuple(dict.fromkeys(metric.name for metric in metrics))
-    measured = joined.measure(names) if names else {}
+    measured = joined.measure([metric.bound for metric in metrics]) if metrics else {}
     lists: dict[str, PerList] = {}
     means: dict[str, Estimate] = {}
     for metric in metrics:
-        per_list = measured[metric.name]
-        sums = HostSums.of_lists(per_list, metric.state)
+        per_list, state = measured[metric.bound.name], metric.bound.state
+        sums = HostSums.of_lists(per_list, state)
         means |= zip(metric.labels, sums.estimates(level, "auto"), strict=True)
-        if metric.state is not GeometricMean:
+        if state is not GeometricMean:
             values = np.reshape(per_list.values, (joined.num_segments, -1))
             for label, column in zip(metric.labels, values.T, strict=True):
                 lists[label] = dataclasses.replace(per_list, values=column)

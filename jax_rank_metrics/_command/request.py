@@ -1,16 +1,15 @@
 """Interprets the names of metrics, with the options of the whole call."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jax_rank_metrics import _trec
-from jax_rank_metrics._calls.names import parse
+from jax_rank_metrics import _gains, _trec
+from jax_rank_metrics._calls.names import parse, typed_options
 from jax_rank_metrics._command.words import metric_names
-from jax_rank_metrics._files import subtopics
+from jax_rank_metrics._files.lists import TOPICS
 from jax_rank_metrics._files.measure import COLUMNS
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.cutoff_names import cutoff_names
-from jax_rank_metrics._states.mean import Mean
 
 COUNTS = (
     *("num_retrieved", "num_relevant", "num_relevant_retrieved"),
@@ -18,10 +17,10 @@ COUNTS = (
 )
 
 # The options that metrics have under the rules of trec_eval, unless a name sets them.
-_TREC_OPTIONS = {
-    "ndcg": ("gain_fn", "linear_gain"),
-    "precision": ("denominator", '"k"'),
-    "rank_biased_precision": ("p", "0.9"),
+_TREC_OPTIONS: dict[str, dict[str, object]] = {
+    "ndcg": {"gain_fn": _gains.linear_gain},
+    "precision": {"denominator": "k"},
+    "rank_biased_precision": {"p": 0.9},
 }
 
 
@@ -29,9 +28,8 @@ class RequestedMetric(NamedTuple):
     """A metric to measure, hashable."""
 
     word: str  # after -m, or the member of a set
-    name: str  # for `jrm.measure`, with the options of the whole call
+    bound: Bound  # with the options of the whole call
     labels: tuple[str, ...]  # the name of each value in the results
-    state: type[Mean]
     is_count: bool  # trec_eval sums counts over queries
 
 
@@ -68,10 +66,10 @@ def metrics_of(
 def _metric(word: str, trec: bool, level: float | None) -> RequestedMetric:
     """Returns the metric of a word that is not a set; see `metrics_of`."""
     in_full = _trec.in_full(word) if trec else word
-    name = _with_options(in_full, trec, level)
-    bound = parse(name)
+    parsed = parse(in_full)
+    bound = _with_options(parsed, trec, level, parsed.k is not None)
     for column in bound.spec.columns:
-        if column not in (*COLUMNS, subtopics.COLUMN):
+        if column not in (*COLUMNS, TOPICS):
             raise ValueError(
                 f"-m {word} reads the column {column!r}, which files of judgements and "
                 "runs do not hold; measure it from Python"
@@ -79,39 +77,36 @@ def _metric(word: str, trec: bool, level: float | None) -> RequestedMetric:
     labels = _trec.value_names(in_full) or [word]
     if bound.num_values is not None:
         labels = cutoff_names(in_full, bound.num_values)
-    return RequestedMetric(
-        word, name, (*labels,), bound.state, bound.spec.name in COUNTS
-    )
+    return RequestedMetric(word, bound, (*labels,), bound.spec.name in COUNTS)
 
 
-def _with_options(name: str, trec: bool, level: float | None) -> str:
-    """Returns the name with the options of the whole call that it does not set itself.
+def _with_options(
+    bound: Bound, trec: bool, level: float | None, has_cutoff: bool
+) -> Bound:
+    """Returns the metric with the options of the whole call that its name leaves open.
 
-    >>> _with_options("map@5", trec=False, level=2), _with_options("map(rel=3)", False, 2)
-    ('map(rel=2)@5', 'map(rel=3)')
+    Args:
+        bound: The metric, as parsed.
+        trec: See `metrics_of`.
+        level: See `metrics_of`.
+        has_cutoff: Whether it is measured at a cutoff.
+
+    >>> dict(_with_options(parse("map@5"), False, 2, True).options)["relevance_threshold"]
+    2
+    >>> _with_options(parse("map(rel=1)"), False, 2, False) == parse("map(rel=1)")
+    True
     """
-    bound, options = parse(name), []
-    metric, (head, *ks) = bound.spec.name, name.split("@")
-    if metric == "residual":  # what the call sets are options of its metric
-        values = dict(bound.options)
-        of = "@".join((getattr(values["of"], "name", values["of"]), *ks))
-        of = _with_options(of, trec, level).split("@")[0]
-        return "@".join((f"residual(of={of}, max_label={values['max_label']!r})", *ks))
-    if (
-        trec
-        and metric in _TREC_OPTIONS
-        and (metric != "precision" or bound.k is not None)
-    ):
-        option, value = _TREC_OPTIONS[metric]
-        is_default = dict(bound.options)[option] == bound.spec.options[option]
-        if is_default and not re.search(rf"\b{option}\s*=", name):
-            options.append(f"{option}={value}")
-    if level is not None and "relevance_threshold" in bound.spec.options:
-        if not re.search(r"\b(rel|relevance_threshold)\s*=", name):
-            options.append(f"rel={level:.17g}")
-    head = head.rstrip()
-    if options and head.endswith(")"):
-        head = f"{head[:-1]}, {', '.join(options)})"
-    elif options:
-        head += f"({', '.join(options)})"
-    return "@".join((head, *ks))
+    spec, options = bound.spec, dict(bound.options)
+    typed = typed_options(bound.name)
+    if spec.name == "residual":  # what the call sets are options of its metric
+        of = options["of"] if isinstance(options["of"], Bound) else parse(options["of"])
+        options["of"] = _with_options(of, trec, level, has_cutoff)
+    # trec_eval divides by k at a cutoff only, and by what was retrieved in set_P.
+    if trec and (spec.name != "precision" or has_cutoff):
+        for option, value in _TREC_OPTIONS.get(spec.name, {}).items():
+            # A name such as P_5 has set what its family means.
+            if option not in typed and options[option] == spec.options[option]:
+                options[option] = value
+    if level is not None and "relevance_threshold" in options.keys() - typed:
+        options["relevance_threshold"] = level
+    return bound._replace(options=tuple(sorted(options.items())))

@@ -1,14 +1,12 @@
 """Reads judgements and runs from files, dicts and frames, joins and measures them.
 
-    read.py        `jrm.read_qrels` and `jrm.read_run`: whole files, and repeated documents
-    formats.py     the formats: their extensions, forms and columns
+    read.py        `jrm.read_qrels` and `jrm.read_run`: formats, columns, repeated documents
     source.py      the bytes of a file, unpacked, and quoted in messages
     text.py        lines of fields between white space: TREC, svmlight, plain scores
     columnar.py    tables with named columns: CSV, TSV, JSON lines, Parquet; JSON by query
     frames.py      the names of columns, and checks of ids, scores and relevance
-    subtopics.py   judgements of subtopics as judgements of documents
     join.py        `jrm.join`: judgements and a run as one set of lists
-    lists.py       the documents that judgements and a run both have, by query
+    lists.py       the documents that judgements and a run both have, by query; subtopics
     dicts.py       the same from dicts
     places.py      the places of the judged documents; the depth and ties of trec_eval
     measure.py     metrics of every query from these places

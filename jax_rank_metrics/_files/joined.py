@@ -9,8 +9,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import Metrics, bind_all
-from jax_rank_metrics._files import subtopics
-from jax_rank_metrics._files.lists import Sides
+from jax_rank_metrics._files.lists import TOPICS, Sides
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._files.packed import PackedItems, pack
 from jax_rank_metrics._files.places import Places, places_of
@@ -165,7 +164,7 @@ class Joined:
 
     def _measure(self, bounds: tuple[Bound, ...]) -> dict[str, PerList]:
         """Reads metrics from places if these suffice, and the others from all items."""
-        readers = [x.name for x in bounds if subtopics.COLUMN in x.spec.columns]
+        readers = [x.name for x in bounds if TOPICS in x.spec.columns]
         if readers and self._sides.subtopics is None:
             raise ValueError(
                 f"{readers[0]} reads subtopics, which the judgements do not have; pass "

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
-from jax_rank_metrics._files.subtopics import COLUMN, by_document
 
 if TYPE_CHECKING:
     import polars as pl
 
 Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run
+
+TOPICS = "subtopics"  # a column of `Joined`, and of frames of documents: lists of bools
 
 # Spreads the hashes of documents that several lists have: 2⁶⁴ by the golden ratio.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -127,7 +128,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         score = pl.col("score") if ties == "trec" else pl.col("score").rank("dense")
         run = run.with_columns(score.cast(pl.Float64))
     if SUBTOPIC in judged.columns:
-        judged = by_document(judged)
+        judged = _by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
     judged, run = _with_equal_dtypes(judged, run)
@@ -157,7 +158,7 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         scores,
         lambda: run_rows,
         lambda: doc_ids,
-        judged[COLUMN].to_numpy() if COLUMN in judged.columns else None,
+        judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
     )
 
 
@@ -209,3 +210,34 @@ def _with_equal_dtypes(
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     strings = pl.col(mixed).cast(pl.String)
     return judged.with_columns(strings), run.with_columns(strings)
+
+
+def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
+    """Returns a row for each document of each query, in the order of first appearance.
+
+    The relevance is 1 where a document is relevant to a subtopic, else the highest of any.
+    The column `subtopics` says which of those the document has that are relevant to
+    something: the subtopics of a query are numbered by their first appearance.
+
+    >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
+    >>> names = ("query_id", "doc_id", "relevance", "subtopic")
+    >>> frame = polars("an example").DataFrame(rows, names, orient="row")
+    >>> for row in _by_document(frame).rows():
+    ...     print(row)
+    ('q', 'a', 1, [True, False])
+    ('q', 'b', 1, [False, True])
+    """
+    pl = polars("jrm.join")
+    is_relevant = pl.col("relevance") > 0
+    documents = judged.group_by(IDS, maintain_order=True).agg(
+        pl.when(is_relevant.any()).then(1).otherwise(pl.col("relevance").max())
+        .alias("relevance")
+    ).with_row_index("row")  # fmt: skip
+    relevant = judged.filter(is_relevant)
+    topics = relevant.select("query_id", SUBTOPIC).unique(maintain_order=True)
+    topics = topics.with_columns(topic=pl.int_range(pl.len()).over("query_id"))
+    pairs = relevant.join(topics, ["query_id", SUBTOPIC]).join(documents, IDS)
+    indices = pairs["topic"].to_numpy()
+    matrix = np.zeros((documents.height, indices.max(initial=0) + 1), bool)
+    matrix[pairs["row"].to_numpy(), indices] = True
+    return documents.drop("row").with_columns(pl.Series(TOPICS, matrix))

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._files.frames import polars
-from jax_rank_metrics._files.lists import Sides
-from jax_rank_metrics._files.subtopics import COLUMN
+from jax_rank_metrics._files.lists import TOPICS, Sides
 from jax_rank_metrics._inputs.pad import next_size
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def pack(sides: Sides) -> PackedItems:
         "pooled": of_judged(np.ones(len(judged.values), bool)),
     }
     if sides.subtopics is not None:
-        columns[COLUMN] = of_judged(sides.subtopics)
+        columns[TOPICS] = of_judged(sides.subtopics)
     scores = np.zeros(size, np.int32)
     scores[:num_retrieved] = keys
     return PackedItems(

@@ -3,30 +3,40 @@
 import functools
 import re
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, NoReturn, get_args
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Duplicates, QrelsFormat, RunFormat
 from jax_rank_metrics._files import columnar, text
-from jax_rank_metrics._files.formats import (
-    check_columns,
-    columns_among,
-    format_of,
-    format_of_tsv,
-    named,
-    parsed_text,
-)
 from jax_rank_metrics._files.frames import (
     Value,
     cleaned,
     first_repeat,
     id_columns,
+    known_columns,
     polars,
+    standard_names,
 )
-from jax_rank_metrics._files.source import File, Source, content
+from jax_rank_metrics._files.source import PACKED, File, Source, content
 
 if TYPE_CHECKING:
     import polars as pl
+
+_EXTENSIONS = {
+    **{name: name for name in ("csv", "tsv", "jsonl", "json", "parquet", "svmlight")},
+    "ndjson": "jsonl",
+    "svm": "svmlight",
+    "libsvm": "svmlight",
+}
+_FORMS: dict[tuple[str, Value], text.Form] = {
+    ("trec", "relevance"): text.QRELS,
+    ("trec", "score"): text.RUN,
+    ("subtopics", "relevance"): text.SUBTOPICS,
+    ("svmlight", "relevance"): text.SVMLIGHT,
+    ("msmarco", "score"): text.MSMARCO,
+    ("scores", "score"): text.SCORES,
+}
 
 
 def read_qrels(
@@ -172,18 +182,18 @@ def read(
     if format is not None:
         _inputs.option("format", format, formats, "None or ")
     _inputs.option("duplicates", duplicates, Duplicates)
-    check_columns(columns, format or by_extension, value)
+    _check_columns(columns, format or by_extension, value)
     polars(f"jrm.read_{'qrels' if value == 'relevance' else 'run'}")
-    choose = functools.partial(columns_among, source, columns, value)
+    choose = functools.partial(_columns_among, source, columns, value)
     if (format or by_extension) == "parquet":
-        parsed = named(columnar.parquet(source, choose), value)
+        parsed = _named(columnar.parquet(source, choose), value)
     else:
         data = content(source)
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format is None and columns is None and by_extension == "tsv":
-            format = format_of_tsv(data, value)
-        parsed = parsed_text(source, data, format or by_extension, choose, value)
+            format = _format_of_tsv(data, value)
+        parsed = _parsed_text(source, data, format or by_extension, choose, value)
     if parsed.frame.height == 0:
         raise _empty_error(source, value)
 
@@ -218,3 +228,85 @@ def read(
 def _empty_error(source: Source, value: Value) -> ValueError:
     """Returns the error for a file without rows."""
     return ValueError(f"{source}: is empty, without a single {value}")
+
+
+def format_of(path: str | PathLike[str]) -> str | None:
+    """Returns the format that an extension means, or None for any other extension."""
+    name = re.sub(PACKED, "", str(path).lower())
+    return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
+
+
+def _format_of_tsv(data: bytes, value: Value) -> str:
+    """Returns the format of a file with the extension of a table between tabs.
+
+    It is "trec" if the first line is one of TREC, with a number where the relevance or the
+    score stands: names of columns are no numbers. MS MARCO has such judgements.
+    """
+    form = text.QRELS if value == "relevance" else text.RUN
+    first_line = data.partition(b"\n")[0].rstrip(b"\r").decode(errors="replace")
+    return "trec" if form.is_form_of(first_line) else "tsv"
+
+
+def _check_columns(columns: Sequence[str] | None, format: str, value: Value) -> None:
+    """Raises ValueError unless these can be the names of columns in files of the format."""
+    if columns is None:
+        return
+    if format not in ("csv", "tsv", "jsonl", "parquet"):
+        raise ValueError(
+            f"columns is {columns!r}, and files of the format {format!r} have no names; "
+            "leave it out"
+        )
+    counts = (3, 4) if value == "relevance" else (3,)
+    count = 0 if isinstance(columns, str) else len(columns)
+    if count not in counts or len({*columns}) != count:
+        subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
+        raise ValueError(
+            f"columns is {columns!r}; pass three names, of query, document and "
+            f"{value}{subtopic}"
+        )
+
+
+def _columns_among(
+    source: Source, columns: Sequence[str] | None, value: Value, names: Sequence[str]
+) -> Sequence[str]:
+    """Returns the columns to read from a table with columns of these names."""
+    if columns is not None:
+        return columns
+    try:
+        return known_columns(names, value)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}; pass columns=") from error
+
+
+def _parsed_text(
+    source: Source, data: bytes, format: str, choose: columnar.Choose, value: Value
+) -> text.Parsed:
+    """Returns the columns of ids and of `value` of a file, before `cleaned`.
+
+    Args:
+        source: The file.
+        data: Its content.
+        format: One of the formats of judgements or runs, but not "parquet".
+        choose: Chooses the columns of a table.
+        value: "relevance" for judgements, "score" for a run.
+    """
+    if format in ("csv", "tsv"):
+        separator = "," if format == "csv" else "\t"
+        return _named(columnar.delimited(source, data, separator, choose, value), value)
+    if format == "jsonl":
+        return _named(columnar.json_lines(source, data, choose), value)
+    if format == "json":
+        return _named(columnar.json_by_query(source, data, value), value)
+    parsed = text.fields(source, data, _FORMS[format, value])
+    if format == "trec" and value == "score":
+        return text.without_ranks(source, parsed)
+    if format == "msmarco":
+        return text.ranks_as_scores(source, parsed)
+    return text.with_item_ids(parsed) if format in ("svmlight", "scores") else parsed
+
+
+def _named(parsed: text.Parsed, value: Value) -> text.Parsed:
+    """Returns a table with the names of columns that frames have here."""
+    frame = parsed.frame
+    frame.columns = [*standard_names(value, frame.width)]
+    return parsed

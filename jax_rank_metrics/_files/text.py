@@ -235,14 +235,13 @@ def without_ranks(source: Source, parsed: Parsed) -> Parsed:
         ValueError: if a rank is not a number: then an id holds a blank, and what was read
             as the score is the rank.
     """
-    pl = polars("reading files")
-    texts = parsed.frame["rank"]
-    ranks = texts.cast(pl.Float64, strict=False)
-    row = first_true(~ranks.is_finite().fill_null(False))
+    ranks = _finite(parsed.frame["rank"])
+    row = first_true(ranks.is_null())
     if row is not None:
         raise ValueError(
-            f"{source}, {parsed.location(row)}: the rank is {str(texts[row])!r}, which is "
-            f"not a number; pass lines of `{RUN.description}`, with ids without blanks"
+            f"{source}, {parsed.location(row)}: the rank is "
+            f"{str(parsed.frame['rank'][row])!r}, which is not a number; pass lines of "
+            f"`{RUN.description}`, with ids without blanks"
         )
     return parsed._replace(frame=parsed.frame.drop("rank"))
 
@@ -253,18 +252,21 @@ def ranks_as_scores(source: Source, parsed: Parsed) -> Parsed:
     Raises:
         ValueError: if a rank is not an integer of at least 1.
     """
-    pl = polars("reading files")
-    texts = parsed.frame["score"]
-    ranks = texts.cast(pl.Float64, strict=False)
-    row = first_true(
-        ~ranks.is_finite().fill_null(False) | (ranks < 1) | (ranks % 1 != 0)
-    )
+    ranks = _finite(parsed.frame["score"])
+    row = first_true(ranks.is_null() | (ranks < 1) | (ranks % 1 != 0))
     if row is not None:
         raise ValueError(
-            f"{source}, {parsed.location(row)}: the rank is {texts[row]}; pass integers, "
-            "counted from 1"
+            f"{source}, {parsed.location(row)}: the rank is {parsed.frame['score'][row]}; "
+            "pass integers, counted from 1"
         )
     return parsed._replace(frame=parsed.frame.with_columns(score=-ranks))
+
+
+def _finite(texts: "pl.Series") -> "pl.Series":
+    """Returns text as float64, null where it is no finite number."""
+    pl = polars("reading files")
+    numbers = texts.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
 
 
 def with_item_ids(parsed: Parsed) -> Parsed:

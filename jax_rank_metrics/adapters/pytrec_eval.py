@@ -125,17 +125,17 @@ class RelevanceEvaluator:
         self.lists = {}
         if not qrels:
             return {}
-        names = tuple(dict.fromkeys(metric.name for metric in self._metrics))
+        bounds = [metric.bound for metric in self._metrics]
         joined = join_dicts(qrels, run, condensed=self._is_judged_only, ties="trec")
-        measured = joined.measure(names) if names else {}
+        measured = joined.measure(bounds) if bounds else {}
         columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
         for metric in self._metrics:
-            lists = measured[metric.name]
+            lists = measured[metric.bound.name]
             values = np.reshape(lists.values, (len(qrels), -1))
             for label, column in zip(metric.labels, values.T, strict=True):
                 self.lists[label] = dataclasses.replace(lists, values=column)
                 columns[label] = column
-                if metric.state is GeometricMean:
+                if metric.bound.state is GeometricMean:
                     columns[label] = np.log(np.maximum(column, FLOOR))
         values_by_name = {name: column.tolist() for name, column in columns.items()}
         return {
@@ -146,7 +146,7 @@ class RelevanceEvaluator:
     @property
     def states(self) -> dict[str, Mean]:
         """The state of each value by its name, over the queries of the last result."""
-        kinds = {label: x.state for x in self._metrics for label in x.labels}
+        kinds = {label: x.bound.state for x in self._metrics for label in x.labels}
         return {
             name: HostSums.of_lists(lists, kinds[name]).state()
             for name, lists in self.lists.items()
