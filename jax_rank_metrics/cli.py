@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from jax_rank_metrics._choices import (
     ComparisonTest,
@@ -19,6 +19,9 @@ from jax_rank_metrics._choices import (
 from jax_rank_metrics._command.options import Format, Options, check, note
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._trec import FAMILIES, SETS
+
+if TYPE_CHECKING:
+    import typer
 
 # JAX, and whatever imports it, is imported where it is needed: `--help` and errors in the
 # options do not wait for it.
@@ -44,7 +47,7 @@ def _metric_names(incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
-def app() -> Any:
+def app() -> "typer.Typer":
     """Returns the commands as a typer application; typer is imported only here."""
     import typer
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,9 @@ from jax.sharding import AxisType, Mesh, PartitionSpec
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRAIN_METRICS = ("ndcg@10", "mrr")
 METRICS = ("ndcg@10", "map", "mrr", "p@1", "rprec", "recall@10,20,50,100")
@@ -249,10 +252,10 @@ def train_with_progress(
         return train(params, images, steps, key, report)
 
 
-def draw(states: dict[str, States], lists: dict[str, Lists]) -> Any:
+def draw(states: dict[str, States], lists: dict[str, Lists]) -> "Figure":
     """Draws recall at cutoffs, and the `map` of each query with and without training."""
     library = import_optional("matplotlib.figure", "demo --save", "plots")
-    figure = library.Figure(figsize=(10, 3.6), layout="constrained")
+    figure: Figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)
     jrm.plots.at_cutoffs(states, "recall", ax=recall_ax)
     (baseline, a), (trained, b) = lists.items()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 Value = Literal["relevance", "score"]
+
+
+@runtime_checkable
+class _Frame(Protocol):
+    """A data frame, of whichever library."""
+
+    @property
+    def columns(self) -> Iterable[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+@runtime_checkable
+class _ArrowTable(Protocol):
+    """A table of pyarrow, whose `columns` are arrays."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
 
 # Raises an error from the index of a row and the reason.
 Fail = Callable[[int, str], NoReturn]
@@ -234,15 +253,15 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
     columns: dict[str, object]
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
-    if hasattr(data, "column_names") and hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, _ArrowTable):
         _check_names(name, data.column_names)
-        data = pl.DataFrame(data)  # a table of pyarrow: its `columns` are arrays
+        data = pl.DataFrame(data)
     if isinstance(data, Mapping):
         queries, docs, numbers = _columns(name, data)
         if not all(type(number) is int for number in numbers):
             numbers = _numeric(numbers)  # one dtype for ints beside floats
         columns = dict(zip((*IDS, value), (queries, docs, numbers), strict=True))
-    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+    elif isinstance(data, _Frame):
         names = [*data.columns]
         _check_names(name, names)
         try:
@@ -260,7 +279,8 @@ def _raw_frame(pl: ModuleType, name: str, data: Any, value: Value) -> "pl.DataFr
         if is_plain:
             del present["query_id"]
         if isinstance(data, pl.DataFrame):
-            return data.select(pl.col(y).alias(x) for x, y in present.items())
+            frame = pl.DataFrame(data)
+            return frame.select(pl.col(y).alias(x) for x, y in present.items())
         columns = {x: _numeric(data[y]) for x, y in present.items()}
     else:
         raise TypeError(

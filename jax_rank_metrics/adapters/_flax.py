@@ -1,6 +1,6 @@
 """Serialisation of states by Flax: `flax.serialization.to_bytes`, `to_state_dict`."""
 
-from typing import Any
+from typing import TypeVar
 
 import jax
 
@@ -8,8 +8,10 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import framework
 
+T = TypeVar("T", bound=State | PerList)
 
-def _leaf_names(state: Any) -> list[str]:
+
+def _leaf_names(state: State | PerList) -> list[str]:
     """Returns a name for each leaf of a state, such as "sums.high"."""
     return [
         jax.tree_util.keystr(path).removeprefix(".")
@@ -17,11 +19,11 @@ def _leaf_names(state: Any) -> list[str]:
     ]
 
 
-def _to_state_dict(state: Any) -> dict[str, Any]:
+def _to_state_dict(state: State | PerList) -> dict[str, jax.Array]:
     return dict(zip(_leaf_names(state), jax.tree.leaves(state), strict=True))
 
 
-def _from_state_dict(target: Any, leaves: dict[str, Any]) -> Any:
+def _from_state_dict(target: T, leaves: dict[str, jax.Array]) -> T:
     """Returns a state with the static fields of `target` and the saved leaves."""
     names = _leaf_names(target)
     if set(names) != set(leaves):

@@ -11,6 +11,7 @@ import numpy as np
 from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._inputs.blocks import make_blocks
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import merge
@@ -42,8 +43,8 @@ def framework(library: str, adapter: str) -> ModuleType:
     return import_optional(library, adapter, "frameworks")
 
 
-def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> Any:
-    """Returns metrics in a hashable form, a tuple of `Bound`, and checks options.
+def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
+    """Returns metrics in a hashable form, and checks options.
 
     `evaluate` and `empty` accept that tuple as metrics. It does not hold the options:
     pass them to each call of `evaluate`.
@@ -62,7 +63,7 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> Any:
 
 
 def evaluate_batch(
-    metrics: Any, batch: Mapping[str, Any], options: Mapping[str, Any]
+    metrics: Metrics, batch: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Mean]:
     """Calls `evaluate` with the entries of a batch that are arguments of it.
 
@@ -111,7 +112,7 @@ def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
 
 
 def evaluate_lists(
-    metrics: Any,
+    metrics: Metrics,
     starts: np.ndarray,
     items: Mapping[str, np.ndarray],
     per_list: Mapping[str, np.ndarray],

@@ -101,8 +101,9 @@ class Evaluator(_irm.Evaluator):
         # Measures that change judgements or the run are computed from their own lists.
         self._names: dict[tuple[bool, tuple[Any, ...]], dict[Any, str | None]] = {}
         for measure in measures:
-            gains = tuple((_param(measure, "gains") or {}).items())
-            key = bool(_param(measure, "judged_only")), gains
+            gains = _param(measure, "gains")
+            pairs = tuple(gains.items()) if isinstance(gains, Mapping) else ()
+            key = bool(_param(measure, "judged_only")), pairs
             self._names.setdefault(key, {})[measure] = _name_of(measure)
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
@@ -185,7 +186,7 @@ def _name_of(measure: Any) -> str | None:
     )
 
 
-def _param(measure: Any, name: str) -> Any:
+def _param(measure: Any, name: str) -> object:
     """Returns a parameter of a measure; None if it has no such one, or no value of it."""
     value = measure[name] if name in measure.SUPPORTED_PARAMS else None
     return None if value is _base.NOT_PROVIDED else value

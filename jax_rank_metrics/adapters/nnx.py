@@ -131,4 +131,6 @@ class RankingMetrics(_nnx.Metric):
 
 def _names(path: tuple[Any, ...]) -> list[str]:
     """Returns the keys of dicts and names of attributes along the path to a leaf."""
-    return [key.key if hasattr(key, "key") else key.name for key in path]
+    return [
+        key.key if isinstance(key, jax.tree_util.DictKey) else key.name for key in path
+    ]

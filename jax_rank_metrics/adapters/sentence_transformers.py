@@ -149,7 +149,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
 
     compute_metrices = compute_all_metrics  # the name before version 6
 
-    def _embedded(self, chunk: slice, model: Any, embeddings: Any) -> Any:
+    def _embedded(self, chunk: slice, model: Any, embeddings: Any) -> object:
         """Returns embeddings of some documents, computed unless they are there."""
         if embeddings is None:
             return self.embed_inputs(

@@ -1,13 +1,14 @@
 """A scorer for scikit-learn's `cross_val_score`, `GridSearchCV` and similar tools."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jax_rank_metrics._calls.evaluate import evaluate
 from jax_rank_metrics._inputs.pack import pack
+from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ordering.on_host import in_rank_order
 from jax_rank_metrics.adapters._shared import (
     BATCH_ARGUMENTS,
@@ -17,6 +18,20 @@ from jax_rank_metrics.adapters._shared import (
 )
 
 _sklearn = framework("sklearn.metrics", __name__)
+
+
+class Scorer(Protocol):
+    """Function that scikit-learn calls with an estimator and held-out samples."""
+
+    def __call__(
+        self, estimator: Any, X: Any, y_true: Any, /, **metadata: Any
+    ) -> float:
+        """Returns the value of the metric."""
+        ...
+
+    def set_score_request(self, **requests: bool | str | None) -> "Scorer":
+        """Requests metadata, such as `query_ids`, where routing is enabled."""
+        ...
 
 
 def score(
@@ -94,7 +109,7 @@ def scorer(
     response_method: str | Sequence[str] = ("decision_function", "predict_proba"),
     greater_is_better: bool = True,
     **options: Any,
-) -> Any:
+) -> Scorer:
     """Makes a scorer of one metric, by `sklearn.metrics.make_scorer` of `score`.
 
     For several metrics, pass scikit-learn a dict of names to scorers: it asks the
@@ -132,7 +147,7 @@ def scorer(
     )
 
 
-def _bind_scalar(metric: str, options: Mapping[str, Any]) -> Any:
+def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[Bound, ...]:
     """Returns what `bind_metrics` does, for one name with at most one cutoff.
 
     Raises:

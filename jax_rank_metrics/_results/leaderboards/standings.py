@@ -111,8 +111,8 @@ class Leaderboard:
         attributes = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
-        attributes["stability"] = self.stability._asdict()
-        return plain({**attributes, "letters": self.letters})
+        attributes["letters"] = self.letters
+        return {name: plain(value) for name, value in attributes.items()}
 
     def _sheet(self, digits: int) -> Sheet:
         """Returns the contents of a table with a row for each system.

@@ -5,7 +5,20 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import jax
+import numpy as np
+
+T = TypeVar("T")
+Json: TypeAlias = "float | str | list[Json] | dict[str, Json] | None"
+
+
+@runtime_checkable
+class _NamedFields(Protocol):
+    """A NamedTuple, such as `Estimate`."""
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -34,7 +47,7 @@ def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in record.items():
-        if hasattr(value, "_asdict"):
+        if isinstance(value, _NamedFields):
             fields = value._asdict()
             yield from ((f"{name}_{field}", x) for field, x in fields.items())
         elif isinstance(value, Mapping):
@@ -51,20 +64,20 @@ def json_of(document: Any) -> str:
     return f"[\n {text}\n]\n" if items is document else f"{text}\n"
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> Json:
     """Returns numbers of NumPy as Python's, arrays and tuples as lists, NaN as None."""
-    if hasattr(value, "tolist"):
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
         value = value.tolist()
+    if isinstance(value, _NamedFields):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(name): plain(x) for name, x in value.items()}
-    if hasattr(value, "_asdict"):
-        return plain(value._asdict())
     if isinstance(value, list | tuple):
         return [plain(x) for x in value]
     return json_number(value)
 
 
-def json_number(value: Any) -> Any:
+def json_number(value: T) -> T | None:
     """Returns the value, or None if it is a float that is not finite: JSON has no NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
