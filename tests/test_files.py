@@ -524,23 +524,6 @@ def test_join_refuses_other_types():
 
 
 @pytest.mark.long
-def test_arguments_go_on():
-    """`evaluate` and `rank` take the arguments; a query that is skipped does not count."""
-    metrics = ("judged", "mrr")
-    zero = jrm.join(QRELS, RUN, missing="zero")
-    skip = jrm.join(QRELS, RUN, missing="skip")
-    assert {*zero.arguments(metrics)["columns"]} == {"judged"}
-    ranking = jrm.rank(**zero.arguments())
-    values = jrm.measure(metrics, ranking)
-    np.testing.assert_allclose(values["mrr"].values, [1 / 2, 0, 0])
-    np.testing.assert_allclose(values["judged"].values[0], 1 / 3)
-    for joined, lists in ((zero, 3), (skip, 2)):
-        state = jrm.evaluate(metrics, **joined.arguments(metrics))["mrr"]
-        assert int(state.lists) == lists
-        assert float(state) == pytest.approx(0.5 / lists)
-
-
-@pytest.mark.long
 def test_optional_libraries_are_imported_on_use():
     """The package imports neither polars nor the libraries of the command."""
     optional = "{'polars', 'rich', 'typer'}"

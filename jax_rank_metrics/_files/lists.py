@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from jax_rank_metrics._files.frames import IDS, SUBTOPIC, polars
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
 Ids = tuple["pl.Series", "pl.Series"]  # of the documents of judgements and of a run
 
 TOPICS = "subtopics"  # a column of `Joined`, and of frames of documents: lists of bools
@@ -92,7 +93,7 @@ class Sides(NamedTuple):
         return self._replace(
             retrieved=GroupedRows(self.retrieved.values[rows], starts, counts),
             scores=np.where(is_there, self.scores, np.nan),
-            run_rows=lambda: run_rows,
+            run_rows=functools.partial(_known, run_rows),
             doc_ids=functools.partial(_ids_of_rows, self.doc_ids, rows),
         )
 
@@ -103,6 +104,11 @@ class Sides(NamedTuple):
             retrieved=self.retrieved._replace(values=_rounded(values)),
             scores=_rounded(self.scores),
         )
+
+
+def _known(value: T) -> T:
+    """Returns what was found already: a partial of it can be pickled, unlike a lambda."""
+    return value
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
@@ -156,8 +162,8 @@ def sides_of_frames(judged: "pl.DataFrame", run: "pl.DataFrame", ties: str) -> S
         judged_rows,
         retrieved,
         scores,
-        lambda: run_rows,
-        lambda: doc_ids,
+        functools.partial(_known, run_rows),
+        functools.partial(_known, doc_ids),
         judged[TOPICS].to_numpy() if TOPICS in judged.columns else None,
     )
 
