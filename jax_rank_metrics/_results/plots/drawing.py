@@ -169,10 +169,11 @@ def lines(
             head, k = cutoff_of(name) or ("", 0)
             if head == metric:
                 by_cutoff[k] = estimate
-        for index, k in enumerate(ks or ()):
+        for index, k in enumerate(ks or ()):  # "mine[0]", "mine[1]", …
             if f"{metric}[{index}]" in by_name:
                 by_cutoff[k] = by_name[f"{metric}[{index}]"]
         if by_cutoff:
+            # Results may name 10 before 5, and a line goes from left to right.
             by_run[run] = dict(sorted(by_cutoff.items()))
     if not by_run:
         raise ValueError(

@@ -90,11 +90,12 @@ def differences(
     (comparison,) = compared([list_differences], [Subject(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
-    edges = np.arange(heights.size + 1)
+    edges = np.arange(heights.size + 1)  # between the bars, one for each list
     word = "better" if direction is not None and (metric or lower) else "higher"
     first_wins = heights > 0 if direction and word == "better" else heights < 0
     bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
     for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
+        # One outline for all bars: files of vectors would hold each bar of thousands.
         ax.stairs(
             np.where(side, heights, 0),
             edges,
@@ -102,12 +103,13 @@ def differences(
             color=colour,
             label=f"{name} {word}: {count_text(side.sum(), 'list')}",
         )
+    # Bars of height 0 cannot be seen, and are counted in the legend.
     ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
     ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
     mean, low, high = comparison.difference, comparison.low, comparison.high
     label = f"mean {fixed_point(mean, 3, sign='+')}, {p_text(comparison)}"
     ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
-    if np.isfinite(low):
+    if np.isfinite(low):  # A single list has no interval.
         ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
         label = f"{100 * level:g} % interval\n[{ends}]"
         shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}

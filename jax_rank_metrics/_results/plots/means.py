@@ -69,7 +69,7 @@ def at_cutoffs(
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
     ax.set_xticks(sorted(cutoffs, reverse=True))
-    ax.set_xticks([], minor=True)
+    ax.set_xticks([], minor=True)  # which would be ranks that are no cutoffs
     ax.xaxis.set_major_formatter("{x:g}")
     drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
     drawing.legend(ax)
@@ -173,10 +173,11 @@ def by_group(
     width = 0.6 / len(runs)
     has_unknown = False
     for index, (run, groups) in enumerate(groups_of.items()):
+        # Three runs stand 0.2 to the left of a group, in its middle and 0.2 to the right.
         x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
         mean, low, high = np.array([x[:3] for x in groups.values()], float).T
         has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
-        margins = np.stack([mean - low, high - mean])
+        margins = np.stack([mean - low, high - mean])  # [2, groups]
         is_known = has_lists & np.isfinite(margins).all(axis=0)
         is_unknown = has_lists & ~is_known
         look = drawing.look(index)
@@ -200,6 +201,7 @@ def by_group(
         style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
         ax.errorbar([], [], fmt="o", label="no interval", **style)
     sizes = [[x.lists for x in groups.values()] for groups in groups_of.values()]
+    # A group has one label, which can tell a single number of lists.
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)

@@ -108,24 +108,20 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         )
     systems = list(map(str, leaderboard.systems))
     ax = drawing.axes(ax, height=1.2 + ROW * len(systems))
-    y = np.arange(len(systems))
-    margins = np.stack(
-        [
-            leaderboard.ranks - leaderboard.rank_lows,
-            leaderboard.rank_highs - leaderboard.ranks,
-        ]
-    )
+    board = leaderboard
+    bars = [board.ranks - board.rank_lows, board.rank_highs - board.ranks]
     ax.errorbar(
-        leaderboard.ranks,
-        y,
-        xerr=np.maximum(margins, 0),
+        board.ranks,
+        range(len(systems)),
+        # A rank may lie outside of the interval of its resamples.
+        xerr=np.maximum(bars, 0),
         fmt="o",
         ms=drawing.SIZE,
         capsize=3,
         color=drawing.COLOURS[0],
-        label=f"rank, {100 * leaderboard.level:g} % interval",
+        label=f"rank, {100 * board.level:g} % interval",
     )
-    groups = [group for group in leaderboard.groups if group[1] - group[0] > 1]
+    groups = [group for group in board.groups if group[1] - group[0] > 1]
     # Each bar takes the first column whose bars end above it.
     column_ends: list[int] = []
     for start, stop in groups:
@@ -142,9 +138,9 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         )
     ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
     ax.set_xticks(range(1, len(systems) + 1, math.ceil(len(systems) / 8)))
-    metric = f" by {leaderboard.metric}" if leaderboard.metric else ""
+    metric = f" by {board.metric}" if board.metric else ""
     drawing.label_axes(ax, f"rank{metric}", "")
-    texts = [f"{p:.2f}" for p in leaderboard.p_first.tolist()]
+    texts = [f"{p:.2f}" for p in board.p_first.tolist()]
     _label_rows(ax, systems, "P(first)", texts)
     return ax
 
@@ -193,6 +189,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
     for keys, comparison in rows:
         name = without_cutoff(keys[-1])
         if comparison is not None and name in large and sizes[name] > reference:
+            # 30 beside 0.2 is divided by 1000, and is then 0.03.
             unit = 10 ** math.ceil(math.log10(sizes[name] / reference))
             keys = (*keys[:-1], f"{keys[-1]} / {unit}")
             fields = ("difference", "low", "high", "margin")
@@ -223,7 +220,7 @@ def _p_text(comparison: Comparison) -> str:
 def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
     """Draws differences, their intervals and their margins, each in its row."""
     drawn = [(y, row.comparison) for y, row in enumerate(rows) if row.comparison]
-    y = np.array([y for y, _ in drawn])
+    y = np.array([y for y, _ in drawn])  # [comparisons]: titles of groups are rows too
     comparisons = [comparison for _, comparison in drawn]
     difference, low, high = np.array(
         [(x.difference, x.low, x.high) for x in comparisons], float
@@ -237,7 +234,7 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
         (is_full, "≤", colour),
         (~is_full, ">", ax.get_facecolor()),
     ):
-        if is_shown.any():
+        if is_shown.any():  # or the legend would explain what is not there
             alpha, kind = 1 - first.level, CORRECTION_NAMES[first.correction]
             ax.errorbar(
                 difference[is_shown],
@@ -264,9 +261,9 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
                 marker=marker,
                 ms=drawing.SIZE,
                 markevery=[1],
-                clip_on=False,
+                clip_on=False,  # half of the arrow lies outside the frame
             )
-    ax.set_xlim(edges)
+    ax.set_xlim(edges)  # which the arrows would move
 
 
 def _shade_margins(ax: "Axes", drawn: Sequence[tuple[int, Comparison]]) -> None:
