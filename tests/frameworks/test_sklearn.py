@@ -107,14 +107,6 @@ def test_learning_to_rank(lists):
     np.testing.assert_allclose(results, by_hand, atol=1e-6)
 
 
-def test_weights(lists):
-    """Weights of samples are weights of lists."""
-    scores, weights = lists.features[..., 0], np.linspace(0, 1, 11)
-    results = score(lists.labels, scores, weights, metric="ndcg@5", undefined="skip")
-    state = jrm.ndcg(lists.labels, scores, list_weights=weights, k=5, undefined="skip")
-    np.testing.assert_allclose(results, float(state), atol=1e-6)
-
-
 def test_folds_share_programs():
     """Folds of any size share few programs, with lists as rows or by their ids."""
     rng, programs = np.random.default_rng(2), run._mean_lists._cache_size()
