@@ -396,6 +396,16 @@ def test_layouts_of_the_user_are_kept():
     plots.at_cutoffs(RUNS, "p", ax=ax)
     assert figure.get_layout_engine() is engine
     plt.close(figure)
+    figure, panels = plt.subplots(2, 2, sharex=True, sharey="row")
+    for upper, lower in panels.T:  # of which three have hidden labels
+        plots.at_cutoffs(RUNS, "p", ax=upper)
+        assert [1, 5, 20] == list(plots.at_cutoffs(RUNS, "p", ax=lower).get_xticks())
+    plt.close(figure)
+    figure, panels = plt.subplots(1, 2, sharey=True)
+    for ax in panels:
+        plots.forest(MANY, ax=ax)
+    assert panels[0].get_ylim() == (4.5, -0.5) and shown(panels[1])["rows"] == []
+    plt.close(figure)
     figure = plt.figure()
     ax = figure.add_axes((0.2, 0.2, 0.5, 0.7))
     plots.at_cutoffs(RUNS, "p", ax=ax)

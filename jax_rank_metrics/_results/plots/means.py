@@ -73,9 +73,11 @@ def at_cutoffs(
     ax.xaxis.set_major_formatter("{x:g}")
     drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
     drawing.legend(ax)
-    # Of cutoffs that lie close together, the largest keeps its tick.
-    are_apart = drawing.fits(ax, ax.get_xticklabels(), 1.6)
-    ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
+    # Of panels that share the axis, all but one have no labels.
+    if labels := ax.get_xticklabels():
+        # Of cutoffs that lie close together, the largest keeps its tick.
+        are_apart = drawing.fits(ax, labels, 1.6)
+        ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
 
 

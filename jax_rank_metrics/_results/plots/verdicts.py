@@ -84,7 +84,8 @@ def forest(
     texts = ["" if row.comparison is None else _p_text(row.comparison) for row in rows]
     title = f"p ({CORRECTION_NAMES[drawn[0].correction]})"
     _label_rows(ax, _labels(rows), title, texts)
-    for label, row in zip(ax.get_yticklabels(), rows, strict=True):
+    # Of panels that share the axis, all but one have no labels.
+    for label, row in zip(ax.get_yticklabels(), rows, strict=False):
         label.set_fontweight("bold" if row.comparison is None else "normal")
     return ax
 
@@ -312,11 +313,11 @@ def _label_rows(
     drawing.legend(ax, is_below=True)
     # Rows that are lower than their labels have smaller ones.
     drawing.root_figure(ax).draw_without_rendering()
-    left = ax.get_yticklabels()
-    height = max(text.get_window_extent().height for text in (*left, *right))
+    texts_of_rows = (*ax.get_yticklabels(), *right)
+    height = max(text.get_window_extent().height for text in texts_of_rows)
     scale = min(ax.bbox.height / len(labels) / height, 1)
-    size = scale * float(left[0].get_fontsize())
-    for text in (*left, *right):
+    size = scale * float(right[0].get_fontsize())
+    for text in texts_of_rows:
         text.set_fontsize(size)
 
 

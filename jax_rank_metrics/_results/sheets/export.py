@@ -36,6 +36,7 @@ def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
     A field that holds fields of its own becomes a column for each of them.
     """
     rows = [flat_record(record) for record in records]
+    # Only runs of several seeds have the fields of seeds, so that records may differ.
     header = list(dict.fromkeys(name for row in rows for name in row))
     return csv_of(header, ([row.get(name) for name in header] for row in rows))
 
@@ -58,6 +59,7 @@ def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def json_of(document: Any) -> str:
     """Returns a document as JSON, with a line for each item of a list."""
+    # A record takes a line, so that files of results can be compared line by line.
     items = document if isinstance(document, list) else [document]
     lines = [json.dumps(plain(item), ensure_ascii=False) for item in items]
     text = ",\n ".join(lines)

@@ -70,7 +70,7 @@ class _Column:
         if not self._is_split:
             return bold % _number(cell.number)
         integer, point, fraction = cell.number.partition(".")
-        if not re.fullmatch(r"\d*", fraction):
+        if not re.fullmatch(r"\d*", fraction):  # 2.7e+20 has no digits to align
             return rf"\multicolumn{{2}}{{r}}{{{_number(cell.number)}}}"
         digits = bold % f"{point}{fraction}" if point else ""
         marks = rf"\textsuperscript{{{_escape(cell.marks)}}}" if cell.marks else ""

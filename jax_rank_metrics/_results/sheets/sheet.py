@@ -75,7 +75,7 @@ def names_without_repetition(sheet: Sheet) -> list[list[str]]:
     """
     rows: list[list[str]] = []
     above: Sequence[str] = ()
-    for names in sheet.names:
+    for names in sheet.names:  # ("web", "new") below ("web", "old") becomes ("", "new")
         shared = 0
         while shared < len(names) - 1 and names[: shared + 1] == above[: shared + 1]:
             shared += 1
