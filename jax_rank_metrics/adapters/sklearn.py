@@ -20,7 +20,7 @@ from jax_rank_metrics.adapters._shared import (
 _sklearn = framework("sklearn.metrics", __name__)
 
 
-class Scorer(Protocol):
+class EstimatorScorer(Protocol):
     """Function that scikit-learn calls with an estimator and held-out samples."""
 
     def __call__(
@@ -29,7 +29,7 @@ class Scorer(Protocol):
         """Returns the value of the metric."""
         ...
 
-    def set_score_request(self, **requests: bool | str | None) -> "Scorer":
+    def set_score_request(self, **requests: bool | str | None) -> "EstimatorScorer":
         """Requests metadata, such as `query_ids`, where routing is enabled."""
         ...
 
@@ -109,7 +109,7 @@ def scorer(
     response_method: str | Sequence[str] = ("decision_function", "predict_proba"),
     greater_is_better: bool = True,
     **options: Any,
-) -> Scorer:
+) -> EstimatorScorer:
     """Makes a scorer of one metric, by `sklearn.metrics.make_scorer` of `score`.
 
     For several metrics, pass scikit-learn a dict of names to scorers: it asks the
