@@ -89,8 +89,12 @@ PADDED = (  # labels, scores, mask, weights; what is masked is NaN
 CALLS = {
     "rows": lambda y, s, m, w: jrm.ndcg(y, s, m, w, k=2),
     "lists": lambda y, s, m, w: jrm.precision(y.tolist(), s.tolist(), m.tolist(), k=2),
+    "no label": lambda y, s, m, w: jrm.precision(y, s),
     "packed": lambda y, s, m, w: jrm.precision(
-        y[0], s[0], m[0], w[0], segment_ids=np.zeros(3, int), num_segments=1, k=2
+        *(jax.device_get(x)[0] for x in (y, s, m, w)),
+        segment_ids=np.zeros(3, int),
+        num_segments=1,
+        k=2,
     ),
     "retrieved": lambda y, s, m, w: jrm.precision.of(jrm.rank_retrieved(y, m, w), k=2),
     "scores": lambda y, s, m, w: jrm.recall.of(
@@ -104,9 +108,11 @@ CALLS = {
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_nan_that_is_masked_stops_no_debugger(kind):
-    """`jax_debug_nans` stops at NaN that a program makes, not at NumPy arrays with it."""
+    """`jax_debug_nans` stops at NaN that a program makes, not at arrays with it."""
+    on_device = [jnp.asarray(x) for x in PADDED]
     with jax.debug_nans(True):
         CALLS[kind](*PADDED)
+        CALLS[kind](*on_device)
 
 
 class Unreadable:
@@ -175,7 +181,6 @@ LARGE = {
 
 
 @pytest.mark.parametrize("k, packed", [(2**31, True), (2**70, False)])
-@pytest.mark.long
 def test_a_cutoff_beyond_every_list(k, packed):
     """Such a cutoff means the whole list, however large the number is."""
     packing = {"segment_ids": np.zeros(3, int), "num_segments": 1} if packed else {}

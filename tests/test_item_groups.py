@@ -1,4 +1,4 @@
-"""Groups of the items of a catalogue: every source has the numbers of rows with a column."""
+"""Groups of the items of a catalogue: what needs to be declared, errors, and drivers."""
 
 import dataclasses
 import functools
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import AxisType
+from sources import ITEMS, LISTS, RELEVANT, catalog, draw
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Collected, counted_values
@@ -16,10 +17,6 @@ from jax_rank_metrics._formulas.groups import memberships
 from jax_rank_metrics._metrics import run
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._ranking import View, data_of
-
-LISTS, ITEMS, GROUPS, RELEVANT, EXCLUDED = 6, 13, 3, 5, 3
-KS = (1, 2, 4)
-PLACES = jrm.positions(jrm.log2_discount)
 
 
 def label_times_groups(items):
@@ -32,118 +29,10 @@ def is_majority(items):
     return items.columns["groups"][..., 0] > 0.5
 
 
-def draw(rng):
-    """Draws tied scores, ids that are repeated, relevant and excluded, and fractions."""
-    groups = rng.choice([0, 0, 1, 0.25, 1.5], (ITEMS, GROUPS)).astype(np.float32)
-    groups[:, 2] = 0  # nobody's group
-    groups[3, 0], groups[4, 1] = np.nan, -1  # read as 0
-    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
-    relevant[0] = -1
-    labels = rng.choice([0, 0.5, 1, 2], relevant.shape).astype(np.float32)
-    labels[1] = 1
-    exclude = rng.integers(-1, ITEMS, (LISTS, EXCLUDED))
-    exclude[1] = relevant[1, 0]
-    return {
-        "scores": rng.integers(0, 4, (LISTS, ITEMS)).astype(np.float32),
-        "groups": groups,
-        "relevant": relevant.astype(np.int32),
-        "labels": labels,
-        "exclude": exclude.astype(np.int32),
-        "item_mask": rng.random(ITEMS) < 0.85,
-    }
-
-
-def rows_of(data):
-    """Returns labels and the mask `[lists, items]`, and the column of every list."""
-    labels = np.zeros((LISTS, ITEMS), np.float32)
-    mask = np.tile(data["item_mask"], (LISTS, 1))
-    for row in range(LISTS):
-        for i, label in zip(data["relevant"][row], data["labels"][row], strict=True):
-            if i >= 0:
-                labels[row, i] = label
-        mask[row, data["exclude"][row][data["exclude"][row] >= 0]] = False
-    groups = np.broadcast_to(data["groups"], (LISTS, ITEMS, GROUPS))
-    return labels, mask, groups
-
-
-@jax.jit
-def read(ranking):
-    """Returns totals of groups over ranks and over the pool, and recalls of two groups."""
-    return read_relevant(ranking) | {
-        "exposure": ranking.expected_sum(memberships, PLACES, KS),
-        "pool": ranking.pool_sum(memberships),
-    }
-
-
-@jax.jit
-def read_relevant(ranking):
-    """Returns what is worth 0 for items with the label 0, and the total of the pool."""
-    merit = ranking.expected_sum(label_times_groups, PLACES, KS)
-    recall = jrm.group_recall.of(ranking, k=KS, group=1)
-    return {
-        "merit": merit,
-        "pool": ranking.pool_sum(memberships),
-        "recall": recall.values,
-        "defined": recall.defined,
-    }
-
-
-def assert_same(actual, expected):
-    """Asserts equal totals."""
-    for name in actual:
-        np.testing.assert_allclose(
-            actual[name], expected[name], rtol=2e-6, atol=2e-6, err_msg=name
-        )
-
-
-def catalog(data, **how):
-    """Ranks the catalogue in blocks that end inside of tie groups."""
-    options = {
-        "relevant_labels": data["labels"],
-        "exclude_ids": data["exclude"],
-        "item_mask": data["item_mask"],
-        "item_groups": data["groups"],
-    }
-    items = np.arange(ITEMS)[:, None]
-    return jrm.rank_catalog(
-        data["scores"], items, data["relevant"], similarity=of_items, **options | how
-    )
-
-
-def of_items(scores, items):
-    """Looks up the scores of a block."""
-    return scores[..., items[:, 0]]
-
-
-@pytest.mark.long
-def test_retrieved_ids(rng):
-    """Ids in rank order against rows: the pool is what is relevant and what was retrieved."""
-    data = draw(rng)
-    labels, mask, groups = rows_of(data | {"exclude": np.full((LISTS, 1), -1)})
-    del mask
-    ranked = np.argsort(-data["scores"], axis=1, kind="stable")[:, :6].astype(np.int32)
-    ranked[2, 4:] = -1
-    retrieved, pool = np.zeros((2, LISTS, ITEMS), bool)
-    for row in range(LISTS):
-        retrieved[row, ranked[row][ranked[row] >= 0]] = True
-        pool[row, data["relevant"][row][data["relevant"][row] >= 0]] = True
-    rows = jrm.rank(
-        *(labels, data["scores"], pool | retrieved),
-        retrieved=retrieved,
-        columns={"groups": groups},
-        ties="stable",
-    )
-    ids = jrm.rank_ids(
-        ranked, data["relevant"], data["labels"], item_groups=data["groups"]
-    )
-    assert_same(read(ids), read(rows))
-    unknown = {"columns": {"groups": np.ones((*data["relevant"].shape, GROUPS))}}
-    partial = jrm.rank_ids(ranked, data["relevant"], data["labels"], **unknown)
-    assert jrm.group_recall.of(partial, k=2).values.shape == (
-        LISTS,
-    )  # of relevant items
-    with pytest.raises(ValueError, match="pass item_groups"):
-        jrm.exposure_parity.of(partial, k=2)
+@pytest.fixture
+def problem(rng):
+    """Draws a catalogue whose items belong to groups."""
+    return dataclasses.replace(draw(rng), columns=("groups",))
 
 
 def linear_in_groups(ranking):
@@ -152,9 +41,9 @@ def linear_in_groups(ranking):
     return jrm.Ranking(data, View(data).under("expected", ("groups",)))
 
 
-def test_an_undeclared_metric(rng):
+def test_an_undeclared_metric(problem):
     """It raises, also where a declared one has read the same functions before it."""
-    lists = catalog(draw(rng), k=3)
+    lists = catalog(problem, k=3)
 
     def members(ranking):
         sums = ranking.expected_sum(memberships, jrm.positions(), (3,))
@@ -175,11 +64,10 @@ def test_an_undeclared_metric(rng):
 
 
 @pytest.mark.long
-def test_what_a_total_cannot_tell(rng):
+def test_what_a_total_cannot_tell(problem):
     """Functions that nobody called linear, or that read unlisted items one by one."""
-    data = draw(rng)
-    undeclared = catalog(data, k=3)
-    places, first = map(linear_in_groups, (catalog(data, k=None), undeclared))
+    undeclared = catalog(problem, k=3)
+    places, first = map(linear_in_groups, (catalog(problem, k=None), undeclared))
     place_fn = jrm.positions()
 
     def of_user(items):
@@ -204,8 +92,8 @@ def test_what_a_total_cannot_tell(rng):
     ):
         with pytest.raises(ValueError, match=message):
             reading()
-    taste = jnp.ones((1, 1, GROUPS))
-    assert first.pool_sum(of_user).shape == (LISTS, GROUPS)
+    taste = jnp.ones((1, 1, 3))
+    assert first.pool_sum(of_user).shape == (LISTS, 3)
 
 
 @pytest.mark.parametrize(
@@ -230,16 +118,21 @@ def test_what_a_total_cannot_tell(rng):
         ),
     ],
 )
-def test_wrong_groups(change, error, message, rng):
+def test_wrong_groups(change, error, message, problem):
     """Shapes that are not those of the catalogue; two sources of groups."""
-    data = draw(rng)
-    arguments = {"relevant_ids": data["relevant"], "item_groups": data["groups"]}
+    ids, groups = problem.relevant_ids, problem.item_groups
+    arguments = {"relevant_ids": ids, "item_groups": groups}
     with pytest.raises(error, match=message):
-        jrm.rank_scores(data["scores"], **arguments | change)
+        jrm.rank_scores(problem.scores, **arguments | change)
 
 
-def test_wrong_ids_and_groups():
+def test_wrong_ids_and_groups(problem):
     """An id without a row; a group that nobody has; groups that nobody reads."""
+    columns = {"groups": np.ones((LISTS, RELEVANT, 2))}  # of relevant items alone
+    partial = jrm.rank_ids(problem.relevant_ids, problem.relevant_ids, columns=columns)
+    assert jrm.group_recall.of(partial, k=2).values.shape == (LISTS,)
+    with pytest.raises(ValueError, match="pass item_groups"):
+        jrm.exposure_parity.of(partial, k=2)
     with pytest.raises(ValueError, match="retrieved_ids goes up to 5"):
         jrm.rank_ids([5], [1], item_groups=np.ones((5, 2)))
     columns = {"groups": np.ones((3, 2))}

@@ -266,122 +266,16 @@ def interest(monkeypatch):
     monkeypatch.setattr(calls, "NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
 
-    def per_topic(items):
-        topics = items.columns["topics"]
-        factors = jnp.array([1, 10, 100], topics.dtype).reshape(
-            (1,) * (topics.ndim - 1) + (3,)
-        )
-        return jnp.where(items.columns["judged"][..., None], topics * factors, 0)
+    def worth(items):
+        return items.columns["judged"] * items.columns["topics"].sum(-1)
 
     @jrm.metric(columns=("judged", "topics"))
     def interest(ranking, *, k=None):
-        """The weighted topics of judged items at ranks 1..k, per judged item of the pool."""
-        ks = ranking.cutoffs(k)
-        values = ranking.expected_sum(per_topic, jrm.positions(), ks).sum(-1)
-        total = ranking.pool_sum(lambda items: items.columns["judged"])
-        values = values / jnp.maximum(total, 1)[..., None]
-        return ranking.per_list(values, total > 0, k, lambda x: x.columns["judged"])
+        """The topics of judged items at ranks 1..k."""
+        sums = ranking.expected_sum(worth, jrm.positions(), ranking.cutoffs(k))
+        return ranking.per_list(sums, True, k, lambda items: items.exists)
 
     return interest
-
-
-def loop(order, topics, judged, pool, k):
-    """Computes the metric `interest` by loops, list after list."""
-    values = []
-    for row in range(len(order)):
-        seen = [i for i in order[row][:k] if i >= 0 and judged[row, i]]
-        worth = sum(topics[row, i] @ [1, 10, 100] for i in seen)
-        total = judged[row][pool[row]].sum()
-        values.append(worth / total if total else 0)
-    return np.array(values)
-
-
-@pytest.mark.long
-def test_columns_on_every_layout(rng, interest):
-    """A metric reads its columns on rows, packed, sharded and retrieved lists."""
-    labels, scores, mask = draw(rng, tied=False)
-    topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
-    topics[~mask] = np.nan  # never read
-    judged = rng.random(labels.shape) > 0.5
-    columns = {"judged": judged, "topics": topics}
-    pool, order = mask & (labels >= 0), stable(labels, scores, mask)
-    ks = (3, None)
-
-    def check(lists, order=order, pool=pool, judged=judged, ks=ks):
-        for i, k in enumerate(ks):
-            expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(lists.values[:, i], expected, rtol=1e-6)
-
-    check(interest.per_list(labels, scores, mask, columns=columns, k=ks))
-    flat, options = pack(
-        *(labels, scores, mask, judged, topics), order=rng.permutation(LISTS * ITEMS)
-    )
-    options["columns"] = dict(zip(("judged", "topics"), flat[3:], strict=True))
-    check(interest.per_list(*flat[:3], **options, k=ks))
-    lists = over_devices(
-        lambda *x: interest.per_list(
-            *x[:3],
-            items_axis="model",
-            columns={"judged": x[3], "topics": x[4]},
-            k=(3, 5),
-        ),
-        *(labels, scores, mask, judged, topics),
-    )
-    check(lists, ks=(3, 5))
-
-    slots = np.maximum(order[:, :8], 0)
-    taken = {
-        "judged": np.take_along_axis(judged, slots, 1),
-        "topics": np.take_along_axis(topics, slots[..., None], 1),
-    }
-    ranking = jrm.rank_retrieved(
-        np.take_along_axis(labels, slots, 1),
-        order[:, :8] >= 0,
-        columns=taken,
-        pool_labels=labels,
-        pool_mask=mask,
-        pool_columns=columns,
-    )
-    check(interest.of(ranking, k=ks), order=order[:, :8])
-
-
-@pytest.mark.long
-def test_columns_beside_ids(rng, interest):
-    """Columns of listed ids; all other items have 0 or False."""
-    _, scores, _ = draw(rng, tied=False)
-    ids = np.stack([rng.permutation(ITEMS)[:6] for _ in range(LISTS)])
-    ids[2, 4:] = -1
-    topics = rng.integers(0, 3, (LISTS, ITEMS, 3)).astype(np.float32)
-    listed = (ids[:, :, None] == np.arange(ITEMS)).any(1)
-    judged = (rng.random(listed.shape) > 0.3) & listed
-    slots = np.maximum(ids, 0)
-    columns = {
-        "judged": np.take_along_axis(judged, slots, 1),
-        "topics": np.take_along_axis(topics, slots[..., None], 1),
-    }
-    listed_labels = rng.integers(
-        0, 2, ids.shape
-    )  # judged non-relevant ids have the label 0
-    order = np.argsort(-scores, axis=-1)
-    pool = np.ones_like(judged)
-
-    def check(ranking, ks, order=order):
-        values = interest.of(ranking, k=ks).values
-        for i, k in enumerate(ks):
-            expected = loop(order, topics, judged, pool, k)
-            np.testing.assert_allclose(values[:, i], expected, rtol=1e-6)
-
-    check(
-        jrm.rank_ids(order[:, :10], ids, listed_labels, columns=columns),
-        (3, None),
-        order[:, :10],
-    )
-    queries = np.eye(LISTS, dtype=np.float32)
-    check(
-        jrm.rank_scores(scores, ids, listed_labels, columns=columns), (3, None)
-    )  # counted
-    options = {"relevant_labels": listed_labels, "columns": columns, "block_size": 7}
-    check(jrm.rank_catalog(queries, scores.T, ids, k=9, **options), (3, 9))
 
 
 def test_wrong_columns_raise(interest):

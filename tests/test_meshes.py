@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import FEW, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from pages import ROOT, wrong_examples
@@ -176,23 +175,7 @@ class Calls:
         return repr(texts), numbers, jrm.compute(both, flat=True, host=True)
 
 
-KINDS = pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
-    ids=str,
-)
-@pytest.mark.long
-def test_means_of_global_arrays(kind, data):
-    """The plain call on sharded arrays gives the values of one device."""
-    sharded = put(make_mesh(kind), P("data", None), data)
-    table = metrics((1, 10, None), cases=FEW)
-    check_equal(jrm.evaluate(table, *sharded), jrm.evaluate(table, *data))
-
-
-@KINDS
+@pytest.mark.parametrize("kind", [AxisType.Explicit, AxisType.Auto], ids=str)
 @pytest.mark.long
 def test_random_ties_of_global_arrays(kind, data):
     """With a shallow cut, Explicit meshes take the top-k of the lists on each device."""
@@ -448,16 +431,6 @@ def test_rank_and_measure_under_a_mesh(data):
     expected = jrm.evaluate(("ndcg@10", "p@1,5"), *data)
     check_equal(states, expected)
     assert not lists["ndcg@10"].values.sharding.is_fully_replicated
-
-
-@pytest.mark.long
-def test_retrieved_lists_under_a_mesh(data):
-    """`rank_retrieved` needs no sort, sharded or not."""
-    labels, _, mask, _ = data
-    sharded = put(make_mesh(AxisType.Explicit), P("data", None), (labels, mask))
-    actual = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(*sharded)))
-    expected = jrm.mean(jrm.measure(METRICS, jrm.rank_retrieved(labels, mask)))
-    check_equal(actual, expected)
 
 
 def test_random_ties_of_a_catalogue_by_keys_that_differ():

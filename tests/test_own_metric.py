@@ -11,13 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType
-from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics import metric as calls
 from jax_rank_metrics._metrics.spec import SHARED
-from jax_rank_metrics._ranking.straddle import Straddle
 
 LISTS, ITEMS = 5, 8
 
@@ -108,42 +105,6 @@ def test_every_way_to_call_it(rng, patient):
     close(lists["of"].values[:, 0], loop(*data, 3, 0.5))
     assert patient.__name__ == "patient_precision"
     assert isinstance(patient, jrm.Metric)
-
-
-@pytest.mark.long
-def test_it_holds_on_every_layout(rng, patient):
-    """Its values are the same packed, sharded, in a catalogue, and counted."""
-    labels, scores, mask = draw(rng)
-    values, at_3 = loop(labels, scores, mask), loop(labels, scores, mask, 3)
-    flat = [x.reshape(-1) for x in (labels, scores, mask)]
-    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
-    actual = patient.per_list(*flat, segment_ids=ids, num_segments=LISTS, k=(3, None))
-    close(actual.values, np.stack([at_3, values], -1))
-
-    mesh = jax.make_mesh(
-        (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
-    )
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
-    def sharded(*data):
-        return patient.per_list(*data, items_axis="model", k=3).values
-
-    close(sharded(labels, scores, mask), at_3)
-
-    relevant_ids = np.where((labels > 0) & mask, np.arange(ITEMS), -1)
-    few = jrm.rank_scores(
-        scores, relevant_ids, exclude_ids=np.where(mask, -1, np.arange(ITEMS))
-    )
-    close(patient.of(few, k=(3, None)).values, np.stack([at_3, values], -1))
-    queries = np.eye(LISTS, dtype=np.float32)
-    catalog = jrm.rank_catalog(
-        *(queries, scores.T, relevant_ids),
-        k=3,
-        exclude_ids=np.where(mask, -1, np.arange(ITEMS)),
-        block_size=3,
-    )
-    close(patient.of(catalog, k=3).values, at_3)
 
 
 def test_names_are_taken_once(names, patient):
@@ -431,79 +392,3 @@ def test_counting_sums_numbers():
     ):
         sums = ranking.expected_sum(unit, place_fn, (None,), counting=(counting,))
         np.testing.assert_array_equal(sums, [[expected]])
-
-
-@functools.lru_cache
-def blended_ratio(beta):
-    """Hits plus gains down to a place, divided by its rank plus the ideal gain there."""
-
-    def place_fn(place, k, *at_least):
-        rank = place.above + 1
-        hits, gain = (
-            above + tied
-            for above, tied in zip(place.counted_above, place.counted_tied, strict=True)
-        )
-        ideal = sum(jnp.minimum(rank, number) for number in at_least)
-        return place.within(k) * (hits + beta * gain) / (rank + beta * ideal)
-
-    return place_fn
-
-
-def blended_precision(ranking, *, k=None, beta=1.0):
-    """Sakai's Q-measure of labels that are whole numbers up to 3."""
-    at_least = [ranking.num_relevant(level) for level in (1, 2, 3)]
-    sums = ranking.expected_sum(
-        *(relevant, blended_ratio(beta), ranking.cutoffs(k)),
-        counting=(relevant, label),
-        per_list=at_least,
-    )
-    number = at_least[0][..., None]
-    return ranking.per_list(sums / jnp.maximum(number, 1), number[..., 0] > 0, k, label)
-
-
-def q_loop(labels, beta=1.0, k=None):
-    """Computes Q-measure of labels in rank order by loops."""
-    best = sorted(labels, reverse=True)
-    relevant = sum(label >= 1 for label in labels)
-    value = 0.0
-    for rank in range(1, len(labels) + 1):
-        if labels[rank - 1] >= 1 and (k is None or rank <= k):
-            hits = sum(label >= 1 for label in labels[:rank])
-            gains = sum(labels[:rank]), sum(best[:rank])
-            value += (hits + beta * gains[0]) / (rank + beta * gains[1])
-    return value / max(relevant, 1)
-
-
-@pytest.mark.long
-def test_gains_above_an_item_make_q_measure(rng, names):
-    """A metric that sums labels above an item obeys the laws, and equals loops."""
-    metric = jrm.metric(names=("blended",), ties="order")(blended_precision)
-    jrm.testing.check_metric(metric)
-    labels = rng.integers(0, 4, (LISTS, 50)).astype(np.float32)
-    labels[0] = 0
-    order = np.argsort(-rng.permuted(np.tile(np.arange(50), (LISTS, 1)), axis=-1))
-    scores = -np.argsort(order, -1).astype(np.float32)
-    ranked = np.take_along_axis(labels, order, -1)
-    actual = metric.per_list(labels, scores, k=(7, None), beta=0.5)
-    expected = [[q_loop(row, 0.5, 7), q_loop(row, 0.5)] for row in ranked]
-    close(actual.values, expected)
-
-
-def test_metrics_share_the_look_across_the_cut(monkeypatch):
-    """Metrics that sum the same functions look through the pool once for all of them."""
-    looks = []
-    group = Straddle.group
-    monkeypatch.setattr(
-        Straddle, "group", lambda *args: looks.append(args) or group(*args)
-    )
-    ranking = jrm.rank(jnp.zeros((3, 40)), jnp.zeros((3, 40)), k=10)
-
-    def looks_of(names):
-        looks.clear()
-        jax.eval_shape(lambda ranking: jrm.measure(names, ranking), ranking)
-        return len(looks)
-
-    assert looks_of(("p@5", "p@10", "recall@10", "f1@10")) == 1
-    assert looks_of(("ndcg@5", "ndcg@10")) == 1
-    # Scaled gains, gains, and the linear gains of cg.
-    assert looks_of(("ndcg@5", "ndcg@10", "dcg@5", "dcg@10", "cg@10")) == 3

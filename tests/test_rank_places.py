@@ -9,26 +9,18 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
-from cases import CLOSED, TOP, compare, metrics
+from cases import EVERY, TOP, metrics
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from sources import check_same
 from test_compilation import sorts
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._while_tracing import constant
 
 LISTS, ITEMS = 6, 40
 KS = (1, 5, None)
-# Metrics of which unjudged items are worth something, or that need all of them in order.
-NEED_ALL = (
-    *("tau", "rho", "alpha_ndcg", "inst", "time_biased_gain"),
-    *("bejeweled_player_model", "information_foraging", "residual"),
-    *("attention_weighted_rank_fairness", "expected_exposure", "ndkl"),
-    *("exposure_parity", "disparate_treatment_ratio"),
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,34 +90,6 @@ def draw(rng, *, tied):
     return Lists(labels, scores, mask, retrieved, is_listed, columns)
 
 
-def check_same(actual, expected):
-    """Checks that values, weights and defined lists are the same."""
-    for name, lists in expected.items():
-        np.testing.assert_allclose(
-            actual[name].values, lists.values, rtol=1e-6, atol=1e-6, err_msg=name
-        )
-        np.testing.assert_allclose(
-            actual[name].weights,
-            lists.weights,
-            rtol=1e-6 if lists.is_ratio else 0,
-            err_msg=name,
-        )
-        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
-
-
-def every_metric():
-    """Returns all metrics, those with cutoffs at several."""
-    table = {}
-    for metric in NAMES.values():
-        if not metric.__module__.startswith("test"):
-            options = {"k": KS} if "k" in metric.spec.options else {}
-            if metric.spec.name.startswith("adjusted"):
-                options["relevance_threshold"] = TOP  # which one item has
-            bound = functools.partial(metric, **options) if options else metric
-            table[metric.spec.name] = bound
-    return table
-
-
 LABELS, ONES = np.array([[1, 0, 1]]), np.ones((1, 3), np.int32)
 ABOVE = np.array([[0, 1, 2]])
 
@@ -142,42 +106,20 @@ def rank_three(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **opti
 def test_every_metric(tied, rng):
     """Every metric has the value of the whole lists, or says what it lacks.
 
-    Those with a closed form are read where items tie, the others where none does.
+    What has no closed form is read where no items tie.
     """
-    lists, table = draw(rng, tied=tied), every_metric()
-    ranking = jrm.rank_places(**lists.places())
-    for name, metric in list(table.items()):
-        bound = metric.func if isinstance(metric, functools.partial) else metric
-        reads_order = bound.spec.bind((), {}).tie_reading == "order"
-        if name in NEED_ALL or (reads_order and tied):
-            reason = "tied is above 1|the label 0|every item|the items that are listed"
-            with pytest.raises(ValueError, match=f"{name}: .*({reason})"):
-                bound.of(ranking)
-        if name in NEED_ALL or reads_order == tied:
-            del table[name]
-    assert len(table) > 5
+    lists = draw(rng, tied=tied)
+    ranking, served = jrm.rank_places(**lists.places()), {}
+    for name, case in EVERY.items():
+        if "places" not in case.refused and (case.closed_form or not tied):
+            served[name] = case
+            continue
+        bound = case.partial(KS)
+        reason = "tied is above 1|the label 0|every item|the items that are listed"
+        with pytest.raises(ValueError, match=f"{case.metric.__name__}: .*({reason})"):
+            case.metric.of(ranking, **bound.keywords)
+    table = metrics(KS, cases=served)
     check_same(jrm.measure(table, ranking), jrm.measure(table, lists.ranked()))
-
-
-@pytest.mark.long
-def test_the_mean_over_all_orders(rng):
-    """Closed forms are means over all orders of tied items, listed or not."""
-    labels = rng.integers(0, 4, (20, 7)).astype(np.float32)
-    labels[rng.random(labels.shape) < 0.4] = 0
-    labels[:15, 2] = TOP
-    scores = rng.integers(0, 3, labels.shape).astype(np.float32)
-    above, tied, number = count(scores, np.ones(labels.shape, bool))
-    is_listed = (labels > 0) | (rng.random(labels.shape) < 0.3)
-    ranking = jrm.rank_places(labels, above, tied, is_listed, num_retrieved=number)
-    cases = {
-        name: case
-        for name, case in CLOSED.items()
-        if not case.columns and not case.refused and name != "ndcg-own-functions"
-    }
-    measured = jrm.measure(metrics((2, None), cases=cases), ranking)
-    for name, case in cases.items():
-        lists = oracle.lists(labels, scores)
-        compare(measured[name], case, lists, "expected", (2, None))
 
 
 @pytest.mark.long

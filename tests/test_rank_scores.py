@@ -1,33 +1,25 @@
 """`rank_scores` and the scores of `rank_catalog`: few relevant items among many scores.
 
-The same lists are given as dense labels to `rank`, or to loops.
+`test_layouts.py` compares every metric on them with rows.
 """
 
-import dataclasses
 import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
-from cases import CASES, CORE, KEYLESS_ORDERS, TOP, as_if_stable, compare, metrics
+from cases import CASES
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_jit, quick_measure
+from sources import ITEMS, LISTS, check_same, draw, padded, scored
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
 from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ranking import data_of
 
-LISTS, ITEMS, RELEVANT = 6, 40, 7
-# Metrics that read labels, and in which items of the label 0 are worth nothing.
-GIVEN = {
-    name: case
-    for name, case in CASES.items()
-    if not case.columns and not case.refused and name != "ndcg-own-functions"
-}
 SOME = ("map@5", "mrr")
 
 
@@ -54,111 +46,10 @@ def test_repeated_ids_count_once(copies, k):
             np.testing.assert_allclose(actual[name].values, values, rtol=1e-6)
 
 
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    """The same lists, with ids of few relevant items and with a label for every item."""
-
-    scores: np.ndarray
-    relevant_ids: np.ndarray
-    options: dict  # arguments of `rank_scores`
-    labels: np.ndarray
-    mask: np.ndarray
-
-    def dense(self, **how):
-        """Ranks the lists by `rank`."""
-        weights = self.options["list_weights"]
-        return jrm.rank(
-            self.labels, self.scores, self.mask, list_weights=weights, **how
-        )
-
-    def few(self, **how):
-        """Ranks the lists by `rank_scores`."""
-        return jrm.rank_scores(self.scores, self.relevant_ids, **(self.options | how))
-
-
 @pytest.fixture
 def problem(rng):
     """Draws ties, padding ids, graded labels, masked and excluded relevant items."""
-    scores = rng.integers(0, 7, (LISTS, ITEMS)).astype(np.float32)
-    scores[4] = rng.permutation(ITEMS)
-    scores[5] = 1
-    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
-    relevant[0] = -1
-    relevant[1, 2:] = -1
-    relevant[2, 3] = -7
-    relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
-        np.float32
-    )
-    relevant_labels[:, 1] = TOP
-    item_mask = rng.random(ITEMS) > 0.1
-    exclude = np.stack([rng.permutation(ITEMS)[:4] for _ in range(LISTS)])
-    exclude[3] = -1
-    exclude[2, 0] = relevant[2, 0]
-    labels = np.zeros(scores.shape, np.float32)
-    mask = np.tile(item_mask, (LISTS, 1))
-    for row in range(LISTS):
-        for i, label in zip(relevant[row], relevant_labels[row], strict=True):
-            if i >= 0:
-                labels[row, i] = label
-        mask[row, exclude[row][exclude[row] >= 0]] = False
-    options = {
-        "relevant_labels": relevant_labels,
-        "item_mask": item_mask,
-        "exclude_ids": exclude.astype(np.int32),
-        "list_weights": rng.gamma(2, size=LISTS).astype(np.float32),
-    }
-    return Problem(scores, relevant.astype(np.int32), options, labels, mask)
-
-
-def check_same(actual, expected):
-    """Checks that values, weights and defined lists are the same."""
-    assert actual.keys() == expected.keys()
-    for name, lists in expected.items():
-        for field in ("values", "weights"):
-            np.testing.assert_allclose(
-                *(getattr(x, field) for x in (actual[name], lists)),
-                rtol=1e-6,
-                atol=1e-6,
-                err_msg=name,
-            )
-        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
-
-
-def compare_all(actual, cases, data, ties, ks):
-    """Compares all metrics with loops."""
-    lists = oracle.lists(*data)
-    for name, case in cases.items():
-        compare(actual[name], case, lists, ties, ks)
-
-
-@pytest.mark.long
-def test_every_metric_over_all_orders(problem, rng):
-    """Counted places give the values of loops through all orders of tied items."""
-    scores = np.round(rng.permuted(np.tile(np.arange(ITEMS), (LISTS, 1)), axis=-1))
-    scores = np.where(scores < 36, scores, 36).astype(np.float32)  # four tie
-    scores = np.where((scores > 5) | (scores < 3), scores, 3)  # three tie
-    scores[0] = scores[1]
-    problem = dataclasses.replace(problem, scores=scores)
-    closed = {name: case for name, case in GIVEN.items() if case.closed_form}
-    actual = jrm.measure(metrics((1, 5, None), None, closed), problem.few())
-    data = (problem.labels, scores, problem.mask, None)
-    compare_all(actual, closed, data, "expected", (1, 5, None))
-
-
-@pytest.mark.long
-def test_every_metric_of_one_order(problem):
-    """Counted places give the values of loops under every policy of one order."""
-    cases = {name: case for name, case in GIVEN.items() if name in ("cg", *CORE)}
-    table = metrics((1, 5, None), None, cases)
-    data = (problem.labels, problem.scores, problem.mask, None)
-    for ties in KEYLESS_ORDERS:
-        ranking = problem.few(ties=ties)
-        actual = quick_measure(table, as_if_stable(ranking))
-        compare_all(actual, cases, data, ties, (1, 5, None))
-        weights = problem.options["list_weights"]
-        np.testing.assert_allclose(
-            actual["cg"].weights, np.where(problem.mask.any(-1), weights, 0), rtol=1e-6
-        )
+    return draw(rng)
 
 
 @pytest.mark.parametrize(
@@ -228,29 +119,11 @@ def test_parts_of_many_lists(rng, monkeypatch):
 
 
 @pytest.mark.long
-def test_the_first_ten(problem):
-    """A top-k gives the metrics at k that dense labels give, in the order of the policy."""
-    check_same(
-        *(jrm.measure(("p@10",), rank(k=10)) for rank in (problem.few, problem.dense))
-    )
-    for ties in ("worst",):
-        for row, items in enumerate(np.asarray(problem.few(k=10, ties=ties).items)):
-            exists = oracle.existing(problem.labels[row], problem.mask[row])
-            order = oracle.one_order(
-                oracle.tie_groups(exists, problem.scores[row]),
-                problem.labels[row].tolist(),
-                None,
-                ties,
-            )
-            assert items.tolist() == order[:10], ties
-
-
-@pytest.mark.long
 def test_random_ties_as_of_dense_labels(problem):
     """A key draws the same order of the same scores, whether places are counted or not."""
     key = jax.random.key(4)
-    items = np.asarray(problem.dense(key=key).items)
-    actual = jrm.reciprocal_rank.of(problem.few(key=key)).values
+    items = np.asarray(padded(problem, key=key).items)
+    actual = jrm.reciprocal_rank.of(scored(problem, key=key)).values
     for row in range(LISTS):
         hits = [
             rank
@@ -263,18 +136,11 @@ def test_random_ties_as_of_dense_labels(problem):
 @pytest.mark.long
 def test_a_mask_for_every_list(problem):
     """`item_mask` may be shared by all lists, or differ between them."""
-    wide = np.tile(problem.options["item_mask"], (LISTS, 1))
-    of_items = problem.few()
-    of_lists = problem.few(item_mask=wide)
+    wide = np.tile(problem.item_mask, (LISTS, 1))
+    of_items, of_lists = scored(problem), scored(problem, item_mask=wide)
     for x, y in zip(jax.tree.leaves(of_items), jax.tree.leaves(of_lists), strict=True):
         np.testing.assert_array_equal(x, y)
-    per_list = jrm.rank_scores(
-        problem.scores,
-        problem.relevant_ids,
-        problem.options["relevant_labels"],
-        item_mask=problem.mask,
-        list_weights=problem.options["list_weights"],
-    )
+    per_list = scored(problem, item_mask=problem.mask, exclude_ids=None)
     actual, expected = data_of(per_list), data_of(of_items)
     np.testing.assert_array_equal(actual.length, expected.length)
     np.testing.assert_array_equal(actual.held.above, expected.held.above)
@@ -287,7 +153,11 @@ def test_scores_over_devices(problem):
     mesh = jax.make_mesh(
         (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
     )
-    options = {name: x for name, x in problem.options.items() if name != "item_mask"}
+    options = {
+        "relevant_labels": problem.relevant_labels,
+        "exclude_ids": problem.exclude_ids,
+        "list_weights": problem.list_weights,
+    }
 
     @jax.jit
     @jax.shard_map(
@@ -304,10 +174,10 @@ def test_scores_over_devices(problem):
         return jrm.measure(SOME, rank()), rank(k=10, ties="worst").items
 
     actual, items = run(
-        problem.scores, problem.options["item_mask"], problem.relevant_ids, options
+        problem.scores, problem.item_mask, problem.relevant_ids, options
     )
-    check_same(actual, jrm.measure(SOME, problem.few()))
-    np.testing.assert_array_equal(items, problem.few(k=10, ties="worst").items)
+    check_same(actual, jrm.measure(SOME, scored(problem)))
+    np.testing.assert_array_equal(items, scored(problem, k=10, ties="worst").items)
 
 
 def test_in_batch_negatives():
@@ -399,23 +269,17 @@ def test_any_score_of_a_catalogue(rng):
     """Blocks of any size give the ranking of the dense matrix."""
     queries = rng.integers(-3, 4, (LISTS, 4)).astype(np.float32)
     items = rng.integers(-3, 4, (ITEMS, 4)).astype(np.float32)
-    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    relevant = np.stack([rng.permutation(ITEMS)[:7] for _ in range(LISTS)])
     scores = -((queries[:, None] - items) ** 2).sum(-1)
-    labels = np.zeros(scores.shape, np.float32)
-    np.put_along_axis(labels, relevant, 1, -1)
     order = np.argsort(-scores, axis=-1, kind="stable")
-    cases = {name: CASES[name] for name in ("average_precision", "recall")}
-    table, ks = metrics((1, 5, None), "stable", cases), (1, 5, None)
     rank = functools.partial(
         jrm.rank_catalog, queries, items, relevant, similarity=nearness, ties="stable"
     )
+    names = ("map", "ap@5", "recall@1,5")
+    expected = jrm.measure(names, jrm.rank_scores(scores, relevant, ties="stable"))
     for block_size in (17, 1000):
-        actual = jrm.measure(table, rank(k=None, block_size=block_size))
-        compare_all(actual, cases, (labels, scores, None, None), "stable", ks)
-    for block_size in (3,):
-        np.testing.assert_array_equal(
-            rank(k=9, block_size=block_size).items, order[:, :9]
-        )
+        check_same(jrm.measure(names, rank(k=None, block_size=block_size)), expected)
+    np.testing.assert_array_equal(rank(k=9, block_size=3).items, order[:, :9])
 
 
 def test_wrong_scores_of_a_catalogue_raise():

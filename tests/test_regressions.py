@@ -1,8 +1,5 @@
 """Defects that were found once, and must not come back."""
 
-import sys
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,27 +21,6 @@ def test_gains_need_no_pool():
     )
     with pytest.raises(ValueError, match="pool_labels"):
         jrm.ndcg.of(ranking)
-
-
-def test_nan_in_padding_while_debugging():
-    """Under `jax_debug_nans`, NaN in padding raises nothing."""
-    labels = np.array([[1, 0, 0]], np.float32)
-    scores = np.array([[0.5, 0.2, 0.1]], np.float32)
-    no_score, no_label = scores.copy(), labels.copy()
-    no_score[0, 2] = no_label[0, 1] = np.nan
-    cases = (
-        (labels, no_score, np.array([[True, True, False]])),
-        (no_label, scores, np.array([[True, True, True]])),
-    )
-    cases = [tuple(map(jnp.asarray, arrays)) for arrays in cases]
-    columns = {"topics": jnp.full((1, 3, 2), jnp.nan)}
-    with jax.debug_nans(True):
-        for arrays in cases:
-            for k in (None, 1):
-                ranking = jrm.rank(*arrays, k=k)
-                assert jrm.precision.of(ranking, k=1).values.tolist() == [1]
-        masked = jnp.zeros((1, 3), bool)
-        jrm.rank(cases[0][0], cases[1][1], masked, columns=columns, k=1)
 
 
 @pytest.mark.long
@@ -105,31 +81,6 @@ def test_never_nan():
     for name, values in weighted_values(labels, np.full(labels.shape, 3e38)).items():
         assert not np.isnan(values).any(), (name, values)
         assert (values > 0).all(), (name, values)
-
-
-def test_cutoffs_beyond_int32():
-    """Cutoffs beyond int32 mean whole lists, whatever the denominator."""
-    labels, scores = jnp.array([[1.0, 0]]), jnp.array([[0.1, 0.2]])
-    for k in (2**31 - 1, 2**31, 2**32 + 1, sys.maxsize):
-        table = {
-            "recall": partial(jrm.recall, k=k, denominator="attainable"),
-            "map": partial(jrm.average_precision, k=k, denominator="attainable"),
-            "p": partial(jrm.precision, k=k),
-            "f1": partial(jrm.f_score, k=k),
-            "mrr": partial(jrm.reciprocal_rank, k=k),
-        }
-        results = jrm.compute(jrm.evaluate(table, labels, scores))
-        results = {name: float(value) for name, value in results.items()}
-        assert results == pytest.approx(
-            {"recall": 1, "map": 0.5, "p": 0.5, "f1": 2 / 3, "mrr": 0.5}
-        ), k
-    ids = jnp.zeros((2,), jnp.int32)
-    packed = jrm.precision(
-        labels[0], scores[0], segment_ids=ids, num_segments=1, k=2**31
-    )
-    assert packed.compute() == 0.5
-    of_k = jrm.precision(labels, scores, k=2**31, denominator="k").compute()
-    np.testing.assert_allclose(of_k, 2.0**-31, rtol=1e-6)
 
 
 def test_packed_lists_count_what_was_retrieved():

@@ -4,7 +4,6 @@ import functools
 import math
 
 import numpy as np
-import oracle
 import pytest
 
 import jax_rank_metrics as jrm
@@ -12,43 +11,11 @@ from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._ranking import with_labels
 
 LISTS, ITEMS = 7, 8
-KS = (3, 20, None)
-LARGEST = 3.0
+LINEAR = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
 
 
 def _of(metric, **options):
     return functools.partial(metric, **options)
-
-
-# The metric of each residual, and what an item is worth: from its label, its rank, and the
-# number of ranks that count.
-METRICS = {
-    "rbp": (
-        _of(jrm.rank_biased_precision, p=0.6),
-        lambda label, rank, depth: 0.4 * 0.6 ** (rank - 1) * (label >= 1),
-    ),
-    "graded rbp": (
-        _of(jrm.rank_biased_precision, p=0.6, max_label=4),
-        lambda label, rank, depth: 0.4 * 0.6 ** (rank - 1) * label / 4,
-    ),
-    "dcg": (
-        jrm.dcg,
-        lambda label, rank, depth: oracle.exponential(label) * oracle.log2(rank),
-    ),
-    "a gain of 1 for the label 0": (
-        _of(jrm.cg, gain_fn=lambda labels: labels + 1),
-        lambda label, rank, depth: label + 1,
-    ),
-    "precision": ("p", lambda label, rank, depth: (label >= 1) / depth),
-    "number of relevant items": (
-        _of(jrm.num_relevant_retrieved, relevance_threshold=2),
-        lambda label, rank, depth: float(label >= 2),
-    ),
-}
-RESIDUALS = {
-    name: functools.partial(jrm.residual, k=KS, of=of, max_label=LARGEST)
-    for name, (of, _) in METRICS.items()
-}
 
 
 def draw(rng, lists=LISTS, items=ITEMS):
@@ -57,7 +24,7 @@ def draw(rng, lists=LISTS, items=ITEMS):
     Some items are in the pool and have no rank.
     """
     shape = (lists, items)
-    labels = rng.integers(0, int(LARGEST) + 1, shape).astype(np.float32)
+    labels = rng.integers(0, 4, shape).astype(np.float32)
     scores = rng.integers(0, 4, shape).astype(np.float32)
     mask, judged = rng.random(shape) < 0.85, rng.random(shape) < 0.5
     mask[0], judged[1], judged[2], labels[3] = False, True, False, 0
@@ -127,45 +94,26 @@ def test_documents_of_files():
 
 
 @pytest.mark.long
-def test_differences_of_two_calls(rng):
-    """Equal to measuring with all unjudged labels replaced, which nothing shares."""
-    labels, scores, mask, judged, retrieved = draw(rng, items=40)
-    weights = rng.gamma(2, size=len(labels)).astype(np.float32)
-    insq = _of(jrm.insq, max_rank=100, max_label=4)
-    metrics = {name: of for name, (of, _) in METRICS.items()} | {"insq": insq}
-    table = {
-        name: functools.partial(jrm.residual, k=(1, 3), of=of, max_label=LARGEST)
-        for name, of in metrics.items()
-    }
-    shared = {"mask": mask, "weights": weights, "retrieved": retrieved}
-    ranking = jrm.rank(labels, scores, columns={"judged": judged}, k=3, **shared)
-    results = jrm.measure(table, ranking)
-    for name, of in metrics.items():
-        metric = jrm.precision if of == "p" else of
-        lowest, highest = (
-            jrm.measure(
-                {name: functools.partial(metric, k=(1, 3))},
-                jrm.rank(np.where(judged, labels, np.float32(x)), scores, **shared),
-            )[name]
-            for x in (0, LARGEST)
+def test_what_linear_metrics_promise(rng):
+    """Labels of two sets of items add up; a residual is the difference of two calls."""
+    labels, scores, mask, judged, retrieved = draw(rng)
+    shared = {"mask": mask, "retrieved": retrieved}
+    whole, known, unknown, filled = (
+        jrm.measure(LINEAR, jrm.rank(x, scores, **shared))
+        for x in (
+            labels,
+            np.where(judged, labels, 0),
+            np.where(judged, 0, labels),
+            np.where(judged, labels, np.float32(3)),
         )
-        difference = np.asarray(highest.values) - np.asarray(lowest.values)
-        np.testing.assert_allclose(
-            results[name].values, difference, rtol=1e-5, atol=1e-6, err_msg=name
-        )
-        np.testing.assert_allclose(results[name].weights, lowest.weights, rtol=1e-6)
-
-
-@pytest.mark.long
-def test_linear_metrics_are_additive(rng):
-    """Labels of two sets of items add up: what `linear` promises of each metric."""
-    labels, scores, mask, in_first, retrieved = draw(rng)
-    linear = {m.spec.name: m for m in NAMES.values() if m.spec.linear}
-    parts = (labels, np.where(in_first, labels, 0), np.where(in_first, 0, labels))
-    whole, *halves = (
-        jrm.measure(linear, jrm.rank(x, scores, mask, retrieved=retrieved))
-        for x in parts
     )
-    for name, lists in whole.items():
-        total = sum(np.asarray(half[name].values) for half in halves)
-        np.testing.assert_allclose(lists.values, total, rtol=1e-5, err_msg=name)
+    table = {name: _of(jrm.residual, of=x, max_label=3.0) for name, x in LINEAR.items()}
+    columns = {"judged": judged}
+    residuals = jrm.measure(table, jrm.rank(labels, scores, columns=columns, **shared))
+    for name in LINEAR:
+        all_labels, first, second, highest = (
+            np.asarray(x[name].values) for x in (whole, known, unknown, filled)
+        )
+        np.testing.assert_allclose(all_labels, first + second, 1e-5, err_msg=name)
+        actual = residuals[name].values
+        np.testing.assert_allclose(actual, highest - first, 1e-5, 1e-6, err_msg=name)

@@ -1,0 +1,330 @@
+"""The same lists, which every source of rankings is handed in its own way.
+
+The lists are those of a catalogue: one pool of items, of which each list leaves some out,
+with many tied scores.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import numpy as np
+from cases import CASES, TOP
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+from quick_programs import quick_jit
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics.testing import COLUMNS
+
+LISTS, ITEMS, RELEVANT, EXCLUDED = 8, 48, 9, 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Lists, as rows and as a catalogue."""
+
+    labels: np.ndarray  # [lists, items]
+    scores: np.ndarray
+    mask: np.ndarray
+    weights: np.ndarray | None
+    list_weights: np.ndarray
+    relevant_ids: np.ndarray
+    relevant_labels: np.ndarray
+    exclude_ids: np.ndarray
+    item_mask: np.ndarray
+    item_groups: np.ndarray  # [items, groups]
+    listed_columns: dict  # [lists, relevant, ...]: those of all other items are 0
+    columns: tuple  # the names of those that are passed, `groups` among them
+
+    def rows(self, **changes):
+        """Returns the arguments of `rank`."""
+        options = {
+            "list_weights": self.list_weights,
+            "weights": self.weights,
+            "columns": self.row_columns(),
+        }
+        arrays = (self.labels, self.scores, self.mask)
+        return arrays, options | changes
+
+    def row_columns(self):
+        """Returns the columns of every item, `[lists, items, ...]`."""
+        columns = {}
+        for name in self.columns:
+            if name == "groups":
+                columns[name] = np.stack([self.item_groups] * LISTS)
+                continue
+            listed = self.listed_columns[name]
+            columns[name] = np.zeros((LISTS, ITEMS, *listed.shape[2:]), listed.dtype)
+            for row, ids in enumerate(self.relevant_ids):
+                columns[name][row, ids[ids >= 0]] = listed[row, ids >= 0]
+        return columns
+
+    def columns_beside_ids(self):
+        """Returns the columns of listed items, and the groups of all."""
+        columns = {n: self.listed_columns[n] for n in self.columns if n != "groups"}
+        return columns, self.item_groups if "groups" in self.columns else None
+
+    def for_source(self, source):
+        """Returns the problem with the columns that a source accepts."""
+        names = {"labelled": ()}.get(source, self.columns)
+        if source in COUNTED:  # costs of items that are not listed are not known
+            names = tuple(name for name in names if name != "costs")
+        return dataclasses.replace(self, columns=names)
+
+
+def draw(rng, *, weigh_items=False, tied=True):
+    """Draws graded labels, a list without items, and one without relevant items."""
+    scores = rng.permutation(LISTS * ITEMS).reshape(LISTS, ITEMS).astype(np.float32)
+    if tied:
+        scores = np.round(rng.normal(size=(LISTS, ITEMS)) * 2).astype(np.float32)
+    relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
+    relevant[0] = -1
+    relevant[1, 3:] = -1
+    exclude = np.stack([rng.permutation(ITEMS)[:EXCLUDED] for _ in range(LISTS)])
+    exclude[1], exclude[2, 1] = -1, exclude[2, 0]
+    relevant_labels = rng.choice([0, 0.5, 1, 1.75, 2, 3], relevant.shape).astype(
+        np.float32
+    )
+    relevant_labels[np.arange(LISTS), rng.integers(3, size=LISTS)] = TOP
+    item_mask = rng.random(ITEMS) > 0.1
+    labels = np.zeros((LISTS, ITEMS), np.float32)
+    mask = np.broadcast_to(item_mask, labels.shape).copy()
+    for row in range(LISTS):
+        for place, label in zip(relevant[row], relevant_labels[row], strict=True):
+            if place >= 0:
+                labels[row, place] = label
+        mask[row, exclude[row][exclude[row] >= 0]] = False
+    weights = rng.gamma(2, size=labels.shape).astype(np.float32)
+    groups = COLUMNS["groups"](rng, (ITEMS,))
+    groups[3, 0], groups[4, 1] = np.nan, -1  # read as 0
+    return Problem(
+        labels,
+        scores,
+        mask,
+        weights if weigh_items else None,
+        rng.gamma(2, size=LISTS).astype(np.float32),
+        relevant.astype(np.int32),
+        relevant_labels,
+        exclude.astype(np.int32),
+        item_mask,
+        groups,
+        {name: column(rng, relevant.shape) for name, column in COLUMNS.items()},
+        tuple(COLUMNS),
+    )
+
+
+def make_mesh(shape, names, kind=AxisType.Auto):
+    """Makes a mesh over the first devices."""
+    devices = jax.devices()[: int(np.prod(shape))]
+    kinds = (kind,) * len(shape)
+    return jax.make_mesh(shape, names, axis_types=kinds, devices=devices)
+
+
+# The sources: each a function of a problem and of `k, ties, key` that gives a ranking, or
+# what `then` reads from it.
+
+
+def padded(problem, then=lambda ranking: ranking, **how):
+    """Ranks lists as rows."""
+    arrays, options = problem.rows(**how)
+    return then(jrm.rank(*arrays, **options))
+
+
+def packed(problem, then=lambda ranking: ranking, order=None, **how):
+    """Ranks packed lists, with items shuffled unless their order matters."""
+    arrays, options = problem.rows(**how)
+    ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)
+    if order is None:
+        order = np.arange(ids.size)
+        if how.get("ties") not in (None, "stable"):
+            order = np.random.default_rng(5).permutation(ids.size)
+    if options["weights"] is not None:
+        options["weights"] = options["weights"].reshape(-1)[order]
+    flat = (x.reshape(-1)[order] for x in arrays)
+    options["columns"] = {
+        name: x.reshape(-1, *x.shape[2:])[order]
+        for name, x in options["columns"].items()
+    }
+    return then(jrm.rank(*flat, segment_ids=ids[order], num_segments=LISTS, **options))
+
+
+def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
+    """Ranks inside shard_map, with items and lists cut over one mesh axis each."""
+    arrays, options = problem.rows(**how)
+    mesh = make_mesh(devices, ("data", "model"))
+    key = options.pop("key", None)
+    of_items = {name: options.pop(name) for name in ("weights", "columns")}
+    list_weights = options.pop("list_weights")
+
+    @quick_jit
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(P("data", "model"), P("data"), P()),
+        out_specs=P("data"),
+    )
+    def run(items, list_weights, key):
+        *arrays, of_items = items
+        if key is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        how = options | of_items | {"list_weights": list_weights, "key": key}
+        return then(jrm.rank(*arrays, items_axis="model", **how))
+
+    return run((*arrays, of_items), list_weights, key)
+
+
+def plain(problem, then=lambda ranking: ranking, kind=AxisType.Explicit, **how):
+    """Ranks by the plain call on arrays whose lists and items are sharded."""
+    arrays, options = problem.rows(**how)
+    mesh = make_mesh((2, 4), ("data", "model"), kind)
+
+    def put(x, spec):
+        return None if x is None else jax.device_put(x, NamedSharding(mesh, spec))
+
+    for name in ("weights", "columns"):
+        options[name] = jax.tree.map(
+            lambda x: put(x, P("data", "model")), options[name]
+        )
+    options["list_weights"] = put(options["list_weights"], P("data"))
+    return then(jrm.rank(*(put(x, P("data", "model")) for x in arrays), **options))
+
+
+def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
+    """Ranks a catalogue; queries are one-hot, so that products are the scores."""
+    items = problem.scores.T
+    options = {
+        "relevant_labels": problem.relevant_labels,
+        "exclude_ids": problem.exclude_ids,
+        "list_weights": problem.list_weights,
+    }
+    options["columns"], groups = problem.columns_beside_ids()
+    queries, relevant_ids = np.eye(LISTS, dtype=np.float32), problem.relevant_ids
+    key = how.pop("key", None)
+    how |= {"block_size": block_size, "item_groups": groups}
+    if devices is None:
+        options |= how | {"item_mask": problem.item_mask, "key": key}
+        return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
+    mesh = make_mesh(devices, ("data", "model"))
+
+    @quick_jit
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(P("data"), P("model"), P()),
+        out_specs=P("data"),
+    )
+    def run(lists, of_items, key):
+        queries, relevant_ids, options = lists
+        if key is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+        return then(
+            jrm.rank_catalog(
+                queries,
+                of_items[0],
+                relevant_ids,
+                **options,
+                **how,
+                item_mask=of_items[1],
+                items_axis="model",
+                key=key,
+            )
+        )
+
+    return run((queries, relevant_ids, options), (items, problem.item_mask), key)
+
+
+def scored(problem, then=lambda ranking: ranking, **how):
+    """Ranks the items of a matrix of scores, of which few are relevant."""
+    columns, groups = problem.columns_beside_ids()
+    options = {
+        "item_mask": problem.item_mask,
+        "exclude_ids": problem.exclude_ids,
+        "list_weights": problem.list_weights,
+        "columns": columns,
+        "item_groups": groups,
+    }
+    ids, labels = problem.relevant_ids, problem.relevant_labels
+    return then(jrm.rank_scores(problem.scores, ids, labels, **options | how))
+
+
+def from_table(query, item):
+    """Labels items by tables in place of attributes."""
+    return item["labels"][:, query].T, ~item["mask"][:, query].T
+
+
+def labelled(problem, then=lambda ranking: ranking, block_size=7, **how):
+    """Ranks a catalogue whose items a function labels."""
+    return then(
+        jrm.rank_catalog(
+            np.eye(LISTS, dtype=np.float32),
+            problem.scores.T,
+            jrm.by_attributes(
+                from_table,
+                np.arange(LISTS),
+                {"labels": problem.labels.T, "mask": problem.mask.T},
+            ),
+            list_weights=problem.list_weights,
+            block_size=block_size,
+            **how,
+        )
+    )
+
+
+def places(problem, then=lambda ranking: ranking, k=None, ties=None):
+    """Counts the places of listed items, and passes nothing else."""
+    del k
+    ids, shape = np.maximum(problem.relevant_ids, 0), problem.relevant_ids.shape
+    above, tied = np.zeros(shape, int), np.ones(shape, int)
+    for row, exists in enumerate(problem.mask):
+        labels, scores = problem.labels[row], problem.scores[row]
+        for column, item in enumerate(ids[row]):
+            is_tied = exists & (scores == scores[item])
+            above[row, column] = (exists & (scores > scores[item])).sum()
+            if ties is None:
+                tied[row, column] = max(is_tied.sum(), 1)
+                continue
+            sign = {"stable": 0, "best": -1, "worst": 1}[ties]
+            order = sorted(np.flatnonzero(is_tied), key=lambda i: sign * labels[i])
+            above[row, column] += order.index(item) if exists[item] else 0
+    is_listed = problem.relevant_ids >= 0
+    columns, groups = problem.columns_beside_ids()
+    return then(
+        jrm.rank_places(
+            problem.relevant_labels,
+            *(above, tied),
+            is_listed & np.take_along_axis(problem.mask, ids, 1),
+            num_retrieved=problem.mask.sum(-1),
+            columns=columns if groups is None else columns | {"groups": groups[ids]},
+            list_weights=problem.list_weights,
+        )
+    )
+
+
+WEIGHABLE = {
+    "packed": packed,
+    "sharded": functools.partial(sharded, devices=(2, 4)),
+    "plain": plain,
+}
+CATALOGS = {
+    "scores": scored,
+    "catalog": catalog,
+    "catalog-sharded": functools.partial(catalog, block_size=4, devices=(2, 4)),
+}
+COUNTED = CATALOGS | {"places": places}
+SOURCES = WEIGHABLE | COUNTED | {"labelled": labelled}
+
+
+def check_same(actual, expected):
+    """Checks that values, weights and defined lists are the same."""
+    assert actual.keys() == expected.keys()
+    for name, lists in expected.items():
+        np.testing.assert_allclose(
+            actual[name].values,
+            lists.values,
+            rtol=CASES[name].rtol if name in CASES else 1e-6,
+            atol=1e-6,
+            err_msg=name,
+        )
+        np.testing.assert_allclose(
+            actual[name].weights, lists.weights, rtol=1e-6, err_msg=name
+        )
+        np.testing.assert_array_equal(actual[name].defined, lists.defined, name)
