@@ -8,9 +8,9 @@ import numpy as np
 import oracle
 import pytest
 from cases import ORDERS
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_jit
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
@@ -152,9 +152,7 @@ def test_counted_beyond_a_cut(rng):
 def test_counted_over_devices(rng):
     """Sharded items need no cutoff, since only counts travel between devices."""
     data = draw(rng)
-    mesh = jax.make_mesh(
-        (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
-    )
+    mesh = make_mesh((4,), ("model",))
 
     @quick_jit
     @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())

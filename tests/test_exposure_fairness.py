@@ -7,9 +7,9 @@ import jax
 import numpy as np
 import oracle
 import pytest
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_measure
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import lower_is_better, parse
@@ -179,8 +179,7 @@ def test_names_stand_for_parts():
 
 def over_devices(run, in_specs, out_specs):
     """Maps `run` over four devices, by which arrays are sharded."""
-    devices, kind = jax.devices()[:4], (AxisType.Auto,)
-    mesh = jax.make_mesh((4,), ("model",), axis_types=kind, devices=devices)
+    mesh = make_mesh((4,), ("model",))
     return jax.jit(
         jax.shard_map(run, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
     )

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType
-from sources import ITEMS, LISTS, RELEVANT, catalog, draw
+from sources import ITEMS, LISTS, RELEVANT, catalog, draw, make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers.engine import Collected, counted_values
@@ -261,12 +260,7 @@ def test_all_users_count_by_default(users):
 @pytest.mark.long
 def test_users_on_a_mesh(users):
     """The users that count, and the groups of all items, on four devices."""
-    mesh = jax.make_mesh(
-        (2, 2),
-        ("users", "items"),
-        axis_types=(AxisType.Auto,) * 2,
-        devices=jax.devices()[:4],
-    )
+    mesh = make_mesh((2, 2), ("users", "items"))
     saved = []
     options = {
         "mesh": mesh,

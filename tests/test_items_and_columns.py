@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_measure
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics import metric as calls
 
-LISTS, ITEMS, DEVICES = 4, 24, 4
+LISTS, ITEMS = 4, 24
 ALL = (
     *("ndcg@5", "dcg@5", "precision@5", "recall@5"),
     *("hit_rate@5", "map@5", "mrr@5"),
@@ -49,12 +49,7 @@ def pack(*arrays, order=None):
 
 def over_devices(run, *arrays):
     """Maps `run` over devices, by which items are sharded."""
-    mesh = jax.make_mesh(
-        (DEVICES,),
-        ("model",),
-        axis_types=(AxisType.Auto,),
-        devices=jax.devices()[:DEVICES],
-    )
+    mesh = make_mesh((4,), ("model",))
     spec = P(None, "model")
     return jax.jit(jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=P()))(*arrays)
 

@@ -22,9 +22,8 @@ ITEMS = 48
 LISTS = 12
 KEY = 11
 
-WEIGHABLE = {name: case for name, case in EVERY.items() if case.weighable}
-WHOLE = {name: case for name, case in WEIGHABLE.items() if not case.has_k}
-CUT = {name: case for name, case in WEIGHABLE.items() if case.has_k}
+WHOLE = {name: case for name, case in EVERY.items() if not case.has_k}
+CUT = {name: case for name, case in EVERY.items() if case.has_k}
 OF_COLUMNS = {name: case for name, case in CUT.items() if case.columns}
 OF_LABELS = {name: case for name, case in CUT.items() if not case.columns}
 
@@ -48,7 +47,7 @@ ANEW = [
 OTHERS = LIST_WEIGHTS, RANDOM, WORST = [
     setting("list-weights", CUT, KS, None, False, pytest.mark.long),
     setting("random", CUT, KS, "random", marks=pytest.mark.long),
-    setting("whole-worst", WEIGHABLE, ALL_KS, "worst", marks=pytest.mark.long),
+    setting("whole-worst", EVERY, ALL_KS, "worst", marks=pytest.mark.long),
 ]
 
 
@@ -187,7 +186,7 @@ def test_wider_padding_changes_nothing(ks, ties, data):
 
     wider = data.map(widen)
     wider.mask[:, ITEMS:] = False
-    cases = WEIGHABLE if None in ks else CUT
+    cases = EVERY if None in ks else CUT
     expected = lists_of(cases, ks, ties, data)
     assert_same(lists_of(cases, ks, ties, wider), expected)
 
@@ -253,8 +252,8 @@ def test_cutoffs_at_once_equal_one_at_a_time(data):
 @pytest.mark.long
 def test_measure_equals_own_call(data):
     """A metric called by itself has the value that it has among all metrics."""
-    measured = lists_of(WEIGHABLE, ALL_KS, None, data)
-    for name, case in WEIGHABLE.items():
+    measured = lists_of(EVERY, ALL_KS, None, data)
+    for name, case in EVERY.items():
         bound = case.partial(ALL_KS)
         columns = {column: data.columns[column] for column in case.columns}
         if not columns and {"judged", "costs"} & {*bound.func.spec.optional_columns}:
@@ -266,9 +265,9 @@ def test_measure_equals_own_call(data):
 @pytest.mark.long
 def test_evaluate_is_mean_of_measure_of_rank(data):
     """`evaluate` agrees with its three steps, where undefined lists are left out."""
-    table = metrics(ALL_KS, None, WEIGHABLE)
+    table = metrics(ALL_KS, None, EVERY)
     states = jrm.evaluate(table, *data[:4], columns=data.columns, undefined="skip")
-    expected = jrm.mean(lists_of(WEIGHABLE, ALL_KS, None, data), "skip")
+    expected = jrm.mean(lists_of(EVERY, ALL_KS, None, data), "skip")
     for name, state in expected.items():
         np.testing.assert_allclose(states[name].compute(), state.compute(), 1e-6)
         np.testing.assert_allclose(states[name].std_error(), state.std_error(), 1e-5)

@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from quick_programs import quick_jit, quick_measure
-from sources import ITEMS, LISTS, check_same, draw, padded, scored
+from sources import ITEMS, LISTS, check_same, draw, make_mesh, padded, scored
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ordering import outranking_cpu
@@ -150,9 +149,7 @@ def test_a_mask_for_every_list(problem):
 @pytest.mark.long
 def test_scores_over_devices(problem):
     """Each device counts its items; any device may hold the relevant ones."""
-    mesh = jax.make_mesh(
-        (4,), ("model",), axis_types=(AxisType.Auto,), devices=jax.devices()[:4]
-    )
+    mesh = make_mesh((4,), ("model",))
     options = {
         "relevant_labels": problem.relevant_labels,
         "exclude_ids": problem.exclude_ids,

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
+from sources import make_mesh
 
 import jax_rank_metrics as jrm
 
@@ -58,7 +58,7 @@ def test_lists_over_devices(rng):
         ).values
 
     data = draw(rng, lists=8)
-    mesh = jax.make_mesh((4,), ("model",), (AxisType.Auto,), devices=jax.devices()[:4])
+    mesh = make_mesh((4,), ("model",))
     spec = P("model")
     over_devices = jax.shard_map(run, mesh=mesh, in_specs=spec, out_specs=spec)
     np.testing.assert_allclose(jax.jit(over_devices)(*data), run(*data), atol=1e-6)
