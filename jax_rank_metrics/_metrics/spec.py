@@ -63,7 +63,7 @@ class Spec:
         _ = bound.tie_reading  # raises where it is a function that refuses options
         return bound
 
-    def _check_option(self, name: str, value: Any) -> Any:
+    def _check_option(self, name: str, value: Any) -> object:
         if name not in self.options:
             hint = f"its options are {', '.join(self.options) or 'none'}"
             if name == "undefined":
@@ -104,7 +104,7 @@ def _nearest(name: object) -> str:
     return f", such as {similar[0]}" if similar else f": one of {', '.join(known)}"
 
 
-def _as_python(value: Any) -> Any:
+def _as_python(value: object) -> object:
     """Returns a NumPy scalar, or each one of a tuple, as a Python number.
 
     Calls with 0.7 and with its float32 are then the same program. A float is read as the
@@ -118,7 +118,7 @@ def _as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _as_bound(value: Any) -> Any:
+def _as_bound(value: object) -> object:
     """Returns a metric, or a `functools.partial` of one, with its options as one value.
 
     Such values are equal if metric and options are. All else is returned as it is.

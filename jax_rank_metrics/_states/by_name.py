@@ -1,7 +1,7 @@
 """The base of results that hold a state for each metric, by its name."""
 
 from collections.abc import Iterator, KeysView
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class StatesByName:
 
     if not TYPE_CHECKING:  # which would then allow any attribute
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             text = f"{type(self).__name__} has no attribute {name!r}"
             if not name.startswith("_") and (states := vars(self).get("states")):
                 text += (

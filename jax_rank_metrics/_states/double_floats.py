@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,10 @@ from jax_rank_metrics._pytree import pytree
 
 T = TypeVar("T")
 Floats = tuple[jax.Array, ...]
+TwoFloats = tuple[jax.Array, jax.Array]
 
 
-def _two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _two_sum(a: jax.Array, b: jax.Array) -> TwoFloats:
     # Knuth's two-sum: high + low is exactly a + b, whichever of the two is larger.
     high = a + b
     b_rounded = high - a
@@ -27,7 +28,7 @@ def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
 
 
-def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _halves(x: jax.Array) -> TwoFloats:
     # A Veltkamp/Dekker split by masking bits: the upper half of the significand, and
     # the remainder. A product of two halves is exact, whether or not the compiler fuses
     # it into the addition that follows.
@@ -40,7 +41,7 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 @jax.custom_jvp
-def _product(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _product(a: jax.Array, b: jax.Array) -> TwoFloats:
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     middle, error = _two_sum(a1 * b2, a2 * b1)
     high, low = _two_sum(a1 * b1, middle)
@@ -50,7 +51,9 @@ def _product(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 @_product.defjvp
-def _product_jvp(primals: Floats, tangents: Floats) -> tuple[Any, Any]:
+def _product_jvp(
+    primals: TwoFloats, tangents: TwoFloats
+) -> tuple[TwoFloats, TwoFloats]:
     # Autodiff cannot see through the masking of bits.
     (a, b), (da, db) = primals, tangents
     slope = a * db + da * b
@@ -150,15 +153,15 @@ def is_count(leaf: jax.Array) -> bool:
 def merge_two(a: T, b: T) -> T:
     """Merges two states, or pytrees of states, leaf by leaf as `State` describes."""
 
-    def add(x: Any, y: Any) -> Any:
-        if isinstance(x, FloatPair):
-            return x + y
+    def merged(x: jax.Array, y: jax.Array) -> jax.Array:
         if not is_count(x):
             return jnp.maximum(x, y)
         count = x + y  # wraps to below 0 where int32 overflows
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
-    return jax.tree.map(add, a, b, is_leaf=_is_pair)
+    return jax.tree.map(
+        lambda x, y: x + y if _is_pair(x) else merged(x, y), a, b, is_leaf=_is_pair
+    )
 
 
 @jax.jit
@@ -189,7 +192,7 @@ def canonical(tree: T) -> T:
     return jax.tree.map(_narrow, tree, is_leaf=_is_pair)
 
 
-def _narrow(x: Any) -> Any:
+def _narrow(x: object) -> object:
     leaf = x.high if isinstance(x, FloatPair) else x
     if isinstance(leaf, Tracer) or getattr(leaf, "dtype", None) != "float64":
         return x

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from types import EllipsisType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 import jax
 
@@ -270,14 +270,14 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
             raise TypeError(f"{name} holds a {type(leaf).__name__}; {cure}")
 
 
-def in_order(like: object, tree: Any) -> Any:
+def in_order(like: object, tree: T) -> T:
     """Restores the order of the keys of `like`, also in nested dicts; JAX sorts keys.
 
     `in_order({"b": 0, "a": 0}, {"a": 1, "b": 2})` is `{"b": 2, "a": 1}`.
     """
-    if not isinstance(like, dict):
+    if not isinstance(like, dict) or not isinstance(tree, dict):
         return tree
-    return {key: in_order(like[key], tree[key]) for key in like}
+    return cast(T, {key: in_order(like[key], tree[key]) for key in like})
 
 
 def _is_per_list(tree: object) -> bool:
