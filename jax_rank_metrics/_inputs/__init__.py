@@ -57,6 +57,7 @@ from jax_rank_metrics._inputs.options import fraction as fraction
 from jax_rank_metrics._inputs.options import group_shares as group_shares
 from jax_rank_metrics._inputs.options import index as index
 from jax_rank_metrics._inputs.options import is_integer as is_integer
+from jax_rank_metrics._inputs.options import is_scalar_number as is_scalar_number
 from jax_rank_metrics._inputs.options import not_negative as not_negative
 from jax_rank_metrics._inputs.options import open_fraction as open_fraction
 from jax_rank_metrics._inputs.options import option as option

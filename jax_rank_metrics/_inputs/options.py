@@ -1,7 +1,7 @@
 """Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
 
 from collections.abc import Sequence
-from typing import TypeGuard, get_args
+from typing import SupportsFloat, TypeGuard, get_args
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,11 @@ MAX_INT32 = 2**31 - 1  # ranks and lists are counted in int32
 def is_integer(value: object) -> TypeGuard[int | np.integer]:
     """Whether this is a Python or NumPy integer; bools and JAX arrays are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_scalar_number(value: object) -> TypeGuard[float | jax.Array]:
+    """Whether this is a single number: one of Python, or an array without axes."""
+    return isinstance(value, SupportsFloat) and not getattr(value, "ndim", 0)
 
 
 def _is_number(value: object) -> TypeGuard[float | np.integer | np.floating]:

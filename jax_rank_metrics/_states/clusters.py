@@ -9,7 +9,6 @@ from jax.core import Tracer
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs.pack import numbered
 from jax_rank_metrics._states.list_arrays import ListArrays, columns_of, list_shape_of
-from jax_rank_metrics._states.weights import is_addressable
 from jax_rank_metrics._types import Undefined
 
 
@@ -21,7 +20,7 @@ def joined(lists: ListArrays, ids: Any, undefined: Undefined) -> tuple[Any, Any,
             "lists are traced; call cluster outside of jax.jit, where "
             "bootstrap(lists, ids) resamples clusters as well"
         )
-    if not all(map(is_addressable, arrays)):
+    if not all(map(_inputs.is_readable, arrays)):
         raise ValueError(
             "lists lie on several hosts; pass the ids of clusters to bootstrap"
         )

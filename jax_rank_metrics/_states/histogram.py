@@ -112,7 +112,7 @@ class Histogram(State):
             ValueError: if it is not in [0, 1]. Inside `jax.jit` the result is NaN instead.
         """
         fix = "pass a number between 0 and 1"
-        if isinstance(q, str) or not hasattr(q, "__float__") or jnp.ndim(q):
+        if not _inputs.is_scalar_number(q):
             raise TypeError(f"q is {q!r}; {fix}, and many by jax.vmap(state.quantile)")
         if not isinstance(q, Tracer) and not 0 <= q <= 1:
             raise ValueError(f"q is {q!r}; {fix}")
@@ -153,7 +153,7 @@ def histogram_of(lists: ValuesOfLists, edges: tuple[float, ...]) -> Histogram:
     dtype = jax.dtypes.canonicalize_dtype(float)
     axes = tuple(range(lists.num_axes))
     k_shape = lists.values.shape[len(axes) :]
-    values, _, flags = moments.columns_of(lists, dtype)  # [*lists, columns]
+    values, _, flags = moments.columns_of([lists], dtype)  # [*lists, columns]
     values, entered = lax.stop_gradient(values), flags[0]
     # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
     # on the edge 0.7.

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics import _inputs
+
 # Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
 # level of 0.95 the quantile for 1/32 is 10⁵¹ already.
 MIN_FREEDOM = 1 / 32
@@ -35,7 +37,7 @@ def checked_level(level: Any) -> float:
     fix = "pass a number between 0 and 1, such as 0.95"
     if isinstance(level, Tracer):
         raise TypeError(f"level is traced; {fix}, that is not an argument of jax.jit")
-    if isinstance(level, str) or not hasattr(level, "__float__") or jnp.ndim(level):
+    if not _inputs.is_scalar_number(level):
         raise TypeError(f"level is {level!r}; {fix}")
     number = float(level)
     if not 0 < number < 1:

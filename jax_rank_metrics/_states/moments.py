@@ -45,26 +45,18 @@ class Moments(NamedTuple):
 
 
 def columns_of(
-    lists: ValuesOfLists, dtype: DTypeLike
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Prepares the values of a metric for a mean.
-
-    Returns:
-        values: `[*lists, columns]`, with a column for each cutoff, or a single column
-            without cutoffs; 0 for lists that stay out.
-        weights: `[*lists, columns]`; 0 for lists that stay out.
-        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
-            weight although the metric is undefined for it.
-    """
-    return _columns_of_metrics([lists], dtype)
-
-
-def _columns_of_metrics(
     metrics: Sequence[ValuesOfLists], dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Prepares several metrics of the same lists, with the columns of all side by side.
 
     They are concatenated first and prepared together, so that each step is one loop.
+
+    Returns:
+        values: `[*lists, columns]`, metric after metric, each with a column for each
+            cutoff, or a single column without cutoffs; 0 for lists that stay out.
+        weights: `[*lists, columns]`; 0 for lists that stay out.
+        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+            weight although the metric is undefined for it.
     """
     num_axes = metrics[0].num_axes
     shapes = [
@@ -133,7 +125,7 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
         flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
             weight although the metric is undefined for it.
     """
-    v, w, flags = _columns_of_metrics(metrics, jax.dtypes.canonicalize_dtype(float))
+    v, w, flags = columns_of(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
     # A NaN is near to neither 0 nor 1.
     is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK

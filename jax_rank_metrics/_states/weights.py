@@ -1,7 +1,5 @@
 """Whether lists have the same weights, up to rounding."""
 
-from typing import Any
-
 import numpy as np
 
 from jax_rank_metrics import _inputs
@@ -42,11 +40,6 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
             f"{weights_b[index]:g} in {names[1]}; "
             "pass the same lists with the same weights"
         )
-
-
-def is_addressable(x: Any) -> bool:
-    """Whether this host can read all of an array, which may be one of NumPy."""
-    return getattr(x, "is_fully_addressable", True)
 
 
 def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -192,7 +192,7 @@ def _bootstrap(
     columns, counts = [], []
     for metric in lists:
         filled = filled_values(metric, undefined)
-        value, weight, flags = moments.columns_of(filled, dtype)
+        value, weight, flags = moments.columns_of([filled], dtype)
         columns += [weight, weight * value]
         flags = filled.flags_of_lists(flags).reshape(2, -1)
         counts.append(jnp.sum(flags, axis=-1, dtype=jnp.int32))

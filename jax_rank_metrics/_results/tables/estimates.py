@@ -33,7 +33,6 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import stacked_shape
-from jax_rank_metrics._states.weights import is_addressable
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -90,7 +89,9 @@ def warn_of_zeros_in(runs: Mapping[str, Any], lower: Lower) -> None:
     counts = []
     for metrics in runs.values():
         for name, values in _values_of_metrics(metrics).items():
-            is_per_list = isinstance(values, PerList) and is_addressable(values.weights)
+            is_per_list = isinstance(values, PerList) and _inputs.is_readable(
+                values.weights
+            )
             if is_per_list or isinstance(values, ListValues):
                 counts.append(((name,), zero_counts(values)))
     warn_of_zeros(counts, lower, stacklevel=5)
@@ -225,7 +226,7 @@ def _sums_of(name: str, values: Any) -> HostSums:
     lists = as_per_list(values, f"results[{name!r}]")
     lists = values if lists is None else lists
     if isinstance(lists, PerList):
-        if is_addressable(lists.values):
+        if _inputs.is_readable(lists.values):
             return HostSums.of_lists(lists, kind)
         # The other hosts take part in it.
         is_geometric = kind is GeometricMean
