@@ -375,19 +375,6 @@ def test_metrics_that_need_more_raise():
     with pytest.raises(ValueError, match="the last axis of labels is sharded"):
         mesh = jax.make_mesh((3,), ("items",), axis_types=(AxisType.Explicit,))
         rank_three(jax.device_put(LABELS, NamedSharding(mesh, P(None, "items"))))
-
-
-def test_groups_of_all_items_are_unknown():
-    """Metrics of groups say that this source does not take those of every item."""
-    columns = {"groups": np.eye(2, dtype=np.float32)}
-    ranking = jrm.rank_places(
-        np.array([1, 0]),
-        np.array([0, 1]),
-        np.array([1, 1]),
-        num_retrieved=3,
-        columns=columns,
-    )
-    with pytest.raises(
-        ValueError, match=r"pass item_groups.*\(rank_places takes none\)"
-    ):
-        jrm.exposure_parity.of(ranking)
+    groups = {"columns": {"groups": np.eye(3, dtype=np.float32)[None]}}
+    with pytest.raises(ValueError, match=r"pass item_groups.*\(rank_places takes none"):
+        jrm.exposure_parity.of(rank_three(**groups))
