@@ -64,13 +64,7 @@ def gains_of(gain_fn: Gain, labels: jax.Array) -> jax.Array:
     Raises:
         ValueError: if `gain_fn` returns neither one gain per label nor a scalar.
     """
-    gains = jnp.asarray(gain_fn(labels)).astype(labels.dtype)
-    if gains.shape not in ((), labels.shape):
-        raise ValueError(
-            f"gain_fn gave gains of shape {gains.shape} for labels of shape "
-            f"{labels.shape}; return one gain per label"
-        )
-    return jnp.broadcast_to(gains, labels.shape)
+    return _elementwise(gain_fn, labels, ("gain_fn", "gain", "label"))
 
 
 # Gains that are monotone in the label and 0 for 0: sorting the labels sorts the gains.
@@ -144,13 +138,20 @@ def discounts_of(discount_fn: Discount, ranks: jax.Array) -> jax.Array:
     Raises:
         ValueError: if `discount_fn` returns neither one multiplier per rank nor a scalar.
     """
-    discounts = jnp.asarray(discount_fn(ranks)).astype(ranks.dtype)
-    if discounts.shape not in ((), ranks.shape):
+    return _elementwise(discount_fn, ranks, ("discount_fn", "multiplier", "rank"))
+
+
+def _elementwise(
+    function: Gain | Discount, x: jax.Array, names: tuple[str, str, str]
+) -> jax.Array:
+    """Applies a function of a user; `names` are its own, of a result and of an argument."""
+    results, (name, result, argument) = jnp.asarray(function(x)).astype(x.dtype), names
+    if results.shape not in ((), x.shape):
         raise ValueError(
-            f"discount_fn gave multipliers of shape {discounts.shape} for ranks of shape "
-            f"{ranks.shape}; return one multiplier per rank"
+            f"{name} gave {result}s of shape {results.shape} for {argument}s of shape "
+            f"{x.shape}; return one {result} per {argument}"
         )
-    return jnp.broadcast_to(discounts, ranks.shape)
+    return jnp.broadcast_to(results, x.shape)
 
 
 def reciprocal_discount(ranks: jax.Array) -> jax.Array:
