@@ -69,6 +69,15 @@ def rng(request):
 
 
 @pytest.fixture
+def metric_names(monkeypatch):
+    """The names of metrics; those that a test adds vanish when it ends."""
+    known = dict(NAMES)
+    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
+    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
+    return known
+
+
+@pytest.fixture
 def compilations():
     """A list that grows by an entry for each program that XLA compiles."""
     names = []

@@ -11,7 +11,6 @@ from quick_programs import quick_measure
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._metrics import metric as calls
 
 LISTS, ITEMS = 4, 24
 ALL = (
@@ -255,11 +254,8 @@ def test_not_retrieved(rng):
 
 
 @pytest.fixture
-def interest(monkeypatch):
+def interest(metric_names):
     """Defines a metric that reads two columns, one of them with an axis of its own."""
-    known = dict(calls.NAMES)
-    monkeypatch.setattr(calls, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
 
     def worth(items):
         return items.columns["judged"] * items.columns["topics"].sum(-1)

@@ -131,11 +131,8 @@ def test_direction(lower):
         assert names.lower_is_better(name) is lower, name
 
 
-def test_direction_of_a_metric_of_a_user(monkeypatch):
+def test_direction_of_a_metric_of_a_user(metric_names):
     """The direction is the one that its author registered."""
-    known = dict(names.NAMES)
-    monkeypatch.setattr(names, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
 
     @jrm.metric(names=("toll",), lower_is_better=True)
     def cost(ranking, *, k=None):
@@ -145,11 +142,8 @@ def test_direction_of_a_metric_of_a_user(monkeypatch):
     assert names.lower_is_better("cost[1]") is True
 
 
-def test_names_that_stand_for_options(monkeypatch):
+def test_names_that_stand_for_options(metric_names):
     """A name may imply options, which decide about the direction too."""
-    known = dict(names.NAMES)
-    monkeypatch.setattr(names, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
     presets = {"gap_ratio": {"kind": "ratio"}, "distance": {}}
 
     @jrm.metric(names=presets, lower_is_better=lambda x: x["kind"] == "difference")

@@ -19,15 +19,6 @@ from jax_rank_metrics._metrics.spec import SHARED
 LISTS, ITEMS = 5, 8
 
 
-@pytest.fixture
-def names(monkeypatch):
-    """The names of metrics; those that a test adds vanish when it ends."""
-    known = dict(calls.NAMES)
-    monkeypatch.setattr(calls, "NAMES", known)
-    monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
-    return known
-
-
 def relevant(items):
     return items.relevant(1)
 
@@ -45,7 +36,7 @@ def patient_precision(ranking, *, k=None, persistence=0.8):
 
 
 @pytest.fixture
-def patient(names):
+def patient(metric_names):
     """The metric made of `patient_precision`."""
     return jrm.metric(names=("patient",))(patient_precision)
 
@@ -107,20 +98,21 @@ def test_every_way_to_call_it(rng, patient):
     assert isinstance(patient, jrm.Metric)
 
 
-def test_names_are_taken_once(names, patient):
+def test_names_are_taken_once(metric_names, patient):
     """A taken name raises, but a notebook cell may define its metric twice."""
     redefined = jrm.metric(names=("patient", "patience"))(patient_precision)
-    assert names["patient"] is redefined and names["patience"] is redefined
+    assert metric_names["patient"] is redefined
+    assert metric_names["patience"] is redefined
 
     for taken in ("ndcg", "MAP"):
-        before = dict(names)
+        before = dict(metric_names)
         with pytest.raises(ValueError, match=f"'{taken}' is taken by"):
 
             @jrm.metric(names=(taken,))
             def new_metric(ranking, *, k=None):
                 """Never registered."""
 
-        assert names == before  # not even by the name of the function
+        assert metric_names == before  # not even by the name of the function
 
     with pytest.raises(ValueError, match="'recall' is taken"):
 
@@ -172,13 +164,13 @@ def reciprocal(ranks):
         ),
     ],
 )
-def test_mistakes_in_formulas(values_of, message, names):
+def test_mistakes_in_formulas(values_of, message, metric_names):
     """Functions of ranks in place of those of places, and arrays, are told apart."""
     with pytest.raises(TypeError, match=message):
         own_formula(values_of).of(jrm.rank_retrieved(np.float32([1, 0])), k=1)
 
 
-def test_functions_made_anew(names):
+def test_functions_made_anew(metric_names):
     """`check_metric` refuses a formula whose functions nothing can share."""
     own = own_formula(
         lambda x, ks: x.expected_sum(lambda i: i.labels, jrm.positions(), ks)
@@ -204,7 +196,7 @@ def group_size(ranking, *, k=None):
 
 
 @pytest.mark.long
-def test_ties_as_a_metric_reads_them(names):
+def test_ties_as_a_metric_reads_them(metric_names):
     """A metric reads one definite order, or the true groups under every policy."""
     labels = jnp.array([[3, 1, 2, 0], [0, 1, 2, 3]])
     scores = jnp.array([[2, 2, 2, 1], [2, 2, 2, 1]])
@@ -230,7 +222,7 @@ def test_ties_as_a_metric_reads_them(names):
     assert plain.per_list(labels, scores, ties="stable").values.tolist() == [4, 4]
 
 
-def test_ties_own_across_a_cut(names):
+def test_ties_own_across_a_cut(metric_names):
     """A group across the cut is complete, also under policies that give an order."""
     labels, scores = jnp.ones((1, 6)), jnp.array([[5, 4, 4, 4, 4, 1]])
     size = jrm.metric(ties="own")(group_size)
@@ -333,7 +325,7 @@ def test_the_shared_arguments_agree():
 
 
 @pytest.mark.long
-def test_the_laws_of_a_metric(names):
+def test_the_laws_of_a_metric(metric_names):
     """`check_metric` accepts a metric of single lists, and finds one that mixes lists."""
 
     def of_the_batch(ranking, *, k=None):

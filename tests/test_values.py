@@ -199,10 +199,6 @@ def test_discounts():
     close(jrm.reciprocal_discount(ranks), [1, 1 / 2, 1 / 7])
 
 
-def log_discount_of_ones_own(ranks):
-    return 1 / jnp.log(1 + ranks)
-
-
 def test_a_discount_may_be_one_number():
     discounted = jrm.dcg(LABELS, IN_ORDER, discount_fn=lambda ranks: 0.5, k=2)
     close(discounted.compute(), (7 + 3) / 2)
