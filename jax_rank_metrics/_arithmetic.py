@@ -4,6 +4,7 @@ Sums inside a list are plain floats. Sums that must not drift over many merges a
 concern of the states.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,10 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
+
+
+# Axes of at most this length are added up term by term.
+_SHORT = 2
 
 
 def total(x: jax.Array) -> jax.Array:
@@ -26,11 +31,27 @@ def total(x: jax.Array) -> jax.Array:
     An axis of more than 4096 items is first summed in chunks, if they can be equally long.
     """
     size = x.shape[-1]
+    if _is_short(size):
+        return _sum_of_short(x)
     if isinstance(size, int) and size > 4096:  # not symbolic, as in an export
         chunk = _chunk_length(size)
         if size % chunk == 0:
             return total(total(x.reshape((*x.shape[:-1], size // chunk, chunk))))
     return dot(x, jnp.ones(x.shape[-1:], x.dtype))
+
+
+def _is_short(size: int) -> bool:
+    return isinstance(size, int) and 0 < size <= _SHORT
+
+
+def _sum_of_short(x: jax.Array) -> jax.Array:
+    """Sums the last axis term by term.
+
+    That fuses with what makes the terms and with what reads the sum, where an accelerator
+    would start a kernel for a reduction.
+    """
+    terms = [lax.index_in_dim(x, i, -1, keepdims=False) for i in range(x.shape[-1])]
+    return functools.reduce(jnp.add, terms)
 
 
 def dot(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -43,12 +64,21 @@ def _chunk_length(size: int) -> int:
     return next((w for w in range(64, 15, -1) if size % w == 0), 32)
 
 
+def total_of_integers(x: jax.Array) -> jax.Array:
+    """Sums integers along the last axis, in their own dtype."""
+    if _is_short(x.shape[-1]):
+        return _sum_of_short(x)
+    return jnp.sum(x, axis=-1, dtype=x.dtype)
+
+
 def count(x: jax.Array) -> jax.Array:
     """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
 
     Bools are summed as float32 wherever that is exact, since XLA:CPU vectorises sums of
     floats but not sums of integers.
     """
+    if _is_short(x.shape[-1]):
+        return _sum_of_short(x.astype(jnp.int32))
     if x.shape[-1] >= 2**24:
         return jnp.sum(x, axis=-1, dtype=jnp.int32)
     return jnp.sum(x.astype(jnp.float32), axis=-1).astype(jnp.int32)
@@ -74,6 +104,8 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     it.
     """
     size = x.shape[-1]
+    if size == 1:
+        return x
     if size <= 64:
         triangle = jnp.triu(jnp.ones((size, size), x.dtype))
         return dot(x, triangle)
@@ -164,12 +196,16 @@ def take(x: jax.Array, indices: jax.Array) -> jax.Array:
     `x` is `[*lists, items]` and `indices` `[*lists, slots]`, as is the result: each list
     is read at its own indices. [[7, 8], [5, 6]] at [[1], [0]] gives [[8], [5]].
     """
+    if x.shape[-1] == 1:  # all indices are 0
+        return jnp.broadcast_to(x, indices.shape)
     return jnp.take_along_axis(x, indices, axis=-1, mode="promise_in_bounds")
 
 
 def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
     """Gathers items as `take` does, from arrays `[*lists, items, …]`."""
     axis = indices.ndim - 1
+    if x.shape[axis] == 1:
+        return jnp.broadcast_to(x, (*indices.shape, *x.shape[axis + 1 :]))
     indices = widen(indices, x)
     return jnp.take_along_axis(x, indices, axis=axis, mode="promise_in_bounds")
 

@@ -59,6 +59,13 @@ class PoolLayout(Protocol):
         """
         ...
 
+    def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
+        """Returns the items in parts, whose totals add up to those of all, with layouts.
+
+        Takes a pytree of arrays `[*lists, items, …]`.
+        """
+        return [(items, self)]
+
     @property
     def has_whole_lists(self) -> bool:
         """Whether this device holds every item of each list."""

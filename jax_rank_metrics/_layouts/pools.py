@@ -141,6 +141,22 @@ class Weighted(Counted):
         """Whether places were counted, so that no rank of an unlisted item is held."""
         return self.ranks is None
 
+    def parts(self, items: T) -> list[tuple[T, PoolLayout]]:
+        """Returns the listed items, and the slot of all others.
+
+        What a function makes of the label 0 is a constant for the compiler, which mostly
+        leaves the second part out.
+        """
+        axis = self.counts.ndim - 1
+
+        def cut(start: int, stop: int | None) -> T:
+            return jax.tree.map(
+                lambda x: lax.slice_in_dim(x, start, stop, axis=axis), items
+            )
+
+        unlisted = Counted(self.counts[..., -1:], self.ranks)
+        return [(cut(0, -1), Rows()), (cut(-1, None), unlisted)]
+
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
@@ -180,4 +196,5 @@ def with_unlisted(
     """
     unlisted = (number - Rows().sum(is_listed))[..., None]
     counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)
-    return counts > 0, Weighted(counts, ranks, averaged)
+    exists = jnp.concatenate([is_listed, unlisted > 0], axis=-1)
+    return exists, Weighted(counts, ranks, averaged)

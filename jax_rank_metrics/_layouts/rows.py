@@ -24,7 +24,7 @@ class Rows(RankedLayout):
             return _arithmetic.count(x)
         if jnp.issubdtype(x.dtype, jnp.floating):
             return _arithmetic.total(x)
-        return jnp.sum(x, axis=-1, dtype=x.dtype)
+        return _arithmetic.total_of_integers(x)
 
     def max(self, x: jax.Array) -> jax.Array:
         """Returns the largest entry of each list."""

@@ -11,7 +11,14 @@ from jax_rank_metrics import _inputs, _shards
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._layouts.packed import Packed
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._ranking import Ranking, RankingData, View, data_of
+from jax_rank_metrics._ranking import (
+    Ranking,
+    RankingData,
+    UnknownPlaceError,
+    View,
+    counted_data_of,
+    data_of,
+)
 from jax_rank_metrics._sources import few_relevant
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import Depth
@@ -103,6 +110,12 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
         raise TypeError(
             f"ranking: got {_inputs.kind_of(ranking)}; pass what jrm.rank returns"
         )
+    counted = counted_data_of(ranking)
+    if counted is not None:
+        try:
+            return _values_by_name(bounds, read_ranking(bounds, counted))
+        except UnknownPlaceError:
+            pass  # a metric needs the places of other items too
     return _values_by_name(bounds, read_ranking(bounds, data_of(ranking)))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _arithmetic
@@ -25,6 +26,8 @@ def sort_by(
         The first key in sorted order, the index that every item came from, and the
         payload in sorted order.
     """
+    if keys[0].shape[-1] == 1:
+        return (keys[0], jnp.zeros(keys[0].shape, jnp.int32), *payload)
     # The complement of a key ascends where the key descends. Unlike its negative, it
     # does so for the least integer too.
     ascending = [~key for key in keys]

@@ -10,7 +10,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
-from jax_rank_metrics._places.place import at_ranks, is_within
+from jax_rank_metrics._places.place import at_ranks, is_within, sum_of_many
 from jax_rank_metrics._types import Cut, PositionFn
 
 
@@ -23,6 +23,8 @@ class FirstStop(NamedTuple):
     above: jax.Array  # how many items rank strictly before the group
     tied: jax.Array  # how many items the group holds
     stops: jax.Array  # how many of these stop the user
+    # Where at most one item of each list can stop, the largest rank it can have, static.
+    max_rank: int | None = None
 
 
 def from_keys(
@@ -64,14 +66,20 @@ def best_key(keys: jax.Array, stop: jax.Array, layout: PoolLayout) -> jax.Array:
     return layout.max(jnp.where(stop, keys, jnp.iinfo(keys.dtype).min))
 
 
-def from_places(above: jax.Array, tied: jax.Array, stop: jax.Array) -> FirstStop:
+def from_places(
+    above: jax.Array, tied: jax.Array, stop: jax.Array, max_rank: int
+) -> FirstStop:
     """Finds the first stop of items whose places are known.
 
     Args:
         above: `[*lists, items]` int32, as in `Place`.
         tied: `[*lists, items]` int32, as in `Place`.
         stop: `[*lists, items]` bool, which items stop.
+        max_rank: The largest rank there can be.
     """
+    if stop.shape[-1] == 1:
+        columns = (jnp.squeeze(x, -1) for x in (above, tied, stop.astype(jnp.int32)))
+        return FirstStop(*columns, max_rank)
     no_stop = jnp.iinfo(jnp.int32).max
     min_above = jnp.min(jnp.where(stop, above, no_stop), axis=-1, initial=no_stop)
     is_first = stop & (above == min_above[..., None])
@@ -110,10 +118,32 @@ def expected(
         The mean, to which a stop beyond k, or no stop, adds 0; and the probability that
         nothing stops the user within the ranks up to k. Both are `[*lists, len(ks)]`.
     """
+    if first.max_rank is not None:
+        return _expected_of_one(first, position_fn, ks, first.max_rank, dtype)
     max_rank = max((k if isinstance(k, int) else _STEP + 1 for k in ks), default=1)
     if max_rank <= _STEP:
         return _expected_to_few(first, position_fn, ks, dtype, max_rank)
     return _expected_by_steps(first, position_fn, ks, dtype)
+
+
+def _expected_of_one(
+    first: FirstStop,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    max_rank: int,
+    dtype: DTypeLike,
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `expected` where one item stops, which may have any rank of its place."""
+    above, tied, stops, _ = first
+    place_sum = sum_of_many(above, tied, max_rank, dtype)
+    # A place without a stop has no ranks.
+    chance = stops.astype(dtype) / jnp.maximum(tied, 1).astype(dtype)
+    sums, chances = [], []
+    for k in ks:
+        within = tied if k is None else jnp.clip(k - above, 0, tied)
+        sums.append(place_sum(position_fn, k) * chance)
+        chances.append(1 - within.astype(dtype) * chance)
+    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
 def _expected_to_few(
@@ -124,7 +154,7 @@ def _expected_to_few(
     max_rank: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
-    above, tied, stops = (x[..., None] for x in first)
+    above, tied, stops = (x[..., None] for x in first[:3])
     offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
         (1,) * first.above.ndim + (-1,)
     )
@@ -154,11 +184,11 @@ def _expected_by_steps(
     The logarithm of the probability of passing is carried from step to step as a float
     pair, so that it does not drift.
     """
-    above, tied, stops = first
+    above, tied, stops, _ = first
     steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * above.ndim + (_STEP,))
     # At the latest, the first stop follows all items of the group that do not stop.
     num_ranks = jnp.max(jnp.where(stops > 0, tied - stops + 1, 0), initial=0)
-    above, tied, stops = (x[..., None] for x in first)
+    above, tied, stops = (x[..., None] for x in first[:3])
     triangle = jnp.triu(jnp.ones((_STEP, _STEP), dtype), 1)
     cutoffs = [k[..., None] if isinstance(k, jax.Array) else k for k in ks]
 
@@ -192,7 +222,7 @@ def _expected_by_steps(
         return start + _STEP, (new_high, low + error), new_sums, new_chances
 
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
-    zeros = _mesh.match_varying(jnp.zeros(first.above.shape, dtype), first)
+    zeros = _mesh.match_varying(jnp.zeros(first.above.shape, dtype), first[:3])
     column = zeros[..., None]
     state = (
         jnp.zeros_like(num_ranks),

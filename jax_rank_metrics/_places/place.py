@@ -12,6 +12,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._gains import reciprocal_discount
 from jax_rank_metrics._types import Cut, PositionFn
 from jax_rank_metrics._while_tracing import constant
 
@@ -24,8 +25,8 @@ _LENGTHS = (2**12, 2**16)
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
 
-# Up to this many items, all pairs are compared, and functions of their ranks are evaluated
-# while tracing: accelerators would otherwise start a kernel for each of their steps.
+# Up to this many items, all pairs are compared, and functions of so many ranks are evaluated
+# while tracing and compared with places: accelerators would otherwise start a kernel for each of their steps.
 FEW_RANKS = 32
 
 # The sum of a function of ranks over those ranks of a place that are at most k.
@@ -164,6 +165,11 @@ def sum_of_many(
     """
     end = above + tied
 
+    def end_within(k: Cut) -> jax.Array:
+        if k is None:
+            return end
+        return jnp.minimum(end, k if isinstance(k, int) else k.astype(end.dtype))
+
     @functools.cache
     def read(position_fn: PositionFn, table: int) -> tuple["_Pair", "_Pair", "_Pair"]:
         prefix = _prefix(position_fn, table, jnp.dtype(dtype))
@@ -171,6 +177,10 @@ def sum_of_many(
 
     def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
         max_rank = min(ranks, k) if isinstance(k, int) else ranks
+        if max_rank <= FEW_RANKS:
+            return _sum_of_few(position_fn, above, end_within(k), max_rank, dtype)
+        if position_fn is reciprocal_discount:
+            return _sum_of_reciprocals(above, end_within(k), dtype)
         # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
         # Cutoffs share these, and replace them only where they part a place.
         table = min(ranks, _table_length(max_rank), _TABLE)
@@ -180,13 +190,61 @@ def sum_of_many(
             cutoff = k.astype(jnp.int32) if isinstance(k, jax.Array) else max_rank
             parted = jnp.where(above < cutoff, prefix.at(cutoff).less(to_above), 0)
             sums = jnp.where(end <= cutoff, sums, parted)
-            stop = jnp.minimum(end, cutoff)
+            stop = end_within(k)
         if max_rank > table:
             start = jnp.maximum(above, table)
             sums = sums + _sum_beyond_table(position_fn, start, stop, dtype)
         return sums
 
     return place_sum
+
+
+def _sum_of_few(
+    position_fn: PositionFn,
+    above: jax.Array,
+    end: jax.Array,
+    max_rank: int,
+    dtype: DTypeLike,
+) -> jax.Array:
+    """Sums over the ranks above + 1 … end of which none is beyond `max_rank`.
+
+    Each rank is compared with both bounds, which fuses with what reads the sum; a table
+    would be gathered from, twice.
+    """
+    axes = (1,) * above.ndim
+    # Ranks stand in front, so that compilers vectorise over items.
+    rank = np.arange(1, max_rank + 1, dtype=np.int32).reshape(-1, *axes)
+    values = _values(position_fn, max_rank, jnp.dtype(dtype)).reshape(-1, *axes)
+    is_inside = (above[None] < rank) & (rank <= end[None])
+    return jnp.sum(jnp.where(is_inside, values, np.zeros_like(values)), axis=0)
+
+
+# Up to this rank, reciprocals are added up one by one.
+_FIRST_RECIPROCALS = 8
+
+
+def _sum_of_reciprocals(
+    above: jax.Array, end: jax.Array, dtype: DTypeLike
+) -> jax.Array:
+    """Sums 1 / rank over the ranks above + 1 … end, to 1e-7, without a table.
+
+    Beyond the first ranks, the sum over a + 1 … b is the integral of 1/x from a + ½ to
+    b + ½, with two terms of the Euler–Maclaurin series for midpoints; the third would be
+    below 1e-8.
+    """
+    first = _FIRST_RECIPROCALS
+    near = _sum_of_few(reciprocal_discount, above, end, first, dtype)
+    above = jnp.maximum(above, first)
+    number = jnp.maximum(end - above, 0).astype(dtype)
+    start = above.astype(dtype) + 0.5
+    stop = start + number
+
+    def correction(x: jax.Array) -> jax.Array:
+        inverse_square = 1 / (x * x)
+        return inverse_square * (1 / 24 - inverse_square * (7 / 960))
+
+    far = jnp.log1p(number / start) + (correction(stop) - correction(start))
+    return near + far
 
 
 class _Pair(NamedTuple):

@@ -47,6 +47,7 @@ from jax_rank_metrics._ranking.data import RankingData as RankingData
 from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.items import Items as Items
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
+from jax_rank_metrics._ranking.ranking import counted_data_of as counted_data_of
 from jax_rank_metrics._ranking.ranking import data_of as data_of
 from jax_rank_metrics._ranking.ranking import view_of as view_of
 from jax_rank_metrics._ranking.ranking import with_labels as with_labels

@@ -99,7 +99,7 @@ class CountedPlaces:
     ) -> FirstStop:
         """Returns the tie group of the item that stops with the fewest items above."""
         del straddling
-        return first_stop.from_places(self.above, self.tied, stop)
+        return first_stop.from_places(self.above, self.tied, stop, self.ranks)
 
     def tie_bounds(self, memo: Memo) -> tuple[jax.Array, jax.Array]:
         """Returns the bounds of each run of items with equally many items above them."""

@@ -24,13 +24,20 @@ class Ranking:
     pool; see `jax_rank_metrics.metric`. It is a pytree, whose only child is private.
     """
 
-    # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, a ranking that
-    # a metric is given holds the view that it reads, for as long as it is traced.
-    __slots__ = ("__weakref__", "_data", "_traced_view")
+    # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, for as long as
+    # it is traced, a ranking that a metric is given holds the view that it reads, and one
+    # of a program that a source made may hold what counts places instead of ranking.
+    __slots__ = ("__weakref__", "_count_places", "_data", "_traced_view")
 
-    def __init__(self, data: RankingData, view: View | None = None) -> None:
+    def __init__(
+        self,
+        data: RankingData,
+        view: View | None = None,
+        count_places: Callable[[], RankingData] | None = None,
+    ) -> None:
         """Reads data through a view, or through a new one in each call."""
         self._data, self._traced_view = data, view
+        self._count_places = count_places
 
     @property
     def _view(self) -> View:
@@ -308,6 +315,15 @@ class Ranking:
 def data_of(ranking: Ranking) -> RankingData:
     """Returns the data that a ranking reads."""
     return ranking._data
+
+
+def counted_data_of(ranking: Ranking) -> RankingData | None:
+    """Counts the places of the relevant items of a ranking that holds the first ranks.
+
+    In a program, metrics that need no other places read these instead, and the ranks
+    that nothing reads are not compiled. None where ranks are as good, or known already.
+    """
+    return None if ranking._count_places is None else ranking._count_places()
 
 
 def view_of(ranking: Ranking) -> View:

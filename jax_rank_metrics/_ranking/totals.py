@@ -1,5 +1,6 @@
 """Totals over the pool of judged items, and what follows from them for a list."""
 
+import functools
 from collections.abc import Sequence
 from functools import partial
 
@@ -7,6 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._items import ItemArrays
+from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._ranking.items import (
     MAX_WEIGHTED_GAIN,
     WEIGHTED_SCALE,
@@ -26,9 +29,13 @@ def pool_sum(view: View, item_fn: ItemFn) -> jax.Array:
     """Computes `Ranking.pool_sum`."""
     pool, dtype = view.data.judged_pool(), view.data.dtype
     check_known(view, item_fn)
-    items = pool.items.read()
-    amounts = item_amounts(item_fn, items, dtype)
-    return pool.layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)
+
+    def total(items: ItemArrays, layout: PoolLayout) -> jax.Array:
+        amounts = item_amounts(item_fn, items, dtype)
+        return layout.sum(amounts, amounts.ndim - items.exists.ndim).astype(dtype)
+
+    totals = [total(*part) for part in pool.layout.parts(pool.items.read())]
+    return functools.reduce(jnp.add, totals)
 
 
 def pool_max(view: View, item_fn: ItemFn) -> jax.Array:

@@ -4,10 +4,12 @@ import dataclasses
 import functools
 
 import jax
+from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics._ordering.outranking import FEW_TARGETS
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
@@ -233,8 +235,33 @@ def rank_scores(
 
 def _rank_checked(catalog: Catalog) -> Ranking:
     check_cut(catalog)
-    relevant = catalog.relevant.distinct()
-    return Ranking(rank_blocks(dataclasses.replace(catalog, relevant=relevant)))
+    catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
+    count_places = None
+    if _may_count(catalog):
+        count_places = functools.partial(_counted, catalog)
+    return Ranking(rank_blocks(catalog), count_places=count_places)
+
+
+def _may_count(catalog: Catalog) -> bool:
+    """Whether counting places in a program may take less than finding the first ranks.
+
+    Outside of a program, the ranks are there before a metric asks. Items in several
+    blocks would be scored twice.
+    """
+    return (
+        catalog.depth is not None
+        and catalog.attributes is None
+        and catalog.scorer.num_blocks == 1
+        and catalog.relevant.ids.shape[-1] <= FEW_TARGETS
+        and any(isinstance(x, Tracer) for x in jax.tree.leaves(catalog))
+    )
+
+
+def _counted(catalog: Catalog) -> RankingData:
+    """Counts the places of the relevant items, of which only the first ranks are read."""
+    places, depth = _rank_blocks(dataclasses.replace(catalog, depth=None)), catalog.depth
+    is_whole = depth is None or depth >= catalog.total_items
+    return dataclasses.replace(places, cut=None if is_whole else depth)
 
 
 def rank_blocks(catalog: Catalog) -> RankingData:
