@@ -67,6 +67,8 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
         return lax.cond(must_sort, by_top_k if use_top_k else by_sort, counted, x)
 
     default = by_top_k if use_top_k else by_sort
+    if _arithmetic.is_small(x):
+        return default(x)
     if not _mesh.is_device_local(x) or (use_top_k and x.shape[-1] > top_k_cpu.SHORT):
         return default(x)
     return lax.platform_dependent(x, cpu=by_counts, default=default)

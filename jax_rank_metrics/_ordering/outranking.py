@@ -130,7 +130,9 @@ def _count_few(
     counts = []
     for slot in range(target_levels[0].shape[-1]):
         target = [lax.slice_in_dim(x, slot, slot + 1, axis=-1) for x in target_levels]
-        counts.append([_arithmetic.count(compare(levels, target)) for compare in comparisons])
+        counts.append(
+            [_arithmetic.count(compare(levels, target)) for compare in comparisons]
+        )
     return [jnp.stack(x, axis=-1) for x in zip(*counts, strict=True)]
 
 

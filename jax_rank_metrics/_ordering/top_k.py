@@ -107,7 +107,15 @@ def top_keys(
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
     def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        x = top_k_cpu.floats_of(raw.read().keys)
+        # Blocks would read scores twice, and with them all that is made of them.
+        is_read_once = isinstance(raw, RawCandidates) and not is_long(
+            raw.scores.shape[-1], depth
+        )
+        if is_read_once and raw.scores.dtype == jnp.float32:
+            exists = raw.items.retrieved_items().exists
+            x = top_k_cpu.floats_of_scores(lax.stop_gradient(raw.scores), exists)
+        else:
+            x = top_k_cpu.floats_of(raw.read().keys)
         x, indices = _top_k_on_cpu(x[..., :0], x, depth)
         return top_k_cpu.integers_of(x), indices
 
@@ -214,7 +222,7 @@ def _top_k_on_cpu(
     size = before.shape[-1] + x.shape[-1]
     if is_long(size, depth):
         return _top_k_by_blocks(before, x, depth, top_k_cpu.maxima)
-    if size > top_k_cpu.SHORT:
+    if size > top_k_cpu.SHORT or _arithmetic.is_small(x):
         return _top_k_at_once(before, x, depth)
     x = jnp.concatenate([before, x], axis=-1)
     indices = top_k_cpu.indices_by_maxima(x, depth)

@@ -12,15 +12,30 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
+from jax_rank_metrics._ordering import keys
 
 # The longest list for which this is faster. Older versions of XLA compute maxima item by
 # item, which takes longer than their top-k.
 SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
 
 
-def floats_of(keys: jax.Array) -> jax.Array:
+def floats_of(key: jax.Array) -> jax.Array:
     """Returns float32 that a top-k on CPU orders as these int32."""
-    return lax.bitcast_convert_type(_flipped(keys), jnp.float32)
+    return lax.bitcast_convert_type(_flipped(key), jnp.float32)
+
+
+def floats_of_scores(scores: jax.Array, exists: jax.Array) -> jax.Array:
+    """Returns `floats_of` the keys of float32 scores, in fewer steps.
+
+    Most floats stay what they are. A comparison of 0 with −0.0 would also hold for
+    subnormals.
+    """
+    info = jnp.iinfo(jnp.int32)
+    nan_key = keys.float_key(jnp.array(jnp.nan, jnp.float32))
+    bits = lax.bitcast_convert_type(scores, jnp.int32)
+    x = jnp.where(bits == info.min, 0.0, scores)
+    x = jnp.where(jnp.isnan(scores), floats_of(nan_key), x)
+    return jnp.where(exists, x, floats_of(jnp.int32(info.min)))
 
 
 def integers_of(x: jax.Array) -> jax.Array:

@@ -191,9 +191,10 @@ def _expected_by_steps(
     above, tied, stops = (x[..., None] for x in first[:3])
     triangle = jnp.triu(jnp.ones((_STEP, _STEP), dtype), 1)
     cutoffs = [k[..., None] if isinstance(k, jax.Array) else k for k in ks]
+    finite = [k for k in cutoffs if k is not None]
 
     def add_step(state):
-        start, (high, low), sums, chances = state
+        start, (high, low), sums, log_chances = state
         # [*lists, _STEP]: the ranks of the group that this step covers.
         offset = start + steps
         remaining = jnp.maximum(tied - offset, 1).astype(dtype)
@@ -205,34 +206,36 @@ def _expected_by_steps(
         log_pass = jnp.where(hazard < 1, log_pass, -200.0)
         log_passed = _arithmetic.dot(log_pass, triangle)
         passed = jnp.exp(jnp.minimum(high + (low + log_passed), 0))
-        passed_through = jnp.exp(jnp.minimum(high + (low + log_passed + log_pass), 0))
         rank = (above + offset + 1).astype(dtype)
-        new_sums, new_chances = [], []
-        for k, total, chance in zip(cutoffs, sums, chances, strict=True):
-            terms = passed * hazard * at_ranks(position_fn, rank, k)
-            new_sums.append(total + jnp.sum(terms, axis=-1))
-            # The chance of no stop up to k is that of passing the last rank up to k.
-            within = in_group & is_within(rank, k)
-            step_chance = jnp.min(jnp.where(within, passed_through, 1), axis=-1)
-            new_chances.append(jnp.minimum(chance, step_chance))
+        sums = [
+            total + jnp.sum(passed * hazard * at_ranks(position_fn, rank, k), axis=-1)
+            for k, total in zip(cutoffs, sums, strict=True)
+        ]
+        # Sums of the logarithms up to each k, of which one cannot drift by more than 1e-6
+        # before its exponential is 0.
+        log_chances = [
+            total + jnp.sum(jnp.where(is_within(rank, k), log_pass, 0), axis=-1)
+            for k, total in zip(finite, log_chances, strict=True)
+        ]
         # Two-sum: `error` is what rounding took from `high`.
         addend = jnp.sum(log_pass, axis=-1, keepdims=True)
         new_high = high + addend
         error = (high - (new_high - (new_high - high))) + (addend - (new_high - high))
-        return start + _STEP, (new_high, low + error), new_sums, new_chances
+        return start + _STEP, (new_high, low + error), sums, log_chances
 
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     zeros = _mesh.match_varying(jnp.zeros(first.above.shape, dtype), first[:3])
     column = zeros[..., None]
-    state = (
-        jnp.zeros_like(num_ranks),
-        (column, column),
-        [zeros] * len(ks),
-        [zeros + 1] * len(ks),
+    start = (jnp.zeros_like(num_ranks), (column, column))
+    _, _, sums, log_chances = lax.while_loop(
+        lambda state: state[0] < num_ranks,
+        add_step,
+        (*start, [zeros] * len(ks), [zeros] * len(finite)),
     )
-    _, _, sums, chances = lax.while_loop(
-        lambda state: state[0] < num_ranks, add_step, state
-    )
+    # A user who reads the whole list meets a stop if there is one.
+    never = jnp.where(first.stops > 0, zeros, 1)
+    chance = iter(log_chances)
+    chances = [never if k is None else jnp.exp(next(chance)) for k in ks]
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 

@@ -178,47 +178,28 @@ def read_runs(
     added = len(amounts) + len(requests)
     combines = [combine, *[jnp.add] * added, *[_keep_first] * len(float_sums)]
 
-    def read_last(continues: jax.Array, are_pairs: bool) -> jax.Array:
-        scan = functools.partial(_arithmetic.along_runs, continues, are_pairs=are_pairs)
-        offset, (values, *scanned) = scan(arrays, combines)
-        counted_tied = scanned[: len(amounts)]
-        sums = dict(zip(requests, scanned[len(amounts) : added], strict=True))
-        float_sums_above = iter(scanned[added:])
-        counted_above = [
-            next(float_sums_above)
-            if jnp.issubdtype(x.dtype, jnp.floating)
-            else before + x - tied
-            for before, x, tied in zip(
-                line.sums_before, amounts, counted_tied, strict=True
-            )
-        ]
+    scan = functools.partial(_arithmetic.along_runs, continues)
+    offset, (values, *scanned) = scan(arrays, combines)
+    counted_tied = scanned[: len(amounts)]
+    sums = dict(zip(requests, scanned[len(amounts) : added], strict=True))
+    float_sums_above = iter(scanned[added:])
+    counted_above = [
+        next(float_sums_above)
+        if jnp.issubdtype(x.dtype, jnp.floating)
+        else before + x - tied
+        for before, x, tied in zip(line.sums_before, amounts, counted_tied, strict=True)
+    ]
 
-        def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
-            if isinstance(k, jax.Array):
-                return scan([at_ranks(position_fn, rank, k)], [jnp.add])[1][0]
-            return sums[position_fn, k]
+    def place_sum(position_fn: PositionFn, k: Cut) -> jax.Array:
+        if isinstance(k, jax.Array):
+            return scan([at_ranks(position_fn, rank, k)], [jnp.add])[1][0]
+        return sums[position_fn, k]
 
-        groups = TieGroups(
-            num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
-        )
-        is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
-        return read(groups, place_sum, jnp.where(is_last, values, 0))
-
-    def read_on_cpu(continues: jax.Array) -> jax.Array:
-        # Where no run is longer than two, one step does, and the loop would have to write
-        # what this step fuses with its reader. The lengths are known at run time. Without
-        # the barrier, keys would be compared anew for every reader.
-        continues = lax.optimization_barrier(continues)
-        any_long = _mesh.unvmap_any(continues & _arithmetic.shifted(continues, 1))
-        scan = functools.partial(read_last, are_pairs=False)
-        scan_pairs = functools.partial(read_last, are_pairs=True)
-        return lax.cond(any_long, scan, scan_pairs, continues)
-
-    return lax.platform_dependent(
-        continues,
-        cpu=read_on_cpu,
-        default=functools.partial(read_last, are_pairs=False),
+    groups = TieGroups(
+        num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
     )
+    is_last = _arithmetic.widen(~_arithmetic.shifted(continues, -1), values)
+    return read(groups, place_sum, jnp.where(is_last, values, 0))
 
 
 def _requested_sums(

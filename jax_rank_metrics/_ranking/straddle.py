@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _mesh
+from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._items import ItemArrays, RawItems
 from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._pytree import pytree
@@ -97,7 +97,8 @@ class Straddle:
             raw_scores = None if scores is None else scores.scores
             return _mesh.match_varying(zeros, (last_key, items, raw_scores, self.tied))
 
-        if self.tied is not None:  # a few items: a branch would cost more
+        is_short = scores is None or _arithmetic.is_small(scores.scores)
+        if self.tied is not None or is_short:  # a branch would cost more
             local = look()
         else:
             local = lax.cond(_mesh.unvmap_any(self.lists), look, skip)

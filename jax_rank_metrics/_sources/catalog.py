@@ -259,7 +259,10 @@ def _may_count(catalog: Catalog) -> bool:
 
 def _counted(catalog: Catalog) -> RankingData:
     """Counts the places of the relevant items, of which only the first ranks are read."""
-    places, depth = _rank_blocks(dataclasses.replace(catalog, depth=None)), catalog.depth
+    places, depth = (
+        _rank_blocks(dataclasses.replace(catalog, depth=None)),
+        catalog.depth,
+    )
     is_whole = depth is None or depth >= catalog.total_items
     return dataclasses.replace(places, cut=None if is_whole else depth)
 
