@@ -99,8 +99,10 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
 
 
-# The number of ranks of a group that are looked at together.
-_STEP = 64
+# Up to so many ranks are looked at together, in an array; beyond, one after the other,
+# of which a step of a loop covers the second number.
+_FEW = 64
+_UNROLLED = 2
 
 
 def expected(
@@ -120,8 +122,8 @@ def expected(
     """
     if first.max_rank is not None:
         return _expected_of_one(first, position_fn, ks, first.max_rank, dtype)
-    max_rank = max((k if isinstance(k, int) else _STEP + 1 for k in ks), default=1)
-    if max_rank <= _STEP:
+    max_rank = max((k if isinstance(k, int) else _FEW + 1 for k in ks), default=1)
+    if max_rank <= _FEW:
         return _expected_to_few(first, position_fn, ks, dtype, max_rank)
     return _expected_by_steps(first, position_fn, ks, dtype)
 
@@ -179,64 +181,65 @@ def _expected_to_few(
 def _expected_by_steps(
     first: FirstStop, position_fn: PositionFn, ks: Sequence[Cut], dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` for any cutoffs, `_STEP` ranks at a time.
+    """Computes `expected` for any cutoffs, rank after rank.
 
-    The logarithm of the probability of passing is carried from step to step as a float
-    pair, so that it does not drift.
+    The chance to pass is carried as a float pair from which the chance to stop at each
+    rank is taken, so that it does not drift.
     """
-    above, tied, stops, _ = first
-    steps = jnp.arange(_STEP, dtype=jnp.int32).reshape((1,) * above.ndim + (_STEP,))
+    above, tied, stops = (x.astype(dtype) for x in first[:3])
+    finite = [k for k in ks if k is not None]
     # At the latest, the first stop follows all items of the group that do not stop.
-    num_ranks = jnp.max(jnp.where(stops > 0, tied - stops + 1, 0), initial=0)
-    above, tied, stops = (x[..., None] for x in first[:3])
-    triangle = jnp.triu(jnp.ones((_STEP, _STEP), dtype), 1)
-    cutoffs = [k[..., None] if isinstance(k, jax.Array) else k for k in ks]
-    finite = [k for k in cutoffs if k is not None]
+    num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
+    num_ranks = jnp.max(num_ranks, initial=0)
 
-    def add_step(state):
-        start, (high, low), sums, log_chances = state
-        # [*lists, _STEP]: the ranks of the group that this step covers.
-        offset = start + steps
-        remaining = jnp.maximum(tied - offset, 1).astype(dtype)
-        in_group = (offset < tied) & (stops > 0)
-        hazard = jnp.where(in_group, jnp.minimum(stops.astype(dtype) / remaining, 1), 0)
-        # A certain stop is passed with log-probability −∞. −200 stands for it: e^−200 is
-        # 0 as well, and sums of it stay finite.
-        log_pass = jnp.maximum(jnp.log1p(-jnp.minimum(hazard, 0.999999)), -20.0)
-        log_pass = jnp.where(hazard < 1, log_pass, -200.0)
-        log_passed = _arithmetic.dot(log_pass, triangle)
-        passed = jnp.exp(jnp.minimum(high + (low + log_passed), 0))
-        rank = (above + offset + 1).astype(dtype)
+    def add_rank(offset: jax.Array, state: _Reader) -> _Reader:
+        remaining = jnp.maximum(jnp.maximum(tied - offset, stops), 1)
+        hazard, (high, low) = stops / remaining, state.passing
+        stopping = (high + low) * hazard
+        rank = above + (offset + 1)
         sums = [
-            total + jnp.sum(passed * hazard * at_ranks(position_fn, rank, k), axis=-1)
-            for k, total in zip(cutoffs, sums, strict=True)
+            total + stopping * at_ranks(position_fn, rank, k)
+            for k, total in zip(ks, state.sums, strict=True)
         ]
-        # Sums of the logarithms up to each k, of which one cannot drift by more than 1e-6
-        # before its exponential is 0.
-        log_chances = [
-            total + jnp.sum(jnp.where(is_within(rank, k), log_pass, 0), axis=-1)
-            for k, total in zip(finite, log_chances, strict=True)
+        # Two-sum: `error` is what rounding took from `rest`. A certain stop leaves 0.
+        rest = high - stopping
+        taken = high - rest
+        error = (high - (rest + taken)) - (stopping - taken)
+        may_pass = hazard < 1
+        high, low = (jnp.where(may_pass, x, 0) for x in (rest, low + error))
+        chances = [
+            jnp.where(is_within(rank, k), high + low, chance)
+            for k, chance in zip(finite, state.chances, strict=True)
         ]
-        # Two-sum: `error` is what rounding took from `high`.
-        addend = jnp.sum(log_pass, axis=-1, keepdims=True)
-        new_high = high + addend
-        error = (high - (new_high - (new_high - high))) + (addend - (new_high - high))
-        return start + _STEP, (new_high, low + error), sums, log_chances
+        return _Reader((high, low), sums, chances)
+
+    def add_ranks(state: tuple[jax.Array, _Reader]) -> tuple[jax.Array, _Reader]:
+        start, reader = state
+        for step in range(_UNROLLED):
+            reader = add_rank((start + step).astype(dtype), reader)
+        return start + _UNROLLED, reader
 
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
-    zeros = _mesh.match_varying(jnp.zeros(first.above.shape, dtype), first[:3])
-    column = zeros[..., None]
-    start = (jnp.zeros_like(num_ranks), (column, column))
-    _, _, sums, log_chances = lax.while_loop(
+    zeros = _mesh.match_varying(jnp.zeros(above.shape, dtype), first[:3])
+    reader = _Reader((zeros + 1, zeros), [zeros] * len(ks), [zeros + 1] * len(finite))
+    _, (_, sums, chances) = lax.while_loop(
         lambda state: state[0] < num_ranks,
-        add_step,
-        (*start, [zeros] * len(ks), [zeros] * len(finite)),
+        add_ranks,
+        (jnp.zeros_like(num_ranks), reader),
     )
     # A user who reads the whole list meets a stop if there is one.
     never = jnp.where(first.stops > 0, zeros, 1)
-    chance = iter(log_chances)
-    chances = [never if k is None else jnp.exp(next(chance)) for k in ks]
+    chance = iter(chances)
+    chances = [never if k is None else next(chance) for k in ks]
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
+
+
+class _Reader(NamedTuple):
+    """What is known of a user after the ranks so far, `[*lists]` each."""
+
+    passing: tuple[jax.Array, jax.Array]  # the chance to read on, a float pair
+    sums: list[jax.Array]  # of position_fn at the first stop, up to each k
+    chances: list[jax.Array]  # of no stop up to each k that is no None
 
 
 def at_mean_rank(
