@@ -15,7 +15,6 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
 
-
 # Axes of at most this length are added up term by term.
 _SHORT = 2
 

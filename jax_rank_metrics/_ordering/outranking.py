@@ -43,11 +43,11 @@ def outranking(
 ) -> Outranking:
     """Counts the items above, level with, and before each target.
 
-    Few targets are counted together. Items are counted for one of more targets after the
-    other: the scores are read once for each. A CPU counts a part of the items at a time, for the targets that exist in some list;
-    many targets it looks up in a sort of all scores. Accelerators always count: they read
-    thousands of scores in the time of each of the dozen gathers that looking a target up
-    takes.
+    Up to `FEW_TARGETS` are counted in one pass. For more of them, items are counted for
+    one target after the other, so that scores are read once for each. A CPU counts a part
+    of the items at a time, for the targets that exist in some list; many targets it looks
+    up in a sort of all scores. Accelerators always count: they read thousands of scores
+    in the time of each of the dozen gathers that looking a target up takes.
 
     Args:
         targets: `[*lists, targets]`, from anywhere in the lists.

@@ -25,8 +25,8 @@ _LENGTHS = (2**12, 2**16)
 # Beyond the table, this many ranks are added up at a time.
 _STEP = 64
 
-# Up to this many items, all pairs are compared, and functions of so many ranks are evaluated
-# while tracing and compared with places: accelerators would otherwise start a kernel for each of their steps.
+# Up to this many items, all pairs are compared, and up to this many ranks are compared with
+# places: accelerators would otherwise start a kernel for each step, or gather from tables.
 FEW_RANKS = 32
 
 # The sum of a function of ranks over those ranks of a place that are at most k.

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.typing import DTypeLike
 
-from jax_rank_metrics import _arithmetic, _mesh
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places.place import (
     FEW_RANKS,
