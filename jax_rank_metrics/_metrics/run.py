@@ -79,7 +79,7 @@ def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     ks = [bound.depth for bound in readers]
     in_groups = all(bound.tie_reading != "order" for bound in bounds)
     depth = Depth(_inputs.deepest(ks) if ks else None, bool(readers), in_groups)
-    is_counted = few_relevant.pays(lists, depth, read, bounds)
+    is_counted = few_relevant.pays(lists, depth)
     return depth._replace(few_relevant=is_counted)
 
 

@@ -1,9 +1,5 @@
 """Long lists with few relevant items, whose places a CPU counts instead of sorting."""
 
-from collections.abc import Callable, Hashable
-from functools import lru_cache
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -13,7 +9,6 @@ from jax_rank_metrics._ordering.outranking import MAX_COUNTED
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ordering.top_k import first_true
 from jax_rank_metrics._ranking.data import RankingData
-from jax_rank_metrics._ranking.held import UnknownPlaceError
 from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.list_arguments import ScoredLists
 from jax_rank_metrics._sources.lists import Depth, Relevant
@@ -23,14 +18,12 @@ from jax_rank_metrics._sources.streams import rank_listed
 _LONG = 4096
 
 
-def pays(
-    lists: ScoredLists, depth: Depth, read: Callable[..., Any], *metrics: Hashable
-) -> bool:
+def pays(lists: ScoredLists, depth: Depth) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
     sort as quickly as they count. Metrics must read whole lists, in tie groups; and items
-    that are not relevant must be all alike. `read` and `metrics` are those of `suffice`.
+    that are not relevant must be all alike.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
     reads_groups = depth.in_groups and lists.policy.is_grouped
@@ -44,7 +37,7 @@ def pays(
             return False
         if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
             return False
-    return suffice(read, *metrics) and bool(_most_relevant(items) <= MAX_COUNTED)
+    return bool(_most_relevant(items) <= MAX_COUNTED)
 
 
 @jax.jit
@@ -52,24 +45,6 @@ def _most_relevant(raw_items: RawItems) -> jax.Array:
     """Counts the relevant items of the list that has the most of them."""
     is_relevant = raw_items.read().labels > 0
     return jnp.max(_arithmetic.count(is_relevant), initial=0)
-
-
-@lru_cache
-def suffice(read: Callable[..., Any], *metrics: Hashable) -> bool:
-    """Whether metrics need no other places than those of relevant items.
-
-    `read(*metrics, ranking)` reads them from a ranking.
-    """
-
-    def read_few(scores: jax.Array) -> Any:
-        items = RawItems(jnp.ones_like(scores), scores.dtype.name)
-        return read(*metrics, rank_few(items, scores, None))
-
-    try:
-        jax.eval_shape(read_few, jax.ShapeDtypeStruct((1, 1), jnp.float32))
-    except UnknownPlaceError:
-        return False
-    return True
 
 
 def rank_few(

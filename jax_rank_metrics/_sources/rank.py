@@ -10,7 +10,7 @@ import jax
 from jax_rank_metrics import _inputs, _shards, _types
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._layouts.rows import Rows
-from jax_rank_metrics._ranking import Ranking
+from jax_rank_metrics._ranking import Ranking, UnknownPlaceError
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.pool import PoolScores
 from jax_rank_metrics._sources.few_relevant import rank_few
@@ -60,7 +60,10 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R
                 rank_softly(raw_items, scores, Rows(), list_weights, lists.relax)
             )
         if depth.few_relevant:
-            return read(rank_few(raw_items, scores, list_weights))
+            try:
+                return read(rank_few(raw_items, scores, list_weights))
+            except UnknownPlaceError:
+                pass  # a metric needs the places of other items too
         ranking = rank_rows(
             raw_items, scores, list_weights, seeds, lists.policy, items_axis, depth
         )
