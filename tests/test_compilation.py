@@ -106,6 +106,36 @@ def test_retrieved_lists_are_not_sorted():
     assert sorts == ([], [])
 
 
+@pytest.mark.parametrize("platform", ["cpu", "tpu", "cuda"])
+@pytest.mark.parametrize("k", [None, 10])
+@pytest.mark.parametrize("ties", [None, "stable", "worst"])
+def test_one_relevant_item_needs_no_order(platform, k, ties):
+    """In a step, places of the diagonal are counted: no loop, sort, top-k or branch.
+
+    Only a policy that reads labels looks at them in a branch, where scores tie. A metric
+    that needs other places than those of relevant items has them ranked.
+    """
+    ids = jnp.arange(64, dtype=jnp.int32)[:, None]
+    options = {"relevant_labels": 2 * np.ones_like(ids), "exclude_ids": 63 - ids}
+    scores = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+
+    def text(metrics):
+        def step(scores):
+            ranking = jrm.rank_scores(scores, ids, k=k, ties=ties, **options)
+            return jrm.mean(jrm.measure(metrics, ranking))
+
+        traced = jax.jit(step).trace(scores)
+        return traced.lower(lowering_platforms=(platform,)).as_text()
+
+    program = text(("ndcg@10", "mrr@10", "recall@1,5", "map@10"))
+    branches = ["stablehlo.case", "stablehlo.if"] if ties != "worst" else []
+    for operation in ("stablehlo.while", "stablehlo.sort", "top_k", *branches):
+        assert operation not in program
+    if k is not None:
+        own = functools.partial(jrm.dcg, k=10, gain_fn=falling_gain)
+        assert "top_k" in text({"own": own})
+
+
 def test_nothing_is_of_the_size_of_items_squared():
     """No metric compares all pairs of items."""
     labels, scores = inputs()

@@ -193,6 +193,39 @@ def test_in_batch_negatives():
         np.testing.assert_allclose(lists.mean().compute(), mean, rtol=1e-6)
 
 
+@pytest.mark.parametrize("ties", [None, "stable", "best", "worst", "random"])
+@pytest.mark.parametrize("num_relevant", [1, 3])
+def test_programs_that_count_instead(rng, ties, num_relevant):
+    """In a program, few relevant items are counted also where k asks for a top-k."""
+    scores = rng.integers(0, 5, (6, 30)).astype(np.float32)
+    scores[0, :20] = np.nan
+    ids = np.argsort(rng.random((6, 30)))[:, :num_relevant].astype(np.int32)
+    ids[1] = -1
+    key = jax.random.key(3) if ties == "random" else None
+    names = ("ndcg@7", "mrr@7", "map@7", "hit_rate@1,3", "recall@7")
+
+    def lists(scores, k, names=names):
+        ranking = jrm.rank_scores(
+            *(scores, ids, 2 * np.ones_like(ids)),
+            k=k,
+            item_mask=np.arange(30) != 4,
+            exclude_ids=(ids[:, :1] + 3) % 30,
+            ties=ties,
+            key=key,
+        )
+        return jrm.measure(names, ranking)
+
+    def step(k, *names):
+        return quick_jit(lambda scores: lists(scores, k, names))(scores)
+
+    check_same(step(7, *names), lists(scores, 7))
+    # A cutoff beyond the list reads whole lists, and one within it no rank beyond.
+    check_same(step(40, "ndcg", "mrr"), lists(scores, None, ("ndcg", "mrr")))
+    for name in ("mrr", "recall@8"):
+        with pytest.raises(ValueError, match="was cut at k=7"):
+            step(7, name)
+
+
 SCORES = np.zeros((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
 
