@@ -1,14 +1,12 @@
 """The differences of all comparisons, side by side, and their means."""
 
-from collections.abc import Hashable, Mapping, Sized
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jax_rank_metrics._results.inference.means import Ratios, Summary, pseudo_values
 from jax_rank_metrics._results.systems.differences import Differences
-from jax_rank_metrics._results.systems.values import checked_ids, is_series, listing
-from jax_rank_metrics._states.clusters import cluster_numbers, join_clusters
+from jax_rank_metrics._states.clusters import join_clusters
 
 
 class Columns(NamedTuple):
@@ -85,34 +83,3 @@ class Columns(NamedTuple):
     def summary(self) -> Summary:
         """Computes the mean difference of each comparison, and how sure it is."""
         return Summary.of(*self)
-
-
-def cluster_indices_of(clusters: Any, ids: list[Hashable]) -> np.ndarray:
-    """Numbers the cluster of each list, `[lists]`, in the order of first appearance.
-
-    Args:
-        clusters: The id of a cluster for each list, in the order of `ids`; or a mapping or
-            a Series from ids of lists to ids of clusters.
-        ids: The ids of the lists.
-
-    Raises:
-        TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
-        ValueError: if there is not one for each list, or if one is missing.
-    """
-    if is_series(clusters):
-        names = checked_ids("clusters", clusters.index, len(clusters))
-        clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
-    if isinstance(clusters, Mapping):
-        missing = [name for name in ids if name not in clusters]
-        if missing:
-            raise ValueError(
-                f"clusters: {len(missing)} lists have none: {listing(missing)}; pass the "
-                "cluster of every list, by its id or as an array in the order of lists"
-            )
-        clusters = [clusters[name] for name in ids]
-    elif isinstance(clusters, str) or not isinstance(clusters, Sized):
-        raise TypeError(
-            f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
-            "dict of list ids to these"
-        )
-    return cluster_numbers("clusters", clusters, (len(ids),))[0]

@@ -7,27 +7,26 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
-from jax_rank_metrics._results.comparisons.columns import cluster_indices_of
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Question, Subject
+from jax_rank_metrics._results.inference.question import Names, Question, Subject
 from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import differences_of
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
-    zero_counts,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.values import Path
+from jax_rank_metrics._results.systems.systems import Path, Values
+from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
 
 
 def compare(
-    a: Any,
-    b: Any = None,
+    a: Values,
+    b: Values | None = None,
     *,
     ids: tuple[Any, Any] | None = None,
     clusters: Any = None,
@@ -248,16 +247,17 @@ def compare(
     if b is None and ids is not None:
         raise ValueError("ids are those of a and b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.
-    all_pairs = pairing.with_ids(pairing.pairs_of(a, b, pairs), ids)
-    sides = [(pair.metric, side) for pair in all_pairs for side in (pair.a, pair.b)]
-    check_seed_counts([side for _, side in sides])
-    check_lower(lower, [name for pair in all_pairs for name in pair.metric])
+    all_pairs = pairing.pairs_of(a, b, pairs)
+    sides = pairing.with_ids([(pair.a.lists, pair.b.lists) for pair in all_pairs], ids)
+    records = [record for pair in all_pairs for record in (pair.a, pair.b)]
+    check_seed_counts(record.lists for record in records)
+    check_lower(lower, [name for record in records for name in record.path])
     if undefined is None:
-        warn_of_zeros([(metric, zero_counts(side)) for metric, side in sides], lower)
+        warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
     cluster_indices = None
     if clusters is not None:
-        cluster_indices = cluster_indices_of(clusters, all_pairs[0].a.ids or [])
-    differences = [differences_of(pair.a, pair.b, undefined) for pair in all_pairs]
+        cluster_indices = sides[0][0].cluster_indices(clusters)
+    differences = [differences_of(*pair, undefined) for pair in sides]
     subjects = _subjects_of(all_pairs, lower)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
@@ -274,12 +274,12 @@ def _subjects_of(
     numbers: dict[tuple[Path, str | None], int] = {}
     return [
         Subject(
-            direction_of(pair.metric, lower),
-            pair.systems,
-            numbers.setdefault((pair.metric, names.metric), len(numbers)),
-            pair.a.was_asked_for and pair.b.was_asked_for,
-            names,
+            direction_of(a.path, lower),
+            systems,
+            numbers.setdefault((a.path, label), len(numbers)),
+            a.was_asked_for and b.was_asked_for,
+            Names(a.task, a.system, b.system, label, label and cutoff_text(label)),
         )
-        for pair in pairs
-        for names in pair.record_names()
+        for a, b, systems in pairs
+        for label in a.labels()
     ]

@@ -16,14 +16,14 @@ from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
 from jax_rank_metrics._results.leaderboards import orders
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 from jax_rank_metrics._results.leaderboards.task_means import TaskMeans, means_of_tasks
+from jax_rank_metrics._results.leaderboards.tasks import read_tasks
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
-    zero_counts,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.systems import read_systems
+from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
@@ -32,7 +32,7 @@ PERMUTATIONS = 100_000  # at least
 
 
 def leaderboard(
-    systems: Mapping[Hashable, Any],
+    systems: Values,
     *,
     metric: str | None = None,
     ids: Mapping[Hashable, Any] | None = None,
@@ -129,32 +129,29 @@ def leaderboard(
     samples = _inputs.positive_integer("samples", samples)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    if not isinstance(systems, Mapping) or len(systems) < 2:
-        raise ValueError("systems: pass a dict of at least two systems")
-    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
-    values = read_systems(systems, metric)
-    path = [] if values.metric is None else [values.metric]
+    tasks = read_tasks(systems, metric)
+    path = [] if tasks.metric is None else [tasks.metric]
     check_lower(lower, path)
     direction = direction_of(path, lower)
     if direction is None:
         raise ValueError(f"neither direction of {path[0]} is better; it has no order")
-    if values.metric is not None and metric_part(values.metric) in STATES:
+    if tasks.metric is not None and metric_part(tasks.metric) in STATES:
         raise ValueError(
-            f"{values.metric} is a geometric mean, and a leaderboard is one of means; pass "
+            f"{tasks.metric} is a geometric mean, and a leaderboard is one of means; pass "
             "the values under another name, as of average_precision"
         )
-    names = list(systems)
-    if not values.are_states:
+    if not tasks.are_states:
+        all_lists = [x for task in tasks.records for x in tasks.lists(task)]
         if undefined is None:
-            sides = [x for of_systems in values.tasks.values() for x in of_systems]
-            warn_of_zeros([(path, zero_counts(x)) for x in sides], lower)
-        check_seed_counts([x for of_task in values.tasks.values() for x in of_task])
-    tasks = means_of_tasks(values, names, ids, undefined, samples, rng)
+            warn_of_zeros([(path, x.zero_counts()) for x in all_lists], lower)
+        check_seed_counts(all_lists)
+    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
+    of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
     sign = -1 if direction else 1  # drawn means below are better when higher
-    means = np.mean([task.means for task in tasks], axis=0)
+    means = np.mean([task.means for task in of_tasks], axis=0)
     order = sorted(range(len(means)), key=lambda system: -sign * means[system])
     means = means[order]
-    ordered = [task.of_systems(order) for task in tasks]
+    ordered = [task.of_systems(order) for task in of_tasks]
     errors = _errors(ordered)
     margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(ordered, errors, key, level)
@@ -180,7 +177,7 @@ def leaderboard(
     if len(halves) == len(ordered):
         stability = orders.stability_of(sign * np.mean(halves, axis=0), rng)
     return Leaderboard(
-        systems=tuple(names[system] for system in order),
+        systems=tuple(tasks.systems[system] for system in order),
         means=means,
         lows=means - margin,
         highs=means + margin,
@@ -192,8 +189,8 @@ def leaderboard(
         p_corrected=p_corrected,
         groups=_groups(p_corrected <= 1 - level),
         stability=stability,
-        metric=values.metric,
-        tasks=tuple(task for task in values.tasks if task is not None),
+        metric=tasks.metric,
+        tasks=tuple(task for task in tasks.records if task is not None),
         lists=sum(task.lists for task in ordered),
         samples=samples,
         level=level,

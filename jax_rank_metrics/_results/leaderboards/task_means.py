@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.inference.means import (
     Ratios,
     WeightedMean,
@@ -13,13 +14,15 @@ from jax_rank_metrics._results.inference.means import (
     seed_variance,
 )
 from jax_rank_metrics._results.leaderboards.orders import drawn_errors, means_of_halves
-from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import in_order_of
+from jax_rank_metrics._results.leaderboards.tasks import Tasks
 from jax_rank_metrics._results.systems.paired import common_undefined
-from jax_rank_metrics._results.systems.seeds import filled_seeds
-from jax_rank_metrics._results.systems.systems import Systems
-from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.weights import ROUNDING, differ
+from jax_rank_metrics._results.systems.pairing import with_ids
+from jax_rank_metrics._results.systems.values import (
+    ListValues,
+    listing,
+    weights_differ,
+)
+from jax_rank_metrics._states.weights import ROUNDING
 from jax_rank_metrics._types import Undefined
 
 
@@ -75,8 +78,7 @@ class TaskMeans(NamedTuple):
 
 
 def means_of_tasks(
-    systems: Systems,
-    names: list[Hashable],
+    tasks: Tasks,
     ids: Mapping[Hashable, Any] | None,
     undefined: Undefined | None,
     samples: int,
@@ -85,25 +87,26 @@ def means_of_tasks(
     """Computes the means of all systems, and draws means over other lists of each task.
 
     Args:
-        systems: The values of systems.
-        names: Their names.
+        tasks: The values of systems.
         ids: See `leaderboard`, also for the arguments below.
         undefined: What undefined values count as.
         samples: Number of draws.
         rng: The source of the draws, which those of tasks are independent of each other by.
     """
-    if ids is not None and (systems.are_states or not isinstance(ids, Mapping)):
+    if ids is not None and (tasks.are_states or not isinstance(ids, Mapping)):
         raise TypeError(
             "ids: pass a dict of systems to the ids of lists, of values alone"
         )
-    tasks = []
-    for task, values in systems.tasks.items():
-        if systems.are_states:
-            tasks.append(_of_states(values, names, samples, rng))
+    means = []
+    for task in tasks.records:
+        if tasks.are_states:
+            means.append(_of_states(tasks.states(task), tasks.systems, samples, rng))
         else:
-            list_ids = None if ids is None else _ids_of(ids, names, task)
-            tasks.append(_of_lists(values, list_ids, undefined, samples, rng))
-    return tasks
+            list_ids = None if ids is None else _ids_of(ids, tasks.systems, task)
+            means.append(
+                _of_lists(tasks.lists(task), list_ids, undefined, samples, rng)
+            )
+    return means
 
 
 def _ids_of(
@@ -120,7 +123,10 @@ def _ids_of(
 
 
 def _of_states(
-    states: list[Any], names: list[Hashable], samples: int, rng: np.random.Generator
+    states: list[Bootstrap],
+    names: list[Hashable],
+    samples: int,
+    rng: np.random.Generator,
 ) -> TaskMeans:
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(x) for x in replicates}
@@ -130,7 +136,8 @@ def _of_states(
             "with the same ids, key and samples"
         )
     means = np.array([float(state.compute()) for state in states])
-    for index in np.flatnonzero(~np.isfinite(means))[:1]:
+    if not np.isfinite(means).all():
+        index = int(np.argmin(np.isfinite(means)))
         raise ValueError(f"the mean of {names[index]!r} is {means[index]}")
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
@@ -142,7 +149,7 @@ def _of_states(
     return _with_errors(means, of_means, freedom, samples, rng, lists)
 
 
-def _effective_draws(state: Any) -> float:
+def _effective_draws(state: Bootstrap) -> float:
     """Effective number of the lists, or clusters, that a `Bootstrap` draws apart.
 
     Poisson draws n of mean and variance 1 make Σ w the mean of Σ n·w and Σ w² its
@@ -154,7 +161,7 @@ def _effective_draws(state: Any) -> float:
 
 
 def _of_lists(
-    values: list[Any],
+    values: list[ListValues],
     ids: list[Any] | None,
     undefined: Undefined | None,
     samples: int,
@@ -170,7 +177,7 @@ def _of_lists(
     freedom = float(of_lists.freedom.min())
     of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
     task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
-    has_seeds = any(x.runs for x in values)
+    has_seeds = any(x.has_seeds for x in values)
     if has_seeds:
         _add_seeds(task, sides, of_lists.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
@@ -203,7 +210,7 @@ def _with_errors(
 
 
 def _values_of_seeds(
-    values: list[Any], ids: list[Any] | None, undefined: Undefined | None
+    values: list[ListValues], ids: list[Any] | None, undefined: Undefined | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
 
@@ -212,35 +219,22 @@ def _values_of_seeds(
     """
     first = values[0]
     measured = next((x for x in values if x.undefined), first)
-    sides, weights, counts = [], [], True
+    sides, weights, counts, are_unequal = [], [], np.array(True), False
     for index, x in enumerate(values):
         choice: Undefined = undefined or common_undefined(
             measured.name, measured.undefined, x.name, x.undefined
         )
         pair_ids = None if ids is None else (ids[0], ids[index])
-        (pair,) = pairing.with_ids([pairing.Pair(first, x)], pair_ids)
-        in_order = in_order_of(pair.a, pair.b)
-        of_seeds, weight_or_skipped = filled_seeds(in_order, choice)
-        if not np.isfinite(of_seeds).all():
-            raise ValueError(
-                f"{x.name} holds a value that is not finite; pass finite values, or a "
-                "PerList in which it is undefined"
-            )
-        weight = np.maximum(np.reshape(in_order.lists.weights, -1), 0)
-        counts = counts & ((weight_or_skipped[:, 0] > 0) | (weight == 0))
-        sides.append(of_seeds[..., 0])
-        weights.append(weight)
-        are_ratios = first.lists.is_ratio and x.lists.is_ratio
-        if differ(weights[0], weight).any() and not are_ratios:
-            raise ValueError(
-                f"{first.name} and {x.name} have different weights; pass lists of the "
-                "same weights"
-            )
-    all_weights = np.stack(weights, axis=1)
-    if not any(differ(weights[0], weight).any() for weight in weights):
-        all_weights = all_weights[:, :1]
-    elif any(x.runs for x in values):
+        ((a, b),) = with_ids([(first, x)], pair_ids)
+        b = b.in_order_of(a)
+        are_unequal |= weights_differ(a, b)
+        # A list that is skipped for one system counts for none.
+        counts = counts & (b.is_known(choice) | ~(b.weights > 0))[:, 0]
+        sides.append(b.finite(choice)[0][..., 0])
+        weights.append(np.maximum(b.weights[:, 0], 0))
+    if are_unequal and any(x.has_seeds for x in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
+    all_weights = np.stack(weights if are_unequal else weights[:1], axis=1)
     counts = counts & (all_weights > 0).any(1)
     return [of_seeds[:, counts] for of_seeds in sides], all_weights[counts]
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._results.systems.systems import Values
+from jax_rank_metrics._results.tables.estimates import estimates
 from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -337,7 +338,7 @@ def label_points(ax: "Axes", labels: Sequence[tuple[str, tuple[float, float]]]) 
 
 
 def lines(
-    results: Results,
+    results: Values,
     metric: str,
     level: Number = 0.95,
     method: IntervalMethod = "auto",
@@ -370,7 +371,7 @@ def lines(
     return by_run
 
 
-def only_metric_of(results: Results) -> str:
+def only_metric_of(results: Values) -> str:
     """The name before the @ of the only metric that has cutoffs.
 
     Raises:

@@ -3,13 +3,9 @@
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 
-import numpy as np
-
 from jax_rank_metrics._calls.names import lower_is_better
-from jax_rank_metrics._results.systems.values import ListValues, is_metric_name
+from jax_rank_metrics._results.systems.systems import is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
-from jax_rank_metrics._states.list_arrays import columns_of
-from jax_rank_metrics._states.per_list import PerList
 
 Lower = bool | str | Sequence[str]
 
@@ -68,16 +64,6 @@ def warn_of_zeros(
             "them out, or with 'one'",
             stacklevel=stacklevel,
         )
-
-
-def zero_counts(values: ListValues | PerList) -> tuple[int, int]:
-    """Numbers of lists that are undefined and count as 0, and of all lists that count."""
-    if values.undefined in ("one", "skip"):
-        return 0, 0
-    lists = values.lists if isinstance(values, ListValues) else values
-    _, weights, defined = columns_of(lists)
-    counts = weights > 0
-    return int(np.sum((counts & ~defined).any(1))), int(np.sum(counts.any(1)))
 
 
 def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:

@@ -13,7 +13,7 @@ from jax_rank_metrics._results.sheets.export import csv_of_records, json_of
 from jax_rank_metrics._results.sheets.latex import as_latex
 from jax_rank_metrics._results.sheets.layouts import as_html, as_markdown, as_text
 from jax_rank_metrics._results.systems.direction import Lower
-from jax_rank_metrics._results.tables.estimates import Results
+from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._results.tables.mean_table import sheet_of_means
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -35,7 +35,7 @@ class Table(str):
 
 
 def table(
-    results: Results | Leaderboard | Comparisons | Comparison,
+    results: Values | Leaderboard | Comparisons | Comparison,
     *,
     compare: Any = None,
     format: Format = "text",
