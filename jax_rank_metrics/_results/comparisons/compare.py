@@ -11,7 +11,7 @@ from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.verdicts import compared
 from jax_rank_metrics._results.inference.question import Names, Question, Subject
 from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import differences_of
+from jax_rank_metrics._results.systems.differences import Differences, differences_of
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
@@ -257,7 +257,9 @@ def compare(
     cluster_indices = None
     if clusters is not None:
         cluster_indices = sides[0][0].cluster_indices(clusters)
-    differences = [differences_of(*pair, undefined) for pair in sides]
+    differences = Differences.side_by_side(
+        [differences_of(*pair, undefined) for pair in sides]
+    )
     subjects = _subjects_of(all_pairs, lower)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.comparisons.columns import Columns
 from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.p_values import (
     mcnemar_test,
@@ -20,6 +19,7 @@ from jax_rank_metrics._results.inference.studentised import (
     probability_of_one_list,
     studentised_bootstrap,
 )
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._states.weights import differ
 
 
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 def tested(
     question: Question,
-    columns: Columns,
+    columns: Differences,
     summary: Summary,
     subjects: Sequence[Subject],
     is_family: bool,
@@ -102,7 +102,7 @@ def tested(
 
 def _bootstrap(
     question: Question,
-    columns: Columns,
+    columns: Differences,
     summary: Summary,
     reach: np.ndarray,
     shift: float = 0.0,
@@ -135,7 +135,7 @@ def _bootstrap(
 
 
 def _tukey_p(
-    columns: Columns, subjects: Sequence[Subject], question: Question
+    columns: Differences, subjects: Sequence[Subject], question: Question
 ) -> tuple[np.ndarray, int]:
     """P values of pairs of systems, of each metric and cutoff by itself."""
     p = np.ones(len(subjects))

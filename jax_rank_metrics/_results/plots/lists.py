@@ -93,7 +93,7 @@ def differences(
     check_seed_counts((of_a, of_b))
     ((of_a, of_b),) = with_ids([(of_a, of_b)], ids)
     list_differences = differences_of(of_a, of_b, undefined=None)
-    if list_differences.is_pseudo:
+    if any(list_differences.ratios):
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "
             "over lists; pass compare(a, b) to plots.forest"
@@ -103,7 +103,7 @@ def differences(
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     question = Question(random.key(0), 100_000, checked_level(level))
-    (comparison,) = compared([list_differences], [Subject(direction)], question)
+    (comparison,) = compared(list_differences, [Subject(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)
