@@ -19,6 +19,7 @@ from jax_rank_metrics._results.systems.direction import (
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Path, Values
+from jax_rank_metrics._results.systems.values import in_one_order
 from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
@@ -247,18 +248,25 @@ def compare(
     if b is None and ids is not None:
         raise ValueError("ids are those of a and b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.
+    if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
+        raise TypeError("ids: pass a tuple (ids_a, ids_b)")
     all_pairs = pairing.pairs_of(a, b, pairs)
-    sides = pairing.with_ids([(pair.a.lists, pair.b.lists) for pair in all_pairs], ids)
     records = [record for pair in all_pairs for record in (pair.a, pair.b)]
-    check_seed_counts(record.lists for record in records)
+    lists = in_one_order(
+        [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
+    )
+    check_seed_counts(lists)
     check_lower(lower, [name for record in records for name in record.path])
     if undefined is None:
         warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
     cluster_indices = None
     if clusters is not None:
-        cluster_indices = sides[0][0].cluster_indices(clusters)
+        cluster_indices = lists[0].cluster_indices(clusters)
     differences = Differences.side_by_side(
-        [differences_of(*pair, undefined) for pair in sides]
+        [
+            differences_of(*sides, undefined)
+            for sides in zip(lists[::2], lists[1::2], strict=True)
+        ]
     )
     subjects = _subjects_of(all_pairs, lower)
     return Comparisons(compared(differences, subjects, question, cluster_indices))

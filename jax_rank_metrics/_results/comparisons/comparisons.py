@@ -263,7 +263,9 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
     if clusters:
         parts[" or ".join(count_text(number, "cluster") for number in clusters)] = None
-    seeds = {(x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds}
+    seeds = dict.fromkeys(
+        (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
+    )
     for numbers in seeds:
         counts = " against ".join(str(number or 1) for number in numbers[::-1])
         parts[f"{counts} training seeds, P(better) is of a run of one seed"] = None

@@ -9,6 +9,7 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.inference.draws import seeds_of
 from jax_rank_metrics._results.inference.p_values import holm, student_p, student_reach
 from jax_rank_metrics._results.inference.permutations import pair_flip_test
@@ -129,24 +130,24 @@ def leaderboard(
     samples = _inputs.positive_integer("samples", samples)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    tasks = read_tasks(systems, metric)
-    path = [] if tasks.metric is None else [tasks.metric]
+    name, tasks = read_tasks(systems, metric)
+    path = [] if name is None else [name]
     check_lower(lower, path)
     direction = direction_of(path, lower)
     if direction is None:
-        raise ValueError(f"neither direction of {path[0]} is better; it has no order")
-    if tasks.metric is not None and metric_part(tasks.metric) in STATES:
+        raise ValueError(f"neither direction of {name} is better; it has no order")
+    if name is not None and metric_part(name) in STATES:
         raise ValueError(
-            f"{tasks.metric} is a geometric mean, and a leaderboard is one of means; pass "
-            "the values under another name, as of average_precision"
+            f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
+            "values under another name, as of average_precision"
         )
-    if not tasks.are_states:
-        all_lists = [x for task in tasks.records for x in tasks.lists(task)]
-        if undefined is None:
-            warn_of_zeros([(path, x.zero_counts()) for x in all_lists], lower)
-        check_seed_counts(all_lists)
     rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
     of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
+    records = [x for of_task in tasks.values() for x in of_task.values()]
+    lists = [x.lists for x in records if not isinstance(x.source, Bootstrap)]
+    if undefined is None:
+        warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
+    check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
     order = sorted(range(len(means)), key=lambda system: -sign * means[system])
@@ -177,7 +178,7 @@ def leaderboard(
     if len(halves) == len(ordered):
         stability = orders.stability_of(sign * np.mean(halves, axis=0), rng)
     return Leaderboard(
-        systems=tuple(tasks.systems[system] for system in order),
+        systems=tuple([*next(iter(tasks.values()))][system] for system in order),
         means=means,
         lows=means - margin,
         highs=means + margin,
@@ -189,8 +190,8 @@ def leaderboard(
         p_corrected=p_corrected,
         groups=_groups(p_corrected <= 1 - level),
         stability=stability,
-        metric=tasks.metric,
-        tasks=tuple(task for task in tasks.records if task is not None),
+        metric=name,
+        tasks=tuple(task for task in tasks if task is not None),
         lists=sum(task.lists for task in ordered),
         samples=samples,
         level=level,

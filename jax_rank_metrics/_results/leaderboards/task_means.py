@@ -1,6 +1,6 @@
 """The means of many systems over the same lists, of each of several tasks."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +14,15 @@ from jax_rank_metrics._results.inference.means import (
     seed_variance,
 )
 from jax_rank_metrics._results.leaderboards.orders import drawn_errors, means_of_halves
-from jax_rank_metrics._results.leaderboards.tasks import Tasks
 from jax_rank_metrics._results.systems.paired import common_undefined
-from jax_rank_metrics._results.systems.pairing import with_ids
+from jax_rank_metrics._results.systems.systems import Record, lists_at_cutoff
 from jax_rank_metrics._results.systems.values import (
     ListValues,
+    in_one_order,
     listing,
     weights_differ,
 )
+from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._states.weights import ROUNDING
 from jax_rank_metrics._types import Undefined
 
@@ -78,7 +79,7 @@ class TaskMeans(NamedTuple):
 
 
 def means_of_tasks(
-    tasks: Tasks,
+    tasks: Mapping[Hashable, Mapping[Hashable, Record]],
     ids: Mapping[Hashable, Any] | None,
     undefined: Undefined | None,
     samples: int,
@@ -87,30 +88,41 @@ def means_of_tasks(
     """Computes the means of all systems, and draws means over other lists of each task.
 
     Args:
-        tasks: The values of systems.
+        tasks: The values of all systems in each task.
         ids: See `leaderboard`, also for the arguments below.
         undefined: What undefined values count as.
         samples: Number of draws.
         rng: The source of the draws, which those of tasks are independent of each other by.
     """
-    if ids is not None and (tasks.are_states or not isinstance(ids, Mapping)):
+    are_states = {
+        isinstance(x.source, Bootstrap)
+        for records in tasks.values()
+        for x in records.values()
+    }
+    if len(are_states) > 1:
+        raise ValueError(
+            "only some values are Bootstrap states; pass states for all systems and "
+            "tasks, or values of lists for all"
+        )
+    if ids is not None and (True in are_states or not isinstance(ids, Mapping)):
         raise TypeError(
             "ids: pass a dict of systems to the ids of lists, of values alone"
         )
     means = []
-    for task in tasks.records:
-        if tasks.are_states:
-            means.append(_of_states(tasks.states(task), tasks.systems, samples, rng))
+    for task, records in tasks.items():
+        if True in are_states:
+            means.append(_of_states([*records.values()], samples, rng))
         else:
-            list_ids = None if ids is None else _ids_of(ids, tasks.systems, task)
-            means.append(
-                _of_lists(tasks.lists(task), list_ids, undefined, samples, rng)
+            lists = in_one_order(
+                [lists_at_cutoff(x) for x in records.values()],
+                None if ids is None else _ids_of(ids, records, task),
             )
+            means.append(_of_lists(lists, undefined, samples, rng))
     return means
 
 
 def _ids_of(
-    ids: Mapping[Hashable, Any], names: list[Hashable], task: Hashable
+    ids: Mapping[Hashable, Any], names: Iterable[Hashable], task: Hashable
 ) -> list[Any]:
     """Returns the ids of the lists of every system in a task, or without tasks."""
     try:
@@ -123,11 +135,17 @@ def _ids_of(
 
 
 def _of_states(
-    states: list[Bootstrap],
-    names: list[Hashable],
-    samples: int,
-    rng: np.random.Generator,
+    records: list[Record], samples: int, rng: np.random.Generator
 ) -> TaskMeans:
+    states = [x.source for x in records if isinstance(x.source, Bootstrap)]
+    for record, state in zip(records, states, strict=True):
+        if stacked_shape(state):
+            raise ValueError(f"{record.name} is stacked; pass reduce of it")
+        if state.sums.high.ndim > 2:
+            raise ValueError(f"{record.name} has several cutoffs; measure one")
+        if not np.isfinite(state.compute()):
+            raise ValueError(f"the mean of {record.name} is {state.compute()}")
+    means = np.array([float(state.compute()) for state in states])
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(x) for x in replicates}
     if len(counts) > 1:
@@ -135,10 +153,6 @@ def _of_states(
             f"Bootstrap states have {listing(sorted(counts))} samples; make all of them "
             "with the same ids, key and samples"
         )
-    means = np.array([float(state.compute()) for state in states])
-    if not np.isfinite(means).all():
-        index = int(np.argmin(np.isfinite(means)))
-        raise ValueError(f"the mean of {names[index]!r} is {means[index]}")
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
     freedom = max(n_eff - 1, 0)
@@ -162,12 +176,11 @@ def _effective_draws(state: Bootstrap) -> float:
 
 def _of_lists(
     values: list[ListValues],
-    ids: list[Any] | None,
     undefined: Undefined | None,
     samples: int,
     rng: np.random.Generator,
 ) -> TaskMeans:
-    sides, weights = _values_of_seeds(values, ids, undefined)
+    sides, weights = _values_of_seeds(values, undefined)
     if not (weights.sum(0) > 0).all():
         raise ValueError(f"no list of {values[0].name} and of all other systems counts")
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
@@ -210,7 +223,7 @@ def _with_errors(
 
 
 def _values_of_seeds(
-    values: list[ListValues], ids: list[Any] | None, undefined: Undefined | None
+    values: list[ListValues], undefined: Undefined | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
 
@@ -219,24 +232,21 @@ def _values_of_seeds(
     """
     first = values[0]
     measured = next((x for x in values if x.undefined), first)
-    sides, weights, counts, are_unequal = [], [], np.array(True), False
-    for index, x in enumerate(values):
+    are_unequal = any([weights_differ(first, x) for x in values])
+    if are_unequal and any(x.has_seeds for x in values):
+        raise ValueError("Seeds of ratios whose weights differ are not compared")
+    weights = [np.maximum(x.weights, 0) for x in values]
+    weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
+    counts = (weights > 0).any(1)
+    sides = []
+    for x in values:
         choice: Undefined = undefined or common_undefined(
             measured.name, measured.undefined, x.name, x.undefined
         )
-        pair_ids = None if ids is None else (ids[0], ids[index])
-        ((a, b),) = with_ids([(first, x)], pair_ids)
-        b = b.in_order_of(a)
-        are_unequal |= weights_differ(a, b)
+        sides.append(x.finite(choice)[0][..., 0])
         # A list that is skipped for one system counts for none.
-        counts = counts & (b.is_known(choice) | ~(b.weights > 0))[:, 0]
-        sides.append(b.finite(choice)[0][..., 0])
-        weights.append(np.maximum(b.weights[:, 0], 0))
-    if are_unequal and any(x.has_seeds for x in values):
-        raise ValueError("Seeds of ratios whose weights differ are not compared")
-    all_weights = np.stack(weights if are_unequal else weights[:1], axis=1)
-    counts = counts & (all_weights > 0).any(1)
-    return [of_seeds[:, counts] for of_seeds in sides], all_weights[counts]
+        counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
+    return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
 
 
 def _add_seeds(

@@ -1,9 +1,7 @@
 """The values of the one metric of a leaderboard, by task."""
 
 from collections.abc import Hashable
-from typing import NamedTuple
 
-from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.systems.systems import (
     Path,
     Record,
@@ -11,82 +9,53 @@ from jax_rank_metrics._results.systems.systems import (
     by_system,
     is_metric_name,
     label_of,
-    lists_at_cutoff,
     only_metric,
     read,
     task_of,
 )
-from jax_rank_metrics._results.systems.values import ListValues, listing
-from jax_rank_metrics._states.state import stacked_shape
+from jax_rank_metrics._results.systems.values import listing
 
 
-class Tasks(NamedTuple):
-    """The values of one metric of all systems: all of lists, or all `Bootstrap` states."""
-
-    systems: list[Hashable]
-    metric: str | None
-    records: dict[Hashable, list[Record]]  # of each system; the task None without tasks
-    are_states: bool
-
-    def lists(self, task: Hashable) -> list[ListValues]:
-        """Returns the values of all systems in a task."""
-        return [lists_at_cutoff(x) for x in self.records[task]]
-
-    def states(self, task: Hashable) -> list[Bootstrap]:
-        """Returns the states of all systems in a task."""
-        states = []
-        for record in self.records[task]:
-            state = record.source
-            assert isinstance(state, Bootstrap)
-            if stacked_shape(state):
-                raise ValueError(f"{record.name} is stacked; pass reduce of it")
-            if state.sums.high.ndim > 2:
-                raise ValueError(f"{record.name} has several cutoffs; measure one")
-            states.append(state)
-        return states
-
-
-def read_tasks(systems: Values, metric: str | None) -> Tasks:
+def read_tasks(
+    systems: Values, metric: str | None
+) -> tuple[str | None, dict[Hashable, dict[Hashable, Record]]]:
     """Reads the values of one metric of all systems, by task.
 
     Args:
         systems: See `leaderboard`.
         metric: The name of the metric to read, where there are several.
 
+    Returns:
+        The name of the metric; and the records of all systems in each task, which is None
+        without tasks.
+
     Raises:
-        ValueError: if systems hold different tasks or metrics, or if only some of the
-            values are states.
-        TypeError: if values are no values of lists.
+        ValueError: if systems hold different tasks or metrics.
     """
-    by_task: dict[Hashable, dict[Hashable, Record]] = {}
-    metrics: dict[str | None, None] = {}
+    names: dict[str | None, None] = {}
+    tasks: dict[Hashable, dict[Hashable, Record]] = {}
     of_systems = by_system(read(systems, "systems", "systems"))
     if len(of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
+    tasks_of: dict[Hashable, list[Hashable]] = {}
     for system, records in of_systems.items():
-        by_task[system] = {}
-        for task, of_metrics in _by_task(records, metric).items():
+        by_task = _by_task(records, metric)
+        tasks_of[system] = [*by_task]
+        for task, of_metrics in by_task.items():
             label = label_of("systems", (system,) if task is None else (system, task))
             name = only_metric(of_metrics, label, metric)
-            by_task[system][task] = of_metrics[name]
-            metrics[name or metric] = None
-    first, *following = by_task.items()
-    for system, records in following:
-        if records.keys() != first[1].keys():
+            tasks.setdefault(task, {})[system] = of_metrics[name]
+            names[name or metric] = None
+    (first, expected), *following = tasks_of.items()
+    for system, of_system in following:
+        if {*of_system} != {*expected}:
             raise ValueError(
-                f"systems hold different tasks: {first[0]!r} has {_listed(first[1])}, and "
-                f"{system!r} has {_listed(records)}; pass the same tasks for all"
+                f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
+                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
             )
-    if len(metrics) > 1:
-        raise ValueError(f"systems hold different metrics: {listing([*metrics])}")
-    rows = {task: [x[task] for x in by_task.values()] for task in first[1]}
-    are_states = {isinstance(x.source, Bootstrap) for row in rows.values() for x in row}
-    if len(are_states) > 1:
-        raise ValueError(
-            "only some values are Bootstrap states; pass states for all systems and "
-            "tasks, or values of lists for all"
-        )
-    return Tasks([*of_systems], next(iter(metrics)), rows, are_states == {True})
+    if len(names) > 1:
+        raise ValueError(f"systems hold different metrics: {listing([*names])}")
+    return next(iter(names)), tasks
 
 
 def _by_task(
@@ -112,5 +81,5 @@ def _by_task(
     return by_task
 
 
-def _listed(tasks: dict[Hashable, Record]) -> str:
-    return "none" if None in tasks else listing(list(tasks))
+def _listed(tasks: list[Hashable]) -> str:
+    return "none" if None in tasks else listing(tasks)

@@ -13,7 +13,6 @@ from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text, fixed_point
 from jax_rank_metrics._results.systems.differences import differences_of
 from jax_rank_metrics._results.systems.direction import is_lower_better
-from jax_rank_metrics._results.systems.pairing import with_ids
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import (
     Systems,
@@ -22,7 +21,7 @@ from jax_rank_metrics._results.systems.systems import (
     lists_of_metric,
     read,
 )
-from jax_rank_metrics._results.systems.values import is_by_list
+from jax_rank_metrics._results.systems.values import in_one_order, is_by_list
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
@@ -91,8 +90,7 @@ def differences(
         for x, name in zip(records, ("a", "b"), strict=True)
     )
     check_seed_counts((of_a, of_b))
-    ((of_a, of_b),) = with_ids([(of_a, of_b)], ids)
-    list_differences = differences_of(of_a, of_b, undefined=None)
+    list_differences = differences_of(*in_one_order((of_a, of_b), ids), undefined=None)
     if any(list_differences.ratios):
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "

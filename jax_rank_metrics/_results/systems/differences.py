@@ -100,25 +100,24 @@ class Differences(NamedTuple):
 def differences_of(
     a: ListValues, b: ListValues, undefined: Undefined | None
 ) -> Differences:
-    """The difference b − a of every list at every cutoff, in the order of a.
+    """The difference b − a of every list at every cutoff.
 
     A difference that rounding alone may explain becomes 0, a tie.
 
     Args:
-        a: The baseline, with ids.
-        b: The compared system, with the same ids in any order.
+        a: The baseline.
+        b: The compared system, with the same lists in one order.
         undefined: As for `compare`: None is the choice that a or b was measured with, or
             "zero" if neither has one.
 
     Raises:
-        ValueError: if cutoffs, ids or weights differ; if a and b were measured with
+        ValueError: if cutoffs or weights differ; if a and b were measured with
             different choices of `undefined`; if a value that counts is not finite, or a
             weight is infinite.
     """
     if a.weights.shape[1] != b.weights.shape[1] or a.has_cutoffs != b.has_cutoffs:
         raise ValueError(f"{a.name} and {b.name} have different cutoffs")
     undefined = undefined or common_undefined(a.name, a.undefined, b.name, b.undefined)
-    b = b.in_order_of(a)
     is_infinite = np.isposinf(np.maximum(a.weights, b.weights))
     if is_infinite.any():
         index, _ = _inputs.first_index(is_infinite)

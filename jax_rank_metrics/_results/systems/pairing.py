@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jax_rank_metrics._choices import Pairs
 from jax_rank_metrics._results.systems.systems import (
@@ -17,14 +17,8 @@ from jax_rank_metrics._results.systems.systems import (
     paths_text,
     read,
 )
-from jax_rank_metrics._results.systems.values import (
-    ListValues,
-    checked_ids,
-    is_by_list,
-    listing,
-)
+from jax_rank_metrics._results.systems.values import is_by_list, listing
 
-Ids = tuple[Any, Any] | None
 Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
 
 
@@ -129,51 +123,3 @@ def _check_list_counts(records: Iterable[Record]) -> None:
                 f"{first.name} has {first.list_count} lists and {lists.name} has "
                 f"{lists.list_count}; pass values of the same lists"
             )
-
-
-def with_ids(
-    pairs: list[tuple[ListValues, ListValues]], ids: Ids
-) -> list[tuple[ListValues, ListValues]]:
-    """Returns the pairs with an id for each list, in one order for a of all pairs.
-
-    Values that came with ids keep them. The other values take `ids`, which is
-    `(ids_a, ids_b)`; if that is None, lists are numbered 0, 1, … on both sides.
-
-    Raises:
-        ValueError: if only one side has ids; if there are no ids and the sides differ in
-            the number of lists; if `ids` is passed for values that came with ids; if the
-            values of a are of different lists.
-        TypeError: if `ids` is not a tuple of two sequences.
-    """
-    first_a, first_b = pairs[0]
-    sides = [lists for pair in pairs for lists in pair]
-    named = [lists for lists in sides if lists.ids is not None]
-    unnamed = [lists for lists in sides if lists.ids is None]
-    if ids is not None:
-        if named:
-            raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
-        if not isinstance(ids, (tuple, list)) or len(ids) != 2:
-            raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-        ids_a = checked_ids("a", ids[0], first_a.list_count)
-        ids_b = checked_ids("b", ids[1], first_b.list_count)
-    elif named and unnamed:
-        raise ValueError(
-            f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
-            "which lists belong together; pass both as a Series or a dict of ids to "
-            "values, or both as arrays, with ids="
-        )
-    elif named:
-        ids_a = ids_b = None
-    else:
-        if first_a.list_count != first_b.list_count:
-            raise ValueError(
-                f"{first_a.name} has {first_a.list_count} lists and {first_b.name} has "
-                f"{first_b.list_count}; pass ids=, which say which of them belong together"
-            )
-        ids_a = ids_b = list(range(first_a.list_count))
-    if not named:
-        pairs = [
-            (dataclasses.replace(a, ids=ids_a), dataclasses.replace(b, ids=ids_b))
-            for a, b in pairs
-        ]
-    return [(a.in_order_of(pairs[0][0]), b) for a, b in pairs]

@@ -184,6 +184,47 @@ class ListValues:
         return cluster_numbers("clusters", clusters, (len(ids),))[0]
 
 
+def in_one_order(
+    lists: Sequence[ListValues], ids: Sequence[Any] | None = None
+) -> list[ListValues]:
+    """Puts lists in the order of the first values: by their ids, or by their position.
+
+    Args:
+        lists: The values of several systems or metrics.
+        ids: The ids of the lists of each of them, which have none of their own.
+
+    Raises:
+        ValueError: if only some have ids; if there are no ids and they differ in the
+            number of lists; if `ids` are passed for values that have ids; if they are of
+            different lists.
+        TypeError: if `ids` are no sequences.
+    """
+    first = lists[0]
+    named = [x for x in lists if x.ids is not None]
+    unnamed = [x for x in lists if x.ids is None]
+    if ids is not None:
+        if named:
+            raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
+        lists = [
+            dataclasses.replace(x, ids=checked_ids(x.name, of_x, x.list_count))
+            for x, of_x in zip(lists, ids, strict=True)
+        ]
+        first = lists[0]
+    elif named and unnamed:
+        raise ValueError(
+            f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
+            "which lists belong together; pass both as a Series or a dict of ids to "
+            "values, or both as arrays, with ids="
+        )
+    for x in unnamed if ids is None else ():
+        if x.list_count != first.list_count:
+            raise ValueError(
+                f"{first.name} has {first.list_count} lists and {x.name} has "
+                f"{x.list_count}; pass ids=, which say which of them belong together"
+            )
+    return [x.in_order_of(first) for x in lists]
+
+
 def weights_differ(a: ListValues, b: ListValues) -> bool:
     """Whether two ratios weigh their lists differently, which are in one order.
 

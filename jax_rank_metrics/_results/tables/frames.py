@@ -13,9 +13,8 @@ from jax_rank_metrics._results.comparisons.comparison import record_of
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
-from jax_rank_metrics._results.systems.pairing import with_ids
 from jax_rank_metrics._results.systems.systems import Systems, Values, is_spread, read
-from jax_rank_metrics._results.systems.values import checked_ids
+from jax_rank_metrics._results.systems.values import checked_ids, in_one_order
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.state import State
 
@@ -114,14 +113,15 @@ def _columns(
             f"results have {' and '.join(map(str, counts))} lists; pass metrics of the "
             "same lists"
         )
-    pairs = with_ids([(records[0].lists, x.lists) for x in records], None)
-    index = pairs[0][0].ids if ids is None else checked_ids("results", ids, *counts)
+    in_order = in_one_order([x.lists for x in records])
+    index = in_order[0].ids or list(range(*counts))
+    if ids is not None:
+        index = checked_ids("results", ids, *counts)
     # Several systems or tasks are further levels of the names of columns.
     has_levels = [len({getattr(x, level) for x in records}) > 1 for level in _LEVELS]
     columns: dict[Any, np.ndarray] = {}
-    for record, (first, lists) in zip(records, pairs, strict=True):
-        in_order = lists.in_order_of(first)
-        values = np.where(in_order.defined, in_order.values, np.nan).mean(0)
+    for record, lists in zip(records, in_order, strict=True):
+        values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
         for label, column in zip(record.labels(), values.T, strict=True):
             names = [getattr(record, x) for x in compress(_LEVELS, has_levels)]
@@ -131,4 +131,4 @@ def _columns(
                     f"two cutoffs are called {label!r}; name one differently"
                 )
             columns[key] = column
-    return columns, index or [], unit
+    return columns, index, unit
