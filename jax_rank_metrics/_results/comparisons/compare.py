@@ -252,10 +252,12 @@ def compare(
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
     all_pairs = pairing.pairs_of(a, b, pairs)
     records = [record for pair in all_pairs for record in (pair.a, pair.b)]
+    # [a, b, a, b, …], all in the order of the first a.
     lists = in_one_order(
         [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
     )
     check_seed_counts(lists)
+    # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
     if undefined is None:
         warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
@@ -281,6 +283,7 @@ def _subjects_of(
         pairs: The values of two systems.
         lower: As for `compare`.
     """
+    # Comparisons of one metric at one cutoff have one number, whatever their systems.
     numbers: dict[tuple[Path, str | None], int] = {}
     return [
         Subject(

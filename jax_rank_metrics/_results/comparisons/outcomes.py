@@ -96,6 +96,7 @@ def tested(
             )
             for shift, side in sides
         ]
+    # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
     p = np.max([outcome.p for outcome in outcomes], axis=0)
     return outcomes[0]._replace(p=p, reach=reach)
 

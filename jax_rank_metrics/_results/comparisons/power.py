@@ -131,6 +131,7 @@ def lists_needed(
         def is_enough(lists: int) -> bool:
             return test.detectable(*pilot.over(lists)) <= size
 
+        # The detectable difference falls with the number of lists: double, then bisect.
         enough = 2
         while not is_enough(enough):
             enough *= 2
@@ -196,6 +197,7 @@ class _Test(NamedTuple):
         def missing_power(shift: float) -> float:
             return self.power_at(shift, quantile, freedom) - self.power
 
+        # The power rises with the shift, from less than is asked for.
         high = quantile + 1
         while missing_power(high) < 0:
             high *= 2

@@ -43,11 +43,13 @@ def compared(
     summary = columns.summary()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
+    # p is that of a single comparison, and `reach` the half-width of its interval.
     p, corrected, reach = np.ones((3, len(subjects)))
     samples = np.zeros(len(subjects), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
     has_ratios = np.array([x is not None for x in columns.ratios], bool)
+    # Comparisons of one group are tested under the same random patterns.
     groups = list(zip(tests.tolist(), is_apart.tolist(), has_ratios, strict=True))
     for group in sorted(set(groups)):
         test, is_outside, _ = group
@@ -67,11 +69,13 @@ def compared(
     }.get(question.correction)
     if correct and question.test != "tukey":
         corrected[in_family] = correct(p[in_family])
+    # A one-sided question leaves the end open that its answer does not depend on.
     low, high = summary.mean - reach, summary.mean + reach
     if question.alternative != "two-sided":
         unbounded = high if question.alternative == "greater" else low
         unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
     _warn_of_few_samples(samples, in_family, question)
+    # Wins are of lists, also where clusters were compared.
     counts = lists.weights > 0
     above, ties, below = (
         np.sum(counts & mask, axis=0).tolist()
@@ -140,6 +144,7 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
                     raise ValueError(
                         f"{option}, which flips signs of lists, but {reason}; leave it out"
                     )
+            # Signs cannot be flipped where the lists of both sides hold several seeds.
             test = "bootstrap" if sides and test == "permutation" else test
         if test == "mcnemar":
             weights = lists.weights[:, column]
@@ -171,6 +176,7 @@ def _check_heavy_lists(
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass test={}"
     )
+    # The message is about the worst of them.
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
     instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
     message = message.format(lists[column], unit, n_eff[column], instead)
@@ -183,6 +189,7 @@ def _warn_of_few_samples(
     samples: np.ndarray, in_family: np.ndarray, question: Question
 ) -> None:
     """Warns where samples are too few for the correction to leave anything significant."""
+    # maxT and Tukey compare with a largest value, whose p is not multiplied.
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
     comparisons = int(in_family.sum()) if is_multiplied else 1
     floor = 1 / (1 + question.samples)

@@ -157,6 +157,7 @@ def bootstrap(
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
+    # Ids of 64 bits are pairs of words, `[*lists, 2]`.
     words, is_hashed = _inputs.list_ids(ids), False
     for metric in leaves_of(lists):
         is_hashed = words.shape == (*list_shape_of(metric), 2)
@@ -189,6 +190,7 @@ def _bootstrap(
     lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
     dtype = jax.dtypes.canonicalize_dtype(float)
+    # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []
     for metric in lists:
         filled = filled_values(metric, undefined)

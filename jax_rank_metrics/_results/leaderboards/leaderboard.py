@@ -150,12 +150,14 @@ def leaderboard(
     check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
+    # Sorting is stable: systems whose means are equal keep their order.
     order = sorted(range(len(means)), key=lambda system: -sign * means[system])
     means = means[order]
     ordered = [task.of_systems(order) for task in of_tasks]
     errors = _errors(ordered)
     margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(ordered, errors, key, level)
+    # Each pair is corrected once, and stands on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
     p_corrected[upper] = holm(p[upper])
@@ -204,6 +206,7 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
 
     Both are `[systems, systems]`: of differences, and on the diagonal of means.
     """
+    # Of T tasks, the mean has the sum of their variances over T².
     variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2
     freedoms = np.stack([task.freedoms for task in tasks])
     total = variances.sum(0)
@@ -227,6 +230,7 @@ def _p_of_pairs(
     pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
     permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     key = random.key(0) if key is None else _inputs.prng_key(key)
+    # Ratios swap values and weights; seeds and states have only Student's t.
     if len(terms) < len(tasks) == len(ratios):
         return pair_swap_test(ratios, key, permutations)
     if len(terms) < len(tasks):
@@ -246,6 +250,7 @@ def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
         stop = start + 1
         while stop < len(differs) and not differs[start:stop, stop].any():
             stop += 1
+        # A run that ends with the one before it is a part of that.
         if not groups or stop > groups[-1][1]:
             groups.append((start, stop))
     return tuple(groups)

@@ -153,6 +153,7 @@ def _of_states(
             f"Bootstrap states have {listing(sorted(counts))} samples; make all of them "
             "with the same ids, key and samples"
         )
+    # Lists of one id are drawn together, and then count as one.
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
     freedom = max(n_eff - 1, 0)
@@ -211,6 +212,7 @@ def _with_errors(
     lists: int,
 ) -> TaskMeans:
     """Returns means with the errors that their `deviations` give, `[rows, systems]`."""
+    # The variance of x − y is var x + var y − 2 cov(x, y).
     covariance = of_means.T @ of_means
     squares = np.diag(covariance)
     of_pairs = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
@@ -231,10 +233,12 @@ def _values_of_seeds(
     `[lists, systems]` where those of ratios differ.
     """
     first = values[0]
+    # Values that say what undefined ones count as decide for those that do not.
     measured = next((x for x in values if x.undefined), first)
     are_unequal = any([weights_differ(first, x) for x in values])
     if are_unequal and any(x.has_seeds for x in values):
         raise ValueError("Seeds of ratios whose weights differ are not compared")
+    # Values have one cutoff, so that weights are `[lists, 1]` each.
     weights = [np.maximum(x.weights, 0) for x in values]
     weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
     counts = (weights > 0).any(1)
@@ -262,6 +266,7 @@ def _add_seeds(
             draws = rng.standard_t(len(values) - 1, len(task.drawn))
             task.drawn[:, system] += error * draws
     variances, freedoms = task.variances, task.freedoms
+    # The diagonal holds the errors of means, and all else those of differences.
     for i, j in zip(*np.triu_indices(len(sides)), strict=True):
         pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
         error, freedom = error_with_seeds(

@@ -32,6 +32,7 @@ def read_tasks(
     Raises:
         ValueError: if systems hold different tasks or metrics.
     """
+    # A dict is a set that keeps the order in which names came.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, Record]] = {}
     of_systems = by_system(read(systems, "systems", "systems"))
@@ -45,6 +46,7 @@ def read_tasks(
             label = label_of("systems", (system,) if task is None else (system, task))
             name = only_metric(of_metrics, label, metric)
             tasks.setdefault(task, {})[system] = of_metrics[name]
+            # Values without a name have the one that was asked for.
             names[name or metric] = None
     (first, expected), *following = tasks_of.items()
     for system, of_system in following:
@@ -66,6 +68,7 @@ def _by_task(
     A single key may be that of a task or of a metric. Keys are of metrics if a frame says
     so, if one of them is `metric`, or if all are names of metrics.
     """
+    # {"web": values} is a task, {"mrr": values} a metric, {"web": {"mrr": values}} both.
     keys = [path[0] for path, x in records.items() if len(path) == 1]
     are_tasks = (
         len(keys) == len(records)

@@ -77,6 +77,7 @@ class Differences(NamedTuple):
 
         values, weights = joined(self.values.T, self.weights.T)
         noise, _ = joined(self.noise.T, self.weights.T)
+        # Differences may cancel within a cluster, up to rounding.
         values = np.where(np.abs(values) <= noise, 0, values)
         sides = tuple(
             tuple(joined(of_seeds, w)[0] for of_seeds in of_column)
@@ -131,9 +132,11 @@ def differences_of(
             f"{a.name} and {b.name} are ratios that weigh the lists differently, which "
             "cannot be compared over seeds; pass the ratios of a single seed"
         )
+    # With "skip", a list that is undefined for one side counts for neither.
     is_known = a.is_known(undefined) & b.is_known(undefined)
     seeds_a, weights_a = a.finite(undefined, is_known)
     seeds_b, weights_b = b.finite(undefined, is_known)
+    # Wins and effects are those of means over seeds, `[2, lists, cutoffs]`.
     means = np.stack([seeds_a.mean(0), seeds_b.mean(0)])
     # A difference that may be rounding alone is a tie, and no evidence.
     rounding = max(a.rounding, b.rounding)
@@ -154,6 +157,7 @@ def differences_of(
     # A side without any weight has no ratio, and then no list counts.
     has_ratio = (weights_a > 0).any(0) & (weights_b > 0).any(0)
     weights = np.where(has_ratio, np.stack([weights_a, weights_b]), 0)
+    # A tie of both ratios is one without rounding, too.
     means[1] = means[0] + values
     ratios = tuple(Ratios(means[..., i], weights[..., i], rounding) for i in columns)
     pseudo, counts = (

@@ -20,6 +20,7 @@ def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
     Returns:
         None for a metric of which neither direction is better.
     """
+    # `lower` may name "recall" for "recall@5", or that cutoff alone.
     if lower is True or {name, without_cutoff(name)} & set(_names(lower)):
         return True
     return lower_is_better(name)
@@ -31,6 +32,7 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
     The metric is named by the last key that this package or `lower` knows. If it knows
     none, higher values are better unless `lower` is True.
     """
+    # ("web", "arp", "new") has the direction of "arp".
     names = [key for key in reversed(path) if isinstance(key, str)]
     for name in names:
         direction = is_lower_better(name, lower)
@@ -52,6 +54,7 @@ def warn_of_zeros(
         lower: As for `is_lower_better`.
         stacklevel: That of the warning, seen from this function.
     """
+    # Keys of a dict, so that a metric of many systems is named once.
     texts = {
         f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
         for path, (undefined, lists) in counts
@@ -72,6 +75,7 @@ def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
     A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
     names none.
     """
+    # Keys that are no text, such as numbers of systems, are no names of metrics.
     known = {name: None for name in names if isinstance(name, str)}
     for name in _names(lower):
         if name not in known and name not in map(without_cutoff, known):

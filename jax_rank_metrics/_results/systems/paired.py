@@ -55,6 +55,7 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(a, PerList, "a")
     check_leaves(b, PerList, "b")
+    # A PerList is a pytree itself, of whose leaves no difference is taken.
     is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
     structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
     if structures[0] != structures[1]:
@@ -74,6 +75,7 @@ def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
 
 def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     dtype = _inputs.float_dtype(a.values, b.values)
+    # With "skip", a fill is a placeholder: such a list has no weight below.
     fill = jnp.ones if undefined == "one" else jnp.zeros
     values = [
         jnp.where(widen(x.defined, x.values), x.values, fill((), x.values.dtype))
@@ -85,6 +87,7 @@ def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
     difference = values[1].astype(dtype) - values[0].astype(dtype)
     difference = jnp.where(widen(counts, difference), difference, 0)
+    # The choice is made: the mean of differences asks for no other one.
     defined = jnp.ones_like(counts)
     return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
 

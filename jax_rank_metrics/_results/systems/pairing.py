@@ -48,6 +48,7 @@ def pairs_of(a: Values, b: Values | None, pairs: Pairs = "baseline") -> list[Pai
             "pairs='all' takes all systems in one dict; leave b out, and pass "
             "compare({name: values, …}, pairs='all')"
         )
+    # (0, 1), (0, 2), …, (1, 2), …: those of the baseline come first.
     couples = itertools.combinations(range(len(systems)), 2)
     return [
         Pair(record, systems[j][path], (i, j))
@@ -98,6 +99,7 @@ def _baseline_and(a: Values, b: Values) -> list[Metrics]:
         else dataclasses.replace(x, system=None, source=x.lists)
         for x in of_a
     }
+    # Without names of systems, b is a single one, None.
     systems = by_system(of_b)
     if isinstance(b, Mapping) and systems[None].keys() != baseline.keys():
         # Then all keys of b must be a system's name followed by a metric of a.

@@ -83,6 +83,7 @@ class Seeds(SeedValues):
         self.runs = tuple(runs)
         if not self.runs:
             raise ValueError("runs is empty; pass the values of each seed")
+        # {("mrr",): record, …} of every seed.
         by_run = []
         for index, run in enumerate(self.runs):
             name = f"runs[{index}]"
@@ -209,6 +210,7 @@ def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
     Raises:
         ValueError: if a side has one seed or two.
     """
+    # Five are enough not to be warned of.
     fewest = 5
     for lists in sides:
         if not lists.has_seeds:
@@ -248,6 +250,7 @@ def _joined(runs: list[ListValues]) -> ListValues:
         shapes = {x.weights.shape for x in (first, lists)}
         if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
             raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+        # Arrays define all values, and agree with any choice.
         if lists.undefined:
             undefined = common_undefined(
                 first.name, undefined, lists.name, lists.undefined

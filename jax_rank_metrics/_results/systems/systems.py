@@ -281,6 +281,15 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         return Record(label_of(name, keys), keys, source, **fields)
 
     label = label_of(name, path)
+    if (
+        isinstance(tree, Mapping)
+        and not tree
+        or is_frame(tree)
+        and not len(tree.columns)
+    ):
+        raise ValueError(
+            f"{name} holds no metric; pass at least one ({label} is empty)"
+        )
     if isinstance(tree, SeedValues):
         for of_seeds in tree.records:
             keys = (*path, *of_seeds.path)
@@ -312,10 +321,6 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             )
         yield record(tree, ids=list(tree))
     elif isinstance(tree, Mapping):
-        if not tree:
-            raise ValueError(
-                f"{name} holds no metric; pass at least one ({label} is empty)"
-            )
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:

@@ -75,6 +75,7 @@ class ListValues:
             mask: `[lists, cutoffs]`, further lists that do not count.
         """
         fill = float((undefined or self.undefined) == "one")
+        # A list counts in all seeds or in none, so that weights have no axis of seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
         values = np.where(self.defined, self.values, fill)
         return np.where(counts, values, 0), np.where(counts, self.weights, 0)
@@ -163,6 +164,7 @@ class ListValues:
             TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
             ValueError: if there is not one for each list, or if one is missing.
         """
+        # Numbers of lists are ids where values have none, also in a Series.
         if is_series(clusters):
             names = checked_ids("clusters", clusters.index, len(clusters))
             clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
@@ -231,6 +233,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
     Raises:
         ValueError: if other values do.
     """
+    # [lists, cutoffs]; what is not above 0 is equal.
     are_unequal = differ(a.weights, b.weights)
     if are_unequal.any() and not (a.is_ratio and b.is_ratio):
         index = _inputs.first_index(are_unequal)
@@ -249,7 +252,7 @@ def read_lists(
     Args:
         name: What errors call the values.
         source: The values.
-        ids: The ids of lists, where they are not in a Series or a dict.
+        ids: The ids of the lists, if they have any.
         undefined: The choice that the values were measured with, if they do not say.
 
     Raises:
@@ -262,9 +265,7 @@ def read_lists(
             f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
         )
     if is_by_list(source):
-        source, ids = np.array(list(source.values()), np.float64), list(source)
-    elif is_series(source):
-        ids = source.index
+        source = np.array(list(source.values()), np.float64)
     if isinstance(source, PerList):
         array, weights, defined = columns_of(source)
         has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
@@ -332,6 +333,7 @@ def is_series(values: object) -> TypeGuard[Any]:
 def _is_number(value: object) -> bool:
     if isinstance(value, numbers.Real | np.generic):
         return True
+    # Scalars of other array libraries; a state has a float, too, but is no number.
     is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, State)
     return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
@@ -367,6 +369,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
             "id for each"
         )
+    # One id for two lists would pair either of them with both.
     repeated = [x for x, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(

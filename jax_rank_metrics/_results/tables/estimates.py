@@ -75,10 +75,10 @@ def estimates_of(
     _inputs.option("method", method, IntervalMethod)
     level = checked_level(level)
     results: Estimates = {}
-    owners: dict[
-        tuple[Hashable, str], str
-    ] = {}  # of a cutoff -> the name of its metric
+    # The metric that each cutoff is of: {("new", "recall@5"): "recall@1,5"}.
+    owners: dict[tuple[Hashable, str], str] = {}
     for record in records:
+        # Values without a name have the column "".
         run, name = run_of(record), record.metric or ""
         at_cutoffs, has_cutoffs = _at_cutoffs(name, record, level, method)
         labels = cutoff_names(name, len(at_cutoffs)) if has_cutoffs else [name]
@@ -94,6 +94,7 @@ def estimates_of(
 
 def have_other_lists(records: Iterable[Record]) -> bool:
     """Whether the ids of lists say that the values of a metric are of different lists."""
+    # Only ids that both hold are compared; runs without ids may be of the same lists.
     first: dict[str | None, list[Hashable]] = {}
     for record in records:
         if record.ids is not None:

@@ -86,6 +86,7 @@ def _columns(
     results: Values, ids: Iterable[Hashable] | None
 ) -> tuple[dict[Any, np.ndarray], list[Hashable], str]:
     """The column of each metric and cutoff, the ids of its rows, and what these are."""
+    # Only `Systems` name their systems; else a nested dict may be a mistake.
     records = read(results, "results")
     is_nested = not isinstance(results, Systems) and any(
         len(x.path) > 1 for x in records
@@ -102,6 +103,7 @@ def _columns(
                 f"{record.name} lies on several devices; pass what gather() of the "
                 "evaluation returns, or jax.device_get of values that have no padding"
             )
+    # The name of the index says what a row is.
     unit = "list"
     if isinstance(results, StatesByName) and results.list_ids is not None:
         unit = "user"
@@ -121,6 +123,7 @@ def _columns(
     has_levels = [len({getattr(x, level) for x in records}) > 1 for level in _LEVELS]
     columns: dict[Any, np.ndarray] = {}
     for record, lists in zip(records, in_order, strict=True):
+        # [lists, cutoffs]: the mean over seeds, if there are several.
         values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
         for label, column in zip(record.labels(), values.T, strict=True):

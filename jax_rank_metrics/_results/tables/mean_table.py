@@ -71,6 +71,7 @@ def sheet_of_means(
         by_run: Whether rows are runs; None decides by the number of runs.
     """
     by_collection = read_collections(results)
+    # Of one collection, the key is None.
     is_by_collection = None not in by_collection
     if is_by_collection and isinstance(compare, Comparisons):
         tasks = dict.fromkeys(x.task for x in compare)
@@ -93,6 +94,7 @@ def sheet_of_means(
         if is_by_collection and isinstance(compare, Mapping):
             comparisons = compare.get(name)
         marks = marks_of(records, of_runs, comparisons, runs, of_pairs)
+        # Means over other lists are no contest, and neither is the best.
         is_mixed = have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
         title = "" if name is None else str(name)
@@ -102,6 +104,7 @@ def sheet_of_means(
         ]
     warn_of_zeros(zeros, lower, stacklevel=4)
     check_lower(lower, [metric for x in collections for metric in x.metrics])
+    # A run has the same letter in all collections.
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
     titles = {
         run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
@@ -144,6 +147,7 @@ def _best(
         means = [mean for mean in means if not math.isnan(mean)]
         lower_is_better = is_lower_better(metric, lower)
         if len(runs) > 1 and means and lower_is_better is not None:
+            # Printed, so that all that print alike share the mark.
             extreme = min(means) if lower_is_better else max(means)
             best[metric] = fixed_point(extreme, digits)
     return best
@@ -154,6 +158,7 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        # Numbers that print alike are one: "9.0", not "9.0 to 9.0".
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
 
@@ -179,6 +184,7 @@ def _records(
     collections: Iterable[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
     has_marks = any(collection.marks.legend for collection in collections)
+    # Columns that would be empty in all rows are left out.
     has_seeds = any(
         mean.seeds is not None
         for collection in collections

@@ -71,6 +71,7 @@ def marks_of(
             f"compare is {kind_of(comparisons)}; pass the name of the baseline, or the "
             "result of jrm.compare with a dict of runs"
         )
+    # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
     for x in comparisons:
         sides: list[Any] = [x.baseline, x.system] if of_pairs else [x.system]
@@ -104,6 +105,7 @@ def _baseline_of(
 
     None if it is not in the table.
     """
+    # Two runs without a comparison leave it open which of them is the baseline.
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
     if baseline is None or further:
@@ -175,6 +177,7 @@ def _with_baseline(records: Sequence[Record], baseline: str) -> Comparisons:
                 f"is a {type(record.source).__name__}; pass what `measure` returns, or "
                 "the result of jrm.compare"
             )
+    # The baseline by itself, and all others, which have been read for the means.
     sides = [
         Systems.of([x for x in records if (x.system == baseline) == is_baseline])
         for is_baseline in (True, False)

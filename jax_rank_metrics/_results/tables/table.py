@@ -154,9 +154,11 @@ def table(
             lower=lower,
             by_run=None if rows is None else rows == "runs",
         )
+    # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
     if format == "latex":
         return Table(as_latex(sheet, caption, label))
+    # A notebook shows HTML, whichever format the text has.
     text = Table(_WRITERS[format](sheet))
     # CSV and JSON are asked for to be saved.
     text._html = None if format in ("csv", "json") else as_html(sheet)
