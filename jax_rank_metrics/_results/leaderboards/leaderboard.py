@@ -26,6 +26,7 @@ from jax_rank_metrics._results.systems.direction import (
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.weights import differ
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
@@ -150,13 +151,9 @@ def leaderboard(
     check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
     means = np.mean([task.means for task in of_tasks], axis=0)
-    # Sorting is stable: systems whose means are equal keep their order.
-    order = sorted(range(len(means)), key=lambda system: -sign * means[system])
-    means = means[order]
-    ordered = [task.of_systems(order) for task in of_tasks]
-    errors = _errors(ordered)
+    errors = _errors(of_tasks)
     margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
-    p = _p_of_pairs(ordered, errors, key, level)
+    p = _p_of_pairs(of_tasks, errors, key, level)
     # Each pair is corrected once, and stands on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
@@ -166,8 +163,8 @@ def leaderboard(
     count = len(means)
     p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
     rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
-    drawn = [task.drawn for task in ordered if task.drawn is not None]
-    if len(drawn) == len(ordered):
+    drawn = [task.drawn for task in of_tasks if task.drawn is not None]
+    if len(drawn) == len(of_tasks):
         ranks, p_beats = orders.ranks_and_wins(sign * np.mean(drawn, axis=0))
         p_first = orders.first_shares(ranks)
         tails = ((1 - level) / 2, (1 + level) / 2)
@@ -176,25 +173,29 @@ def leaderboard(
             for tail, method in zip(tails, ("lower", "higher"), strict=True)
         )
     stability = Stability(math.nan, math.nan)
-    halves = [task.halves for task in ordered if task.halves is not None]
-    if len(halves) == len(ordered):
+    halves = [task.halves for task in of_tasks if task.halves is not None]
+    if len(halves) == len(of_tasks):
         stability = orders.stability_of(sign * np.mean(halves, axis=0), rng)
+    # Sorting is stable: systems whose means are equal keep their order.
+    order = sorted(range(count), key=lambda system: -sign * means[system])
+    of_pairs = np.ix_(order, order)
+    names = [*next(iter(tasks.values()))]
     return Leaderboard(
-        systems=tuple([*next(iter(tasks.values()))][system] for system in order),
-        means=means,
-        lows=means - margin,
-        highs=means + margin,
-        ranks=orders.ranks_and_wins(sign * means[None])[0][0],
-        rank_lows=rank_lows,
-        rank_highs=rank_highs,
-        p_first=p_first,
-        p_beats=p_beats,
-        p_corrected=p_corrected,
-        groups=_groups(p_corrected <= 1 - level),
+        systems=tuple(names[system] for system in order),
+        means=means[order],
+        lows=(means - margin)[order],
+        highs=(means + margin)[order],
+        ranks=orders.ranks_and_wins(sign * means[None])[0][0][order],
+        rank_lows=rank_lows[order],
+        rank_highs=rank_highs[order],
+        p_first=p_first[order],
+        p_beats=p_beats[of_pairs],
+        p_corrected=p_corrected[of_pairs],
+        groups=_groups(p_corrected[of_pairs] <= 1 - level),
         stability=stability,
         metric=name,
         tasks=tuple(task for task in tasks if task is not None),
-        lists=sum(task.lists for task in ordered),
+        lists=sum(task.lists for task in of_tasks),
         samples=samples,
         level=level,
         lower_is_better=direction,
@@ -223,23 +224,24 @@ def _p_of_pairs(
     level: float,
 ) -> np.ndarray:
     """P of the differences of all pairs of systems, `[systems, systems]`."""
-    terms = [task.terms for task in tasks if task.terms is not None]
     ratios = [task.ratios for task in tasks if task.ratios is not None]
     rounding = max(task.rounding for task in tasks)
     # Four times as many as the smallest p needs to survive the correction.
     pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
     permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     key = random.key(0) if key is None else _inputs.prng_key(key)
-    # Ratios swap values and weights; seeds and states have only Student's t.
-    if len(terms) < len(tasks) == len(ratios):
-        return pair_swap_test(ratios, key, permutations)
-    if len(terms) < len(tasks):
+    if len(ratios) < len(
+        tasks
+    ):  # seeds and states hold no values that could be swapped
         means = np.mean([task.means for task in tasks], axis=0)
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
         return student_p(differences, *errors)
+    if any(differ(x.weights, x.weights[:1]).any() for x in ratios):
+        return pair_swap_test(ratios, key, permutations)
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
+    terms = [(x.values * x.weights / x.weights[0].sum()).T for x in ratios]
     return pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 

@@ -36,8 +36,6 @@ class TaskMeans(NamedTuple):
             than two lists, which say nothing of others.
         halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
             and for fewer than two lists.
-        terms: `[lists, systems]`, what each list adds to the means; None for states, for
-            seeds, and where weights of ratios differ.
         variances: `[systems, systems]`, the squared errors of differences of systems; on
             the diagonal, those of the means.
         freedoms: Their degrees of freedom; 0 for fewer than two lists.
@@ -50,32 +48,11 @@ class TaskMeans(NamedTuple):
     means: np.ndarray
     drawn: np.ndarray | None
     halves: np.ndarray | None
-    terms: np.ndarray | None
     variances: np.ndarray
     freedoms: np.ndarray
     lists: int
     rounding: float
     ratios: Ratios | None = None
-
-    def of_systems(self, order: list[int]) -> "TaskMeans":
-        """Returns the systems in this order."""
-        columns = (self.means, self.drawn, self.halves, self.terms)
-        means, drawn, halves, terms = (
-            None if x is None else x[..., order] for x in columns
-        )
-        ratios = self.ratios
-        if ratios is not None:
-            values, weights = (x[order] for x in (ratios.values, ratios.weights))
-            ratios = ratios._replace(values=values, weights=weights)
-        return self._replace(
-            means=means,
-            drawn=drawn,
-            halves=halves,
-            ratios=ratios,
-            terms=terms,
-            variances=self.variances[np.ix_(order, order)],
-            freedoms=self.freedoms[np.ix_(order, order)],
-        )
 
 
 def means_of_tasks(
@@ -94,24 +71,21 @@ def means_of_tasks(
         samples: Number of draws.
         rng: The source of the draws, which those of tasks are independent of each other by.
     """
-    are_states = {
-        isinstance(x.source, Bootstrap)
-        for records in tasks.values()
-        for x in records.values()
-    }
-    if len(are_states) > 1:
-        raise ValueError(
-            "only some values are Bootstrap states; pass states for all systems and "
-            "tasks, or values of lists for all"
-        )
-    if ids is not None and (True in are_states or not isinstance(ids, Mapping)):
-        raise TypeError(
-            "ids: pass a dict of systems to the ids of lists, of values alone"
-        )
     means = []
     for task, records in tasks.items():
-        if True in are_states:
-            means.append(_of_states([*records.values()], samples, rng))
+        states = [x.source for x in records.values() if isinstance(x.source, Bootstrap)]
+        if ids is not None and (states or not isinstance(ids, Mapping)):
+            raise TypeError(
+                "ids: pass a dict of systems to the ids of lists, of values alone"
+            )
+        if 0 < len(states) < len(records):
+            raise ValueError(
+                "only some values are Bootstrap states; pass states for all systems and "
+                "tasks, or values of lists for all"
+            )
+        if states:
+            names = [x.name for x in records.values()]
+            means.append(_of_states(states, names, samples, rng))
         else:
             lists = in_one_order(
                 [lists_at_cutoff(x) for x in records.values()],
@@ -135,16 +109,15 @@ def _ids_of(
 
 
 def _of_states(
-    records: list[Record], samples: int, rng: np.random.Generator
+    states: list[Bootstrap], names: list[str], samples: int, rng: np.random.Generator
 ) -> TaskMeans:
-    states = [x.source for x in records if isinstance(x.source, Bootstrap)]
-    for record, state in zip(records, states, strict=True):
+    for name, state in zip(names, states, strict=True):
         if stacked_shape(state):
-            raise ValueError(f"{record.name} is stacked; pass reduce of it")
+            raise ValueError(f"{name} is stacked; pass reduce of it")
         if state.sums.high.ndim > 2:
-            raise ValueError(f"{record.name} has several cutoffs; measure one")
+            raise ValueError(f"{name} has several cutoffs; measure one")
         if not np.isfinite(state.compute()):
-            raise ValueError(f"the mean of {record.name} is {state.compute()}")
+            raise ValueError(f"the mean of {name} is {state.compute()}")
     means = np.array([float(state.compute()) for state in states])
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(x) for x in replicates}
@@ -197,7 +170,6 @@ def _of_lists(
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
         halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
-        terms=None if has_seeds or weights.shape[1] > 1 else of_lists.share * table,
         ratios=None if has_seeds else ratios,
         rounding=rounding,
     )
@@ -221,7 +193,7 @@ def _with_errors(
     if freedom > 0:
         drawn = means + drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
-    return TaskMeans(means, drawn, None, None, variances, freedoms, lists, ROUNDING)
+    return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
 def _values_of_seeds(
