@@ -11,6 +11,7 @@ from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,
+    shares_of,
     total_error,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
@@ -241,8 +242,7 @@ def _pilots(lists: ListValues) -> list[_Pilot]:
     for cutoff, w in enumerate(weights.T):
         seeds = []
         if len(of_seeds) > 1:
-            share = w / max(w.sum(), np.finfo(np.float64).tiny)
-            seeds = [SeedVariance.of(of_seeds[..., cutoff], share)]
+            seeds = [SeedVariance.of(of_seeds[..., cutoff], shares_of(w))]
         error = float(summary.error[cutoff]) if is_known[cutoff] else math.inf
         count = int((w > 0).sum())
         pilots.append(_Pilot(error, float(summary.n_eff[cutoff]), count, seeds))

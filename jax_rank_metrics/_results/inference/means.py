@@ -6,6 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 
+def shares_of(weights: np.ndarray) -> np.ndarray:
+    """Returns the share of each list in the weight of all, `[lists, …]`; 0 without any."""
+    return weights / np.maximum(weights.sum(0), np.finfo(np.float64).tiny)
+
+
 class WeightedMean(NamedTuple):
     """The weighted means of columns of values, and what their errors are made of.
 
@@ -36,8 +41,7 @@ class WeightedMean(NamedTuple):
         """
         counts = weights > 0
         lists = counts.sum(0)
-        total = np.where(lists > 0, weights.sum(0), 1)
-        share = weights / total
+        share = shares_of(weights)
         mean = (share * values).sum(0)
         # A residual that may be rounding alone is 0: equal values have no error.
         residuals = np.where(counts, values - mean, 0)

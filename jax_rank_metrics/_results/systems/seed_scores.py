@@ -11,6 +11,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics._results.inference.draws import draws_of_seeds
+from jax_rank_metrics._results.inference.means import shares_of
 from jax_rank_metrics._results.inference.question import Question
 from jax_rank_metrics._states.weights import ROUNDING
 
@@ -79,8 +80,7 @@ def summary_of(
     """
     if not sides:
         return None
-    share = weights / max(weights.sum(), np.finfo(np.float64).tiny)
-    scores = [values @ share for values in sides]
+    scores = [values @ shares_of(weights) for values in sides]
     # Seeds are few, and this many draws of them suffice for any interval.
     samples = min(question.samples, 10_000)
     draws = [

@@ -21,8 +21,7 @@ from jax_rank_metrics._results.systems.values import (
     FIX,
     ListValues,
     is_by_list,
-    is_frame,
-    is_series,
+    is_pandas,
     listing,
     read_lists,
 )
@@ -284,7 +283,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     if (
         isinstance(tree, Mapping)
         and not tree
-        or is_frame(tree)
+        or is_pandas(tree, "DataFrame")
         and not len(tree.columns)
     ):
         raise ValueError(
@@ -307,7 +306,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 # No metric that a caller may name is called so.
                 was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
             )
-    elif is_frame(tree):
+    elif is_pandas(tree, "DataFrame"):
         for key in tree.columns:
             yield record(tree[key], (key,), ids=tree.index, is_of_metric=True)
     elif is_by_list(tree):
@@ -324,7 +323,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:
-        yield record(tree, ids=tree.index if is_series(tree) else None)
+        yield record(tree, ids=tree.index if is_pandas(tree, "Series") else None)
 
 
 def by_system(records: Iterable[Record]) -> dict[Hashable, dict[Path, Record]]:

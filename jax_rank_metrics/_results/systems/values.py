@@ -5,13 +5,14 @@ import dataclasses
 import numbers
 import sys
 from collections.abc import Hashable, Mapping, Sequence, Sized
-from typing import Any, SupportsFloat, TypeGuard
+from typing import Any, Literal, SupportsFloat, TypeGuard
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.inference.means import shares_of
 from jax_rank_metrics._states.clusters import cluster_numbers
 from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
@@ -98,9 +99,7 @@ class ListValues:
     def scores(self, undefined: Undefined | None = None) -> np.ndarray:
         """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
         values, weights = self.filled(undefined)
-        total = weights.sum(0)
-        share = weights / np.where(total > 0, total, 1)
-        return np.einsum("slk,lk->ks", values, share)
+        return np.einsum("slk,lk->ks", values, shares_of(weights))
 
     def zero_counts(self) -> tuple[int, int]:
         """Numbers of lists that are undefined and count as 0, and of all that count."""
@@ -165,7 +164,7 @@ class ListValues:
             ValueError: if there is not one for each list, or if one is missing.
         """
         # Numbers of lists are ids where values have none, also in a Series.
-        if is_series(clusters):
+        if is_pandas(clusters, "Series"):
             names = checked_ids("clusters", clusters.index, len(clusters))
             clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
@@ -317,17 +316,11 @@ def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
     )
 
 
-def is_frame(tree: object) -> TypeGuard[Any]:
-    """Whether `tree` is a pandas DataFrame."""
+def is_pandas(tree: object, kind: Literal["DataFrame", "Series"]) -> TypeGuard[Any]:
+    """Whether `tree` is a pandas DataFrame or Series."""
     # Nobody has one before pandas is imported, which is no dependency.
     pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(tree, pandas.DataFrame)
-
-
-def is_series(values: object) -> TypeGuard[Any]:
-    """Whether values are a pandas Series."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(values, pandas.Series)
+    return pandas is not None and isinstance(tree, vars(pandas)[kind])
 
 
 def _is_number(value: object) -> bool:

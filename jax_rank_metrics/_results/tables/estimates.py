@@ -7,7 +7,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.inference.means import error_with_seeds
+from jax_rank_metrics._results.inference.means import error_with_seeds, shares_of
 from jax_rank_metrics._results.inference.p_values import student_reach
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
 from jax_rank_metrics._results.systems.values import ListValues, is_by_list
@@ -160,8 +160,7 @@ def _of_seeds(
         (of_lists,) = HostSums.of_lists(means, Mean).estimates(level, "t")
         mean, error = float(of_lists.mean), float(of_lists.std_error)
         freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
-        share = w / max(w.sum(), np.finfo(np.float64).tiny)
-        error, freedom = error_with_seeds(error, freedom, [of_seeds], share)
+        error, freedom = error_with_seeds(error, freedom, [of_seeds], shares_of(w))
         # A single seed says nothing of how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
