@@ -190,6 +190,17 @@ def test_p_is_that_of_comparisons(rng):
             assert board.p_corrected[pair] == pytest.approx(expected.p_corrected, 1e-4)
             assert board.p_corrected[pair[::-1]] == board.p_corrected[pair]
         assert len({x.p for x in comparisons}) > 3
+    # Of ratios, values and weights are swapped.
+    weights = rng.lognormal(size=(3, 9))
+    values = weights * rng.random((3, 9)) + np.arange(3)[:, None]
+    ratios = {
+        x: lists_of(y).over(lists_of(z))
+        for x, y, z in zip("abc", values, weights, strict=True)
+    }
+    board = jrm.leaderboard(ratios, samples=50)
+    for expected in jrm.compare(ratios, pairs="all"):
+        p = board.p_corrected[indices_of(board, expected)]
+        assert p == pytest.approx(expected.p_corrected)
 
 
 def test_groups_are_longest_runs(rng):

@@ -48,6 +48,39 @@ def test_every_function_takes_them(values):
     assert set(texts) == {texts[0]} and "differs from old" in texts[0]
 
 
+def test_forms():
+    """Values of any form are the same, paired by the ids that they come with."""
+    pandas = pytest.importorskip("pandas")
+    ids, order = [*"abcdefghijkl"], np.arange(12)[::-1]
+    names = [ids[i] for i in order]
+    by_id = {"mrr": dict(zip(names, X[order], strict=True))}
+    forms = {
+        "dict": by_id,
+        "series": {"mrr": pandas.Series(X[order], names)},
+        "frame": pandas.DataFrame({"mrr": X[order]}, names),
+        "users": evaluation_of({"mrr": lists_of(X[order])}, users=names),
+        "seeds": jrm.Seeds([by_id, {"mrr": pandas.Series(X, ids)}]),
+    }
+    first = pandas.Series(X, ids)
+    for form, values in forms.items():
+        (record,) = jrm.Systems(values)
+        assert record.lists.ids == names and record.metric == "mrr", form
+        np.testing.assert_allclose(record.lists.values[0, :, 0], X[order], rtol=1e-6)
+        if form != "seeds":
+            assert jrm.compare({"mrr": first}, values)["mrr"].ties == 12
+        assert jrm.table({"x": values}).split()[3] == jrm.table({"mrr": X}).split()[3]
+    systems = {x: y for x, y in forms.items() if x != "seeds"}
+    assert jrm.leaderboard(systems, samples=9).p_corrected.min() == 1
+    for array in (X, X.tolist(), jnp.asarray(X), lists_of(X)):
+        (record,) = jrm.Systems(array)
+        assert record.lists.ids is None and record.metric is None
+        np.testing.assert_allclose(record.lists.values[0, :, 0], X, rtol=1e-6)
+    with pytest.raises(ValueError, match="ids of b hold 'a' more than once"):
+        jrm.compare(first, pandas.Series([0.1, 0.2, 0.3], ["a", "a", "b"]))
+    with pytest.raises(ValueError, match="one number for 'mrr', the name of a metric"):
+        jrm.table({"x": {"mrr": 0.5}, "y": {"mrr": 0.25}})
+
+
 def test_plots_and_frames_take_them():
     """Lines are of runs; the names of systems and tasks are levels of columns."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
