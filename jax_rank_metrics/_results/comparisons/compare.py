@@ -93,7 +93,7 @@ def compare(
             several metrics, a dict of these, as `measure` gives it, or of such dicts; a
             pandas DataFrame with a column for each metric; or the result of
             `evaluate_users`; or `Seeds` of any of these. Without b, a dict of two or more
-            systems, each with any of these.
+            systems, each with any of these, or `Systems`, which read it once for all calls.
         b: The same for another system; or a dict of systems, each with what a holds. None
             takes all systems from a.
         ids: How lists are paired where values have no ids. None pairs them by position;

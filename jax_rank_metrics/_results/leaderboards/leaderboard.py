@@ -74,7 +74,7 @@ def leaderboard(
             forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
             lists, with the same ids and key; or to dicts of tasks to either. A dict holds
             metrics, not tasks, if it has the key `metric` or if all its keys are names of
-            metrics.
+            metrics. Or `Systems` of any of these.
         metric: The name of the metric, where there are several.
         ids: How lists are paired where values have no ids. None pairs them by position;
             a dict of systems to the ids of their lists, in any order, pairs them by these.

@@ -73,8 +73,8 @@ def table(
             list ids to numbers, or `Seeds`; a run may be a pandas DataFrame with a column
             for each metric. Each cutoff of a metric has its own mean in the table, under
             the name that `compute(…, flat=True)` gives it. Several collections,
-            `{collection: {run: {metric: …}}}`, stand side by side. Or what `compare` or
-            `leaderboard` returns.
+            `{collection: {run: {metric: …}}}`, stand side by side. Or `Systems`, whose
+            tasks are collections; or what `compare` or `leaderboard` returns.
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
             them. Or the result of `jrm.compare` for the runs of this table, whichever its
