@@ -76,24 +76,23 @@ def sheet_of_means(
     if is_by_collection and isinstance(compare, Comparisons):
         tasks = dict.fromkeys(x.task for x in compare)
         compare = {task: compare.select(task=task) for task in tasks}
-    if is_by_collection and isinstance(compare, Mapping):
-        if compare.keys() - by_collection:
-            raise ValueError(
-                f"compare holds {listing(list(compare))}; pass the comparisons of each "
-                f"collection: {listing(list(by_collection))}"
-            )
-    sources = compare.values() if isinstance(compare, Mapping) else [compare]
-    of_pairs = any(isinstance(x, Comparisons) and x.are_of_pairs for x in sources)
+    if not (is_by_collection and isinstance(compare, Mapping)):
+        compare = dict.fromkeys(by_collection, compare)
+    elif compare.keys() - by_collection:
+        raise ValueError(
+            f"compare holds {listing(list(compare))}; pass the comparisons of each "
+            f"collection: {listing(list(by_collection))}"
+        )
+    of_pairs = any(
+        isinstance(x, Comparisons) and x.are_of_pairs for x in compare.values()
+    )
     means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
     collections, zeros = [], []
     for name, records in by_collection.items():
         of_runs = means[name]
         metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
-        comparisons = compare
-        if is_by_collection and isinstance(compare, Mapping):
-            comparisons = compare.get(name)
-        marks = marks_of(records, of_runs, comparisons, runs, of_pairs)
+        marks = marks_of(records, of_runs, compare.get(name), runs, of_pairs)
         # Means over other lists are no contest, and neither is the best.
         is_mixed = have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
