@@ -52,7 +52,7 @@ class _Collection(NamedTuple):
 def sheet_of_means(
     results: Values,
     *,
-    compare: Any,
+    compare: str | Comparisons | Mapping[Any, Comparisons] | None,
     level: Number,
     method: IntervalMethod,
     digits: int,
@@ -73,18 +73,19 @@ def sheet_of_means(
     by_collection = read_collections(results)
     # Of one collection, the key is None.
     is_by_collection = None not in by_collection
+    baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
     if is_by_collection and isinstance(compare, Comparisons):
         tasks = dict.fromkeys(x.task for x in compare)
         compare = {task: compare.select(task=task) for task in tasks}
-    if not (is_by_collection and isinstance(compare, Mapping)):
-        compare = dict.fromkeys(by_collection, compare)
-    elif compare.keys() - by_collection:
+    if is_by_collection and isinstance(compare, Mapping):
+        baselines = compare
+    if baselines.keys() - by_collection:
         raise ValueError(
-            f"compare holds {listing(list(compare))}; pass the comparisons of each "
+            f"compare holds {listing(list(baselines))}; pass the comparisons of each "
             f"collection: {listing(list(by_collection))}"
         )
     of_pairs = any(
-        isinstance(x, Comparisons) and x.are_of_pairs for x in compare.values()
+        isinstance(x, Comparisons) and x.are_of_pairs for x in baselines.values()
     )
     means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
@@ -92,7 +93,7 @@ def sheet_of_means(
     for name, records in by_collection.items():
         of_runs = means[name]
         metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
-        marks = marks_of(records, of_runs, compare.get(name), runs, of_pairs)
+        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
         # Means over other lists are no contest, and neither is the best.
         is_mixed = have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)

@@ -43,7 +43,7 @@ NO_MARKS = Marks({}, {}, "")
 def marks_of(
     records: Sequence[Record],
     means: Estimates,
-    comparisons: Any,
+    comparisons: object,
     names: Sequence[Hashable],
     of_pairs: bool,
 ) -> Marks:

@@ -1,5 +1,6 @@
 """Tables of means, comparisons and leaderboards."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from jax_rank_metrics import _inputs
@@ -37,7 +38,7 @@ class Table(str):
 def table(
     results: Values | Leaderboard | Comparisons | Comparison,
     *,
-    compare: Any = None,
+    compare: str | Comparisons | Mapping[Any, Comparisons] | None = None,
     format: Format = "text",
     level: Number = 0.95,
     method: IntervalMethod = "auto",
