@@ -270,18 +270,21 @@ def compare(
             for sides in zip(lists[::2], lists[1::2], strict=True)
         ]
     )
-    subjects = _subjects_of(all_pairs, lower)
+    subjects = _subjects_of(all_pairs, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
 def _subjects_of(
-    pairs: Sequence[pairing.Pair], lower: bool | str | Sequence[str]
+    pairs: Sequence[pairing.Pair],
+    lower: bool | str | Sequence[str],
+    has_name_of_a: bool,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
     Args:
         pairs: The values of two systems.
         lower: As for `compare`.
+        has_name_of_a: Whether the baseline is one of the systems.
     """
     # Comparisons of one metric at one cutoff have one number, whatever their systems.
     numbers: dict[tuple[Path, str | None], int] = {}
@@ -291,7 +294,13 @@ def _subjects_of(
             systems,
             numbers.setdefault((a.path, label), len(numbers)),
             a.was_asked_for and b.was_asked_for,
-            Names(a.task, a.system, b.system, label, label and cutoff_text(label)),
+            Names(
+                a.task,
+                a.system if has_name_of_a else None,
+                b.system,
+                label,
+                label and cutoff_text(label),
+            ),
         )
         for a, b, systems in pairs
         for label in a.labels()

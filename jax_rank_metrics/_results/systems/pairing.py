@@ -1,6 +1,5 @@
 """Pairs the records of systems, and the lists of two records by ids or by position."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -92,13 +91,7 @@ def _baseline_and(a: Values, b: Values) -> list[Metrics]:
         raise ValueError(
             "a holds several systems; pass the baseline alone, or leave b out"
         )
-    # The name of a baseline that is no system of b is not part of results.
-    baseline = {
-        x.path: x
-        if x.system is None
-        else dataclasses.replace(x, system=None, source=x.lists)
-        for x in of_a
-    }
+    baseline = {x.path: x for x in of_a}
     # Without names of systems, b is a single one, None.
     systems = by_system(of_b)
     if isinstance(b, Mapping) and systems[None].keys() != baseline.keys():
