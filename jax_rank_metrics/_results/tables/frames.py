@@ -1,7 +1,6 @@
 """Results as pandas frames, a row for each list or record."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,8 +19,6 @@ from jax_rank_metrics._states.state import State
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_LEVELS = ("task", "system")
 
 
 def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
@@ -120,15 +117,16 @@ def _columns(
     if ids is not None:
         index = checked_ids("results", ids, *counts)
     # Several systems or tasks are further levels of the names of columns.
-    has_levels = [len({getattr(x, level) for x in records}) > 1 for level in _LEVELS]
+    has_tasks = len({x.task for x in records}) > 1
+    has_systems = len({x.system for x in records}) > 1
     columns: dict[Any, np.ndarray] = {}
     for record, lists in zip(records, in_order, strict=True):
         # [lists, cutoffs]: the mean over seeds, if there are several.
         values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
         for label, column in zip(record.labels(), values.T, strict=True):
-            names = [getattr(record, x) for x in compress(_LEVELS, has_levels)]
-            key = (*names, label) if names else label
+            levels = [record.task] * has_tasks + [record.system] * has_systems
+            key = (*levels, label) if levels else label
             if key in columns:
                 raise ValueError(
                     f"two cutoffs are called {label!r}; name one differently"
