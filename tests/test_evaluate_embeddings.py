@@ -163,7 +163,8 @@ def test_batches_of_candidates():
         widths, lambda _: 4, 1e5, batches.QueryParts.equal(10, 2)
     )
     queries, padded = [], []
-    for indices, (_, width) in divided:
+    for batch in divided:
+        indices, (_, width) = batch.indices, batch.widths
         members = indices[indices >= 0]
         assert (widths[members] <= width).all()
         queries += members.tolist()

@@ -178,7 +178,7 @@ def test_users_of_many_ids_share_batches():
     assert np.bincount(rows[rows >= 0]).tolist() == [1] * 5000
     for part in parts:
         assert part.indices.size == 1024
-        assert (lengths[part.indices[part.weights > 0]] <= part.widths).all()
+        assert (lengths[part.indices[part.indices >= 0]] <= part.widths).all()
     # The user of 500 alone is not worth a program.
     narrow, wide = (256, 16), (16_384, 16)
     levels = [part.widths for part in parts]

@@ -2,7 +2,7 @@
 
 import functools
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import is_global
+from jax_rank_metrics._drivers.devices import Array, is_global
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.per_list import PerList
 
@@ -58,7 +58,7 @@ class Call(NamedTuple):
         num_batches: int,
         metric_names: Sequence[str],
         lists: Sequence[PerList],
-        items: Any,
+        items: Array,
     ) -> Checkpoint:
         """Returns what is done after a number of batches."""
         return {
@@ -79,15 +79,11 @@ class Saved(NamedTuple):
     """
 
     num_batches: int
-    leaves: list[Any]
-    items: Any
+    leaves: list[Array]
+    items: Array
 
-    def lists(self, like: list[PerList], put: Callable[[Any], Any]) -> list[PerList]:
-        """Returns the values of all metrics.
-
-        Args:
-            like: The values of a batch.
-            put: Makes an array of the collector of a saved one.
+    def lists(self, like: list[PerList]) -> list[PerList]:
+        """Returns the values of all metrics, in the structure of those of a batch.
 
         Raises:
             ValueError: if arrays of the checkpoint are not of these metrics.
@@ -95,7 +91,7 @@ class Saved(NamedTuple):
         leaves, structure = jax.tree.flatten(like)
         for saved, leaf in zip(self.leaves, leaves, strict=True):
             _check_kind("lists", saved, (len(self.items), *leaf.shape[1:]), leaf.dtype)
-        return jax.tree.unflatten(structure, map(put, self.leaves))
+        return jax.tree.unflatten(structure, self.leaves)
 
 
 def read_checkpoint(
@@ -150,7 +146,7 @@ def read_checkpoint(
 _FIELDS = ("values", "weights", "defined")
 
 
-def _array(x: Any) -> jax.Array | np.ndarray:
+def _array(x: Any) -> Array:
     return x if isinstance(x, jax.Array) else np.asarray(x)
 
 
@@ -192,7 +188,7 @@ def _check_kind(name: str, saved: Any, shape: tuple[int, ...], dtype: Any) -> No
         )
 
 
-def are_equal(a: Any, b: Any, xp: ModuleType) -> Any:
+def are_equal(a: Array, b: Array, xp: ModuleType) -> Array:
     """Whether entries of two arrays are equal, floats to 1e-6 and NaN to NaN; bools.
 
     Args:

@@ -25,6 +25,10 @@ from jax_rank_metrics._types import AxisNames
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
+# A pytree of arrays, such as those of a batch, and one of their specs: a spec stands for
+# all arrays below its place.
+Arrays = Any
+Specs = Any
 # The spec of an array that every device has.
 EVERYWHERE = PartitionSpec()
 
@@ -74,7 +78,7 @@ class Devices:
         return PartitionSpec(self.queries_axis, self.items_axis)
 
     def map(
-        self, function: Callable[..., T], in_specs: Any, out_specs: Any
+        self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
     ) -> Callable[..., T]:
         """Returns the function as each device computes it for its own parts."""
         if self.mesh is None:
@@ -87,23 +91,20 @@ class Devices:
         """Returns how many queries share a batch: a multiple of the number of parts."""
         return size + -size % self.num_query_parts
 
-    def put_tree(self, tree: T, specs: Any) -> T:
+    def put_tree(self, tree: T, specs: Specs) -> T:
         """Puts a pytree; `specs` has the spec of each array, or of several in one."""
-        if self.mesh is None:
-            return tree
         return jax.tree.map(
             lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
             specs,
             tree,
         )
 
-    def items(self, name: str, items: Array) -> jax.Array:
+    def items(self, name: str, items: Array) -> Array:
         """Returns an array over items, cut over their axis; added items are zeros."""
         if self.mesh is None or is_global(items):
-            items = _inputs.real(name, items)
-        else:  # every process reads what its own devices need
-            items = _on_host(name, items)
-        return self.put(items, self.of_items)
+            return self.put(_inputs.real(name, items), self.of_items)
+        # Every process reads what its own devices need.
+        return self.put(_on_host(name, items), self.of_items)
 
     def table(self, table: Array, spec: PartitionSpec) -> Array:
         """Returns an array over queries as it is held between batches.
@@ -126,19 +127,19 @@ class Devices:
         in_parts = indices % (len(table) // self.num_query_parts)
         return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
 
-    def put(self, x: Array, spec: PartitionSpec) -> Any:
+    def put(self, x: Array, spec: PartitionSpec) -> Array:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
         Zeros are added where the devices do not divide an axis: 5 rows over 2 devices
         become 6. An array that is cut so already is returned as it is, and so is any
-        array where one device does the work.
+        array where one device does the work, and a key, which every process has.
 
         Args:
             x: An array of NumPy or JAX that every process holds, of which each reads what
                 its own devices need; or a global array, which is cut anew if need be.
             spec: For each axis, the mesh axes over which it is cut.
         """
-        if self.mesh is None:
+        if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             return x
         sharding = NamedSharding(self.mesh, spec)
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
@@ -161,11 +162,11 @@ class Devices:
 
         return jax.make_array_from_callback(shape, sharding, part)
 
-    def _size(self, axes: Any) -> int:
-        if self.mesh is None or axes is None:
+    def _size(self, axes: AxisNames | None) -> int:
+        """Counts the devices along mesh axes."""
+        if self.mesh is None:
             return 1
-        names = axes if isinstance(axes, tuple) else (axes,)
-        return math.prod(self.mesh.shape[name] for name in names)
+        return math.prod(self.mesh.shape[name] for name in names_of(axes))
 
 
 def _on_host(name: str, values: Any) -> np.ndarray:
@@ -235,8 +236,8 @@ def read_devices(
             arguments do not say in one way how they are sharded.
     """
     axes = {
-        "queries": _names("queries_axis", queries_axis),
-        "items": _names("items_axis", items_axis),
+        "queries": _checked_names("queries_axis", queries_axis),
+        "items": _checked_names("items_axis", items_axis),
     }
     is_named = any(axes.values())
     if mesh is not None and not isinstance(mesh, Mesh):
@@ -277,18 +278,22 @@ def read_devices(
     return Devices(mesh, axes["queries"] or None, axes["items"] or None)
 
 
-def _names(name: str, axes: object) -> tuple[str, ...]:
-    """Returns the mesh axes of an argument as a tuple, empty for None."""
+def names_of(axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns mesh axes as a tuple of names, empty for None."""
     if axes is None:
         return ()
-    candidates = axes if isinstance(axes, tuple) else (axes,)
-    names = tuple(axis for axis in candidates if isinstance(axis, str))
-    if not names or len(names) < len(candidates):
+    return axes if isinstance(axes, tuple) else (axes,)
+
+
+def _checked_names(name: str, axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns the mesh axes of an argument as a tuple, empty for None."""
+    names = names_of(axes)
+    if not all(isinstance(axis, str) for axis in names) or axes == ():
         raise TypeError(f"{name} is {axes!r}; pass the name of a mesh axis or a tuple")
     return names
 
 
-def is_global(x: Any) -> TypeGuard[jax.Array]:
+def is_global(x: object) -> TypeGuard[jax.Array]:
     """Whether this is an array that lies on several devices."""
     return isinstance(x, jax.Array) and len(x.sharding.device_set) > 1
 
@@ -317,7 +322,7 @@ def _read_axes(
     if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():
         raise ValueError(f"{argument.name} is sharded over another mesh; {cure}")
     for index, entry in enumerate(sharding.spec):
-        names = () if entry is None else entry if isinstance(entry, tuple) else (entry,)
+        names = names_of(entry)
         if not names:
             continue
         if index >= len(argument.axes):

@@ -15,7 +15,6 @@ import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import Batch, QueryParts
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
     Checkpoint,
@@ -23,14 +22,14 @@ from jax_rank_metrics._drivers.checkpoints import (
     read_checkpoint,
 )
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
-from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.devices import Array, Devices
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
-from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
@@ -46,12 +45,7 @@ class Job(NamedTuple):
     Attributes:
         plan: The options that all batches share, the metrics among them.
         devices: The devices that share the work.
-        parts: Which part of the devices has which query.
-        batches: Which queries share a batch. Each query is in one of them.
-        arrays: Makes the arrays of a batch from its number and the batch. It is called in
-            order, and skips no batch that is run.
-        program: Starts to measure a batch, from the slots of its queries and these
-            arrays; the results are waited for later.
+        work: The batches, and what measures them.
         undefined: What undefined values count for.
         inputs: The arguments that a call must have in common with one that it resumes,
             by name; see `checksum`.
@@ -65,10 +59,7 @@ class Job(NamedTuple):
 
     plan: Plan
     devices: Devices
-    parts: QueryParts
-    batches: Sequence[Batch]
-    arrays: Callable[[int, Batch], Any]
-    program: step.Program
+    work: step.Batches
     undefined: Undefined
     inputs: Mapping[str, Any]
     nan_message: Callable[[int], str]
@@ -84,30 +75,12 @@ class Job(NamedTuple):
         return [*(bound.name for bound in self.plan.bounds), *self.added_names]
 
 
-class JobResult(NamedTuple):
-    """The result of a job.
-
-    Attributes:
-        states: The state of each metric by its name.
-        lists: The values of all queries; see `Evaluation`.
-        items: `[queries, k]`, the ids of the first items.
-        exposure: How often each item was found; None if nobody asked.
-        parts: Which slot has which query, where values stay on devices; else None.
-    """
-
-    states: dict[str, Mean]
-    lists: dict[str, PerList]
-    items: Any
-    exposure: Exposure | None
-    parts: QueryParts | None
-
-
 def run(
     job: Job,
     progress: bool | Progress,
     on_batch: Callable[[Checkpoint], object] | None = None,
     resume_from: Checkpoint | None = None,
-) -> JobResult:
+) -> tuple[Evaluation, Exposure | None]:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
@@ -116,6 +89,9 @@ def run(
         on_batch: Is called with a checkpoint after each batch, or None.
         resume_from: The checkpoint from which to go on, or None. Of the batches that it
             has done, the last is run again, and must have the values that are saved.
+
+    Returns:
+        The evaluation, and how often each item was found, if the job asks for it.
 
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
@@ -129,9 +105,9 @@ def run(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
         )
-    collector = Collector(job.parts, job.plan.k)
-    if job.devices.mesh is not None:
-        collector = MeshCollector(job.devices, job.parts, job.plan.k)
+    parts, on_mesh = job.work.parts, job.devices.mesh is not None
+    kind = MeshCollector if on_mesh else Collector
+    collector = kind(job.devices, parts, job.plan.k)
     values = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
@@ -146,7 +122,7 @@ def run(
     if job.why_undefined and len(known) < len(bounds):
         undefined_names = [x.name for x in bounds if x.name not in known]
         warnings.warn(
-            f"metrics are undefined for every one of {job.parts.num_queries} {job.unit}: "
+            f"metrics are undefined for every one of {parts.num_queries} {job.unit}: "
             f"{', '.join(undefined_names)}; {job.why_undefined}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause",
             stacklevel=3,
@@ -159,8 +135,9 @@ def run(
         ]
         warn_of_zeros(counts, stacklevel=4)
     lists = dict(zip(names, values.lists, strict=True))
-    parts = None if job.devices.mesh is None else job.parts
-    return JobResult(states, lists, items, exposure, parts)
+    in_parts = parts if on_mesh else None
+    evaluation = Evaluation(states, lists, items, job.undefined, _parts=in_parts)  # type: ignore[arg-type]
+    return evaluation, exposure
 
 
 def counted_values(values: Collected, num_metrics: int) -> Collected:
@@ -181,7 +158,7 @@ def counted_values(values: Collected, num_metrics: int) -> Collected:
     defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
     is_counted = functools.reduce(operator.or_, defined)
 
-    def only(x: Any, is_kept: Any, filler: int) -> Any:
+    def only(x: Array, is_kept: Array, filler: int) -> Array:
         where = jnp.where if isinstance(x, jax.Array) else np.where
         is_kept = is_kept.reshape(is_kept.shape + (1,) * (x.ndim - 1))
         return where(is_kept, x, np.asarray(filler, x.dtype))
@@ -204,28 +181,27 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    num_saved, names = 0, job.names
+    num_saved, names, batches = 0, job.names, job.work.batches
     call = None if on_batch is None and resume_from is None else _call(job)
     if call is not None and resume_from is not None:
-        sizes = len(job.batches), job.parts.num_slots
+        sizes = len(batches), job.work.parts.num_slots
         saved = read_checkpoint(resume_from, call, names, *sizes)
         collector.restore(saved)
         num_saved = saved.num_batches
-    slots = np.append(job.parts.slots, -1).astype(np.int32)  # of padding, the last
     # The last batch of the checkpoint is run again, and must have the values it saved.
     started = (
-        (number, job.program(slots[batch.indices], job.arrays(number, batch)))
-        for number, batch in enumerate(job.batches)
+        (number, job.work.program(job.work.arrays(number, batch)))
+        for number, batch in enumerate(batches)
         if number >= num_saved - 1
     )
     # Batches are padded at their ends, so that sizes do not tell how many queries are done.
-    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
+    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in batches])
     with reporting(progress, job.unit) as report:
         for number, measured in _started_ahead(started, BATCHES_AHEAD):
             fault = collector.add(measured)
             if fault is not None:
                 raise ValueError(_message(job, *fault))
-            report(int(num_done[number]), job.parts.num_queries)
+            report(int(num_done[number]), job.work.parts.num_queries)
             if on_batch is not None and call is not None and number >= num_saved:
                 # Under no name, which would keep it until the next batch.
                 on_batch(call.checkpoint(number + 1, names, *collector.snapshot()))
@@ -252,12 +228,12 @@ def _call(job: Job) -> Call:
     """Returns what a call must have in common with one that resumes it."""
     arguments = {"metrics": job.plan.bounds, **job.inputs}
     # Which query is in which batch also depends on what may change between versions.
-    arguments["batches"] = np.concatenate([x.indices for x in job.batches])
+    arguments["batches"] = np.concatenate([x.indices for x in job.work.batches])
     return Call(
-        queries=job.parts.num_queries,
+        queries=job.work.parts.num_queries,
         k=job.plan.k,
-        batch_size=job.batches[0].indices.size,
-        parts=len(job.parts.indices),
+        batch_size=job.work.batches[0].indices.size,
+        parts=len(job.work.parts.indices),
         arguments={name: checksum(value) for name, value in arguments.items()},
     )
 

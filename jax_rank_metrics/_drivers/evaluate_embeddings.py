@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._drivers import query_batches
+from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
@@ -20,15 +19,21 @@ from jax_rank_metrics._drivers.host_items import (
     over_host_blocks,
     read_blocks,
 )
-from jax_rank_metrics._drivers.interactions import RawInteractions
-from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
-from jax_rank_metrics._drivers.plan import make_plan, read_groups
-from jax_rank_metrics._drivers.query_inputs import (
-    global_arguments,
-    read_judgements,
+from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
+from jax_rank_metrics._drivers.judgements import global_arguments, read_judgements
+from jax_rank_metrics._drivers.model import (
+    CUSTOM_SCORES,
+    OVERFLOW,
+    Model,
     read_vectors,
 )
-from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._drivers.plan import make_plan, read_groups
+from jax_rank_metrics._drivers.query_batches import (
+    Queries,
+    block_size_for,
+    over_all_items,
+    over_candidates,
+)
 from jax_rank_metrics._sources.attributes import by_attributes
 from jax_rank_metrics._sources.host_blocks import is_in_blocks
 from jax_rank_metrics._sources.similarities import (
@@ -197,71 +202,72 @@ def evaluate_embeddings(
     ... )
     Evaluation(precision@1 0.250, 4 queries)
     """
-    bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = resolve(ties, key)
+    plan, key = make_plan(metrics, k, block_size, ties, key)
     in_blocks = is_in_blocks(items)
     arguments = global_arguments(queries, None if in_blocks else items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
+    queries, raw_items, blocks = read_vectors("queries", queries), items, None
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
-    queries, raw_items = read_vectors("queries", queries), items
-    num_queries, blocks = len(queries), None
     if in_blocks:
-        expected = num_queries if exclude_self else None
-        per_item = [item_mask, item_groups]
-        if isinstance(relevant, by_attributes):
-            per_item += jax.tree.leaves(relevant.item_attributes)
-        blocks = read_blocks(items, per_item, expected)
+        expected = len(queries) if exclude_self else None
+        blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
         items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
     else:
         items = read_vectors("items", items)
         num_items = len(items)
-    groups = read_groups(item_groups, bounds, num_items, relevant)
+    groups = read_groups(item_groups, plan.bounds, num_items, relevant)
     scoring = read_similarity(similarity, queries, items)
     judgements = read_judgements(
         relevant,
         candidates=candidates,
         exclude=exclude,
         exclude_self=exclude_self,
-        num_queries=num_queries,
+        num_queries=len(queries),
         num_items=num_items,
+        devices=devices,
     )
-    plan = make_plan(bounds, k, 1 if block_size is None else block_size, policy.name)
+    plan = plan._replace(label_fn=judgements.label_fn)
     if block_size is None:
-        by_function = judgements.label_fn is not None
-        needs_one_block = by_function and bool(plan.whole_list_metrics)
-        needs_one_block = needs_one_block and blocks is None
-        block_size = query_batches.block_size_for(num_items, needs_one_block)
-    plan = plan._replace(block_size=block_size, label_fn=judgements.label_fn)
-    scoring.check(queries, items, min(block_size, num_items), (num_queries,))
+        size = block_size_for(plan, num_items, blocks is not None)
+        plan = plan._replace(block_size=size)
+    scoring.check(queries, items, min(plan.block_size, num_items), (len(queries),))
     max_size = _inputs.positive_integer("batch_size", batch_size)
-    inputs = query_batches.Inputs(
-        devices.table(queries, devices.of_queries),
-        items,
-        scoring,
-        _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
-        groups,
-        judgements,
-        batch_size_for(num_queries, max_size),
-        key,
+    queries_of_call = Queries(
         devices,
+        Model(
+            ("queries", "items"),
+            devices.table(queries, devices.of_queries),
+            items,
+            scores_of="the scores of",
+            nan_cause=CUSTOM_SCORES if scoring.is_custom else OVERFLOW,
+        ),
+        QUERY,
+        np.arange(len(queries)),
+        judgements,
+        batch_size_for(len(queries), max_size),
+        key,
+    )
+    catalog = step.CatalogArrays(
+        item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
+        attributes=judgements.item_attributes,
+        similarity=scoring,
+        groups=groups,
     )
     if blocks is not None:
-        batches = over_host_blocks(plan, inputs, blocks, progress)
+        work = over_host_blocks(plan, queries_of_call, catalog, blocks, progress)
         progress = False  # all has been reported
-    elif judgements.candidates is None:
-        batches = query_batches.over_all_items(plan, inputs)
+    elif judgements.candidates is not None:
+        work = over_candidates(plan, queries_of_call, catalog)
     else:
-        batches = query_batches.over_candidates(plan, inputs)
+        batches = queries_of_call.batches(plan, num_items)
+        work = over_all_items(plan, queries_of_call, catalog, num_items, batches)
     job = Job(
         plan,
         devices,
-        batches.parts,
-        batches.batches,
-        batches.arrays,
-        batches.program,
+        work,
         undefined,
         inputs={
             "queries": queries,
@@ -273,26 +279,15 @@ def evaluate_embeddings(
             "similarity": similarity,
             "candidates": judgements.candidates,
             "exclude": judgements.excluded,
-            "item_mask": inputs.item_mask,
+            "item_mask": catalog.item_mask,
             "item_groups": groups,
-            "ties": policy.name,
+            "ties": plan.ties,
             "key": key,
         },
-        nan_message=lambda index: nan_message(
-            f"the scores of query {index}",
-            [
-                Vectors.of_query("queries", inputs.queries, index, f"query {index}"),
-                batches.items,
-            ],
-            f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
-            if scoring.is_custom
-            else f"products overflow, and {INFINITIES}; pass smaller numbers",
-        ),
-        query_name=lambda index: f"query {index}",
+        nan_message=lambda index: queries_of_call.nan_message(index, work.items),
+        query_name=queries_of_call.name,
         unit="queries",
         why_undefined="no query has a relevant item in its list",
     )
-    result = run(job, progress, on_batch, resume_from)
-    return Evaluation(
-        result.states, result.lists, result.items, undefined, _parts=result.parts
-    )
+    evaluation, _ = run(job, progress, on_batch, resume_from)
+    return evaluation

@@ -21,7 +21,13 @@ from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.plan import make_plan
-from jax_rank_metrics._drivers.step import CatalogArrays, QueryBatch, program_of
+from jax_rank_metrics._drivers.step import (
+    Batches,
+    CatalogArrays,
+    QueryBatch,
+    key_of_batch,
+    program_of,
+)
 from jax_rank_metrics._drivers.triples import (
     SIDES,
     Questions,
@@ -29,7 +35,6 @@ from jax_rank_metrics._drivers.triples import (
     read_known,
     read_triples,
 )
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._states.mean import Mean
 
 # From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
@@ -172,26 +177,22 @@ def evaluate_links(
     >>> links["both"]
     LinkEvaluation(mrr(rank=realistic) 0.433, hits@1,2 0.146, 0.542, 4 lists)
     """
-    bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = resolve(ties, key)
     if not callable(score_fn):
         raise TypeError(
             f"score_fn: got {_inputs.kind_of(score_fn)}; pass a function of entities, "
             "relations and the side that is predicted"
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
-    plan = make_plan(bounds, k, num_entities, policy.name, counts_all=True)
+    plan, key = make_plan(metrics, k, num_entities, ties, key, counts_all=True)
     plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
     evaluated = read_triples("triples", triples, num_entities)
     all_known = read_known(known, evaluated, num_entities)
     questions = Questions.of(evaluated, all_known, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    max_size = _inputs.positive_integer("batch_size", batch_size)
     number = len(evaluated)
-    size = batch_size_for(number, max_size)
-    batches = list(_batches(questions, number, size, num_entities))
+    size = batch_size_for(number, _inputs.positive_integer("batch_size", batch_size))
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
         # The last question stands where the batch has padding.
@@ -199,12 +200,11 @@ def evaluate_links(
         indices = np.where(indices < 0, max(indices), indices)
         entities, relations = questions.entities[indices], questions.relations[indices]
         return QueryBatch(
+            batch.slots,
             _scores(score_fn(entities, relations, side), (size, num_entities)),
+            key_of_batch(key, batch_number),
             questions.answers[indices, None],
-            None,
-            questions.other_answers(indices, batch.widths[0]),
-            weights=batch.weights,
-            key=key if key is None else jax.random.fold_in(key, batch_number),
+            excluded_ids=questions.other_answers(indices, batch.widths[0]),
         )
 
     def query_name(index: int) -> str:
@@ -213,10 +213,12 @@ def evaluate_links(
     job = Job(
         plan,
         Devices(),
-        QueryParts.equal(2 * number, 1),
-        batches,
-        arrays,
-        program_of(Devices(), plan, CatalogArrays(None, None)),
+        Batches(
+            QueryParts.equal(2 * number, 1),
+            list(_batches(questions, number, size, num_entities)),
+            arrays,
+            program_of(Devices(), plan, CatalogArrays()),
+        ),
         undefined,
         inputs={},  # nothing resumes
         nan_message=lambda index: (
@@ -226,19 +228,21 @@ def evaluate_links(
         query_name=query_name,
         unit="lists",
     )
-    result = run(job, progress)
-    in_lists, evaluations = np.tile(evaluated, (2, 1)), {}
+    both, _ = run(job, progress)
+    triples_of_lists = np.tile(evaluated, (2, 1))
     halves = slice(number), slice(number, None), slice(None)
-    for side, part in zip((*SIDES, "both"), halves, strict=True):
-        lists = {name: values[part] for name, values in result.lists.items()}
-        evaluations[side] = LinkEvaluation(
-            states_of(lists, result.states),
-            lists,
-            result.items[part],
-            undefined,
-            in_lists[part],
-        )
-    return evaluations
+    return {
+        side: _part_of(both, triples_of_lists, part)
+        for side, part in zip((*SIDES, "both"), halves, strict=True)
+    }
+
+
+def _part_of(both: Evaluation, triples: np.ndarray, part: slice) -> LinkEvaluation:
+    """Returns the evaluation of some lists, of which each has a triple."""
+    lists = {name: values[part] for name, values in both.lists.items()}
+    states = states_of(lists, both.states)
+    items, undefined = both.items[part], both.undefined
+    return LinkEvaluation(states, lists, items, undefined, triples[part])
 
 
 def _batches(
@@ -250,7 +254,7 @@ def _batches(
         work = Work(num_entities, 1, True)
         for batch in make_batches(lengths[first : first + number], size, work):
             indices = np.where(batch.indices < 0, -1, batch.indices + first)
-            yield batch._replace(indices=indices)
+            yield batch._replace(indices=indices, slots=indices.astype(np.int32))
 
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:

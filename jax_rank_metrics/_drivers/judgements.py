@@ -1,17 +1,17 @@
-"""The arguments of `evaluate_embeddings`, checked and in one form."""
+"""What each query of `evaluate_embeddings` is judged on, by ids or by attributes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import Argument, Array
+from jax_rank_metrics._drivers.devices import Argument, Arrays, Devices
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
     Interactions,
     RawInteractions,
     SparseRows,
+    check_known_items,
 )
 from jax_rank_metrics._sources.attributes import (
     LabelFn,
@@ -27,31 +27,30 @@ class Judgements(NamedTuple):
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
         excluded: `[queries, items]`, what leaves the list of a query; None if nothing.
         candidates: `[queries, items]`, what has a rank; None if everything has.
-        attributes: Those by which items are relevant, as arrays; None if ids are known.
+        label_fn: What labels items by attributes; None where ids are known.
+        query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
+            batches; or None.
+        item_attributes: A pytree of arrays `[items, …]`, or None.
     """
 
     relevant: SparseRows | None
     excluded: SparseRows | None
-    candidates: SparseRows | None
-    attributes: by_attributes | None = None
+    candidates: SparseRows | None = None
+    label_fn: LabelFn | None = None
+    query_attributes: Arrays = None
+    item_attributes: Arrays = None
 
-    @property
-    def label_fn(self) -> LabelFn | None:
-        """The function that labels items by attributes; None where ids are known."""
-        return None if self.attributes is None else self.attributes.label_fn
-
-    @property
-    def query_attributes(self) -> Any:
-        """A pytree of arrays `[queries, …]`, or None."""
-        return None if self.attributes is None else self.attributes.query_attributes
-
-    @property
-    def item_attributes(self) -> Any:
-        """A pytree of arrays `[items, …]`, or None."""
-        return None if self.attributes is None else self.attributes.item_attributes
+    def check_known_items(self, num_items: int) -> None:
+        """Raises if an id is of no item, where their number is known only now."""
+        for name, rows in (("relevant", self.relevant), ("exclude", self.excluded)):
+            if rows is not None:
+                queries = np.arange(rows.shape[0])
+                check_known_items(name, rows, queries, num_items, QUERY)
 
 
-def global_arguments(queries: Any, items: Any, relevant: object) -> list[Argument]:
+def global_arguments(
+    queries: object, items: object, relevant: object
+) -> list[Argument]:
     """Returns the arrays that may be global, under the names of messages.
 
     Args:
@@ -71,16 +70,6 @@ def global_arguments(queries: Any, items: Any, relevant: object) -> list[Argumen
     ]
 
 
-def read_vectors(name: str, value: Any) -> Array:
-    """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
-    vectors = (
-        value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
-    )
-    if not vectors.ndim or not vectors.shape[0]:
-        raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
-    return vectors
-
-
 def read_judgements(
     relevant: RawInteractions | by_attributes,
     *,
@@ -89,13 +78,21 @@ def read_judgements(
     exclude_self: bool,
     num_queries: int,
     num_items: int,
+    devices: Devices,
 ) -> Judgements:
     """Checks what is relevant, excluded and a candidate, by ids or by attributes."""
 
-    def rows(name: str, raw: RawInteractions | None) -> SparseRows | None:
-        return None if raw is None else _rows(name, raw, num_queries, num_items)
+    def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
+        if raw is None:
+            return None
+        interactions = Interactions.of(name, raw, QUERY)
+        interactions.check_users(num_queries, is_selection=False)
+        interactions.check_items(num_items, may_name_all=name == "candidates")
+        rows = interactions.rows(np.arange(num_queries))
+        rows.resize((num_queries, num_items))
+        return rows
 
-    excluded = rows("exclude", exclude)
+    excluded = read("exclude", exclude)
     if exclude_self:
         if num_queries != num_items:
             raise ValueError(
@@ -105,28 +102,25 @@ def read_judgements(
             )
         excluded = _with_diagonal(excluded, num_items)
     if not isinstance(relevant, by_attributes):
-        judged = _rows("relevant", relevant, num_queries, num_items)
-        return Judgements(judged, excluded, rows("candidates", candidates))
+        return Judgements(
+            read("relevant", relevant), excluded, read("candidates", candidates)
+        )
     if candidates is not None:
         raise ValueError(
             "candidates is given, and relevant is by attributes; pass the ids of relevant "
             "items, since those that are no candidates count too"
         )
-    attributes = read_attributes(relevant, (num_queries,), num_items)
-    return Judgements(None, excluded, None, attributes)
-
-
-def _rows(
-    name: str, raw: RawInteractions, num_queries: int, num_items: int
-) -> SparseRows:
-    """Returns ids by query as sparse rows `[queries, items]`."""
-    interactions = Interactions.of(name, raw, QUERY)
-    interactions.check_users(num_queries, is_selection=False)
-    query_ids = np.arange(num_queries)
-    rows = interactions.rows(query_ids)
-    interactions.check_items(rows, query_ids, num_items, name == "candidates")
-    rows.resize((num_queries, num_items))
-    return rows
+    relevant = read_attributes(relevant, (num_queries,), num_items)
+    of_queries = jax.tree.map(
+        lambda x: devices.table(x, devices.of_queries), relevant.query_attributes
+    )
+    return Judgements(
+        None,
+        excluded,
+        label_fn=relevant.label_fn,
+        query_attributes=of_queries,
+        item_attributes=relevant.item_attributes,
+    )
 
 
 def _with_diagonal(rows: SparseRows | None, size: int) -> SparseRows:
