@@ -6,6 +6,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.interactions import SparseRows
 
@@ -147,12 +148,13 @@ class Work(NamedTuple):
         return duration
 
 
-def batch_size_for(num_users: int, max_size: int) -> int:
-    """Returns how many users are evaluated at a time, at most `max_size`.
+def batch_size_for(num_users: int, batch_size: int) -> int:
+    """Returns how many users are evaluated at a time, at most `batch_size`.
 
     These are fewer where users would fill less than four batches: so users with many
     ids can be kept apart, and a last batch that is nearly empty costs little.
     """
+    max_size = _inputs.positive_integer("batch_size", batch_size)
     if num_users >= 4 * max_size:
         return max_size
     smallest, small = SMALL_SIZES

@@ -6,8 +6,8 @@ import dataclasses
 import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,8 @@ from jax_rank_metrics._drivers.checkpoints import (
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
 from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.evaluation import Evaluation
+from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
@@ -39,40 +41,51 @@ Progress = Callable[[int, int], object]
 BATCHES_AHEAD = 2
 
 
+class Named(Protocol):
+    """The queries of a call, as messages name them."""
+
+    @property
+    def unit(self) -> Unit:
+        """What a query is called, as one and in the plural."""
+        ...
+
+    def name(self, index: int) -> str:
+        """Returns what messages call a query, such as "user 7"."""
+        ...
+
+    def nan_message(self, index: int, items: Vectors | None) -> str:
+        """Returns the message for a query of which a score is NaN."""
+        ...
+
+
 class Job(NamedTuple):
     """An evaluation as the loop sees it.
 
     Attributes:
         plan: The options that all batches share, the metrics among them.
         devices: The devices that share the work.
+        queries: The queries, for messages.
         work: The batches, and what measures them.
         undefined: What undefined values count for.
         inputs: The arguments that a call must have in common with one that it resumes,
             by name; see `checksum`.
-        nan_message: Says of a query, by its index, that its scores hold NaN.
-        query_name: Names a query, by its index, in other messages: "user 'ann'".
-        unit: What queries are called, in the plural.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
-        added_names: The names of means that are measured after the metrics.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
 
     plan: Plan
     devices: Devices
+    queries: Named
     work: step.Batches
     undefined: Undefined
     inputs: Mapping[str, Any]
-    nan_message: Callable[[int], str]
-    query_name: Callable[[int], str]
-    unit: str
     why_undefined: str = ""
-    added_names: Sequence[str] = ()
     num_items: int | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of what is measured, such as "mrr", "recall@1,5" or "novelty@5"."""
-        return [*(bound.name for bound in self.plan.bounds), *self.added_names]
+        return [*(bound.name for bound in self.plan.bounds), *self.work.added_names]
 
 
 def run(
@@ -100,12 +113,13 @@ def run(
             that is measured beside it.
     """
     names, bounds = job.names, job.plan.bounds
-    if shared := [name for name in job.added_names if names.count(name) > 1]:
+    if shared := [name for name in job.work.added_names if names.count(name) > 1]:
         raise ValueError(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
         )
     parts, on_mesh = job.work.parts, job.devices.mesh is not None
+    _, unit = job.queries.unit
     kind = MeshCollector if on_mesh else Collector
     collector = kind(job.devices, parts, job.plan.k)
     values = _collect(job, collector, progress, on_batch, resume_from)
@@ -115,14 +129,14 @@ def run(
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
         values = counted_values(values, len(bounds))
-    kinds = [bound.state for bound in bounds] + [Mean] * len(job.added_names)
+    kinds = [bound.state for bound in bounds] + [Mean] * len(job.work.added_names)
     all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
     states = dict(zip(names, all_states, strict=True))
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
     if job.why_undefined and len(known) < len(bounds):
         undefined_names = [x.name for x in bounds if x.name not in known]
         warnings.warn(
-            f"metrics are undefined for every one of {parts.num_queries} {job.unit}: "
+            f"metrics are undefined for every one of {parts.num_queries} {unit}: "
             f"{', '.join(undefined_names)}; {job.why_undefined}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause",
             stacklevel=3,
@@ -196,7 +210,7 @@ def _collect(
     )
     # Batches are padded at their ends, so that sizes do not tell how many queries are done.
     num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in batches])
-    with reporting(progress, job.unit) as report:
+    with reporting(progress, job.queries.unit[1]) as report:
         for number, measured in _started_ahead(started, BATCHES_AHEAD):
             fault = collector.add(measured)
             if fault is not None:
@@ -211,8 +225,8 @@ def _collect(
 def _message(job: Job, index: int, fault: step.Fault) -> str:
     """Returns the message for a query with a fault."""
     if fault == step.Fault.NAN:
-        return job.nan_message(index)
-    name = job.query_name(index)
+        return job.queries.nan_message(index, job.work.items)
+    name = job.queries.name(index)
     if fault == step.Fault.LABELS:
         return too_many_labels(name)
     if fault == step.Fault.NEGATIVE:

@@ -9,7 +9,6 @@ from jax.sharding import Mesh
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
@@ -21,12 +20,7 @@ from jax_rank_metrics._drivers.host_items import (
 )
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
 from jax_rank_metrics._drivers.judgements import global_arguments, read_judgements
-from jax_rank_metrics._drivers.model import (
-    CUSTOM_SCORES,
-    OVERFLOW,
-    Model,
-    read_vectors,
-)
+from jax_rank_metrics._drivers.model import embeddings_model, read_vectors
 from jax_rank_metrics._drivers.plan import make_plan, read_groups
 from jax_rank_metrics._drivers.query_batches import (
     Queries,
@@ -207,87 +201,56 @@ def evaluate_embeddings(
     in_blocks = is_in_blocks(items)
     arguments = global_arguments(queries, None if in_blocks else items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
-    queries, raw_items, blocks = read_vectors("queries", queries), items, None
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
+    vectors, raw_items, blocks = read_vectors("queries", queries), items, None
+    num_queries = len(vectors)
     if in_blocks:
-        expected = len(queries) if exclude_self else None
+        expected = num_queries if exclude_self else None
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
-        items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
-    else:
-        items = read_vectors("items", items)
-        num_items = len(items)
-    groups = read_groups(item_groups, plan.bounds, num_items, relevant)
-    scoring = read_similarity(similarity, queries, items)
+        items = blocks.example
+    items = read_vectors("items", items)
+    num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
+    scoring = read_similarity(similarity, vectors, items)
     judgements = read_judgements(
-        relevant,
-        candidates=candidates,
-        exclude=exclude,
-        exclude_self=exclude_self,
-        num_queries=len(queries),
-        num_items=num_items,
-        devices=devices,
+        relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
     plan = plan._replace(label_fn=judgements.label_fn)
-    if block_size is None:
-        size = block_size_for(plan, num_items, blocks is not None)
-        plan = plan._replace(block_size=size)
-    scoring.check(queries, items, min(plan.block_size, num_items), (len(queries),))
-    max_size = _inputs.positive_integer("batch_size", batch_size)
-    queries_of_call = Queries(
-        devices,
-        Model(
-            ("queries", "items"),
-            devices.table(queries, devices.of_queries),
-            items,
-            scores_of="the scores of",
-            nan_cause=CUSTOM_SCORES if scoring.is_custom else OVERFLOW,
-        ),
-        QUERY,
-        np.arange(len(queries)),
-        judgements,
-        batch_size_for(len(queries), max_size),
-        key,
-    )
+    size = block_size or block_size_for(plan, num_items, in_blocks)
+    scoring.check(vectors, items, min(size, num_items), (num_queries,))
+    plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(
         item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
         attributes=judgements.item_attributes,
         similarity=scoring,
-        groups=groups,
+        groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
+    scorer, rows = (
+        embeddings_model(vectors, items, scoring, devices),
+        np.arange(num_queries),
+    )
+    all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
     if blocks is not None:
-        work = over_host_blocks(plan, queries_of_call, catalog, blocks, progress)
-        progress = False  # all has been reported
+        work = over_host_blocks(plan, all_queries, catalog, blocks, progress)
+        raw_items = raw_items, blocks.num_items
     elif judgements.candidates is not None:
-        work = over_candidates(plan, queries_of_call, catalog)
+        work = over_candidates(plan, all_queries, catalog)
     else:
-        batches = queries_of_call.batches(plan, num_items)
-        work = over_all_items(plan, queries_of_call, catalog, num_items, batches)
-    job = Job(
-        plan,
-        devices,
-        work,
-        undefined,
-        inputs={
-            "queries": queries,
-            "items": items if blocks is None else (raw_items, blocks.num_items),
-            "relevant": judgements.relevant,
-            "label_fn": judgements.label_fn,
-            "query_attributes": judgements.query_attributes,
-            "item_attributes": judgements.item_attributes,
-            "similarity": similarity,
-            "candidates": judgements.candidates,
-            "exclude": judgements.excluded,
-            "item_mask": catalog.item_mask,
-            "item_groups": groups,
-            "ties": plan.ties,
-            "key": key,
-        },
-        nan_message=lambda index: queries_of_call.nan_message(index, work.items),
-        query_name=queries_of_call.name,
-        unit="queries",
-        why_undefined="no query has a relevant item in its list",
-    )
+        batches = all_queries.batches(plan, num_items)
+        work = over_all_items(plan, all_queries, catalog, num_items, batches)
+    inputs = {
+        "queries": vectors,
+        "items": items if blocks is None else raw_items,
+        **judgements._asdict(),
+        "similarity": similarity,
+        "item_mask": catalog.item_mask,
+        "item_groups": catalog.groups,
+        "ties": plan.ties,
+        "key": key,
+    }
+    why = "no query has a relevant item in its list"
+    job = Job(plan, devices, all_queries, work, undefined, inputs, why)
+    progress = progress if blocks is None else False  # all has been reported
     evaluation, _ = run(job, progress, on_batch, resume_from)
     return evaluation

@@ -19,7 +19,6 @@ from jax_rank_metrics._drivers.batches import (
 from jax_rank_metrics._drivers.devices import Devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
-from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.plan import make_plan
 from jax_rank_metrics._drivers.step import (
     Batches,
@@ -192,11 +191,11 @@ def evaluate_links(
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
     number = len(evaluated)
-    size = batch_size_for(number, _inputs.positive_integer("batch_size", batch_size))
+    size = batch_size_for(number, batch_size)
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
         # The last question stands where the batch has padding.
-        side, indices = SIDES[batch.indices[0] // number], batch.indices
+        side, indices = questions.side(batch.indices[0]), batch.indices
         indices = np.where(indices < 0, max(indices), indices)
         entities, relations = questions.entities[indices], questions.relations[indices]
         return QueryBatch(
@@ -207,27 +206,14 @@ def evaluate_links(
             excluded_ids=questions.other_answers(indices, batch.widths[0]),
         )
 
-    def query_name(index: int) -> str:
-        return f"triple {evaluated[index % number].tolist()}"
-
-    job = Job(
-        plan,
-        Devices(),
-        Batches(
-            QueryParts.equal(2 * number, 1),
-            list(_batches(questions, number, size, num_entities)),
-            arrays,
-            program_of(Devices(), plan, CatalogArrays()),
-        ),
-        undefined,
-        inputs={},  # nothing resumes
-        nan_message=lambda index: (
-            f"the scores of score_fn for {query_name(index)} hold nan where the "
-            f"{SIDES[index // number]} is predicted; return numbers ({INFINITIES})"
-        ),
-        query_name=query_name,
-        unit="lists",
+    work = Batches(
+        QueryParts.equal(2 * number, 1),
+        list(_batches(questions, number, size, num_entities)),
+        arrays,
+        program_of(Devices(), plan, CatalogArrays()),
     )
+    # Nothing resumes.
+    job = Job(plan, Devices(), questions, work, undefined, inputs={})
     both, _ = run(job, progress)
     triples_of_lists = np.tile(evaluated, (2, 1))
     halves = slice(number), slice(number, None), slice(None)

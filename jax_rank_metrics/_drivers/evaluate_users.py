@@ -12,7 +12,6 @@ from jax.sharding import Mesh
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import Batch, batch_size_for
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
 from jax_rank_metrics._drivers.engine import Job, Progress, run
@@ -22,7 +21,6 @@ from jax_rank_metrics._drivers.interactions import (
     Interactions,
     RawInteractions,
     SparseRows,
-    check_users,
     read_users,
 )
 from jax_rank_metrics._drivers.judgements import Judgements
@@ -204,39 +202,27 @@ def evaluate_users(
     scorer = read_model(model, devices)
     relevant = Interactions.of("relevant", relevant)
     seen = None if seen is None else Interactions.of("seen", seen)
-    user_ids = read_users(users, relevant)
-    check_users(user_ids, users is not None, relevant, seen, scorer.num_rows)
+    user_ids = read_users(users, relevant, seen, scorer.num_rows)
     relevant_rows = relevant.rows(user_ids)
     seen_rows = None if seen is None else seen.rows(user_ids)
     if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
         warnings.warn(text, stacklevel=2)
-    max_size = _inputs.positive_integer("batch_size", batch_size)
-    queries = Queries(
-        devices,
-        scorer,
-        USER,
-        user_ids,
-        Judgements(relevant_rows, seen_rows),
-        batch_size_for(user_ids.size, max_size),
-        key,
-    )
-    # A function says how many items there are with the scores of its first batch.
+    judgements = Judgements(relevant_rows, seen_rows)
+    queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
     batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
-    first = [] if scorer.num_items else [queries.scored_rows(batches[0])]
-    num_items = scorer.num_items or first[0].shape[-1]
+    # A function says how many items there are with the scores of its first batch.
+    num_items, first_rows = scorer.num_items, None
+    if num_items is None:
+        first_rows = queries.scored_rows(batches[0])
+        num_items = first_rows.shape[-1]
     catalog = _catalog(
         plan, relevant, seen, num_items, item_mask, embeddings, item_groups
     )
-
-    def arrays(number: int, batch: Batch) -> step.QueryBatch:
-        rows = first.pop() if first else None
-        return queries.arrays(number, batch, rows if number == 0 else None)
-
-    work = over_all_items(plan, queries, catalog, num_items, batches)
     job = Job(
         plan,
         devices,
-        work._replace(arrays=arrays),
+        queries,
+        over_all_items(plan, queries, catalog, num_items, batches, first_rows),
         undefined,
         inputs={
             "model": (scorer.score_fn or scorer.table, scorer.items),
@@ -249,15 +235,12 @@ def evaluate_users(
             "ties": plan.ties,
             "key": key,
         },
-        nan_message=lambda index: queries.nan_message(index, work.items),
-        query_name=queries.name,
-        unit="users",
         why_undefined="nobody has a relevant item that may be recommended (relevant holds "
         f"{relevant_rows.nnz} entries, and the largest label is "
         f"{relevant_rows.data.max(initial=0):g})",
-        added_names=[*step.measures_of_ids(plan, catalog)],
         num_items=num_items,
     )
+    del first_rows  # the first batch has them
     evaluation, exposure = run(job, progress, on_batch, resume_from)
     assert exposure is not None  # the job asks for it
     return UserEvaluation(**vars(evaluation), exposure=exposure, users=user_ids)

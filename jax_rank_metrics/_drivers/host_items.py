@@ -72,7 +72,10 @@ def over_host_blocks(
     """
     _refuse_unreadable(plan, queries, blocks)
     batches = queries.batches(plan, blocks.num_items or MAX_ITEMS)
-    arrays = [queries.arrays(number, batch) for number, batch in enumerate(batches)]
+    arrays = [
+        queries.arrays(number, batch, queries.scored_rows(batch))
+        for number, batch in enumerate(batches)
+    ]
     num_queries, num_rounds = queries.rows.size, 2 if plan.whole_list_metrics else 1
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     last_part = catalog._replace(

@@ -290,44 +290,38 @@ def check_known_items(
     )
 
 
-def read_users(users: Any, relevant: Interactions) -> np.ndarray:
-    """Returns the users to evaluate, `[users]` int32; by default all of `relevant`."""
-    if users is None:
-        user_ids = relevant.all_users()
-    else:
-        user_ids = _inputs.numpy_array("users", users)
-        if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
-            raise TypeError(
-                f"users: got {_inputs.kind_of(user_ids)}; pass one axis of integers, rows "
-                "of the model"
-            )
+def read_users(
+    users: Any, relevant: Interactions, seen: Interactions | None, num_users: int | None
+) -> np.ndarray:
+    """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
+
+    Args:
+        users: The argument, or None.
+        relevant: The argument.
+        seen: The argument, or None.
+        num_users: How many users the model has; None if it is a function.
+
+    Raises:
+        ValueError: if there is none; unless all users are those of the model.
+        TypeError: if they are not integers.
+    """
+    is_selection = users is not None
+    user_ids = (
+        _inputs.numpy_array("users", users) if is_selection else relevant.all_users()
+    )
+    if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
+        raise TypeError(
+            f"users: got {_inputs.kind_of(user_ids)}; pass one axis of integers, rows "
+            "of the model"
+        )
     if not user_ids.size:
-        empty = "relevant has no users" if users is None else "users is empty"
+        empty = "users is empty" if is_selection else "relevant has no users"
         raise ValueError(f"{empty}; pass at least one user")
     if user_ids.min() < 0 or user_ids.max() > _inputs.MAX_INT32:
         raise ValueError(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"
         )
-    return user_ids.astype(np.int32)
-
-
-def check_users(
-    user_ids: np.ndarray,
-    is_selection: bool,
-    relevant: Interactions,
-    seen: Interactions | None,
-    num_users: int | None,
-) -> None:
-    """Raises `ValueError` unless all users are those of the model.
-
-    Args:
-        user_ids: The users to evaluate.
-        is_selection: Whether the caller selected them.
-        relevant: The argument.
-        seen: The argument, or None.
-        num_users: How many users the model has; None if it is a function.
-    """
     all_interactions = [x for x in (relevant, seen) if x is not None]
     if num_users is None:
         numbers = [x.num_rows for x in all_interactions if x.users is None]
@@ -336,7 +330,7 @@ def check_users(
                 f"relevant has {numbers[0]} rows, and seen has {numbers[1]}; pass one row "
                 "for each user of the model in both"
             )
-        return
+        return user_ids.astype(np.int32)
     if is_selection and user_ids.max() >= num_users:
         raise ValueError(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
@@ -344,3 +338,4 @@ def check_users(
         )
     for interactions in all_interactions:
         interactions.check_users(num_users, is_selection)
+    return user_ids.astype(np.int32)

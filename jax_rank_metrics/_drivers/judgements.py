@@ -23,9 +23,11 @@ from jax_rank_metrics._sources.attributes import (
 class Judgements(NamedTuple):
     """The items that each query is judged on, by ids or by attributes.
 
+    Checkpoints hold the fields under their names, which are those of arguments.
+
     Attributes:
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
-        excluded: `[queries, items]`, what leaves the list of a query; None if nothing.
+        exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
         candidates: `[queries, items]`, what has a rank; None if everything has.
         label_fn: What labels items by attributes; None where ids are known.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
@@ -34,7 +36,7 @@ class Judgements(NamedTuple):
     """
 
     relevant: SparseRows | None
-    excluded: SparseRows | None
+    exclude: SparseRows | None
     candidates: SparseRows | None = None
     label_fn: LabelFn | None = None
     query_attributes: Arrays = None
@@ -42,7 +44,7 @@ class Judgements(NamedTuple):
 
     def check_known_items(self, num_items: int) -> None:
         """Raises if an id is of no item, where their number is known only now."""
-        for name, rows in (("relevant", self.relevant), ("exclude", self.excluded)):
+        for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
             if rows is not None:
                 queries = np.arange(rows.shape[0])
                 check_known_items(name, rows, queries, num_items, QUERY)
@@ -72,15 +74,23 @@ def global_arguments(
 
 def read_judgements(
     relevant: RawInteractions | by_attributes,
-    *,
     candidates: RawInteractions | None,
     exclude: RawInteractions | None,
     exclude_self: bool,
-    num_queries: int,
-    num_items: int,
+    shape: tuple[int, int],
     devices: Devices,
 ) -> Judgements:
-    """Checks what is relevant, excluded and a candidate, by ids or by attributes."""
+    """Checks what is relevant, excluded and a candidate, by ids or by attributes.
+
+    Args:
+        relevant: See `evaluate_embeddings`, as the next three.
+        candidates: See there.
+        exclude: See there.
+        exclude_self: See there.
+        shape: The numbers of queries and of items.
+        devices: The devices, which hold attributes of queries between batches.
+    """
+    num_queries, num_items = shape
 
     def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
         if raw is None:
@@ -89,7 +99,7 @@ def read_judgements(
         interactions.check_users(num_queries, is_selection=False)
         interactions.check_items(num_items, may_name_all=name == "candidates")
         rows = interactions.rows(np.arange(num_queries))
-        rows.resize((num_queries, num_items))
+        rows.resize(shape)
         return rows
 
     excluded = read("exclude", exclude)
@@ -116,7 +126,7 @@ def read_judgements(
     )
     return Judgements(
         None,
-        excluded,
+        exclude=excluded,
         label_fn=relevant.label_fn,
         query_attributes=of_queries,
         item_attributes=relevant.item_attributes,

@@ -9,6 +9,7 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
+from jax_rank_metrics._sources.similarities import Similarity
 
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
 CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
@@ -59,6 +60,15 @@ class Model(NamedTuple):
         return devices.rows(self.names[0], self.table, indices, spec)
 
 
+def embeddings_model(
+    queries: Array, items: Array, similarity: Similarity, devices: Devices
+) -> Model:
+    """Returns the model of `evaluate_embeddings`, whose similarity may be a function."""
+    table = devices.table(queries, devices.of_queries)
+    cause = CUSTOM_SCORES if similarity.is_custom else OVERFLOW
+    return Model(("queries", "items"), table, items, None, "the scores of", cause)
+
+
 def read_model(model: Any, devices: Devices) -> Model:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
@@ -93,9 +103,7 @@ def model_arguments(model: Any) -> list[Argument]:
 
 def read_vectors(name: str, value: Any) -> Array:
     """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
-    vectors = (
-        value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
-    )
+    vectors = _as_array(name, value)
     if not vectors.ndim or not vectors.shape[0]:
         raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
     return vectors
@@ -103,14 +111,17 @@ def read_vectors(name: str, value: Any) -> Array:
 
 def _matrix(name: str, value: Any) -> Array:
     """Returns what `read_vectors` returns, which has to be a matrix."""
-    is_jax = isinstance(value, jax.Array)
-    matrix = value if is_jax else _inputs.numpy_array(name, value)
+    matrix = _as_array(name, value)
     if matrix.ndim != 2 or not matrix.shape[0]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
             "[items, dims]), or scores [users, items], or a function that returns them"
         )
     return matrix
+
+
+def _as_array(name: str, value: Any) -> Array:
+    return value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
 
 
 def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:

@@ -10,6 +10,7 @@ from jax_rank_metrics._drivers.batches import (
     Batch,
     QueryParts,
     Work,
+    batch_size_for,
     batches_by_width,
     make_batches,
     pad_rows,
@@ -45,7 +46,7 @@ class Queries(NamedTuple):
         unit: What they are called in messages.
         rows: `[queries]`, the row of each in the model: all rows, or chosen users.
         judgements: The items that each is judged on; row i is of query i.
-        size: How many share a batch at most.
+        batch_size: How many share a batch at most.
         key: The key of all random ties, or None.
     """
 
@@ -54,7 +55,7 @@ class Queries(NamedTuple):
     unit: Unit
     rows: np.ndarray
     judgements: Judgements
-    size: int
+    batch_size: int
     key: jax.Array | None
 
     @property
@@ -73,11 +74,11 @@ class Queries(NamedTuple):
         # are none.
         lengths = np.zeros((self.rows.size, 2), np.int64)
         for column, rows in enumerate(
-            (self.judgements.excluded, self.judgements.relevant)
+            (self.judgements.exclude, self.judgements.relevant)
         ):
             if rows is not None:
                 lengths[:, column] = np.diff(rows.indptr)
-        size, num_blocks = self.size, 1
+        size, num_blocks = batch_size_for(self.rows.size, self.batch_size), 1
         if self.model.items is not None:
             num_blocks = -(-num_items // plan.block_size)
             # A large block holds the scores of a whole batch at once.
@@ -98,20 +99,18 @@ class Queries(NamedTuple):
         """
         return self.model.rows(self.devices, self.rows[batch.indices])
 
-    def arrays(
-        self, number: int, batch: Batch, rows: Array | None = None
-    ) -> step.QueryBatch:
+    def arrays(self, number: int, batch: Batch, rows: Array) -> step.QueryBatch:
         """Returns the arrays of a batch that ranks all items.
 
         Args:
             number: The number of the batch, which makes its random ties its own.
             batch: The queries of the batch.
-            rows: What `scored_rows` returns, if that is known.
+            rows: What `scored_rows` returns for it.
         """
         judged, devices = self.judgements, self.devices
         arrays = step.QueryBatch(
             batch.slots,
-            self.scored_rows(batch) if rows is None else rows,
+            rows,
             step.key_of_batch(self.key, number),
             attributes=jax.tree.map(
                 lambda x: devices.rows(
@@ -123,8 +122,8 @@ class Queries(NamedTuple):
         if judged.relevant is not None:
             ids, labels = pad_rows(judged.relevant, batch.indices, batch.widths[1])
             arrays = arrays._replace(relevant_ids=ids, relevant_labels=labels)
-        if judged.excluded is not None:
-            ids, _ = pad_rows(judged.excluded, batch.indices, batch.widths[0])
+        if judged.exclude is not None:
+            ids, _ = pad_rows(judged.exclude, batch.indices, batch.widths[0])
             arrays = arrays._replace(excluded_ids=ids)
         return arrays
 
@@ -164,6 +163,7 @@ def over_all_items(
     catalog: step.CatalogArrays,
     num_items: int,
     batches: list[Batch],
+    first_rows: Array | None = None,
 ) -> step.Batches:
     """Returns the batches in which each query ranks all items.
 
@@ -173,7 +173,10 @@ def over_all_items(
         catalog: Arrays over the items, but for the vectors of the model.
         num_items: How many items there are.
         batches: The division of the queries.
+        first_rows: The rows of the first batch, if they are known.
     """
+    known_rows = [] if first_rows is None else [first_rows]
+    del first_rows  # scores of a batch take memory, until it is started
     devices, (_, name), items = (
         queries.devices,
         queries.model.names,
@@ -185,30 +188,36 @@ def over_all_items(
     vectors = None
     if catalog.items is not None:
         vectors = Vectors(name, catalog.items, num_items, catalog.item_mask)
+
+    def arrays(number: int, batch: Batch) -> step.QueryBatch:
+        if number > 0:  # also of an evaluation that resumes
+            known_rows.clear()
+        rows = known_rows.pop() if known_rows else queries.scored_rows(batch)
+        return queries.arrays(number, batch, rows)
+
     program = step.program_of(devices, plan, catalog)
-    return step.Batches(queries.parts, batches, queries.arrays, program, vectors)
+    added_names = [*step.measures_of_ids(plan, catalog)]
+    return step.Batches(queries.parts, batches, arrays, program, vectors, added_names)
 
 
 def over_candidates(
     plan: Plan, queries: Queries, catalog: step.CatalogArrays
 ) -> step.Batches:
     """Returns the batches in which each query ranks its candidates."""
-    judgements, items, devices = (
-        queries.judgements,
-        queries.model.items,
-        queries.devices,
-    )
+    devices, judgements = queries.devices, queries.judgements
+    items = queries.model.items
     assert judgements.candidates is not None and items is not None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     listed = Listed.of(
-        judgements.candidates, judgements.relevant, judgements.excluded, mask
+        judgements.candidates, judgements.relevant, judgements.exclude, mask
     )
     # Each batch brings the embeddings of its own candidates; the program has no items.
     catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
     row_size, parts = int(np.prod(items.shape[1:])), queries.parts
+    max_size = batch_size_for(queries.rows.size, queries.batch_size)
 
     def size_for(width: int) -> int:
-        return devices.batch_size(_bounded(queries.size, width * row_size, min_size=1))
+        return devices.batch_size(_bounded(max_size, width * row_size, min_size=1))
 
     def arrays(number: int, batch: Batch) -> step.CandidateBatch:
         width = batch.widths[1]

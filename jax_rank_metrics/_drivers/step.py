@@ -287,6 +287,7 @@ class Batches(NamedTuple):
         program: Starts to measure a batch from these arrays; the results are waited for
             later.
         items: The vectors of which scores are made, for messages; None if of none.
+        added_names: The names of means that are measured after the metrics.
     """
 
     parts: QueryParts
@@ -294,6 +295,7 @@ class Batches(NamedTuple):
     arrays: Callable[[int, Batch], Any]
     program: Callable[[Any], Measured]
     items: Vectors | None = None
+    added_names: Sequence[str] = ()
 
 
 def program_of(

@@ -6,12 +6,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.nan_causes import INFINITIES
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 HEAD, RELATION, TAIL = range(3)
+LIST: Unit = ("list", "lists")
 
 
 class Questions(NamedTuple):
@@ -81,6 +84,29 @@ class Questions(NamedTuple):
             (answers % num_entities).astype(np.int32),
             bounds[:-1][question],
             np.diff(bounds)[question],
+        )
+
+    @property
+    def unit(self) -> Unit:
+        """What questions are called: each has a list."""
+        return LIST
+
+    def name(self, index: int) -> str:
+        """Returns what messages call a question: the triple that poses it."""
+        parts = (self.entities, self.relations, self.answers)
+        triple = [int(x[index]) for x in parts]
+        return f"triple {triple[::-1] if self.side(index) == 'head' else triple}"
+
+    def side(self, index: int) -> Side:
+        """Returns what a question asks for; those of heads come first."""
+        return SIDES[2 * index // len(self.entities)]
+
+    def nan_message(self, index: int, items: object) -> str:
+        """Returns the message for a question of which a score is NaN."""
+        del items  # none are known
+        return (
+            f"the scores of score_fn for {self.name(index)} hold nan where the "
+            f"{self.side(index)} is predicted; return numbers ({INFINITIES})"
         )
 
     def other_answers(self, indices: np.ndarray, width: int) -> np.ndarray:
