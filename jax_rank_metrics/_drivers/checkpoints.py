@@ -17,7 +17,7 @@ from jax_rank_metrics._states.per_list import PerList
 
 # A pytree of arrays, so that orbax, pickle or NumPy save it as it is:
 #     batches  how many batches are done
-#     call     what the call must have in common with one that resumes; see `Call`
+#     call     what a call that resumes must have in common with it; see `Call`
 #     lists    a `PerList` for each metric, by its name; queries not done have the weight 0
 #     items    the ids of the first items
 Checkpoint = dict[str, Any]
@@ -30,43 +30,21 @@ _DAMAGED = "resume_from is damaged, or of another function or version: "
 _MAX_BYTES, _ROW_BYTES = 2**28, 2**16
 
 
-class Call(NamedTuple):
-    """Numbers that a call must have in common with the one that it resumes.
+# Numbers that a call must have in common with the one that it resumes, int32: "queries" and
+# "parts", how many there are; "k"; "batch_size"; and by their names, under "arguments", a
+# `checksum` of all else.
+Call = dict[str, Any]
 
-    Attributes:
-        queries: The number of queries.
-        k: The number of items returned for each.
-        batch_size: The number of queries in a batch.
-        parts: Into how many parts devices cut the queries.
-        arguments: A `checksum` of all else, by the names of arguments.
-    """
 
-    queries: int
-    k: int
-    batch_size: int
-    parts: int
-    arguments: Mapping[str, int]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the numbers by name, as nested dicts of int32 arrays."""
-        return jax.tree.map(
-            np.int32, self._asdict() | {"arguments": {**self.arguments}}
-        )
-
-    def checkpoint(
-        self,
-        num_batches: int,
-        metric_names: Sequence[str],
-        lists: Sequence[PerList],
-        items: Array,
-    ) -> Checkpoint:
-        """Returns what is done after a number of batches."""
-        return {
-            "batches": np.asarray(num_batches, np.int32),
-            "call": jax.tree.map(np.asarray, self.as_dict()),
-            "lists": dict(zip(metric_names, lists, strict=True)),
-            "items": items,
-        }
+def call_of(
+    queries: int, k: int, batch_size: int, parts: int, arguments: Mapping[str, Any]
+) -> Call:
+    """Returns what a call must have in common with one that resumes it; see `Call`."""
+    checksums = {name: checksum(value) for name, value in arguments.items()}
+    numbers = {"queries": queries, "k": k, "batch_size": batch_size, "parts": parts}
+    return jax.tree.map(
+        lambda x: np.asarray(x, np.int32), numbers | {"arguments": checksums}
+    )
 
 
 class Saved(NamedTuple):
@@ -139,7 +117,7 @@ def read_checkpoint(
             f"{_DAMAGED}it says that {number} batches are done, and there are "
             f"{num_batches}; {_CURE}"
         )
-    _check_kind("items", items, (num_slots, call.k), np.dtype(np.int32))
+    _check_kind("items", items, (num_slots, int(call["k"])), np.dtype(np.int32))
     return Saved(number, leaves, items)
 
 
@@ -152,23 +130,19 @@ def _array(x: Any) -> Array:
 
 def _check_call(saved: Any, call: Call) -> None:
     """Raises ValueError unless a checkpoint is of this call."""
-    expected = call.as_dict()
-    if jax.tree.structure(saved) != jax.tree.structure(expected):
+    if jax.tree.structure(saved) != jax.tree.structure(call):
         raise ValueError(
             f"{_DAMAGED}its 'call' holds {_names_in(saved)}, and not "
-            f"{_names_in(expected)}; {_CURE}"
+            f"{_names_in(call)}; {_CURE}"
         )
     for name in ("queries", "k", "batch_size", "parts"):
-        if (number := int(saved[name])) != expected[name]:
+        if (number := int(saved[name])) != call[name]:
             raise ValueError(
                 f"resume_from is of a call with {name} {number}, and this one has "
-                f"{expected[name]}; {_CURE}"
+                f"{call[name]}; {_CURE}"
             )
-    if changed := [
-        name
-        for name, number in call.arguments.items()
-        if int(saved["arguments"][name]) != number
-    ]:
+    arguments = call["arguments"]
+    if changed := [x for x in arguments if saved["arguments"][x] != arguments[x]]:
         raise ValueError(
             f"resume_from is of a call with other {', '.join(changed)}; {_CURE}"
         )

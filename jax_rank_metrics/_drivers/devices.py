@@ -25,9 +25,7 @@ from jax_rank_metrics._types import AxisNames
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
-# A pytree of arrays, such as those of a batch, and one of their specs: a spec stands for
-# all arrays below its place.
-Arrays = Any
+# A pytree of specs, in which one stands for all arrays below its place.
 Specs = Any
 # The spec of an array that every device has.
 EVERYWHERE = PartitionSpec()

@@ -18,7 +18,7 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
     Checkpoint,
-    checksum,
+    call_of,
     read_checkpoint,
 )
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
@@ -32,6 +32,7 @@ from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
 from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class Named(Protocol):
 
     @property
     def unit(self) -> Unit:
-        """What a query is called, as one and in the plural."""
+        """The word for a query, as one and in the plural."""
         ...
 
     def name(self, index: int) -> str:
@@ -68,7 +69,7 @@ class Job(NamedTuple):
         work: The batches, and what measures them.
         undefined: What undefined values count for.
         inputs: The arguments that a call must have in common with one that it resumes,
-            by name; see `checksum`.
+            by name; see `call_of`.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
@@ -218,8 +219,20 @@ def _collect(
             report(int(num_done[number]), job.work.parts.num_queries)
             if on_batch is not None and call is not None and number >= num_saved:
                 # Under no name, which would keep it until the next batch.
-                on_batch(call.checkpoint(number + 1, names, *collector.snapshot()))
+                on_batch(_checkpoint(number + 1, call, names, *collector.snapshot()))
     return collector.collected
+
+
+def _checkpoint(
+    num_batches: int, call: Call, names: list[str], lists: list[PerList], items: Array
+) -> Checkpoint:
+    """Returns what is done after a number of batches."""
+    return {
+        "batches": np.asarray(num_batches, np.int32),
+        "call": jax.tree.map(np.copy, call),
+        "lists": dict(zip(names, lists, strict=True)),
+        "items": items,
+    }
 
 
 def _message(job: Job, index: int, fault: step.Fault) -> str:
@@ -243,12 +256,12 @@ def _call(job: Job) -> Call:
     arguments = {"metrics": job.plan.bounds, **job.inputs}
     # Which query is in which batch also depends on what may change between versions.
     arguments["batches"] = np.concatenate([x.indices for x in job.work.batches])
-    return Call(
+    return call_of(
         queries=job.work.parts.num_queries,
         k=job.plan.k,
         batch_size=job.work.batches[0].indices.size,
         parts=len(job.work.parts.indices),
-        arguments={name: checksum(value) for name, value in arguments.items()},
+        arguments=arguments,
     )
 
 

@@ -214,20 +214,22 @@ def evaluate_links(
     )
     # Nothing resumes.
     job = Job(plan, Devices(), questions, work, undefined, inputs={})
-    both, _ = run(job, progress)
+    evaluation, _ = run(job, progress)
     triples_of_lists = np.tile(evaluated, (2, 1))
     halves = slice(number), slice(number, None), slice(None)
     return {
-        side: _part_of(both, triples_of_lists, part)
+        side: _part_of(evaluation, triples_of_lists, part)
         for side, part in zip((*SIDES, "both"), halves, strict=True)
     }
 
 
-def _part_of(both: Evaluation, triples: np.ndarray, part: slice) -> LinkEvaluation:
-    """Returns the evaluation of some lists, of which each has a triple."""
-    lists = {name: values[part] for name, values in both.lists.items()}
-    states = states_of(lists, both.states)
-    items, undefined = both.items[part], both.undefined
+def _part_of(
+    evaluation: Evaluation, triples: np.ndarray, part: slice
+) -> LinkEvaluation:
+    """Returns the evaluation of some lists, each of which has a triple."""
+    lists = {name: values[part] for name, values in evaluation.lists.items()}
+    states = states_of(lists, evaluation.states)
+    items, undefined = evaluation.items[part], evaluation.undefined
     return LinkEvaluation(states, lists, items, undefined, triples[part])
 
 

@@ -118,7 +118,11 @@ def over_host_blocks(
         assert blocks.num_items is not None  # they have been read
         queries.judgements.check_known_items(blocks.num_items)
         if plan.whole_list_metrics:
-            states = [_start_counts()(first_pass.seen) for first_pass in first_passes]
+            zeros = [jnp.zeros(x.seen.keys.shape, jnp.int32) for x in first_passes]
+            states = [
+                (x.seen, Outranking(zero, zero, zero))
+                for x, zero in zip(first_passes, zeros, strict=True)
+            ]
             counts = [state[1] for state in advanced(_count(), states, 1)]
         report(num_queries, num_queries)
 
@@ -187,11 +191,6 @@ def _extended(
     return _stream(plan, catalog, queries, first_id).extended(state)
 
 
-def _no_counts(seen: Seen) -> tuple[Seen, Outranking]:
-    zeros = jnp.zeros(seen.keys.shape, jnp.int32)
-    return seen, Outranking(zeros, zeros, zeros)
-
-
 def _counted(
     plan: Plan,
     catalog: step.CatalogArrays,
@@ -226,6 +225,5 @@ def _measured(
 
 _start = one_off_jit(_first_state, ("plan", "num_items"))
 _extend = one_off_jit(_extended, ("plan",), level=1)
-_start_counts = one_off_jit(_no_counts, ())
 _count = one_off_jit(_counted, ("plan",), level=1)
 _finish = one_off_jit(_measured, ("plan", "num_items"))

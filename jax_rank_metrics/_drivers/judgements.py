@@ -1,11 +1,11 @@
-"""What each query of `evaluate_embeddings` is judged on, by ids or by attributes."""
+"""The items that queries are judged on: relevant, excluded, and candidates."""
 
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from jax_rank_metrics._drivers.devices import Argument, Arrays, Devices
+from jax_rank_metrics._drivers.devices import Argument, Devices
 from jax_rank_metrics._drivers.interactions import (
     QUERY,
     Interactions,
@@ -18,6 +18,7 @@ from jax_rank_metrics._sources.attributes import (
     by_attributes,
     read_attributes,
 )
+from jax_rank_metrics._types import Arrays
 
 
 class Judgements(NamedTuple):

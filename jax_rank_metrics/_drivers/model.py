@@ -1,4 +1,4 @@
-"""What scores queries: vectors of queries and items, a matrix of scores, or a function."""
+"""Models: vectors of queries and items, a matrix of scores, or a function of rows."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ UNKNOWN_SCORES = (
 
 
 class Model(NamedTuple):
-    """What scores queries, checked and in one form.
+    """A model, checked and in one form: it scores the items for any query.
 
     Attributes:
         names: What messages call the next two.

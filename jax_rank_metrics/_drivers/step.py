@@ -12,7 +12,7 @@ from jax import lax
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._drivers.batches import Batch, QueryParts
-from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Arrays, Devices, Specs
+from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
 from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
@@ -28,7 +28,7 @@ from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import AxisNames
+from jax_rank_metrics._types import Arrays, AxisNames
 
 
 class Fault(enum.IntEnum):

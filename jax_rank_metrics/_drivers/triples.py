@@ -88,7 +88,7 @@ class Questions(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """What questions are called: each has a list."""
+        """The word for a question, which has a list."""
         return LIST
 
     def name(self, index: int) -> str:

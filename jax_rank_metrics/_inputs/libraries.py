@@ -1,7 +1,24 @@
-"""Objects of libraries that this package does not import: which class a value is of."""
+"""Which library a value is of: one that this package need not import, or JAX."""
 
 import sys
-from typing import Any
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+import jax
+from jax.typing import ArrayLike
+
+
+@runtime_checkable
+class _Variable(Protocol):
+    """A variable of a model, which JAX reads as an array."""
+
+    def __jax_array__(self) -> jax.Array:
+        """Returns the array."""
+        ...
+
+
+def is_of_jax(value: object) -> TypeGuard[ArrayLike]:
+    """Whether JAX has this value, as an array or as a variable of a model."""
+    return isinstance(value, (jax.Array, _Variable))
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
