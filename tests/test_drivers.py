@@ -97,6 +97,16 @@ def by_class(items=CATALOG, **options):
     return case._replace(labels=OF_CLASS, pool=OTHER_SHOP, metrics=METRICS)
 
 
+def of_gallery():
+    """Vectors that are ranked for one another, but not for themselves."""
+    is_same = CLASSES[0][:, None] == CLASSES[0]
+    case = of_queries(
+        VECTORS, relevant=sparse(is_same), exclude=None, exclude_self=True
+    )
+    others, whole = ~np.eye(QUERIES, dtype=bool), np.ones((QUERIES, QUERIES), bool)
+    return Input(*case[:2], is_same, VECTORS @ VECTORS.T, others, whole)
+
+
 def memory_map(folder):
     """Writes the items to a file, and maps it."""
     CATALOG.tofile(folder / "items")
@@ -122,8 +132,13 @@ INPUTS = {
     "attributes in one block": lambda _: by_class(block_size=None)._replace(
         metrics=ONE_BLOCK
     ),
-    "a list of blocks": lambda _: of_queries([*blocks()]),
-    "a function of blocks": lambda _: of_queries(blocks),
+    "a gallery": lambda _: of_gallery(),
+    "a list of blocks": lambda _: of_queries([*blocks()], item_mask=MASK)._replace(
+        pool=~EXCLUDED & MASK
+    ),
+    "a function of blocks": lambda _: of_queries(blocks, similarity="l2")._replace(
+        scores=-DISTANCES
+    ),
     "an iterator": lambda _: by_class(blocks())._replace(metrics=METRICS[:2]),
     "a memory map": lambda folder: of_queries(memory_map(folder)),
 }
