@@ -29,6 +29,7 @@ The loop, and what comes of it:
     engine.py           batches started ahead of those waited for, and all states
     collected.py        the values of all queries, on the host or the devices of a mesh
     checkpoints.py      what is done after a batch, to be saved and taken up again
+    progress.py         reports of how many queries are done
     nan_causes.py       what made a score that is not a number, for messages
     evaluation.py       the result: states, values of every query, and the items found
 

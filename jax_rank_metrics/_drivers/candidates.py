@@ -1,5 +1,6 @@
 """A batch of queries with candidates of their own, which alone have a rank."""
 
+import dataclasses
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -104,10 +105,10 @@ def measure_candidates(
         retrieved=queries.retrieved,
         columns=columns,
     )
-    values, faults = step.read_by_name(plan.bounds, data_of(ranking))
+    is_nan = has_nan(scores, exists & queries.retrieved)
+    data = dataclasses.replace(data_of(ranking), has_nan=is_nan)
+    values, faults = step.read_by_name(plan.bounds, data)
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    lists = [values[bound.name] for bound in plan.bounds]
-    is_nan = has_nan(scores, exists & queries.retrieved)
-    return lists, ids, jnp.where(is_nan, step.Fault.NAN, faults)
+    return [values[bound.name] for bound in plan.bounds], ids, faults

@@ -1,13 +1,12 @@
 """The loop that all drivers share: batches, their programs, and values of all queries."""
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +23,10 @@ from jax_rank_metrics._drivers.checkpoints import (
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
 from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.evaluation import Evaluation
-from jax_rank_metrics._drivers.interactions import Unit
-from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._drivers.progress import Progress, reporting
+from jax_rank_metrics._drivers.query_batches import Queries
+from jax_rank_metrics._drivers.triples import Questions
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
@@ -36,27 +35,9 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
-Progress = Callable[[int, int], object]
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
-
-
-class Named(Protocol):
-    """The queries of a call, as messages name them."""
-
-    @property
-    def unit(self) -> Unit:
-        """The word for a query, as one and in the plural."""
-        ...
-
-    def name(self, index: int) -> str:
-        """Returns what messages call a query, such as "user 7"."""
-        ...
-
-    def nan_message(self, index: int, items: Vectors | None) -> str:
-        """Returns the message for a query of which a score is NaN."""
-        ...
 
 
 class Job(NamedTuple):
@@ -76,7 +57,7 @@ class Job(NamedTuple):
 
     plan: Plan
     devices: Devices
-    queries: Named
+    queries: Queries | Questions
     work: step.Batches
     undefined: Undefined
     inputs: Mapping[str, Any]
@@ -273,34 +254,3 @@ def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
         if len(started) > num_ahead:
             yield started.popleft()
     yield from started
-
-
-@contextlib.contextmanager
-def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
-    """Gives a `with` block the function to which it reports progress.
-
-    That function takes the number of queries done and the number of all queries.
-
-    Args:
-        progress: True for one that moves a bar of rich, which is drawn until the block
-            ends. False for one that does nothing. A function is given as it is.
-        unit: What queries are called, such as "users".
-
-    Raises:
-        TypeError: if `progress` is anything else.
-        ModuleNotFoundError: if it is True and rich is not installed.
-    """
-    if progress is True:
-        bars = import_optional("rich.progress", "progress=True", "demo")
-        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
-            task = bar.add_task(unit)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-    elif callable(progress):
-        yield progress
-    elif progress is False:
-        yield lambda done, total: None
-    else:
-        raise TypeError(
-            f"progress is {progress!r}; pass True, False, or a function of the number of "
-            f"{unit} done and the number of all {unit}"
-        )

@@ -11,7 +11,7 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
     MAX_ITEMS,
@@ -21,7 +21,8 @@ from jax_rank_metrics._drivers.host_items import (
 from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
 from jax_rank_metrics._drivers.judgements import global_arguments, read_judgements
 from jax_rank_metrics._drivers.model import embeddings_model, read_vectors
-from jax_rank_metrics._drivers.plan import make_plan, read_groups
+from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
+from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_batches import (
     Queries,
     block_size_for,
@@ -29,7 +30,7 @@ from jax_rank_metrics._drivers.query_batches import (
     over_candidates,
 )
 from jax_rank_metrics._sources.attributes import by_attributes
-from jax_rank_metrics._sources.host_blocks import is_in_blocks
+from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
@@ -226,22 +227,13 @@ def evaluate_embeddings(
         similarity=scoring,
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
-    scorer, rows = (
-        embeddings_model(vectors, items, scoring, devices),
-        np.arange(num_queries),
-    )
+    scorer = embeddings_model(vectors, items, scoring, devices)
+    rows = np.arange(num_queries)
     all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
-    if blocks is not None:
-        work = over_host_blocks(plan, all_queries, catalog, blocks, progress)
-        raw_items = raw_items, blocks.num_items
-    elif judgements.candidates is not None:
-        work = over_candidates(plan, all_queries, catalog)
-    else:
-        batches = all_queries.batches(plan, num_items)
-        work = over_all_items(plan, all_queries, catalog, num_items, batches)
+    work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
     inputs = {
         "queries": vectors,
-        "items": items if blocks is None else raw_items,
+        "items": items if blocks is None else (raw_items, blocks.num_items),
         **judgements._asdict(),
         "similarity": similarity,
         "item_mask": catalog.item_mask,
@@ -254,3 +246,20 @@ def evaluate_embeddings(
     progress = progress if blocks is None else False  # all has been reported
     evaluation, _ = run(job, progress, on_batch, resume_from)
     return evaluation
+
+
+def _batches(
+    plan: Plan,
+    queries: Queries,
+    catalog: step.CatalogArrays,
+    num_items: int,
+    blocks: HostBlocks | None,
+    progress: bool | Progress,
+) -> step.Batches:
+    """Returns the batches over blocks that the host reads, candidates, or all items."""
+    if blocks is not None:
+        return over_host_blocks(plan, queries, catalog, blocks, progress)
+    if queries.judgements.candidates is not None:
+        return over_candidates(plan, queries, catalog)
+    batches = queries.batches(plan, num_items)
+    return over_all_items(plan, queries, catalog, num_items, batches)

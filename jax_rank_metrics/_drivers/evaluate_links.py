@@ -17,9 +17,10 @@ from jax_rank_metrics._drivers.batches import (
     make_batches,
 )
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
 from jax_rank_metrics._drivers.plan import make_plan
+from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.step import (
     Batches,
     CatalogArrays,

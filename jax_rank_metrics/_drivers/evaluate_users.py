@@ -14,7 +14,7 @@ from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
     USER,
@@ -26,6 +26,7 @@ from jax_rank_metrics._drivers.interactions import (
 from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.model import model_arguments, read_model
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
+from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_batches import Queries, over_all_items
 from jax_rank_metrics._states.exposure import Exposure
 

@@ -11,10 +11,10 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.batches import Batch
-from jax_rank_metrics._drivers.engine import Progress, reporting
 from jax_rank_metrics._drivers.interactions import QUERY
 from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._drivers.progress import Progress, reporting
 from jax_rank_metrics._drivers.query_batches import Queries
 from jax_rank_metrics._one_off import one_off_jit
 from jax_rank_metrics._ordering.outranking import Outranking

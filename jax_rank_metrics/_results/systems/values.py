@@ -9,7 +9,6 @@ several training seeds.
 
 import collections
 import numbers
-import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._metrics.metric import NAMES
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.list_arrays import columns_of
@@ -92,15 +92,12 @@ def is_by_list(tree: Any) -> bool:
 
 def is_frame(tree: Any) -> bool:
     """Whether `tree` is a pandas DataFrame."""
-    # Nobody has one before pandas is imported, which is no dependency.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(tree, pandas.DataFrame)
+    return _inputs.is_pandas_frame(tree)
 
 
 def is_series(values: Any) -> bool:
     """Whether values are a pandas Series."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(values, pandas.Series)
+    return _inputs.is_series(values)
 
 
 def as_per_list(values: Any, name: str) -> PerList | None:
