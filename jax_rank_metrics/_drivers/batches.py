@@ -60,6 +60,7 @@ class QueryParts(NamedTuple):
                 None, where a function knows the rows.
         """
         num_parts = devices.num_query_parts
+        # Only what is cut over devices has a place that queries should go to.
         if not isinstance(table, jax.Array):
             return cls.equal(rows.size, num_parts)
         return cls.of(rows // (len(table) // num_parts), num_parts)
@@ -67,6 +68,7 @@ class QueryParts(NamedTuple):
     @classmethod
     def equal(cls, num_queries: int, num_parts: int) -> "QueryParts":
         """Keeps all queries in order; only the last slots are padding."""
+        # Of 5 queries in 2 parts, the first has [0, 1, 2] and the second [3, 4, −1].
         size = -(-num_queries // num_parts)
         return cls.of(np.arange(num_queries) // size, num_parts)
 
@@ -139,6 +141,7 @@ class Work(NamedTuple):
 
         Leaves out what does not depend on the widths, such as the top-k.
         """
+        # Numbers measured on a CPU: every block is compared with all ids of a batch.
         num_passes = 2 if self.counts_places else 1
         duration = 5.0 * num_passes * self.num_blocks * sum(widths)
         if self.counts_places:
@@ -186,6 +189,8 @@ def make_batches(
     """
     if parts is None:
         parts = QueryParts.equal(len(lengths), 1)
+    # Lengths [300, 5] exceed the limits (256, 16) and none further, which makes level 1;
+    # [5, 100] exceed (256, 16) and (1024, 64), which makes level 2.
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
@@ -194,7 +199,9 @@ def make_batches(
     # enough time for its users and those of all lower levels.
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
-        up_to_level = levels <= level
+        up_to_level = (
+            levels <= level
+        )  # users of lower levels may fill up its first batch
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
         widths = (_width(max(num_seen, NARROW[0])), _width(num_relevant))
         wider_level = min(widths_of, default=None)
@@ -204,6 +211,7 @@ def make_batches(
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
+    # Every part begins with its users of the lowest level, so that no early batch is wide.
     of_levels = [parts.members_of(levels, level) for level in np.unique(levels)]
     order = _padded([np.concatenate(x) for x in zip(*of_levels, strict=True)])
     return _cut(parts, order, size, lambda users: widths_of[int(levels[users].max())])
@@ -225,6 +233,7 @@ def _cut(
         widths: Returns the widths of a batch of these users.
     """
     slots = np.append(parts.slots, -1).astype(np.int32)  # of padding, the last
+    # A batch of 16 takes 8 users from each of two parts: the next ones in their order.
     in_part = size // len(order)
     padding = [(0, 0), (0, -order.shape[1] % in_part)]
     order = np.pad(order, padding, constant_values=-1)
@@ -253,6 +262,7 @@ def batches_by_width(
         Batches with the widths (0, the number of items).
     """
     levels, level_widths = np.zeros(len(widths), int), [max(1, int(widths.max()))]
+    # Lists of 60, 50, 1200 and 5000 items may have the widths 5000, 1200 and 60.
     while (is_narrow := widths <= level_widths[-1] // FACTOR).any():
         width = max(1, int(widths[is_narrow].max()))
         saved = cost * (level_widths[-1] - width) * np.count_nonzero(is_narrow)
@@ -288,6 +298,7 @@ def pad_rows(
     and the values [2, 1, 0, …]. Rows of the index −1 are padding.
     """
     rows = np.flatnonzero(indices >= 0)
+    # Compressed rows hold ids and values one row after another, as these masks read them.
     part = matrix[indices[rows]]
     is_id = np.zeros((len(indices), width), bool)
     is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]

@@ -48,7 +48,8 @@ class Listed(NamedTuple):
         """
         import scipy.sparse
 
-        # Codes of a sum say which of the matrices hold an entry.
+        # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
+        # not relevant, 2 a relevant item that was missed, 3 both, and 4 and more leave.
         codes = (candidates > 0) * 1 + (relevant > 0) * 2
         if excluded is not None:
             codes = codes + (excluded > 0) * 4
@@ -56,6 +57,7 @@ class Listed(NamedTuple):
         is_listed = codes.data < 4
         if item_mask is not None:
             is_listed &= item_mask[codes.indices]
+        # Labels and `retrieved` have the same entries, so that both are padded alike.
         codes.data *= is_listed
         codes.eliminate_zeros()
         codes.sort_indices()
@@ -83,6 +85,7 @@ def measure_candidates(
     Returns:
         As `measure_queries`.
     """
+    # [queries, listed]; scores of padding are computed too, and never read.
     scores = catalog.similarity.of_pairs(
         jnp.asarray(queries.rows), jnp.asarray(queries.items)
     )
@@ -105,9 +108,11 @@ def measure_candidates(
         retrieved=queries.retrieved,
         columns=columns,
     )
+    # Missed items have no rank, so that nothing reads their scores.
     is_nan = has_nan(scores, exists & queries.retrieved)
     data = dataclasses.replace(data_of(ranking), has_nan=is_nan)
     values, faults = step.read_by_name(plan.bounds, data)
+    # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)

@@ -95,6 +95,7 @@ def read_checkpoint(
     keys = {"batches", "call", "lists", "items"}
     if not isinstance(checkpoint, Mapping) or set(checkpoint) != keys:
         raise TypeError(f"resume_from is a {type(checkpoint).__name__}; {_CURE}")
+    # What differs is named first; damage is what is left.
     _check_call(checkpoint["call"], call)
     lists = checkpoint["lists"]
     if set(lists) != set(metric_names):
@@ -142,6 +143,7 @@ def _check_call(saved: Any, call: Call) -> None:
                 f"{call[name]}; {_CURE}"
             )
     arguments = call["arguments"]
+    # All that changed are named, since one change may cause another: ties and key.
     if changed := [x for x in arguments if saved["arguments"][x] != arguments[x]]:
         raise ValueError(
             f"resume_from is of a call with other {', '.join(changed)}; {_CURE}"
@@ -192,6 +194,7 @@ def checksum(value: Any) -> int:
             tuples and dicts of such. Of functions the name is read, of iterators nothing,
             and of arrays of which other processes hold parts, dtype and shape.
     """
+    # A checksum is the same in every process, other than `hash`.
     number = 0
     for part in _parts_of(value, _MAX_BYTES):
         number = zlib.crc32(part, number)
@@ -203,7 +206,7 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
     import scipy.sparse
 
     kind: type = type(value)
-    yield b","
+    yield b","  # so that ["ab"] and ["a", "b"] differ
     if isinstance(value, Iterator):
         yield b"iterator"
     elif isinstance(value, (jax.Array, np.ndarray)):
@@ -221,6 +224,7 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
         yield str(len(value)).encode()
         for entry in value:
             yield from _parts_of(entry, max_bytes // len(value))
+    # Before functions: the repr of their arguments may leave out most numbers.
     elif isinstance(value, jax.tree_util.Partial | functools.partial):
         yield from _parts_of((value.func, value.args, value.keywords), max_bytes)
     elif callable(value) and hasattr(value, "__qualname__"):
@@ -234,16 +238,18 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
 def _bytes_of(x: jax.Array | np.ndarray, max_bytes: int) -> Iterator[Any]:
     """Yields the bytes of an array, or of some rows of one that is large."""
     if isinstance(x, jax.Array):
-        if not x.is_fully_addressable:
+        if not x.is_fully_addressable:  # other processes would read other bytes
             return
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             x = jax.random.key_data(x)
     if x.nbytes > max_bytes:
         if is_global(x):
+            # Each part once, where devices repeat it; a whole copy may not fit on one.
             shards = [s.data for s in x.addressable_shards if s.replica_id == 0]
             for shard in shards:
                 yield from _bytes_of(shard, max_bytes // len(shards))
             return
+        # Of 10 rows of which 4 may be read, these are rows 0, 3, 6 and 9.
         num_rows = max(1, max_bytes // max(x.nbytes // len(x), _ROW_BYTES))
         x = x[np.linspace(0, len(x) - 1, num_rows).astype(np.int64)]
     yield np.ascontiguousarray(x).reshape(-1).view(np.uint8)

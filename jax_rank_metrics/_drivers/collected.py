@@ -80,6 +80,7 @@ class Collector:
         """
         # On the host, this waits for the batch, while the next ones are computed.
         measured = self._fetched(measured)
+        # Every process sees the same fault, which a program has reduced over devices.
         slot, fault = np.asarray(measured.fault).tolist()
         if fault:
             return int(self._parts.indices.flat[slot]), Fault(fault)
@@ -134,6 +135,7 @@ class Collector:
         is_defined = [bool(lists.defined.any()) for lists in values.lists]
         if num_items is None:
             return states, is_defined, None
+        # By NumPy: the program of `exposure` would have the number of queries as its shape.
         ids = values.items
         counts = np.bincount(ids[ids >= 0], minlength=num_items)
         num_empty = np.count_nonzero((ids < 0).all(axis=1))
@@ -149,7 +151,7 @@ class Collector:
 
     def _held(self, x: Array) -> Array:
         """Returns an array `[slots, …]` where values are collected."""
-        return np.array(x)
+        return np.array(x)  # a copy: batches are written into it
 
     def _fetched(self, measured: Measured) -> Measured:
         return jax.device_get(measured)
@@ -158,7 +160,7 @@ class Collector:
         """Writes values to slots; returns whether other values stood there."""
         if any(lender() is not None for lender in self._lenders):
             self.collected = jax.tree.map(np.copy, self.collected)
-        is_query = slots >= 0
+        is_query = slots >= 0  # [batch]; padding has no slot
 
         def write(array: np.ndarray, of_batch: np.ndarray) -> bool:
             rows, of_batch = _rows(slots[is_query], of_batch), of_batch[is_query]
@@ -173,7 +175,7 @@ class _Lender:
     """The owner of a read-only view: it lives as long as the view and slices of it do."""
 
     def __init__(self, x: np.ndarray) -> None:
-        self._array = x
+        self._array = x  # kept alive, as the address below does not keep it
         address, _ = x.__array_interface__["data"]
         self.__array_interface__ = x.__array_interface__ | {"data": (address, True)}
 
@@ -280,6 +282,8 @@ def _totals(
         states = means_of(tuple(lists), None, kinds)
         of_items = None if num_items is None else exposure(items, num_items)
         is_defined = jnp.stack([jnp.any(x.defined) for x in lists])
+        # Each device has the sums of its own queries; devices along the axis of items have
+        # the same ones, and do not add theirs.
         if (axis := devices.queries_axis) is not None:
             states, of_items = all_reduce((states, of_items), axis)
             is_defined = _mesh.any_over(is_defined, axis)

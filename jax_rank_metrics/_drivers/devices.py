@@ -79,6 +79,8 @@ class Devices:
         self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
     ) -> Callable[..., T]:
         """Returns the function as each device computes it for its own parts."""
+        # A mesh of one device would cost every first call more, and fail under another mesh
+        # that is set around the call.
         if self.mesh is None:
             return function
         return jax.shard_map(
@@ -91,6 +93,7 @@ class Devices:
 
     def put_tree(self, tree: T, specs: Specs) -> T:
         """Puts a pytree; `specs` has the spec of each array, or of several in one."""
+        # The tree may have None, or several arrays, where there is one spec.
         return jax.tree.map(
             lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
             specs,
@@ -101,7 +104,8 @@ class Devices:
         """Returns an array over items, cut over their axis; added items are zeros."""
         if self.mesh is None or is_global(items):
             return self.put(_inputs.real(name, items), self.of_items)
-        # Every process reads what its own devices need.
+        # As one array on a device, items would have to fit there: every process reads from
+        # the host what its own devices need.
         return self.put(_on_host(name, items), self.of_items)
 
     def table(self, table: Array, spec: PartitionSpec) -> Array:
@@ -111,6 +115,7 @@ class Devices:
         """
         if self.mesh is None:
             return table
+        # On the host, every process has all rows, and cuts each batch anew.
         return self.put(table, spec) if is_global(table) else np.asarray(table)
 
     def rows(
@@ -140,6 +145,7 @@ class Devices:
         if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             return x
         sharding = NamedSharding(self.mesh, spec)
+        # For each axis, the number of its parts: [2, 1] for queries over two devices.
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
         shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
         # Of a global array, no process may read the parts of others: it is cut on devices.
@@ -149,7 +155,8 @@ class Devices:
         values, dtype = np.asarray(x), jax.dtypes.canonicalize_dtype(x.dtype)
 
         def part(index: Any) -> np.ndarray:
-            # The last part of an axis is shorter than what its device gets, or empty.
+            # The last part of an axis is shorter than what its device gets, or empty: of
+            # 5 rows on 2 devices, the second gets rows 3 and 4, and a row of zeros.
             held = values[index]
             sizes = [
                 len(range(*i.indices(n))) for i, n in zip(index, shape, strict=True)
@@ -170,7 +177,9 @@ class Devices:
 def _on_host(name: str, values: Any) -> np.ndarray:
     """Checks that values are real numbers, and leaves them on the host."""
     values = np.asarray(values)
-    if values.dtype.kind in "iu":  # those of 64 bits may not fit 32
+    # Integers of 64 bits may not fit 32, which only all of them tell. Of floats, the dtype
+    # alone is checked: they may be a file that does not fit in memory.
+    if values.dtype.kind in "iu":
         return np.asarray(_inputs.real(name, values))
     _inputs.real(name, values[:0])
     return values
@@ -247,6 +256,7 @@ def read_devices(
             raise TypeError(
                 f"{argument.name} is traced; make this call outside of jax.jit"
             )
+    # An array on one device, and copies on all devices of this process, say nothing.
     # What the caller names is used as it is. Arguments that are cut say the rest.
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
@@ -317,8 +327,10 @@ def _read_axes(
 ) -> None:
     """Adds to `axes` those over which an argument is cut, or raises."""
     sharding, cure = argument.value.sharding, "pass mesh, queries_axis and items_axis"
+    # Meshes of the same devices in the same shape may differ in the names of their axes.
     if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():
         raise ValueError(f"{argument.name} is sharded over another mesh; {cure}")
+    # The spec P("q", None) of queries says that their first axis is cut over "q".
     for index, entry in enumerate(sharding.spec):
         names = names_of(entry)
         if not names:

@@ -100,6 +100,8 @@ def run(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
         )
+    # Without a mesh, values are fetched to the host. With one, a process may hold only a
+    # part of them, and they stay where they are until `gather`.
     parts, on_mesh = job.work.parts, job.devices.mesh is not None
     _, unit = job.queries.unit
     kind = MeshCollector if on_mesh else Collector
@@ -111,9 +113,11 @@ def run(
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
         values = counted_values(values, len(bounds))
+    # A geometric mean has another state than a mean; what is added are means.
     kinds = [bound.state for bound in bounds] + [Mean] * len(job.work.added_names)
     all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
     states = dict(zip(names, all_states, strict=True))
+    # Metrics come first in all lists, and added measures after them.
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
     if job.why_undefined and len(known) < len(bounds):
         undefined_names = [x.name for x in bounds if x.name not in known]
@@ -123,6 +127,7 @@ def run(
             "jrm.check(scores=…, relevant_ids=…) looks for the cause",
             stacklevel=3,
         )
+    # Where lower is better, users who count 0 look like the best ones.
     if job.undefined == "zero":
         counts = [
             ((name,), (int(states[name].undefined), int(states[name].lists)))
@@ -151,10 +156,12 @@ def counted_values(values: Collected, num_metrics: int) -> Collected:
         The same values, undefined for such queries, and the id −1 for their items.
     """
     defined = [x.defined for x in values.lists[:num_metrics]]
+    # Of ratios [queries, cutoffs] become [queries], as all others are.
     defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
     is_counted = functools.reduce(operator.or_, defined)
 
     def only(x: Array, is_kept: Array, filler: int) -> Array:
+        # On the host, a program of JAX would be compiled for every number of queries.
         where = jnp.where if isinstance(x, jax.Array) else np.where
         is_kept = is_kept.reshape(is_kept.shape + (1,) * (x.ndim - 1))
         return where(is_kept, x, np.asarray(filler, x.dtype))
@@ -177,6 +184,7 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
+    # Only where somebody may resume: checksums read all arguments.
     num_saved, names, batches = 0, job.names, job.work.batches
     call = None if on_batch is None and resume_from is None else _call(job)
     if call is not None and resume_from is not None:
@@ -248,6 +256,7 @@ def _call(job: Job) -> Call:
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
     """Yields the same results, each only when the next `num_ahead` have been started."""
+    # While a batch is waited for, the device has work, and the host prepares arrays.
     started: collections.deque[T] = collections.deque()
     for result in results:
         started.append(result)

@@ -199,6 +199,7 @@ def evaluate_embeddings(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    # What says how it is sharded decides on the devices, before anything is read.
     in_blocks = is_in_blocks(items)
     arguments = global_arguments(queries, None if in_blocks else items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
@@ -207,6 +208,7 @@ def evaluate_embeddings(
         in_blocks = devices.mesh is None and candidates is None
     vectors, raw_items, blocks = read_vectors("queries", queries), items, None
     num_queries = len(vectors)
+    # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
@@ -217,6 +219,7 @@ def evaluate_embeddings(
     judgements = read_judgements(
         relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
+    # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
     size = block_size or block_size_for(plan, num_items, in_blocks)
     scoring.check(vectors, items, min(size, num_items), (num_queries,))
@@ -231,6 +234,7 @@ def evaluate_embeddings(
     rows = np.arange(num_queries)
     all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
+    # What a call that resumes must have in common with this one, by names of arguments.
     inputs = {
         "queries": vectors,
         "items": items if blocks is None else (raw_items, blocks.num_items),

@@ -186,6 +186,8 @@ def evaluate_links(
     num_entities = _inputs.positive_integer("num_entities", num_entities)
     plan, key = make_plan(metrics, k, num_entities, ties, key, counts_all=True)
     plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
+    # Each triple has two questions: i asks for the head of triple i, and number + i for
+    # its tail.
     evaluated = read_triples("triples", triples, num_entities)
     all_known = read_known(known, evaluated, num_entities)
     questions = Questions.of(evaluated, all_known, num_entities)
@@ -203,7 +205,7 @@ def evaluate_links(
             batch.slots,
             _scores(score_fn(entities, relations, side), (size, num_entities)),
             key_of_batch(key, batch_number),
-            questions.answers[indices, None],
+            questions.answers[indices, None],  # [batch, 1]: the only relevant one
             excluded_ids=questions.other_answers(indices, batch.widths[0]),
         )
 
@@ -238,6 +240,7 @@ def _batches(
     questions: Questions, number: int, size: int, num_entities: int
 ) -> Iterator[Batch]:
     """Divides the questions of each side into batches, of which none has both sides."""
+    # Known answers are excluded, and each question has one answer.
     lengths = np.stack([questions.counts, np.ones_like(questions.counts)], axis=1)
     for first in (0, number):
         work = Work(num_entities, 1, True)

@@ -200,6 +200,7 @@ def evaluate_users(
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
+    # Users are rows of the model; `users` chooses some of them, in any order.
     scorer = read_model(model, devices)
     relevant = Interactions.of("relevant", relevant)
     seen = None if seen is None else Interactions.of("seen", seen)
@@ -208,10 +209,12 @@ def evaluate_users(
     seen_rows = None if seen is None else seen.rows(user_ids)
     if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
         warnings.warn(text, stacklevel=2)
+    # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
     judgements = Judgements(relevant_rows, seen_rows)
     queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
     batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
-    # A function says how many items there are with the scores of its first batch.
+    # A function says how many items there are with the scores of its first batch, which are
+    # kept for it: a function is called once for each batch.
     num_items, first_rows = scorer.num_items, None
     if num_items is None:
         first_rows = queries.scored_rows(batches[0])
@@ -260,6 +263,7 @@ def _catalog(
     relevant.check_items(num_items)
     counts = None
     if seen is not None:
+        # Popularity is that among all users of `seen`, evaluated or not.
         seen.check_items(num_items)
         counts = np.bincount(seen.table.indices, minlength=num_items)
         counts = jnp.asarray(counts, jnp.int32)
@@ -286,6 +290,7 @@ def remark_on_seen(
     num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
     is_relevant = _resized(relevant_rows, num_columns) > 0
     is_seen = _resized(seen_rows, num_columns) > 0
+    # Sparse products keep the entries that both have: relevant items that were seen.
     relevant_counts = np.diff(is_relevant.indptr)
     unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
     has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
@@ -299,6 +304,6 @@ def remark_on_seen(
 
 
 def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
-    rows = rows.copy()
+    rows = rows.copy()  # `resize` works in place
     rows.resize((rows.shape[0], num_columns))
     return rows

@@ -78,6 +78,7 @@ def over_host_blocks(
     ]
     num_queries, num_rounds = queries.rows.size, 2 if plan.whole_list_metrics else 1
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
+    # Programs begin and end with some part of the items, of which they read the shape.
     last_part = catalog._replace(
         items=_inputs.real("items", blocks.example),
         item_mask=jnp.ones(1, bool),
@@ -111,13 +112,17 @@ def over_host_blocks(
                 report(int(share * num_queries), num_queries)
         return states
 
+    # The first round finds the first ranks, and the scores of the relevant items.
     first_passes = [_start()(plan, last_part, x, blocks.num_items) for x in arrays]
     counts: list[Outranking | None] = [None] * len(batches)
     with reporting(progress, QUERY[1]) as report:
         first_passes = advanced(_extend(), first_passes, 0)
         assert blocks.num_items is not None  # they have been read
+        # An iterator may have had fewer items than an id says.
         queries.judgements.check_known_items(blocks.num_items)
         if plan.whole_list_metrics:
+            # The second round counts what scores above each relevant item: [batch,
+            # relevant] numbers, from 0.
             zeros = [jnp.zeros(x.seen.keys.shape, jnp.int32) for x in first_passes]
             states = [
                 (x.seen, Outranking(zero, zero, zero))
@@ -127,7 +132,7 @@ def over_host_blocks(
         report(num_queries, num_queries)
 
     def rounds_of(number: int, batch: Batch) -> Rounds:
-        del batch
+        del batch  # all has been prepared
         return arrays[number], first_passes[number], counts[number]
 
     def program(rounds: Rounds) -> step.Measured:
@@ -211,6 +216,7 @@ def _measured(
     counts: Outranking | None,
     num_items: int,
 ) -> step.Measured:
+    # The catalogue of the last part stands for all: scores are not read again.
     stream = _stream(plan, catalog, queries)
     outcome, places = stream.over_devices(first_pass), None
     if counts is not None:
@@ -223,6 +229,7 @@ def _measured(
     return step.Measured(lists, ids, slots, step.first_fault(faults, slots))
 
 
+# Programs that run once for each part of the items are worth some optimisation.
 _start = one_off_jit(_first_state, ("plan", "num_items"))
 _extend = one_off_jit(_extended, ("plan",), level=1)
 _count = one_off_jit(_counted, ("plan",), level=1)

@@ -100,6 +100,7 @@ class Interactions:
 
         is_array = isinstance(raw, (np.ndarray, jax.Array))
         raw_rows = [*np.asarray(raw)] if is_array else [*raw]
+        # A dict has a last row of no user, which is empty.
         names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
         rows = [
             _ids(f"{name} of {unit[0]} {user}", unit, row)
@@ -115,6 +116,7 @@ class Interactions:
         table = scipy.sparse.csr_array((ones, ids[is_id], starts), shape)
         table.sum_duplicates()
         table.data[:] = 1  # an id that is repeated counts once
+        # Sets never repeat a number, and padding is no label.
         lengths, row_length = {row.size for row in rows if row.size}, None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
         if len(lengths) == 1 and is_id.all() and not has_sets:
@@ -145,8 +147,9 @@ class Interactions:
         `check_items` compares it with the catalogue.
         """
         if self.users is not None:
+            # Users [7, 2] of a dict are looked up as [2, 7], whose rows are [1, 0].
             known, rows_of = np.unique(self.users, return_index=True)
-            slots = np.searchsorted(known, user_ids)
+            slots = np.searchsorted(known, user_ids)  # of unknown users, any
             is_known = np.append(known, -1)[slots] == user_ids
             rows = np.append(rows_of, len(known))[slots]
             return self.table[np.where(is_known, rows, len(known))]
@@ -236,11 +239,12 @@ def _checked_matrix(name: str, raw: SparseRows) -> SparseRows:
     """Returns a sparse matrix as a canonical array of its own, without stored zeros."""
     import scipy.sparse
 
+    # A copy, since what follows changes arrays in place, which are those of the caller.
     rows = scipy.sparse.csr_array(raw, copy=True)
     if rows.dtype.kind not in "biuf":
         raise TypeError(f"{name} holds {rows.dtype}; pass numbers")
     rows.sum_duplicates()
-    if not (rows.data >= 0).all():
+    if not (rows.data >= 0).all():  # or NaN
         raise ValueError(
             f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass values of at least 0"
         )
@@ -323,6 +327,7 @@ def read_users(
             "from 0"
         )
     all_interactions = [x for x in (relevant, seen) if x is not None]
+    # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
         numbers = [x.num_rows for x in all_interactions if x.users is None]
         if len(set(numbers)) > 1 and not is_selection:

@@ -61,6 +61,7 @@ def global_arguments(
         items: The argument; None if items come in blocks.
         relevant: The argument, of which attributes may be global.
     """
+    # Arrays over queries are cut over one axis, and arrays over items over the other.
     arrays = {"queries": queries, "items": items}
     if isinstance(relevant, by_attributes):
         arrays["query_attributes"] = relevant.query_attributes
@@ -99,6 +100,7 @@ def read_judgements(
         interactions = Interactions.of(name, raw, QUERY)
         interactions.check_users(num_queries, is_selection=False)
         interactions.check_items(num_items, may_name_all=name == "candidates")
+        # All queries, also those that a dict lacks, and all items, or as many as may come.
         rows = interactions.rows(np.arange(num_queries))
         rows.resize(shape)
         return rows
@@ -122,6 +124,7 @@ def read_judgements(
             "items, since those that are no candidates count too"
         )
     relevant = read_attributes(relevant, (num_queries,), num_items)
+    # Attributes of queries travel with batches, and those of items lie on the devices.
     of_queries = jax.tree.map(
         lambda x: devices.table(x, devices.of_queries), relevant.query_attributes
     )
@@ -138,6 +141,7 @@ def _with_diagonal(rows: SparseRows | None, size: int) -> SparseRows:
     """Adds the entries (i, i) to sparse rows `[size, size]`."""
     import scipy.sparse
 
+    # Labels do not matter in what is excluded: entries may add up to 2.
     diagonal = scipy.sparse.csr_array(scipy.sparse.eye_array(size))
     if rows is None:
         return diagonal

@@ -41,6 +41,7 @@ def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
             f"with the columns user (or query) and item{label}, and no others"
         )
     users, items = (_integers(name, x, frame[x]) for x in (unit, "item"))
+    # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)
     is_item = items >= 0
     slots, items = slots[is_item], items[is_item]
@@ -54,6 +55,7 @@ def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
         # The offset of each pair among the distinct ones.
         entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
         offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
+        # Of repeated pairs the last label stands, and all others have to be equal to it.
         rows.data = np.zeros(rows.nnz, labels.dtype)
         rows.data[offsets] = labels
         differ = rows.data[offsets] != labels

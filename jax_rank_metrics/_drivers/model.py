@@ -11,6 +11,7 @@ from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_globa
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._sources.similarities import Similarity
 
+# Causes of NaN where no vector holds it, and what to pass instead.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
 CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
 UNKNOWN_SCORES = (
@@ -56,6 +57,7 @@ class Model(NamedTuple):
         if self.score_fn is not None:
             return _scores(self.score_fn(indices), indices.size, devices)
         assert self.table is not None
+        # Scores are cut over queries and items, and vectors of queries over queries alone.
         spec = devices.of_scores if self.items is None else devices.of_queries
         return devices.rows(self.names[0], self.table, indices, spec)
 
@@ -64,6 +66,7 @@ def embeddings_model(
     queries: Array, items: Array, similarity: Similarity, devices: Devices
 ) -> Model:
     """Returns the model of `evaluate_embeddings`, whose similarity may be a function."""
+    # Items stay as they were passed: batches over candidates gather from them on the host.
     table = devices.table(queries, devices.of_queries)
     cause = CUSTOM_SCORES if similarity.is_custom else OVERFLOW
     return Model(("queries", "items"), table, items, None, "the scores of", cause)
@@ -73,6 +76,7 @@ def read_model(model: Any, devices: Devices) -> Model:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
         return Model(("model", ""), None, None, model, nan_cause=UNKNOWN_SCORES)
+    # A list of two matrices is a pair; a list of lists is a matrix of scores.
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if not isinstance(model, tuple):
@@ -126,6 +130,7 @@ def _as_array(name: str, value: Any) -> Array:
 
 def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
     """Checks the scores that a function returned for a batch, `[num_users, items]`."""
+    # Functions are called as they are, outside of any trace.
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(

@@ -50,6 +50,7 @@ class Plan(NamedTuple):
     @property
     def ties_of_places(self) -> Ties | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""
+        # An expected value counts tied items, and needs no hash of them.
         reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
         return "expected" if self.ties is None and not reads_order else self.ties
 
@@ -81,6 +82,7 @@ def read_groups(
         )
     groups = _inputs.item_groups(item_groups, None, num_items)
     if groups is not None:
+        # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
         lowest = np.nanmin(np.asarray(item_groups), initial=0)
         if lowest < 0 or not groups.any():
             raise ValueError(
@@ -123,5 +125,6 @@ def make_plan(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"
         )
+    # Metrics may need more ranks than are returned, and never fewer; see `Plan.depth`.
     k = plan.depth if k is None else _inputs.positive_integer("k", k)
     return plan._replace(k=k), key

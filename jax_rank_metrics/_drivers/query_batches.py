@@ -108,6 +108,7 @@ class Queries(NamedTuple):
             rows: What `scored_rows` returns for it.
         """
         judged, devices = self.judgements, self.devices
+        # Arrays of NumPy, which the program puts on devices together when it starts.
         arrays = step.QueryBatch(
             batch.slots,
             rows,
@@ -184,6 +185,7 @@ def over_all_items(
     )
     if items is not None:
         catalog = catalog._replace(items=devices.items(name, items))
+    # Once for all batches; from here on, items may be longer by padding that is masked.
     catalog = step.put_catalog(devices, catalog, num_items)
     vectors = None
     if catalog.items is not None:
@@ -233,6 +235,7 @@ def over_candidates(
             retrieved > 0,
         )
 
+    # Lists of similar lengths share a batch, since vectors of padding are gathered too.
     cost = NANOSECONDS_A_NUMBER * row_size
     batches = list(batches_by_width(listed.widths, size_for, cost, parts))
     program = step.program_of(devices, plan, catalog, measure_candidates)

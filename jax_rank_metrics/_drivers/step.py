@@ -152,6 +152,7 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
     if catalog.items is not None:
         items = jnp.asarray(catalog.items)
         scorer = Scorer(rows, items, catalog.similarity, plan.block_size)
+    # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
     if plan.label_fn is not None:
         attributes = by_attributes(
@@ -198,6 +199,7 @@ def measure_rankings(
     Returns:
         See `measure_queries`.
     """
+    # Each metric reads one of the two rankings; a fault of either is one of the query.
     rankings = (top_k, plan.top_k_metrics), (places, plan.whole_list_metrics)
     readings = [read_by_name(bounds, x) for x, bounds in rankings if x is not None]
     values = {name: x for by_name, _ in readings for name, x in by_name.items()}
@@ -205,6 +207,7 @@ def measure_rankings(
     lists = [values[bound.name] for bound in plan.bounds]
     if top_k is None:
         return lists, jnp.zeros((len(faults), 0), jnp.int32), faults
+    # [queries, k]: metrics may have needed a deeper top-k.
     ids = top_k.items[..., : plan.k]
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
     if loses_items is not None:
@@ -244,6 +247,7 @@ def measure_queries(
         none.
     """
     source = catalog_of(plan, catalog, queries)
+    # With both, the scores of a block are computed twice, and never kept.
     top_k = places = None
     if not plan.whole_list_metrics:
         top_k = rank_blocks(source)
@@ -305,6 +309,7 @@ def program_of(
     measure_fn: MeasureFn = measure_queries,
 ) -> Callable[[AnyBatch], Measured]:
     """Returns the program that measures batches: each device, the queries of its part."""
+    # Only the program knows the axis, as a name to reduce over.
     plan = plan._replace(items_axis=devices.items_axis)
 
     def start(queries: AnyBatch) -> Measured:
@@ -375,6 +380,7 @@ def first_fault(
     The faults [0, 3, 1, 1] of the slots [9, 7, 5, −1] make [5, 1]: the last is padding.
     """
     faults = jnp.where(slots >= 0, faults, 0)
+    # Queries without a fault are as if in the last of all slots.
     of_faults = jnp.where(faults > 0, slots, jnp.iinfo(jnp.int32).max)
     slot = jnp.min(of_faults)
     slot = slot if queries_axis is None else lax.pmin(slot, queries_axis)
@@ -387,6 +393,7 @@ def _diversity(
     ids: jax.Array, features: jax.Array, items_axis: AxisNames | None
 ) -> PerList:
     """Measures the diversity of items; of features that are cut, only theirs travel."""
+    # Ids [[9, 4], [4, −1]] become rows [[0, 1], [2, −1]] of the features that travelled.
     if items_axis is not None:
         features = _mesh.rows_over(features, ids, items_axis)
         features = features.reshape(ids.size, -1)

@@ -68,12 +68,13 @@ class Questions(NamedTuple):
             x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
             for x in (triples, known)
         )
+        # Pairs that triples share are looked up once: `question` is that of each triple.
         distinct, question = np.unique(pairs, return_inverse=True)
         # Most known triples answer none of these questions.
         slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
         is_answer = distinct[slots] == of_known
         answers = slots[is_answer] * num_entities + known[is_answer, answer]
-        answers = np.unique(answers)
+        answers = np.unique(answers)  # in the order of questions, then of entities
         bounds = np.searchsorted(
             answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
         )
@@ -115,6 +116,7 @@ class Questions(NamedTuple):
         Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Slots
         beyond the answers hold −1.
         """
+        # [questions, width]: slots in which a question has a known answer.
         slots = np.arange(width)
         is_known = slots < self.counts[indices, None]
         last = len(self.known) - 1
@@ -162,6 +164,7 @@ def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray
         triples: `[triples, 3]`, those to evaluate.
         num_entities: How many entities there are.
     """
+    # A list of triples [[0, 1, 2]] is an array; a list of matrices is several.
     parts: Sequence[Any] = [known]
     if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
         parts = known
