@@ -36,17 +36,6 @@ _MAX_BYTES, _ROW_BYTES = 2**28, 2**16
 Call = dict[str, Any]
 
 
-def call_of(
-    queries: int, k: int, batch_size: int, parts: int, arguments: Mapping[str, Any]
-) -> Call:
-    """Returns what a call must have in common with one that resumes it; see `Call`."""
-    checksums = {name: checksum(value) for name, value in arguments.items()}
-    numbers = {"queries": queries, "k": k, "batch_size": batch_size, "parts": parts}
-    return jax.tree.map(
-        lambda x: np.asarray(x, np.int32), numbers | {"arguments": checksums}
-    )
-
-
 class Saved(NamedTuple):
     """A checkpoint, checked.
 

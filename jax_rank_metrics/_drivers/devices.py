@@ -189,14 +189,7 @@ def _on_host(name: str, values: Any) -> np.ndarray:
 def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
-    """Returns the rows of a batch; each device takes them from its own part of a table.
-
-    Args:
-        devices: The devices.
-        spec: How the table `[rows, …]` is cut.
-        table: The table.
-        indices: `[size]`, indices into the part of each device.
-    """
+    """Returns rows of a table that is cut as `spec` says; each device has own indices."""
 
     def local(table: jax.Array, indices: jax.Array) -> jax.Array:
         return table[indices]

@@ -17,7 +17,7 @@ from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
     Checkpoint,
-    call_of,
+    checksum,
     read_checkpoint,
 )
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
@@ -50,7 +50,7 @@ class Job(NamedTuple):
         work: The batches, and what measures them.
         undefined: What undefined values count for.
         inputs: The arguments that a call must have in common with one that it resumes,
-            by name; see `call_of`.
+            by name; see `checksum`.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
@@ -245,13 +245,14 @@ def _call(job: Job) -> Call:
     arguments = {"metrics": job.plan.bounds, **job.inputs}
     # Which query is in which batch also depends on what may change between versions.
     arguments["batches"] = np.concatenate([x.indices for x in job.work.batches])
-    return call_of(
-        queries=job.work.parts.num_queries,
-        k=job.plan.k,
-        batch_size=job.work.batches[0].indices.size,
-        parts=len(job.work.parts.indices),
-        arguments=arguments,
-    )
+    numbers = {
+        "queries": job.work.parts.num_queries,
+        "k": job.plan.k,
+        "batch_size": job.work.batches[0].indices.size,
+        "parts": len(job.work.parts.indices),
+        "arguments": {name: checksum(value) for name, value in arguments.items()},
+    }
+    return jax.tree.map(lambda x: np.asarray(x, np.int32), numbers)
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:

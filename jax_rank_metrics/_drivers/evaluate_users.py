@@ -288,12 +288,12 @@ def remark_on_seen(
     if seen_rows is None:
         return None
     num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
-    is_relevant = _resized(relevant_rows, num_columns) > 0
-    is_seen = _resized(seen_rows, num_columns) > 0
-    # Sparse products keep the entries that both have: relevant items that were seen.
-    relevant_counts = np.diff(is_relevant.indptr)
-    unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
-    has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
+    for rows in (relevant_rows, seen_rows):
+        rows.resize((user_ids.size, num_columns))
+    # Products of sparse rows keep what both have: relevant items that were seen.
+    relevant_counts = np.diff(relevant_rows.indptr)
+    seen_counts = np.diff((relevant_rows * seen_rows).tocsr().indptr)
+    has_seen_all = (relevant_counts > 0) & (seen_counts == relevant_counts)
     if not has_seen_all.any():
         return None
     return (
@@ -301,9 +301,3 @@ def remark_on_seen(
         f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
         "whom metrics are undefined; leave the items to be found out of seen"
     )
-
-
-def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
-    rows = rows.copy()  # `resize` works in place
-    rows.resize((rows.shape[0], num_columns))
-    return rows
