@@ -162,7 +162,6 @@ SHORT = {
     ("a function", "one device"),
     ("queries", "one device"),
     ("candidates", "one device"),
-    ("attributes", "both cut"),
     ("attributes in one block", "one device"),
     ("a function of blocks", "one device"),
     ("a matrix", "items cut"),
