@@ -250,9 +250,12 @@ def _call(job: Job) -> Call:
         "k": job.plan.k,
         "batch_size": job.work.batches[0].indices.size,
         "parts": len(job.work.parts.indices),
-        "arguments": {name: checksum(value) for name, value in arguments.items()},
     }
-    return jax.tree.map(lambda x: np.asarray(x, np.int32), numbers)
+    # Not by `jax.tree.map`, which would sort the arguments that messages list.
+    call: Call = {name: np.asarray(x, np.int32) for name, x in numbers.items()}
+    checksums = {name: checksum(value) for name, value in arguments.items()}
+    call["arguments"] = {name: np.int32(x) for name, x in checksums.items()}
+    return call
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
