@@ -22,7 +22,6 @@ from jax_rank_metrics._results.systems.values import (
     FIX,
     ListValues,
     is_by_list,
-    is_pandas,
     listing,
     read_lists,
 )
@@ -283,7 +282,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
     if (
         isinstance(tree, Mapping)
         and not tree
-        or is_pandas(tree, "DataFrame")
+        or _inputs.is_pandas_frame(tree)
         and not len(tree.columns)
     ):
         raise ValueError(
@@ -306,7 +305,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
                 # No metric that a caller may name is called so.
                 was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
             )
-    elif is_pandas(tree, "DataFrame"):
+    elif _inputs.is_pandas_frame(tree):
         for key in tree.columns:
             yield record(tree[key], (key,), ids=tree.index, is_of_metric=True)
     elif is_by_list(tree):
@@ -323,7 +322,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
         for key, subtree in tree.items():
             yield from records_of(subtree, name, (*path, key))
     else:
-        yield record(tree, ids=tree.index if is_pandas(tree, "Series") else None)
+        yield record(tree, ids=tree.index if _inputs.is_series(tree) else None)
 
 
 def by_system(records: Iterable[Record]) -> dict[Hashable, dict[Path, Record]]:

@@ -3,9 +3,8 @@
 import collections
 import dataclasses
 import numbers
-import sys
 from collections.abc import Hashable, Mapping, Sequence, Sized
-from typing import Any, Literal, SupportsFloat, TypeGuard
+from typing import Any, SupportsFloat, TypeGuard
 
 import jax
 import numpy as np
@@ -164,7 +163,7 @@ class ListValues:
             ValueError: if there is not one for each list, or if one is missing.
         """
         # Numbers of lists are ids where values have none, also in a Series.
-        if is_pandas(clusters, "Series"):
+        if _inputs.is_series(clusters):
             names = checked_ids("clusters", clusters.index, len(clusters))
             clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
@@ -314,13 +313,6 @@ def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
     return (
         isinstance(tree, Mapping) and bool(tree) and all(map(_is_number, tree.values()))
     )
-
-
-def is_pandas(tree: object, kind: Literal["DataFrame", "Series"]) -> TypeGuard[Any]:
-    """Whether `tree` is a pandas DataFrame or Series."""
-    # Nobody has one before pandas is imported, which is no dependency.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(tree, vars(pandas)[kind])
 
 
 def _is_number(value: object) -> bool:
