@@ -110,7 +110,7 @@ def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) ->
     from jax_rank_metrics._drivers.plan import Plan
 
     labels = jnp.ones(relevant_ids.shape, jnp.float32)
-    weights = jnp.ones(len(users), jnp.float32)
-    batch = step.QueryBatch(users, relevant_ids, labels, seen_ids, weights, None)
+    slots = jnp.arange(len(users))
+    batch = step.QueryBatch(slots, users, None, relevant_ids, labels, seen_ids)
     plan = Plan(bind_all(("ndcg@10", "recall@10")), 10, 4096, None)
-    return step.measure_queries(plan, step.CatalogArrays(items, None), batch)
+    return step.measure_queries(plan, step.CatalogArrays(items), batch)

@@ -203,6 +203,7 @@ from jax_rank_metrics._results.systems.paired import paired as paired
 from jax_rank_metrics._results.systems.seed_scores import Interval as Interval
 from jax_rank_metrics._results.systems.seed_scores import SeedSummary as SeedSummary
 from jax_rank_metrics._results.systems.seeds import Seeds as Seeds
+from jax_rank_metrics._results.systems.systems import Systems as Systems
 from jax_rank_metrics._results.tables.frames import to_frame as to_frame
 from jax_rank_metrics._results.tables.table import table as table
 from jax_rank_metrics._share import share as share

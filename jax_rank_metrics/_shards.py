@@ -234,9 +234,11 @@ def shard_map(
     )(*trees)
 
 
-def _sharding_of(x: jax.Array) -> Any:
+def _sharding_of(x: jax.Array) -> NamedSharding:
     # The type of a concrete array has an abstract mesh, of which devices are not known.
-    return (jax.typeof(x) if isinstance(x, Tracer) else x).sharding
+    sharding = (jax.typeof(x) if isinstance(x, Tracer) else x).sharding
+    assert isinstance(sharding, NamedSharding)
+    return sharding
 
 
 def _is_spec(x: Any) -> bool:

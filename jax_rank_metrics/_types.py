@@ -15,6 +15,8 @@ from jaxtyping import Shaped
 from jax_rank_metrics._mesh import AxisNames as AxisNames
 from jax_rank_metrics._share import share
 
+Arrays = Any  # a pytree of arrays, such as one array, or a dict of several
+
 if TYPE_CHECKING:
 
     class _SupportsArray(Protocol):

@@ -43,22 +43,16 @@ def test_exact_p_by_brute_force(rng):
     assert jrm.compare(np.zeros(6), few).only.p == pytest.approx(flips(few))
 
 
-def test_sampled_p_is_near_the_exact_one(rng):
-    """Random signs of 14 lists give nearly the p of all 16,384, for two systems at once."""
-    a, b = two_systems(rng, 14)
-    systems = {"b": b, "c": a + 0.02 * rng.normal(size=14)}
-    exact = jrm.compare(a, systems, samples=2**14)
-    sampled = jrm.compare(a, systems, samples=2**14 - 1)
-    rekeyed = jrm.compare(a, systems, samples=2**14 - 1, key=jax.random.key(7))
-    for result in exact:
-        name = result.system
-        assert result.p == pytest.approx(flips(systems[name] - a))
-        slack = 5 * np.sqrt(result.p * (1 - result.p) / 2**14)
-        assert abs(sampled[name].p - result.p) < slack
-        assert abs(rekeyed[name].p - result.p) < slack
-        assert sampled[name].p * 2**14 == pytest.approx(round(sampled[name].p * 2**14))
-    assert rekeyed["b"].p != sampled["b"].p
-    assert jrm.compare(a, systems, samples=2**14 - 1) == sampled
+def test_random_patterns_are_those_of_a_key(rng):
+    """p is the same in every run, and another one with another key."""
+    systems = dict(zip("ab", two_systems(rng, 18), strict=True))
+    for key in (None, jax.random.key(7)):
+        drawn = jrm.compare(systems, samples=999, key=key)
+        assert drawn == jrm.compare(systems, samples=999, key=key)
+        assert drawn.only.samples == 999
+    default = jrm.compare(systems, samples=999, key=jax.random.key(0)).only
+    assert default == jrm.compare(systems, samples=999).only
+    assert default.p != drawn.only.p
 
 
 @pytest.mark.long
@@ -160,25 +154,6 @@ def test_ids(rng, make):
         assert result == expected
 
 
-def test_ids_that_do_not_match():
-    """The error names ids that are missing or repeated, at most five of them."""
-    a, b = np.zeros(8), np.zeros(2)
-    with pytest.raises(ValueError, match=r"a has 8 lists and b has 2; pass ids="):
-        jrm.compare(a, b)
-    with pytest.raises(
-        ValueError, match=r"7 are not in b: 'b', 'c', 'd', 'e', 'f', …; pass"
-    ):
-        jrm.compare(a, b, ids=(list("abcdefgh"), ["a", "x"]))
-    with pytest.raises(ValueError, match="in b, 1 are not in a: 9;"):
-        jrm.compare(b, a[:3], ids=([1, 2], [1, 2, 9]))
-    with pytest.raises(ValueError, match="ids of b hold 'x' more than once"):
-        jrm.compare(b, b, ids=(["x", "y"], ["x", "x"]))
-    with pytest.raises(ValueError, match="3 ids were passed for a, which has 2 lists"):
-        jrm.compare(b, b, ids=([1, 2, 3], [1, 2]))
-    with pytest.raises(TypeError, match=r"pass a tuple \(ids_a, ids_b\)"):
-        jrm.compare(b, b, ids=np.arange(2))
-
-
 @pytest.mark.parametrize("test", TESTS)
 def test_edges(test):
     """Handles no list, one list, no difference, and one difference everywhere."""
@@ -242,60 +217,113 @@ def test_rounding_is_no_evidence(rng):
     assert jrm.compare(wide, wide + 1e-9).only.wins == 50
 
 
-def test_what_is_refused(rng):
-    """Refuses NaN, unequal metrics, weights or shapes, means, strings and traced values."""
+def test_lists_that_do_not_count_are_not_read(rng):
+    """Values that are not finite are no error there; `paired` checks what it can."""
     a, b = two_systems(rng, 4)
-    bad = b.copy()
-    bad[2] = np.nan
-    with pytest.raises(ValueError, match=r"b\['map'\] holds .* not finite, at list 2"):
-        jrm.compare({"map": a}, {"map": bad})
-    with pytest.raises(ValueError, match=r"b\['x'\]\['map'\].* at list 'q2'"):
-        names = [f"q{i}" for i in range(4)]
-        jrm.compare({"map": a}, {"x": {"map": bad}}, ids=(names, names))
-    # Lists that do not count are never read.
-    hidden = lists_of(bad, [1, 1, 0, 1])
+    b[2] = np.nan
+    hidden = lists_of(b, [1, 1, 0, 1])
     assert jrm.compare(lists_of(a, [1, 1, 0, 1]), hidden).only.lists == 3
-    assert (
-        jrm.compare(a, lists_of(bad, defined=[1, 1, 0, 1] == np.ones(4))).only.lists
-        == 4
-    )
-    with pytest.raises(
-        ValueError, match="a holds 'map' and b holds 'mrr'; pass values"
-    ):
-        jrm.compare({"map": a}, {"mrr": b})
+    undefined = lists_of(b, defined=[1, 1, 0, 1])
+    assert jrm.compare(a, undefined).only.lists == 4
     heavy = lists_of(b, [1, 2, 1, 1])
-    for call in (jrm.compare, jrm.paired):
-        with pytest.raises(ValueError, match="list 1 has weight 1 in a and 2 in b"):
-            call(lists_of(a), heavy)
     assert jax.jit(jrm.paired)(lists_of(a), heavy).weights[1] == 1
-    endless = [lists_of(x, [1, np.inf, 1, np.nan]) for x in (a, b)]
-    with pytest.raises(ValueError, match="list 1 has an infinite weight in a or b"):
-        jrm.compare(*endless)
-    with pytest.raises(ValueError, match="different cutoffs"):
-        jrm.compare(np.zeros((4, 2)), np.zeros((4, 3)))
-    with pytest.raises(ValueError, match=r"a\['x'\] has 4 lists and a\['y'\] has 3"):
-        jrm.compare({"x": a, "y": a[:3]}, {"x": a, "y": a[:3]})
-    with pytest.raises(
-        TypeError, match="a is a Mean, which no longer holds per-list values"
-    ):
-        jrm.compare(lists_of(a).mean(), b)
-    for values in (["x", "y"], [[1], [1, 2]], [None]):
-        with pytest.raises(
-            TypeError, match="b is not an array of numbers; pass a PerList"
-        ):
-            jrm.compare(a, values)
-    with pytest.raises(ValueError, match=r"a has shape \(1, 2, 2\)"):
-        jrm.compare(np.zeros((1, 2, 2)), b)
-    with pytest.raises(TypeError, match="a is traced.*`paired` inside"):
-        jax.jit(jrm.compare)(lists_of(a), lists_of(b))
-    with pytest.raises(ValueError, match="test is 'wilcoxon'"):
-        jrm.compare(a, b, test="wilcoxon")
+    with pytest.raises(ValueError, match="list 1 has weight 1 in a and 2 in b"):
+        jrm.paired(lists_of(a), heavy)
     with pytest.raises(ValueError, match="differ in structure"):
         jrm.paired({"x": lists_of(a)}, {"y": lists_of(a)})
     with pytest.raises(ValueError, match="shape of their values"):
         jrm.paired(lists_of(a), lists_of(np.zeros((4, 2))))
     with pytest.raises(TypeError, match="pytree of PerList"):
         jrm.paired(a, b)
+    with pytest.raises(TypeError, match="a is traced.*`paired` inside"):
+        jax.jit(jrm.compare)(lists_of(a), lists_of(a))
+
+
+X, NAN, EIGHT, TWO = (
+    np.arange(4.0),
+    np.array([0, 1, np.nan, 3]),
+    np.zeros(8),
+    np.zeros(2),
+)
+BY_ID = {"q1": 0.1, "q2": 0.5, "q3": 0.9}
+HEAVY, ENDLESS = lists_of(X, [1, 2, 1, 1]), lists_of(X, [1, np.inf, 1, np.nan])
+NAMES = [f"q{i}" for i in range(4)]
+SEEDS = jrm.Seeds(np.eye(5))
+RATIOS = [lists_of(X).over(lists_of(x)) for x in (X + 1, X + 2)]
+REFUSED = [
+    # What is paired by ids, or by position.
+    (EIGHT, TWO, {}, "a has 8 lists and b has 2; pass ids="),
+    (EIGHT, TWO, {"ids": ("abcdefgh", "ax")}, "7 are not in b: 'b', .* 'e', 'f', …"),
+    (TWO, X[:3], {"ids": ([1, 2], [1, 2, 9])}, "in b, 1 are not in a: 9;"),
+    (TWO, TWO, {"ids": ("xy", "xx")}, "ids of b hold 'x' more than once"),
+    (TWO, TWO, {"ids": ([1, 2, 3], [1, 2])}, "3 ids were passed for a, which has 2 l"),
+    (TWO, TWO, {"ids": np.arange(2)}, r"pass a tuple \(ids_a, ids_b\)"),
+    (TWO, TWO, {"ids": [1, 2]}, "ids of a are .*; pass a sequence"),
+    (TWO, TWO, {"ids": ([{}, {}], [{}, {}])}, "ids of a are .*; pass a sequence"),
+    (BY_ID, BY_ID, {"ids": ([1, 2, 3], [1, 2, 3])}, "a has list ids of its own; leave"),
+    (BY_ID, [0.1, 0.5, 0.9], {}, "a has list ids and b has none"),
+    (BY_ID, {**BY_ID, "q4": 1}, {}, "of the lists in b, 1 are not in a: 'q4'"),
+    ({"A": BY_ID, "B": {"q1": 1}}, None, {}, r"2 are not in a\['B'\]: 'q2', 'q3'; p"),
+    (BY_ID, {"B": BY_ID, "C": {"q1": 1}}, {}, r"in b\['B'\], 2 are not in b\['C'\]"),
+    # Values of lists.
+    ({"map": X}, {"map": NAN}, {}, r"b\['map'\] holds .* not finite, at list 2"),
+    (X, {"x": NAN}, {"ids": (NAMES, NAMES)}, r"b\['x'\].* at list 'q2'"),
+    (lists_of(X), HEAVY, {}, "list 1 has weight 1 in a and 2 in b"),
+    (ENDLESS, ENDLESS, {}, "list 1 has an infinite weight in a or b"),
+    (lists_of(X).mean(), X, {}, "a is a Mean, which no longer holds per-list values"),
+    (X, ["x", "y"], {}, "b is not an array of numbers; pass a PerList"),
+    (X, [[1], [1, 2]], {}, "b is not an array of numbers; pass a PerList"),
+    (X, [None], {}, "b is not an array of numbers; pass a PerList"),
+    (np.zeros((1, 2, 2)), X, {}, r"a has shape \(1, 2, 2\)"),
+    (np.zeros((4, 2)), np.zeros((4, 3)), {}, "different cutoffs"),
+    # Metrics and systems.
+    ({"map": X}, {"mrr": X}, {}, "a holds 'map' and b holds 'mrr'; pass values"),
+    ({"map": 0.3}, {"map": 0.4}, {}, "a holds one number for 'map', the name of a me"),
+    ({"x": {"ndcg@10": 0.3, "own": 1}}, X, {}, "one number for 'ndcg@10'"),
+    ({}, {}, {}, "a holds no metric; pass at least one"),
+    ({"map": {}}, {"map": {}}, {}, "a holds no metric"),
+    ({}, None, {}, "a holds no system"),
+    (X, None, {}, "a holds one system; pass b, or a dict"),
+    ({"x": X}, None, {}, "a holds one system; pass b, or a dict"),
+    (BY_ID, None, {}, "a holds one system; pass b, or a dict"),
+    ({"map": X, "mrr": X}, None, {}, "a holds the metrics 'map', 'mrr' of one"),
+    ({"x": {"map": X}, "y": {"mrr": X}}, None, {}, r"a\['x'\] holds 'map' and a\['y'"),
+    ({"x": X, "y": X[:3]}, None, {}, r"a\['x'\] has 4 lists and a\['y'\] has 3"),
+    (X, {"x": X}, {"pairs": "all"}, "pairs='all' takes all systems in one dict"),
+    ({"x": X, "y": X}, None, {"ids": (X, X)}, "without b, pass Series or dicts"),
+    # Clusters.
+    (BY_ID, BY_ID, {"clusters": {"q1": 1}}, "2 lists have none: 'q2', 'q3'; pass the"),
+    (TWO, TWO, {"clusters": [1]}, r"clusters have shape \(1,\)"),
+    (TWO, TWO, {"clusters": "user"}, "clusters are 'user'; pass the id"),
+    (TWO, TWO, {"clusters": ["ann", None]}, "^clusters is None at 1; pass an id"),
+    # Options, alone or beside another.
+    (TWO, TWO, {"test": "wilcoxon"}, "test is 'wilcoxon'"),
+    (TWO, TWO, {"test": "t", "correction": "maxT"}, "which has no correction='maxT'"),
+    (TWO, TWO, {"test": "bootstrap", "mid_p": True}, "'bootstrap', which has no mid_p"),
+    (TWO, TWO, {"test": "tukey", "margin": 0.1}, "'tukey', which has no margin"),
+    (TWO, TWO, {"test": "tukey", "correction": "fdr"}, "has no correction='fdr'"),
+    (TWO, TWO, {"test": "tukey", "alternative": "less"}, "has no alternative='less'"),
+    (TWO, TWO, {"margin": 0.1, "correction": "maxT"}, "takes no margin of two sides"),
+    (TWO, TWO, {"margin": -0.1}, "margin is -0.1; pass a positive number"),
+    (TWO, TWO, {"pairs": "some"}, "pairs is 'some'"),
+    (TWO, TWO, {"correction": "bonferroni"}, "correction is 'bonferroni'"),
+    (TWO, TWO, {"alternative": "both"}, "alternative is 'both'"),
+    (SEEDS, SEEDS, {"test": "tukey"}, "but values are Seeds"),
+    (SEEDS, SEEDS, {"test": "mcnemar"}, "but values are Seeds"),
+    (SEEDS, SEEDS, {"correction": "maxT"}, "but values are Seeds"),
+    (SEEDS, SEEDS, {"mid_p": True}, "but values are Seeds"),
+    (*RATIOS, {"test": "tukey"}, "ratios that weigh the lists differently"),
+    (*RATIOS, {"test": "mcnemar"}, "ratios that weigh the lists differently"),
+    (*RATIOS, {"correction": "maxT"}, "ratios that weigh the lists differently"),
+    (*RATIOS, {"mid_p": True}, "ratios that weigh the lists differently"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "options", "message"), REFUSED)
+def test_what_is_refused(a, b, options, message):
+    """The message names the argument, the list or the option, and what to pass instead."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        jrm.compare(a, b, **options)
 
 
 def test_what_is_read(rng):

@@ -1,7 +1,6 @@
-"""`evaluate_embeddings` gives the values of loops in float64, however scores are made."""
+"""`evaluate_embeddings`: similarities, candidates, errors. For values see test_drivers.py."""
 
 import copy
-import itertools
 import pickle
 from collections.abc import Mapping
 from functools import partial
@@ -9,9 +8,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracle
 import pytest
-import scipy.sparse
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._drivers import batches
@@ -31,131 +28,6 @@ def vectors(rng):
     return queries, items
 
 
-def exact_scores(similarity, queries, items):
-    """Scores in float64, a pair at a time."""
-    scores = np.zeros((len(queries), len(items)))
-    for i, j in itertools.product(range(len(queries)), range(len(items))):
-        query, item = queries[i].astype(np.float64), items[j].astype(np.float64)
-        lengths = np.linalg.norm(query) * np.linalg.norm(item)
-        scores[i, j] = {
-            "dot": query @ item,
-            "cosine": query @ item / lengths if lengths else 0,
-            "l2": -((query - item) ** 2).sum(),
-        }[similarity]
-    return scores
-
-
-def exact_values(labels, scores, pool, ranked):
-    """The values of METRICS for a query, averaged over all orders of tied items.
-
-    Args:
-        labels: `[items]`.
-        scores: `[items]`.
-        pool: `[items]` bool, the items that count.
-        ranked: `[items]` bool, which of them have a rank.
-    """
-    case = oracle.List(labels, pool)
-    indices = [i for i in case.pool if ranked[i]]
-    metrics = (
-        partial(oracle.ndcg, k=4),
-        partial(oracle.recall, k=1),
-        partial(oracle.recall, k=5),
-        partial(oracle.reciprocal_rank, k=None),
-        partial(oracle.average_precision, k=None),
-    )
-    values = [
-        [metric(case, order) for metric in metrics]
-        for order in oracle.all_orders(oracle.tie_groups(indices, scores))
-    ]
-    return np.mean(values, axis=0)
-
-
-def assert_exact(found, labels, scores, pool=None, ranked=None):
-    """Asserts that every query has the values of `exact_values`, and ids of their order."""
-    whole = np.ones(labels.shape, bool)
-    pool, ranked = (whole if x is None else x for x in (pool, ranked))
-    values = np.concatenate(
-        [found.lists[name].values.reshape(len(labels), -1) for name in METRICS], axis=1
-    )
-    for query, actual in enumerate(values):
-        row = (labels[query], scores[query], pool[query], ranked[query])
-        np.testing.assert_allclose(actual, exact_values(*row), atol=1e-6)
-        ids = found.items[query][found.items[query] >= 0]
-        has_rank = np.flatnonzero(pool[query] & ranked[query])
-        assert set(ids) <= set(has_rank) and ids.size == min(has_rank.size, 5)
-        best = -np.sort(-scores[query][has_rank])[: ids.size]
-        np.testing.assert_array_equal(scores[query][ids], best)
-
-
-@pytest.mark.parametrize(
-    "similarity",
-    ["l2", *(pytest.param(name, marks=pytest.mark.long) for name in ("dot", "cosine"))],
-)
-def test_values_are_those_of_loops(rng, similarity):
-    """By relevant ids, in batches, with excluded and masked items, and ties."""
-    queries, items = vectors(rng)
-    labels = rng.choice([0, 0, 0, 1, 2], (QUERIES, ITEMS))
-    labels[2] = 0
-    excluded = rng.random((QUERIES, ITEMS)) < 0.2
-    mask = np.arange(ITEMS) != 6
-    done = []
-    found = jrm.evaluate_embeddings(
-        METRICS,
-        queries,
-        items,
-        scipy.sparse.csr_array(labels),
-        similarity=similarity,
-        exclude=[np.flatnonzero(row) for row in excluded],
-        item_mask=mask,
-        batch_size=4,
-        block_size=7,
-        progress=lambda *x: done.append(x),
-    )
-    scores = exact_scores(similarity, queries, items)
-    assert_exact(found, labels, scores, ~excluded & mask)
-    assert done == [(4, 9), (8, 9), (9, 9)]
-    assert found.states["map"].undefined == 1
-    assert str(found).endswith("9 queries)") and found.gather() is found
-
-
-def test_candidates(rng, monkeypatch):
-    """Only candidates have a rank; relevant items that are none count in denominators.
-
-    Long and short lists are in batches of their own, however little time that saves.
-    """
-    monkeypatch.setattr(batches, "WORTH_A_PROGRAM", 0)
-    bits = rng.integers(0, 2, (ITEMS, 37))
-    bits[[7, 20]] = bits[[3, 4]]
-    packed = np.packbits(bits, axis=-1)
-    labels = rng.choice([0, 0, 0, 1, 2], (QUERIES, ITEMS))
-    candidates = np.stack([rng.permutation(ITEMS)[:9] for _ in range(QUERIES)])
-    candidates[0, 4:] = -1
-    candidates[[1, 3]] = -1
-    labels[3] = 0
-    candidates[2, 1] = candidates[2, 0]
-    is_candidate = np.zeros(labels.shape, bool)
-    for row, ids in zip(is_candidate, candidates, strict=True):
-        row[ids[ids >= 0]] = True
-    mask = np.arange(ITEMS) != 6
-    pool = ~np.eye(QUERIES, ITEMS, dtype=bool) & mask
-    found = jrm.evaluate_embeddings(
-        METRICS,
-        packed[:QUERIES],
-        packed,
-        scipy.sparse.csr_array(labels),
-        similarity="hamming",
-        candidates=candidates,
-        exclude=np.arange(QUERIES)[:, None],
-        item_mask=mask,
-        batch_size=4,
-    )
-    distances = (bits[:QUERIES, None] != bits).sum(-1)
-    ranked = np.where(is_candidate, -distances, np.nan)
-    assert_exact(found, labels, ranked, pool, is_candidate)
-    assert (found.items[[1, 3]] == -1).all()
-    assert found.states["map"].lists == QUERIES and not found.lists["map"].defined[3]
-
-
 def test_batches_of_candidates():
     """A long list does not widen the batches of others, nor fill a batch with padding."""
     widths = np.array([50, 60, 5000, 0, 55, 1200, 52, 48, 1300, 64])
@@ -163,7 +35,8 @@ def test_batches_of_candidates():
         widths, lambda _: 4, 1e5, batches.QueryParts.equal(10, 2)
     )
     queries, padded = [], []
-    for indices, (_, width) in divided:
+    for batch in divided:
+        indices, (_, width) = batch.indices, batch.widths
         members = indices[indices >= 0]
         assert (widths[members] <= width).all()
         queries += members.tolist()
@@ -197,38 +70,6 @@ def test_all_items_as_candidates(rng):
             np.testing.assert_allclose(
                 reranked.lists[name].values, lists.values, atol=1e-6
             )
-
-
-def same_group(query, item):
-    """Relevant is the same identity; the same one by the same known camera leaves."""
-    is_same = query["identity"][:, None] == item["identity"][None]
-    same_camera = query["camera"][:, None] == item["camera"][None]
-    return is_same, is_same & same_camera & (item["camera"] > 0)[None]
-
-
-def test_relevance_by_attributes(rng):
-    """A gallery against itself, where metrics without a cutoff need all of its items."""
-    _, items = vectors(rng)
-    attributes = {
-        "identity": rng.integers(0, 5, ITEMS),
-        "camera": rng.integers(0, 3, ITEMS),
-    }
-    found = jrm.evaluate_embeddings(
-        METRICS,
-        items,
-        items,
-        jrm.by_attributes(same_group, attributes, attributes),
-        similarity="l2",
-        exclude_self=True,
-        batch_size=10,
-    )
-    is_same, leaves = jax.device_get(
-        same_group(*[jax.tree.map(jnp.asarray, attributes)] * 2)
-    )
-    scores = exact_scores("l2", items, items)
-    assert_exact(
-        found, is_same.astype(int), scores, ~leaves & ~np.eye(ITEMS, dtype=bool)
-    )
 
 
 def test_scores_of_similarities(rng):
@@ -276,7 +117,7 @@ def test_cosines_of_vectors_of_any_length(rng, scales):
         for x, n in zip((queries, items), scales, strict=True)
     ]
     np.testing.assert_array_equal(similarities.cosine(*scaled), expected)
-    exact = exact_scores("cosine", queries, items)
+    exact = exact_cosines(queries.astype(np.float64), items.astype(np.float64))
     np.testing.assert_allclose(expected, exact, atol=1e-6)
 
 
@@ -331,6 +172,12 @@ def nan_for_one_item(queries, items):
     return jnp.where(items[:, :1].T == 7, jnp.nan, scores)
 
 
+def identity(query, item):
+    """Relevant are items of the identity of the query; those of the identity 7 leave."""
+    is_same = query[:, None] == item[None]
+    return is_same, jnp.broadcast_to(item == 7, is_same.shape)
+
+
 QUERY = np.eye(2, DIMS, dtype=np.float32)
 ITEM = np.arange(12, dtype=np.float32).reshape(3, DIMS)
 BITS = np.zeros((3, 2), np.uint8)
@@ -342,13 +189,13 @@ BITS = np.zeros((3, 2), np.uint8)
         (
             ValueError,
             r"query_attributes has shape \(3,\)",
-            {"relevant": jrm.by_attributes(same_group, [1, 2, 3], [1, 2, 3])},
+            {"relevant": jrm.by_attributes(identity, [1, 2, 3], [1, 2, 3])},
         ),
         (
             ValueError,
             "candidates is given, and relevant is by attributes",
             {
-                "relevant": jrm.by_attributes(same_group, [1, 2], [1, 2, 3]),
+                "relevant": jrm.by_attributes(identity, [1, 2], [1, 2, 3]),
                 "candidates": [[0], [1]],
             },
         ),
@@ -426,12 +273,6 @@ def test_traced_queries():
 
 
 SEVEN = np.array([[7, 0, 0, 0], [1, 2, 3, 4], [5, 1, 1, 1]], np.float32)
-
-
-def identity(query, item):
-    """Relevant are items of the identity of the query; those of the identity 7 leave."""
-    is_same = query[:, None] == item[None]
-    return is_same, jnp.broadcast_to(item == 7, is_same.shape)
 
 
 @pytest.mark.parametrize(

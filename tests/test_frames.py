@@ -93,7 +93,7 @@ def test_leaderboards_and_comparisons(rng):
         ({"mrr": state_of([0.5])}, None, TypeError, r"\['mrr'\]: got a Mean"),
         (LISTS["mrr"], None, TypeError, "got a PerList"),
         ({"a": LISTS}, None, TypeError, "pass a dict of metrics"),
-        ({}, None, ValueError, "no lists"),
+        ({}, None, ValueError, "no metric"),
         ({"a": LISTS["mrr"], "b": LISTS["mrr"][:2]}, None, ValueError, "2 and 3 lists"),
         (LISTS, ["a", "b"], ValueError, "2 ids .* which has 3 lists"),
         (LISTS, ["a", "b", "a"], ValueError, "'a' more than once"),

@@ -12,10 +12,6 @@ QUERIES, ITEMS, DIMS = 40, 333, 4
 METRICS = ("ndcg@10", "mrr")
 
 
-def same_class(query_classes, item_classes):
-    return query_classes[:, None] == item_classes[None]
-
-
 @pytest.fixture
 def data(rng, monkeypatch):
     """Draws embeddings of many ties, and makes parts of 64 items, in blocks of 32."""
@@ -49,24 +45,17 @@ def unequal_blocks(items):
     return [*blocks[:2], items[:0], *blocks[2:]]
 
 
-def test_blocks_as_an_array(data, tmp_path):
-    """Mapped files, sequences and functions of blocks give what an array gives.
-
-    Only metrics without a cutoff read the items again, for all batches at once.
-    """
-    items, num_rounds = data[1], 0
-    items.tofile(tmp_path / "items")
-    mapped = np.memmap(tmp_path / "items", np.float32, "r", shape=items.shape)
-    blocks = unequal_blocks(items)
+def test_rounds(data):
+    """Only metrics without a cutoff read the items again, for all batches at once."""
+    num_rounds, done, blocks = 0, [], unequal_blocks(data[1])
 
     def read():
         nonlocal num_rounds
         num_rounds += 1
         yield from blocks
 
-    options, done = {"exclude": data[2][1:] + [[0]], "batch_size": 16}, []
-    expected = evaluate(data, items, **options)
-    check_same(evaluate(data, mapped, **options), expected)
+    options = {"batch_size": 16, "ties": "stable"}
+    expected = evaluate(data, data[1], **options)
     check_same(
         evaluate(data, blocks, **options, progress=lambda *x: done.append(x)), expected
     )
@@ -75,34 +64,6 @@ def test_blocks_as_an_array(data, tmp_path):
     ]
     check_same(evaluate(data, read, **options), expected)
     assert num_rounds == 2
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"ties": "stable", "item_mask": np.arange(ITEMS) % 5 > 0},
-        {"similarity": "l2"},
-        {"similarity": "cosine"},
-    ],
-)
-def test_options_of_blocks(data, options):
-    """Tie policies, masks and similarities are those of an array in memory."""
-    blocks = unequal_blocks(data[1])
-    check_same(evaluate(data, blocks, **options), evaluate(data, data[1], **options))
-
-
-@pytest.mark.long
-def test_labels_of_blocks(data, rng):
-    """A function labels the items of a part by their attributes."""
-    queries, items, _ = data
-    classes = rng.integers(0, 5, QUERIES), rng.integers(0, 5, ITEMS)
-    options = {"relevant": jrm.by_attributes(same_class, *classes), "block_size": 32}
-    metrics = ("map@10", "mrr@10", "recall@20")
-    check_same(
-        jrm.evaluate_embeddings(metrics, queries, iter([items.tolist()]), **options),
-        jrm.evaluate_embeddings(metrics, queries, items, **options),
-    )
 
 
 @pytest.mark.long

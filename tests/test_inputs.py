@@ -2,6 +2,8 @@
 
 import array
 import functools
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -122,12 +124,11 @@ class Unreadable:
         """Raises what torch raises."""
         raise TypeError("Got unsupported ScalarType BFloat16")
 
-    def detach(self):
-        """Exists on tensors of torch."""
 
-
-def test_a_tensor_that_numpy_cannot_read():
+def test_a_tensor_that_numpy_cannot_read(monkeypatch):
     """The message shows the call that converts it."""
+    torch = types.SimpleNamespace(Tensor=Unreadable)
+    monkeypatch.setitem(sys.modules, "torch", torch)
     cure = r"labels: .*BFloat16.*pass labels\.detach\(\)\.float\(\)\.cpu\(\)"
     with pytest.raises(TypeError, match=cure):
         jrm.ndcg(Unreadable(), S)

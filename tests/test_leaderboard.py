@@ -190,6 +190,17 @@ def test_p_is_that_of_comparisons(rng):
             assert board.p_corrected[pair] == pytest.approx(expected.p_corrected, 1e-4)
             assert board.p_corrected[pair[::-1]] == board.p_corrected[pair]
         assert len({x.p for x in comparisons}) > 3
+    # Of ratios, values and weights are swapped.
+    weights = rng.lognormal(size=(3, 9))
+    values = weights * rng.random((3, 9)) + np.arange(3)[:, None]
+    ratios = {
+        x: lists_of(y).over(lists_of(z))
+        for x, y, z in zip("abc", values, weights, strict=True)
+    }
+    board = jrm.leaderboard(ratios, samples=50)
+    for expected in jrm.compare(ratios, pairs="all"):
+        p = board.p_corrected[indices_of(board, expected)]
+        assert p == pytest.approx(expected.p_corrected)
 
 
 def test_groups_are_longest_runs(rng):
@@ -467,23 +478,17 @@ def test_it_rejects(systems, options, message):
 
 
 def test_it_rejects_states_that_do_not_fit():
-    """States are of all systems, have as many samples, and one cutoff."""
+    """States are of all systems, have as many samples, and one cutoff; ids have a form."""
     a, b = (jrm.bootstrap(lists_of(x), np.arange(3), samples=20) for x in (X, Y))
     fewer = jrm.bootstrap(lists_of(Y), np.arange(3), samples=10)
     wide = jrm.bootstrap(lists_of(np.stack([X, Y], 1)), np.arange(3), samples=20)
-    for systems, message in (
-        ({"a": a, "b": Y}, "only some values are Bootstrap"),
-        ({"a": a, "b": fewer}, "10, 20 samples"),
-        ({"a": wide, "b": wide}, "several cutoffs"),
+    ids = {"a": [1, 2, 3], "b": [1, 2, 3]}
+    for systems, options, message in (
+        ({"a": a, "b": Y}, {}, "only some values are Bootstrap"),
+        ({"a": a, "b": fewer}, {}, "10, 20 samples"),
+        ({"a": wide, "b": wide}, {}, "several cutoffs"),
+        ({"a": a, "b": b}, {"ids": ids}, "of values alone"),
+        ({"a": {"t": X}, "b": {"t": Y}}, {"ids": ids}, "{task: ids}"),
     ):
-        with pytest.raises(ValueError, match=message):
-            jrm.leaderboard(systems)
-    with pytest.raises(TypeError, match="of values alone"):
-        jrm.leaderboard({"a": a, "b": b}, ids={"a": [1, 2, 3], "b": [1, 2, 3]})
-
-
-def test_ids_over_tasks_are_by_task():
-    """Flat ids say what form they should have."""
-    systems = {"a": {"t": X}, "b": {"t": Y}}
-    with pytest.raises(TypeError, match="{task: ids}"):
-        jrm.leaderboard(systems, ids={"a": [1, 2, 3], "b": [1, 2, 3]})
+        with pytest.raises((TypeError, ValueError), match=message):
+            jrm.leaderboard(systems, **options)

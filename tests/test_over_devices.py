@@ -214,14 +214,6 @@ def test_global_arrays_and_checkpoints(gallery, expected_gallery, tmp_path):
         jrm.evaluate_embeddings(OF_TOP_K, **gallery, resume_from=checkpoint)
 
 
-def test_items_cut_alone(gallery, expected_gallery):
-    """All devices have all queries, whose number batches do not divide."""
-    evaluation = jrm.evaluate_embeddings(
-        OF_TOP_K, **gallery, mesh=make_mesh(), items_axis="i"
-    )
-    check_same(evaluation, expected_gallery)
-
-
 def test_checkpoints_of_one_device(data):
     """They hold copies; those of another call are refused by what differs."""
     model, options = data

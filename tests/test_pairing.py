@@ -33,19 +33,6 @@ def test_dicts_are_paired_by_their_keys():
         jrm.compare(BY_ID, {**BY_ID, "q4": 0.5})
 
 
-def test_pandas_is_paired_by_its_index():
-    """The index pairs a Series, and a frame with a column for each metric."""
-    pandas = pytest.importorskip("pandas")
-    a, b = pandas.Series(BY_ID), pandas.Series(BACKWARDS)
-    assert jrm.compare(a, b).only.ties == 3
-    assert jrm.compare(a, LARGER).only.wins == 3
-    frame = pandas.DataFrame({"map": BY_ID, "arp": BY_ID})
-    result = jrm.compare(frame, frame.iloc[::-1] + 0.05)
-    assert (result["map"].wins, result["arp"].losses) == (3, 3)
-    with pytest.raises(ValueError, match="ids of b hold 'q1' more than once"):
-        jrm.compare(a, pandas.Series([0.1, 0.2, 0.3], ["q1", "q1", "q2"]))
-
-
 def test_users_are_paired_and_undefined_is_remembered():
     """`compare` counts undefined users as `evaluate_users` did, unless told otherwise."""
     known = [True, False, True]
@@ -63,55 +50,11 @@ def test_users_are_paired_and_undefined_is_remembered():
         jrm.compare(a, zeros)
 
 
-@pytest.mark.parametrize(
-    "a, b, message",
-    [
-        (
-            {"map": 0.3},
-            {"map": 0.4},
-            "a holds one number for 'map', the name of a metric",
-        ),
-        (
-            {"x": {"ndcg@10": 0.3, "own": 1}},
-            {"x": {"ndcg@10": 0.4, "own": 1}},
-            "'ndcg@10'",
-        ),
-        (BY_ID, [0.1, 0.5, 0.9], "a has list ids and b has none"),
-        ({}, {}, "a holds no metric; pass at least one"),
-        (
-            {"A": {"q1": 0.1, "q2": 0.2, "q3": 0.3}, "B": {"q1": 0.2, "q2": 0.2}},
-            None,
-            r"lists in a\['A'\], 1 are not in a\['B'\]: 'q3'; pass",
-        ),
-        (
-            {"q1": 0.1, "q2": 0.2},
-            {"B": {"q1": 0.2, "q2": 0.2}, "C": {"q1": 0.2}},
-            r"lists in b\['B'\], 1 are not in b\['C'\]: 'q2'; pass",
-        ),
-        ({"map": {}}, {"map": {}}, "a holds no metric"),
-    ],
-)
-def test_what_cannot_be_paired(a, b, message):
-    """Refuses means, one side without ids, and empty dicts."""
-    with pytest.raises(ValueError, match=message):
-        jrm.compare(a, b)
-
-
 def test_single_letters_are_ids():
     """Lists may be called as metrics are abbreviated, by one letter."""
     result = jrm.compare({"p": 0.1, "q": 0.2}, {"q": 0.5, "p": 0.2}).only
     assert (result.lists, result.wins) == (2, 2)
     assert result.difference == pytest.approx(0.2)
-
-
-def test_ids_that_are_no_ids():
-    """Refuses numbers in place of sequences, and ids for values that have ids."""
-    values = jnp.array([0.1, 0.2])
-    for ids in ([1, 2], ([{}, {}], [{}, {}])):
-        with pytest.raises(TypeError, match="ids of a are .*; pass a sequence"):
-            jrm.compare(values, values, ids=ids)
-    with pytest.raises(ValueError, match="a has list ids of its own; leave ids out"):
-        jrm.compare(BY_ID, BACKWARDS, ids=([1, 2, 3], [1, 2, 3]))
 
 
 def test_lower_is_better():

@@ -322,6 +322,9 @@ o: dict[str, jrm.Mean] = jrm.merge(g, jrm.all_reduce(g, ("data", "model")), jrm.
 p: jax.Array = jrm.compute(a)
 q: dict[str, jax.Array] = jrm.compute(g, flat=True)
 r: list[float] = list(jrm.compute(g, host=True).values())
+s: jrm.Bootstrap = jrm.bootstrap(jrm.paired(b, b), [1, 2])
+t: dict[str, jrm.Bootstrap] = jrm.bootstrap({"x": b}, ["q1", "q2"])
+u: jrm.Comparison = jrm.compare(jrm.Systems({"x": b, "y": [0.1, 0.2]}))["y"]
 """
 BAD = {
     "jrm.ndcg(x, x, topn=10)": "topn",

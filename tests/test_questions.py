@@ -62,6 +62,7 @@ def test_clusters_by_brute_force(rng):
 )
 def test_clusters_of_any_form(rng, test):
     """A dict gives clusters to ids of lists, and clusters of one list change nothing."""
+    pandas = pytest.importorskip("pandas")
     a, b = rng.random((2, 20))
     ids = [f"q{i}" for i in range(20)]
     by_id = [dict(zip(ids, x, strict=True)) for x in (a, b)]
@@ -77,6 +78,16 @@ def test_clusters_of_any_form(rng, test):
     )
     assert (alone.p, alone.low) == (plain.p, plain.low)
     assert plain.clusters is None and alone.clusters == 20
+    # The index of a Series says which list each cluster is of; without ids, its number.
+    column = pandas.Series(clusters).iloc[rng.permutation(20)]
+    assert jrm.compare(*by_id, clusters=column, **options).only == result
+    numbers = pandas.Series(clusters.values())[::-1]
+    assert jrm.compare(a, b, clusters=numbers, **options).only == result
+    with pytest.raises(ValueError, match="20 lists have none: 0, 1, 2, 3, 4, …"):
+        jrm.compare(a, b, clusters=column)
+    repeated = pandas.Series([*clusters.values()], ["q0", *ids[:-1]])
+    with pytest.raises(ValueError, match="ids of clusters hold 'q0' more than once"):
+        jrm.compare(*by_id, clusters=repeated)
 
 
 def test_clusters_hold_the_type_1_error(rng):
@@ -88,38 +99,6 @@ def test_clusters_hold_the_type_1_error(rng):
     assert 0.025 < np.mean([result.p <= 0.05 for result in results]) < 0.075
     results = jrm.compare(np.zeros_like(noise), noise, test="t")
     assert np.mean([result.p <= 0.05 for result in results]) > 0.25
-
-
-def test_clusters_that_are_none():
-    """Every list needs a cluster."""
-    a = {"q1": 0.1, "q2": 0.2}
-    with pytest.raises(ValueError, match=r"clusters: 1 lists have none: 'q2'"):
-        jrm.compare(a, a, clusters={"q1": 1})
-    with pytest.raises(ValueError, match=r"clusters have shape \(1,\)"):
-        jrm.compare(a, a, clusters=[1])
-    with pytest.raises(TypeError, match="clusters are 'user'; pass the id"):
-        jrm.compare(a, a, clusters="user")
-    with pytest.raises(ValueError, match="^clusters is None at 1; pass an id"):
-        jrm.compare(a, a, clusters=["ann", None])
-
-
-def test_clusters_of_a_column(rng):
-    """The index of a Series says which list each cluster is of, in any order."""
-    pandas = pytest.importorskip("pandas")
-    a, b = rng.random((2, 12))
-    ids, users = [f"q{i}" for i in range(12)], [f"user {i // 3}" for i in range(12)]
-    expected = jrm.compare(a, b, clusters=users)
-    column, order = pandas.Series(users, ids), rng.permutation(12)
-    by_id = [pandas.Series(x, ids) for x in (a, b)]
-    assert jrm.compare(*by_id, clusters=column.iloc[order]) == expected
-    # Lists without ids are numbered.
-    assert jrm.compare(a, b, clusters=pandas.Series(users).iloc[order]) == expected
-    with pytest.raises(
-        ValueError, match="clusters: 12 lists have none: 0, 1, 2, 3, 4, …"
-    ):
-        jrm.compare(a, b, clusters=column)
-    with pytest.raises(ValueError, match="ids of clusters hold 'q0' more than once"):
-        jrm.compare(*by_id, clusters=pandas.Series(users, ["q0", *ids[:-1]]))
 
 
 def test_systems_without_a_baseline(rng):
@@ -157,26 +136,6 @@ def test_systems_without_a_baseline(rng):
         jrm.compare(by_id, pairs="all", clusters=clusters)[2].p
         == jrm.compare(systems["y"], systems["z"], clusters=clusters).only.p
     )
-
-
-def test_systems_that_are_none(rng):
-    """Refuses one system, metrics in place of systems, and all pairs beside b."""
-    values = rng.random(4)
-    with pytest.raises(ValueError, match="a holds no system"):
-        jrm.compare({})
-    for alone in (values, {"x": values}, {"q1": 0.2, "q2": 0.3}):
-        with pytest.raises(ValueError, match="a holds one system; pass b, or a dict"):
-            jrm.compare(alone)
-    with pytest.raises(ValueError, match="a holds the metrics 'map', 'mrr' of one"):
-        jrm.compare({"map": values, "mrr": values})
-    with pytest.raises(ValueError, match=r"a\['x'\] holds 'map' and a\['y'\] holds 'm"):
-        jrm.compare({"x": {"map": values}, "y": {"mrr": values}})
-    with pytest.raises(ValueError, match="pairs='all' takes all systems in one dict"):
-        jrm.compare(values, {"x": values}, pairs="all")
-    with pytest.raises(ValueError, match="without b, pass Series or dicts"):
-        jrm.compare({"x": values, "y": values}, ids=(range(4), range(4)))
-    with pytest.raises(ValueError, match=r"a\['x'\] has 4 lists and a\['y'\] has 3"):
-        jrm.compare({"x": values, "y": values[:3]})
 
 
 def test_corrections(rng):
@@ -319,27 +278,6 @@ def test_mcnemar(rng):
     weights = np.arange(30) + 1
     with pytest.raises(ValueError, match="it takes no clusters, and no weights"):
         jrm.compare(lists_of(a, weights), lists_of(b, weights), test="mcnemar")
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"test": "t", "correction": "maxT"}, "'t', which has no correction='maxT'"),
-        ({"test": "bootstrap", "mid_p": True}, "'bootstrap', which has no mid_p"),
-        ({"test": "tukey", "margin": 0.1}, "'tukey', which has no margin"),
-        ({"test": "tukey", "correction": "fdr"}, "has no correction='fdr'"),
-        ({"test": "tukey", "alternative": "less"}, "has no alternative='less'"),
-        ({"margin": 0.1, "correction": "maxT"}, "takes no margin of two sides"),
-        ({"margin": -0.1}, "margin is -0.1; pass a positive number"),
-        ({"pairs": "some"}, "pairs is 'some'"),
-        ({"correction": "bonferroni"}, "correction is 'bonferroni'"),
-        ({"alternative": "both"}, "alternative is 'both'"),
-    ],
-)
-def test_options_without_meaning(options, message):
-    """Refuses options that mean nothing, alone or beside another."""
-    with pytest.raises(ValueError, match=message):
-        jrm.compare([0.0, 1.0], [1.0, 1.0], **options)
 
 
 def ratio(numerator, denominator):

@@ -192,34 +192,3 @@ def test_pairs_of_systems_over_tasks(rng):
         observed = t_of(a, b, every[0])
         share = np.mean([t_of(a, b, x) >= observed * (1 - 1e-9) for x in every])
         assert p[a, b] == pytest.approx(share)
-
-
-def test_what_ratios_refuse(rng):
-    """Tests that flip signs have no meaning where weights are swapped, too."""
-    numerators, denominators = drawn(rng, 6)
-    a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
-    for options in (
-        {"test": "mcnemar"},
-        {"test": "tukey"},
-        {"correction": "maxT"},
-        {"mid_p": True},
-    ):
-        with pytest.raises(ValueError, match="ratios that weigh the lists differently"):
-            jrm.compare(a, b, **options)
-
-
-def test_pairs_of_a_leaderboard_are_comparisons(rng):
-    """The p of a leaderboard is that of `compare`, with Holm's correction."""
-    denominators = rng.lognormal(size=(3, 9))
-    numerators = denominators * rng.random((3, 9)) + np.arange(3)[:, None]
-    systems = {
-        name: ratio(*x)
-        for name, x in zip(
-            "abc", zip(numerators, denominators, strict=True), strict=True
-        )
-    }
-    board = jrm.leaderboard(systems, samples=50)
-    for comparison in jrm.compare(systems, pairs="all"):
-        pair = comparison.baseline, comparison.system
-        index = tuple(map(board.systems.index, pair))
-        assert board.p_corrected[index] == pytest.approx(comparison.p_corrected)

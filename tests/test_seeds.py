@@ -5,7 +5,7 @@ import json
 import jax
 import numpy as np
 import pytest
-from per_lists import evaluation_of, lists_of
+from per_lists import lists_of
 from scipy import stats
 
 import jax_rank_metrics as jrm
@@ -276,19 +276,6 @@ def test_runs_that_do_not_belong_together(runs, message):
         jrm.Seeds(runs)
 
 
-def test_tests_that_know_no_seeds(rng):
-    """Tests that move lists alone are refused."""
-    a, b = jrm.Seeds(runs_of(rng)), jrm.Seeds(runs_of(rng))
-    for options in (
-        {"test": "tukey"},
-        {"test": "mcnemar"},
-        {"correction": "maxT"},
-        {"mid_p": True},
-    ):
-        with pytest.raises(ValueError, match="but values are Seeds"):
-            compared(a, b, **options)
-
-
 def test_tables_hold_means_over_seeds(rng):
     """A table has the mean over seeds and lists, and an interval that allows for both."""
     runs = runs_of(rng, spread=0.2)
@@ -338,17 +325,3 @@ def test_one_run_does_not_show_how_runs_vary():
     result = jrm.Seeds([[0.2, 0.4]]).iqm(samples=50)
     assert result == (pytest.approx(0.3), -np.inf, np.inf)
     assert jrm.Seeds([[[0.2, 0.1], [0.4, 0.1]]]).iqm(samples=50)[1].high == np.inf
-
-
-def test_runs_of_other_tools(rng):
-    """Frames, Series and what `evaluate_users` gives hold runs, too."""
-    pandas = pytest.importorskip("pandas")
-    runs, names = runs_of(rng, lists=6), [f"u{index}" for index in range(6)]
-    expected = jrm.Seeds([{"mrr": dict(zip(names, run, strict=True))} for run in runs])
-    frames = [pandas.DataFrame({"mrr": run}, index=names)[::-1] for run in runs]
-    users = [evaluation_of({"mrr": lists_of(run)}, users=names) for run in runs]
-    for others in (frames, users):
-        result = compared(jrm.Seeds(others), expected, test="t")
-        assert abs(result.difference) < 1e-6 and result.ties == 6
-        board = jrm.leaderboard({"x": jrm.Seeds(others), "y": expected}, samples=50)
-        assert board.means == pytest.approx([runs.mean()] * 2)

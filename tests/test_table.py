@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import evaluation_of, lists_of, state_of
+from per_lists import lists_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -140,27 +140,6 @@ def test_unequal_weights_are_told():
     text = jrm.table({"x": heavy, "y": state(0.1, 0.2, 0.3)})
     assert "; 3 lists, n_eff 1.5 to 3.0, 0 undefined" in text
     assert "0.000 [" in text and "-0.000" not in text
-
-
-def test_values_of_other_tools():
-    """Dicts of list ids, Series, frames and what `evaluate_users` gives."""
-    pandas = pytest.importorskip("pandas")
-    values = {"q1": 0.25, "q2": 0.5}
-    by_hand = jrm.table({"x": {"mrr": state(0.25, 0.5)}})
-    users = evaluation_of({}, {"mrr": state(0.25, 0.5)}, [1, 2])
-    for run in (
-        {"mrr": values},
-        {"mrr": jnp.array([0.25, 0.5])},
-        {"mrr": pandas.Series(values)},
-        pandas.DataFrame({"mrr": values}),
-        users,
-    ):
-        assert jrm.table({"x": run}) == by_hand
-    assert jrm.table(users) == jrm.table({"mrr": values})
-    cuts = [[0.0, 0.5], [1.0, 0.5]]
-    assert jrm.table({"p@1,5": jnp.array(cuts)}) == jrm.table({"p@1,5": state(*cuts)})
-    with pytest.raises(ValueError, match="one number for 'mrr', the name of a metric"):
-        jrm.table({"x": {"mrr": 0.5}, "y": {"mrr": 0.25}})
 
 
 def test_wilson_is_refused_by_name():

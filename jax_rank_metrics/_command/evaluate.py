@@ -15,7 +15,8 @@ from jax_rank_metrics._files.join import Joined, join_frames
 from jax_rank_metrics._files.read import format_of, read
 from jax_rank_metrics._files.source import Source
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
-from jax_rank_metrics._results.systems.direction import direction_of, zero_counts
+from jax_rank_metrics._results.systems.direction import direction_of
+from jax_rank_metrics._results.systems.values import read_lists
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,7 +159,7 @@ def _note_zeros(runs: report.Runs) -> None:
         for run in runs.values()
         for label, lists in run.lists.items()
         if direction_of((label,))
-        for undefined, queries in [zero_counts(lists)]
+        for undefined, queries in [read_lists(label, lists).zero_counts()]
         if undefined
     }
     for text in notes:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.interactions import SparseRows
-from jax_rank_metrics._drivers.step import QueryBatch
 
 # Each shape is a program. So the numbers of users in a batch, and of ids per user, are
 # rounded up to few sizes, and data of any size share programs.
@@ -43,11 +43,9 @@ class QueryParts(NamedTuple):
             part_of: `[queries]`, the part of each query.
             num_parts: How many parts there are.
         """
-        members = [np.flatnonzero(part_of == part) for part in range(num_parts)]
-        indices = np.full((num_parts, max(x.size for x in members)), -1)
-        for row, queries in zip(indices, members, strict=True):
-            row[: queries.size] = queries
-        return cls(indices)
+        return cls(
+            _padded([np.flatnonzero(part_of == part) for part in range(num_parts)])
+        )
 
     @classmethod
     def over(
@@ -62,6 +60,7 @@ class QueryParts(NamedTuple):
                 None, where a function knows the rows.
         """
         num_parts = devices.num_query_parts
+        # Only what is cut over devices has a place that queries should go to.
         if not isinstance(table, jax.Array):
             return cls.equal(rows.size, num_parts)
         return cls.of(rows // (len(table) // num_parts), num_parts)
@@ -69,6 +68,7 @@ class QueryParts(NamedTuple):
     @classmethod
     def equal(cls, num_queries: int, num_parts: int) -> "QueryParts":
         """Keeps all queries in order; only the last slots are padding."""
+        # Of 5 queries in 2 parts, the first has [0, 1, 2] and the second [3, 4, −1].
         size = -(-num_queries // num_parts)
         return cls.of(np.arange(num_queries) // size, num_parts)
 
@@ -90,18 +90,22 @@ class QueryParts(NamedTuple):
         slots[indices[indices >= 0]] = np.flatnonzero(indices >= 0)
         return slots
 
-    def in_order_of(self, levels: np.ndarray) -> np.ndarray:
-        """Returns the queries of each part by level, `[parts, slots]`; −1 for padding.
+    def members_of(self, levels: np.ndarray, level: int) -> list[np.ndarray]:
+        """Returns the queries of each part that have a level, in order.
 
         Args:
-            levels: `[queries]`, of which those of the lowest level come first.
+            levels: `[queries]`, the level of each query.
+            level: The level.
         """
-        ordered = np.full(self.indices.shape, -1)
-        for row, members in zip(ordered, self.indices, strict=True):
-            members = members[members >= 0]
-            of_level = [members[levels[members] == x] for x in np.unique(levels)]
-            row[: members.size] = np.concatenate(of_level)
-        return ordered
+        return [row[(row >= 0) & (levels[row] == level)] for row in self.indices]
+
+
+def _padded(members: list[np.ndarray]) -> np.ndarray:
+    """Returns the queries of each part as an array `[parts, slots]`; −1 for padding."""
+    order = np.full((len(members), max(x.size for x in members)), -1)
+    for row, queries in zip(order, members, strict=True):
+        row[: queries.size] = queries
+    return order
 
 
 class Batch(NamedTuple):
@@ -110,16 +114,13 @@ class Batch(NamedTuple):
     Attributes:
         indices: `[size]`, indices into the array of users to evaluate; −1 for padding.
             Those of the first part come first, then those of the second, and so on.
+        slots: `[size]` int32, where the values of each belong; −1 for padding.
         widths: The padded number of seen ids and of relevant ids.
     """
 
     indices: np.ndarray
+    slots: np.ndarray
     widths: tuple[int, int]
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The weight of each query, `[size]`: 1, or 0 for padding."""
-        return (self.indices >= 0).astype(np.float32)
 
 
 class Work(NamedTuple):
@@ -140,6 +141,7 @@ class Work(NamedTuple):
 
         Leaves out what does not depend on the widths, such as the top-k.
         """
+        # Numbers measured on a CPU: every block is compared with all ids of a batch.
         num_passes = 2 if self.counts_places else 1
         duration = 5.0 * num_passes * self.num_blocks * sum(widths)
         if self.counts_places:
@@ -149,12 +151,13 @@ class Work(NamedTuple):
         return duration
 
 
-def batch_size_for(num_users: int, max_size: int) -> int:
-    """Returns how many users are evaluated at a time, at most `max_size`.
+def batch_size_for(num_users: int, batch_size: int) -> int:
+    """Returns how many users are evaluated at a time, at most `batch_size`.
 
     These are fewer where users would fill less than four batches: so users with many
     ids can be kept apart, and a last batch that is nearly empty costs little.
     """
+    max_size = _inputs.positive_integer("batch_size", batch_size)
     if num_users >= 4 * max_size:
         return max_size
     smallest, small = SMALL_SIZES
@@ -186,6 +189,8 @@ def make_batches(
     """
     if parts is None:
         parts = QueryParts.equal(len(lengths), 1)
+    # Lengths [300, 5] exceed the limits (256, 16) and none further, which makes level 1;
+    # [5, 100] exceed (256, 16) and (1024, 64), which makes level 2.
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
@@ -194,7 +199,9 @@ def make_batches(
     # enough time for its users and those of all lower levels.
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
-        up_to_level = levels <= level
+        up_to_level = (
+            levels <= level
+        )  # users of lower levels may fill up its first batch
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
         widths = (_width(max(num_seen, NARROW[0])), _width(num_relevant))
         wider_level = min(widths_of, default=None)
@@ -204,30 +211,35 @@ def make_batches(
                 levels[levels == level] = wider_level
                 continue
         widths_of[level] = widths
-    return cut_parts(
-        parts.in_order_of(levels),
-        size,
-        lambda users: widths_of[int(levels[users].max())],
-    )
+    # Every part begins with its users of the lowest level, so that no early batch is wide.
+    of_levels = [parts.members_of(levels, level) for level in np.unique(levels)]
+    order = _padded([np.concatenate(x) for x in zip(*of_levels, strict=True)])
+    return _cut(parts, order, size, lambda users: widths_of[int(levels[users].max())])
 
 
-def cut_parts(
-    order: np.ndarray, size: int, widths: Callable[[np.ndarray], tuple[int, int]]
+def _cut(
+    parts: QueryParts,
+    order: np.ndarray,
+    size: int,
+    widths: Callable[[np.ndarray], tuple[int, int]],
 ) -> Iterator[Batch]:
     """Divides users into batches to which each part adds equally many.
 
     Args:
+        parts: Which part has which user.
         order: `[parts, slots]`, the users of each part, in order; −1 for padding.
         size: The number of users in a batch, a multiple of the number of parts. The last
             batch is filled up with padding.
         widths: Returns the widths of a batch of these users.
     """
+    slots = np.append(parts.slots, -1).astype(np.int32)  # of padding, the last
+    # A batch of 16 takes 8 users from each of two parts: the next ones in their order.
     in_part = size // len(order)
     padding = [(0, 0), (0, -order.shape[1] % in_part)]
     order = np.pad(order, padding, constant_values=-1)
     for start in range(0, order.shape[1], in_part):
         indices = order[:, start : start + in_part].ravel()
-        yield Batch(indices, widths(indices[indices >= 0]))
+        yield Batch(indices, slots[indices], widths(indices[indices >= 0]))
 
 
 def batches_by_width(
@@ -250,6 +262,7 @@ def batches_by_width(
         Batches with the widths (0, the number of items).
     """
     levels, level_widths = np.zeros(len(widths), int), [max(1, int(widths.max()))]
+    # Lists of 60, 50, 1200 and 5000 items may have the widths 5000, 1200 and 60.
     while (is_narrow := widths <= level_widths[-1] // FACTOR).any():
         width = max(1, int(widths[is_narrow].max()))
         saved = cost * (level_widths[-1] - width) * np.count_nonzero(is_narrow)
@@ -258,15 +271,11 @@ def batches_by_width(
         levels[is_narrow] = len(level_widths)
         level_widths.append(width)
     for level, width in enumerate(level_widths):
-        members = [row[(row >= 0) & (levels[row] == level)] for row in parts.indices]
-        order = np.full((len(members), max(map(len, members))), -1)
-        for row, queries in zip(order, members, strict=True):
-            row[: len(queries)] = queries
+        order = _padded(parts.members_of(levels, level))
         # A few long lists do not fill a batch, whose padding would cost as much as they do.
-        needed = len(members) * 2 ** (order.shape[1] - 1).bit_length()
-        yield from cut_parts(
-            order, min(size_for(width), needed), lambda _, width=width: (0, width)
-        )
+        needed = len(order) * 2 ** (order.shape[1] - 1).bit_length()
+        size = min(size_for(width), needed)
+        yield from _cut(parts, order, size, lambda _, width=width: (0, width))
 
 
 def _width(min_width: int) -> int:
@@ -289,6 +298,7 @@ def pad_rows(
     and the values [2, 1, 0, …]. Rows of the index −1 are padding.
     """
     rows = np.flatnonzero(indices >= 0)
+    # Compressed rows hold ids and values one row after another, as these masks read them.
     part = matrix[indices[rows]]
     is_id = np.zeros((len(indices), width), bool)
     is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]
@@ -296,38 +306,3 @@ def pad_rows(
     values = np.zeros(is_id.shape, np.float32)
     ids[is_id], values[is_id] = part.indices, part.data
     return ids, values
-
-
-def query_batch(
-    number: int,
-    batch: Batch,
-    rows: Array,
-    relevant_rows: SparseRows | None,
-    excluded_rows: SparseRows | None,
-    key: jax.Array | None,
-) -> QueryBatch:
-    """Returns the arrays of a batch.
-
-    Args:
-        number: The number of the batch, which makes the key of its random ties its own.
-        batch: The queries of the batch, and how wide their ids are padded.
-        rows: `[size, …]`, what the model knows of these queries; anything for padding.
-        relevant_rows: `[queries, items]`, the labels of all queries; or None.
-        excluded_rows: `[queries, items]`, the items that leave the lists; or None.
-        key: The key of all batches, or None.
-    """
-    relevant_ids = relevant_labels = excluded_ids = None
-    if relevant_rows is not None:
-        relevant_ids, relevant_labels = pad_rows(
-            relevant_rows, batch.indices, batch.widths[1]
-        )
-    if excluded_rows is not None:
-        excluded_ids, _ = pad_rows(excluded_rows, batch.indices, batch.widths[0])
-    return QueryBatch(
-        rows,
-        relevant_ids,
-        relevant_labels,
-        excluded_ids,
-        weights=batch.weights,
-        key=key if key is None else jax.random.fold_in(key, number),
-    )

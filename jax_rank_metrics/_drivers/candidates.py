@@ -1,48 +1,19 @@
 """A batch of queries with candidates of their own, which alone have a rank."""
 
+import dataclasses
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_rank_metrics._drivers.batches import Batch, pad_rows
-from jax_rank_metrics._drivers.devices import Array
+from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.interactions import SparseRows
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.step import (
-    BatchValues,
-    CatalogArrays,
-    Fault,
-    read_by_name,
-)
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._ranking import data_of
 from jax_rank_metrics._sources.blocks import has_nan
 from jax_rank_metrics._sources.item_groups import memberships_of
 from jax_rank_metrics._sources.rank import rank
-
-
-class CandidateBatch(NamedTuple):
-    """The queries of a batch, and the items that each of them is judged on.
-
-    Attributes:
-        rows: `[queries, …]`, such as embeddings.
-        items: `[queries, listed, …]`, the rows of the listed items.
-        ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
-        labels: `[queries, listed]`, the relevance of each.
-        retrieved: `[queries, listed]` bool, which are candidates: only they have a rank.
-        weights: `[queries]`, 1, or 0 for padding.
-        key: The key of this batch for random ties, or None.
-    """
-
-    rows: Array
-    items: Array
-    ids: Array
-    labels: Array
-    retrieved: Array
-    weights: Array
-    key: jax.Array | None
 
 
 class Listed(NamedTuple):
@@ -77,7 +48,8 @@ class Listed(NamedTuple):
         """
         import scipy.sparse
 
-        # Codes of a sum say which of the matrices hold an entry.
+        # Codes of a sum say which of the matrices hold an entry: 1 is a candidate that is
+        # not relevant, 2 a relevant item that was missed, 3 both, and 4 and more leave.
         codes = (candidates > 0) * 1 + (relevant > 0) * 2
         if excluded is not None:
             codes = codes + (excluded > 0) * 4
@@ -85,6 +57,7 @@ class Listed(NamedTuple):
         is_listed = codes.data < 4
         if item_mask is not None:
             is_listed &= item_mask[codes.indices]
+        # Labels and `retrieved` have the same entries, so that both are padded alike.
         codes.data *= is_listed
         codes.eliminate_zeros()
         codes.sort_indices()
@@ -104,46 +77,15 @@ class Listed(NamedTuple):
         return np.diff(self.labels.indptr)
 
 
-def candidate_batch(
-    number: int,
-    batch: Batch,
-    rows: Array,
-    items: np.ndarray | jax.Array,
-    listed: Listed,
-    key: jax.Array | None,
-) -> CandidateBatch:
-    """Returns the arrays of a batch, with the embeddings of its candidates.
-
-    Args:
-        number: The number of the batch, which makes the key of its random ties its own.
-        batch: The queries of the batch.
-        rows: `[size, …]`, the embeddings of these queries; anything for padding.
-        items: `[items, …]`, where embeddings are taken from.
-        listed: The candidates of all queries.
-        key: The key of all batches, or None.
-    """
-    width = batch.widths[1]
-    ids, labels = pad_rows(listed.labels, batch.indices, width)
-    _, retrieved = pad_rows(listed.retrieved, batch.indices, width)
-    return CandidateBatch(
-        rows,
-        items[np.maximum(ids, 0)],
-        ids,
-        labels,
-        retrieved > 0,
-        weights=batch.weights,
-        key=key if key is None else jax.random.fold_in(key, number),
-    )
-
-
 def measure_candidates(
-    plan: Plan, catalog: CatalogArrays, queries: CandidateBatch
-) -> BatchValues:
+    plan: Plan, catalog: step.CatalogArrays, queries: step.CandidateBatch
+) -> step.BatchValues:
     """Ranks the candidates of each query of a batch, and measures these rankings.
 
     Returns:
         As `measure_queries`.
     """
+    # [queries, listed]; scores of padding are computed too, and never read.
     scores = catalog.similarity.of_pairs(
         jnp.asarray(queries.rows), jnp.asarray(queries.items)
     )
@@ -159,17 +101,19 @@ def measure_candidates(
         queries.labels,
         scores,
         in_pool,
-        queries.weights,
+        step.list_weights(queries),
         queries.key,
         k=None if plan.whole_list_metrics else plan.depth,
         ties=plan.ties,
         retrieved=queries.retrieved,
         columns=columns,
     )
-    values, faults = read_by_name(plan.bounds, data_of(ranking))
+    # Missed items have no rank, so that nothing reads their scores.
+    is_nan = has_nan(scores, exists & queries.retrieved)
+    data = dataclasses.replace(data_of(ranking), has_nan=is_nan)
+    values, faults = step.read_by_name(plan.bounds, data)
+    # The ranking knows items by their slots in the lists, [queries, k].
     slots = ranking.items[..., : plan.k]
     ids = jnp.take_along_axis(queries.ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
-    lists = [values[bound.name] for bound in plan.bounds]
-    is_nan = has_nan(scores, exists & queries.retrieved)
-    return lists, ids, jnp.where(is_nan, Fault.NAN, faults)
+    return [values[bound.name] for bound in plan.bounds], ids, faults

@@ -2,7 +2,7 @@
 
 import functools
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.devices import is_global
+from jax_rank_metrics._drivers.devices import Array, is_global
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.per_list import PerList
 
 # A pytree of arrays, so that orbax, pickle or NumPy save it as it is:
 #     batches  how many batches are done
-#     call     what the call must have in common with one that resumes; see `Call`
+#     call     what a call that resumes must have in common with it; see `Call`
 #     lists    a `PerList` for each metric, by its name; queries not done have the weight 0
 #     items    the ids of the first items
 Checkpoint = dict[str, Any]
@@ -30,43 +30,10 @@ _DAMAGED = "resume_from is damaged, or of another function or version: "
 _MAX_BYTES, _ROW_BYTES = 2**28, 2**16
 
 
-class Call(NamedTuple):
-    """Numbers that a call must have in common with the one that it resumes.
-
-    Attributes:
-        queries: The number of queries.
-        k: The number of items returned for each.
-        batch_size: The number of queries in a batch.
-        parts: Into how many parts devices cut the queries.
-        arguments: A `checksum` of all else, by the names of arguments.
-    """
-
-    queries: int
-    k: int
-    batch_size: int
-    parts: int
-    arguments: Mapping[str, int]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the numbers by name, as nested dicts of int32 arrays."""
-        return jax.tree.map(
-            np.int32, self._asdict() | {"arguments": {**self.arguments}}
-        )
-
-    def checkpoint(
-        self,
-        num_batches: int,
-        metric_names: Sequence[str],
-        lists: Sequence[PerList],
-        items: Any,
-    ) -> Checkpoint:
-        """Returns what is done after a number of batches."""
-        return {
-            "batches": np.asarray(num_batches, np.int32),
-            "call": jax.tree.map(np.asarray, self.as_dict()),
-            "lists": dict(zip(metric_names, lists, strict=True)),
-            "items": items,
-        }
+# Numbers that a call must have in common with the one that it resumes, int32: "queries" and
+# "parts", how many there are; "k"; "batch_size"; and by their names, under "arguments", a
+# `checksum` of all else.
+Call = dict[str, Any]
 
 
 class Saved(NamedTuple):
@@ -79,15 +46,11 @@ class Saved(NamedTuple):
     """
 
     num_batches: int
-    leaves: list[Any]
-    items: Any
+    leaves: list[Array]
+    items: Array
 
-    def lists(self, like: list[PerList], put: Callable[[Any], Any]) -> list[PerList]:
-        """Returns the values of all metrics.
-
-        Args:
-            like: The values of a batch.
-            put: Makes an array of the collector of a saved one.
+    def lists(self, like: list[PerList]) -> list[PerList]:
+        """Returns the values of all metrics, in the structure of those of a batch.
 
         Raises:
             ValueError: if arrays of the checkpoint are not of these metrics.
@@ -95,7 +58,7 @@ class Saved(NamedTuple):
         leaves, structure = jax.tree.flatten(like)
         for saved, leaf in zip(self.leaves, leaves, strict=True):
             _check_kind("lists", saved, (len(self.items), *leaf.shape[1:]), leaf.dtype)
-        return jax.tree.unflatten(structure, map(put, self.leaves))
+        return jax.tree.unflatten(structure, self.leaves)
 
 
 def read_checkpoint(
@@ -121,6 +84,7 @@ def read_checkpoint(
     keys = {"batches", "call", "lists", "items"}
     if not isinstance(checkpoint, Mapping) or set(checkpoint) != keys:
         raise TypeError(f"resume_from is a {type(checkpoint).__name__}; {_CURE}")
+    # What differs is named first; damage is what is left.
     _check_call(checkpoint["call"], call)
     lists = checkpoint["lists"]
     if set(lists) != set(metric_names):
@@ -143,36 +107,33 @@ def read_checkpoint(
             f"{_DAMAGED}it says that {number} batches are done, and there are "
             f"{num_batches}; {_CURE}"
         )
-    _check_kind("items", items, (num_slots, call.k), np.dtype(np.int32))
+    _check_kind("items", items, (num_slots, int(call["k"])), np.dtype(np.int32))
     return Saved(number, leaves, items)
 
 
 _FIELDS = ("values", "weights", "defined")
 
 
-def _array(x: Any) -> jax.Array | np.ndarray:
+def _array(x: Any) -> Array:
     return x if isinstance(x, jax.Array) else np.asarray(x)
 
 
 def _check_call(saved: Any, call: Call) -> None:
     """Raises ValueError unless a checkpoint is of this call."""
-    expected = call.as_dict()
-    if jax.tree.structure(saved) != jax.tree.structure(expected):
+    if jax.tree.structure(saved) != jax.tree.structure(call):
         raise ValueError(
             f"{_DAMAGED}its 'call' holds {_names_in(saved)}, and not "
-            f"{_names_in(expected)}; {_CURE}"
+            f"{_names_in(call)}; {_CURE}"
         )
     for name in ("queries", "k", "batch_size", "parts"):
-        if (number := int(saved[name])) != expected[name]:
+        if (number := int(saved[name])) != call[name]:
             raise ValueError(
                 f"resume_from is of a call with {name} {number}, and this one has "
-                f"{expected[name]}; {_CURE}"
+                f"{call[name]}; {_CURE}"
             )
-    if changed := [
-        name
-        for name, number in call.arguments.items()
-        if int(saved["arguments"][name]) != number
-    ]:
+    arguments = call["arguments"]
+    # All that changed are named, since one change may cause another: ties and key.
+    if changed := [x for x in arguments if saved["arguments"][x] != arguments[x]]:
         raise ValueError(
             f"resume_from is of a call with other {', '.join(changed)}; {_CURE}"
         )
@@ -192,7 +153,7 @@ def _check_kind(name: str, saved: Any, shape: tuple[int, ...], dtype: Any) -> No
         )
 
 
-def are_equal(a: Any, b: Any, xp: ModuleType) -> Any:
+def are_equal(a: Array, b: Array, xp: ModuleType) -> Array:
     """Whether entries of two arrays are equal, floats to 1e-6 and NaN to NaN; bools.
 
     Args:
@@ -222,6 +183,7 @@ def checksum(value: Any) -> int:
             tuples and dicts of such. Of functions the name is read, of iterators nothing,
             and of arrays of which other processes hold parts, dtype and shape.
     """
+    # A checksum is the same in every process, other than `hash`.
     number = 0
     for part in _parts_of(value, _MAX_BYTES):
         number = zlib.crc32(part, number)
@@ -233,7 +195,7 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
     import scipy.sparse
 
     kind: type = type(value)
-    yield b","
+    yield b","  # so that ["ab"] and ["a", "b"] differ
     if isinstance(value, Iterator):
         yield b"iterator"
     elif isinstance(value, (jax.Array, np.ndarray)):
@@ -251,6 +213,7 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
         yield str(len(value)).encode()
         for entry in value:
             yield from _parts_of(entry, max_bytes // len(value))
+    # Before functions: the repr of their arguments may leave out most numbers.
     elif isinstance(value, jax.tree_util.Partial | functools.partial):
         yield from _parts_of((value.func, value.args, value.keywords), max_bytes)
     elif callable(value) and hasattr(value, "__qualname__"):
@@ -264,16 +227,18 @@ def _parts_of(value: Any, max_bytes: int) -> Iterator[Any]:
 def _bytes_of(x: jax.Array | np.ndarray, max_bytes: int) -> Iterator[Any]:
     """Yields the bytes of an array, or of some rows of one that is large."""
     if isinstance(x, jax.Array):
-        if not x.is_fully_addressable:
+        if not x.is_fully_addressable:  # other processes would read other bytes
             return
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             x = jax.random.key_data(x)
     if x.nbytes > max_bytes:
         if is_global(x):
+            # Each part once, where devices repeat it; a whole copy may not fit on one.
             shards = [s.data for s in x.addressable_shards if s.replica_id == 0]
             for shard in shards:
                 yield from _bytes_of(shard, max_bytes // len(shards))
             return
+        # Of 10 rows of which 4 may be read, these are rows 0, 3, 6 and 9.
         num_rows = max(1, max_bytes // max(x.nbytes // len(x), _ROW_BYTES))
         x = x[np.linspace(0, len(x) - 1, num_rows).astype(np.int64)]
     yield np.ascontiguousarray(x).reshape(-1).view(np.uint8)

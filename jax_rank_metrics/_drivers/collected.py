@@ -8,18 +8,18 @@ computed.
 import weakref
 from collections.abc import Sequence
 from functools import partial
-from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
+from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
 from jax_rank_metrics._drivers.batches import QueryParts
 from jax_rank_metrics._drivers.checkpoints import Saved, are_equal, refuse_changed
-from jax_rank_metrics._drivers.devices import EVERYWHERE, Devices
+from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
 from jax_rank_metrics._drivers.step import Fault, Measured
 from jax_rank_metrics._formulas.exposure import exposure
 from jax_rank_metrics._states.exposure import Exposure
@@ -30,6 +30,8 @@ from jax_rank_metrics._states.on_host import HostSums
 from jax_rank_metrics._states.per_list import PerList
 
 T = TypeVar("T")
+# Of rows, and of columns: the ids of a batch may have fewer than k.
+Index = tuple[Array | slice, ...]
 
 
 class Collected(NamedTuple):
@@ -41,7 +43,7 @@ class Collected(NamedTuple):
     """
 
     lists: list[PerList]
-    items: Any
+    items: Array
 
 
 # The state of each metric, whether each is defined for any query, and how often each item
@@ -56,16 +58,17 @@ class Collector:
         collected: The values of the batches so far.
     """
 
-    def __init__(self, parts: QueryParts, k: int) -> None:
+    def __init__(self, devices: Devices, parts: QueryParts, k: int) -> None:
+        self._devices = devices
         self._parts = parts
         self._saved: Saved | None = None
         self._lenders: list[weakref.ref[_Lender]] = []
-        self.collected = Collected([], self._full((parts.num_slots, k), -1, np.int32))
+        self.collected = Collected([], self._full(-1, (k,), np.int32))
 
     def restore(self, saved: Saved) -> None:
         """Begins with the values of a checkpoint; the next batch is among them."""
         self._saved = saved
-        self.collected = Collected([], self._put(saved.items))
+        self.collected = Collected([], self._held(saved.items))
 
     def add(self, measured: Measured) -> tuple[int, Fault] | None:
         """Waits for a batch, and writes the values of its queries to their slots.
@@ -77,23 +80,25 @@ class Collector:
         """
         # On the host, this waits for the batch, while the next ones are computed.
         measured = self._fetched(measured)
+        # Every process sees the same fault, which a program has reduced over devices.
         slot, fault = np.asarray(measured.fault).tolist()
         if fault:
             return int(self._parts.indices.flat[slot]), Fault(fault)
         values = Collected(measured.lists, measured.items)
         # Only the first batch tells the shapes and dtypes of values.
         if not self.collected.lists:
-            lists = (
-                self._saved.lists(values.lists, self._put)
-                if self._saved
-                else jax.tree.map(self._zeros, values.lists)
-            )
+            if self._saved:
+                lists = jax.tree.map(self._held, self._saved.lists(values.lists))
+            else:
+                lists = jax.tree.map(
+                    lambda x: self._full(0, x.shape[1:], x.dtype), values.lists
+                )
             self.collected = self.collected._replace(lists=lists)
+        differ = self._write(values, measured.slots)
         # The first batch after a checkpoint is measured again, and has to be the same.
-        if self._saved and self._differ(values, measured.slots):
+        if self._saved and differ:
             refuse_changed()
         self._saved = None
-        self._write(values, measured.slots)
         return None
 
     def snapshot(self) -> Collected:
@@ -130,6 +135,7 @@ class Collector:
         is_defined = [bool(lists.defined.any()) for lists in values.lists]
         if num_items is None:
             return states, is_defined, None
+        # By NumPy: the program of `exposure` would have the number of queries as its shape.
         ids = values.items
         counts = np.bincount(ids[ids >= 0], minlength=num_items)
         num_empty = np.count_nonzero((ids < 0).all(axis=1))
@@ -137,47 +143,45 @@ class Collector:
         counts = jnp.asarray(counts, jnp.int32)
         return states, is_defined, Exposure(ids.shape[1], counts, tally)
 
-    def _full(self, shape: tuple[int, ...], value: float, dtype: Any) -> Any:
-        return np.full(shape, value, dtype)
+    def _full(self, value: int, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+        """Returns one number for every slot, `[slots, *shape]`."""
+        # A view: on a mesh, each process reads of it what its own devices need.
+        number = np.asarray(value, dtype)
+        return self._held(np.broadcast_to(number, (self._parts.num_slots, *shape)))
 
-    def _zeros(self, x: Any) -> Any:
-        return self._full((self._parts.num_slots, *x.shape[1:]), 0, x.dtype)
-
-    def _put(self, x: Any) -> Any:
-        return np.array(x)
+    def _held(self, x: Array) -> Array:
+        """Returns an array `[slots, …]` where values are collected."""
+        return np.array(x)  # a copy: batches are written into it
 
     def _fetched(self, measured: Measured) -> Measured:
         return jax.device_get(measured)
 
-    def _differ(self, values: Collected, slots: Any) -> Any:
-        return _differ(np, self.collected, values, slots)
-
-    def _write(self, values: Collected, slots: Any) -> None:
+    def _write(self, values: Collected, slots: Array) -> Array | bool:
+        """Writes values to slots; returns whether other values stood there."""
         if any(lender() is not None for lender in self._lenders):
             self.collected = jax.tree.map(np.copy, self.collected)
-        is_query = slots >= 0
+        is_query = slots >= 0  # [batch]; padding has no slot
 
-        def write(array: np.ndarray, of_batch: np.ndarray) -> None:
-            array[_rows(slots[is_query], of_batch)] = of_batch[is_query]
+        def write(array: np.ndarray, of_batch: np.ndarray) -> bool:
+            rows, of_batch = _rows(slots[is_query], of_batch), of_batch[is_query]
+            is_equal = self._saved is None or are_equal(array[rows], of_batch, np).all()
+            array[rows] = of_batch
+            return not is_equal
 
-        jax.tree.map(write, self.collected, values)
+        return any(jax.tree.leaves(jax.tree.map(write, self.collected, values)))
 
 
 class _Lender:
     """The owner of a read-only view: it lives as long as the view and slices of it do."""
 
     def __init__(self, x: np.ndarray) -> None:
-        self._array = x
+        self._array = x  # kept alive, as the address below does not keep it
         address, _ = x.__array_interface__["data"]
         self.__array_interface__ = x.__array_interface__ | {"data": (address, True)}
 
 
 class MeshCollector(Collector):
     """Collects values on the devices of a mesh, which are those that computed them."""
-
-    def __init__(self, devices: Devices, parts: QueryParts, k: int) -> None:
-        self._devices = devices
-        super().__init__(parts, k)
 
     def snapshot(self) -> Collected:
         """Returns what is collected so far; arrays of JAX do not change."""
@@ -196,22 +200,16 @@ class MeshCollector(Collector):
         states, of_items = jax.tree.map(jnp.asarray, (states, of_items))
         return states, is_defined.tolist(), of_items
 
-    def _full(self, shape: tuple[int, ...], value: float, dtype: Any) -> Any:
-        # A view of one number: each process reads of it what its devices need.
-        return self._put(np.broadcast_to(np.asarray(value, dtype), shape))
-
-    def _put(self, x: Any) -> Any:
+    def _held(self, x: Array) -> Array:
         return self._devices.put(x, self._devices.of_queries)
 
     def _fetched(self, measured: Measured) -> Measured:
         return measured
 
-    def _differ(self, values: Collected, slots: Any) -> Any:
-        return _differ_on_mesh(self._devices, self.collected, values, slots)
-
-    def _write(self, values: Collected, slots: Any) -> None:
+    def _write(self, values: Collected, slots: Array) -> Array | bool:
         # Nothing waits for this program, which runs after those of later batches.
-        self.collected = _written(self._devices, self.collected, values, slots)
+        self.collected, differ = _written(self._devices, self.collected, values, slots)
+        return differ
 
 
 def gathered(parts: QueryParts, tree: T) -> T:
@@ -226,57 +224,46 @@ def gathered(parts: QueryParts, tree: T) -> T:
     return jax.tree.map(lambda x: np.asarray(x)[parts.slots], arrays)
 
 
-def _rows(rows: Any, values: Any) -> tuple[Any, ...]:
-    """Returns the index of rows; the ids of a batch may have fewer columns than k."""
+def _rows(rows: Array, values: Array) -> Index:
+    """Returns the index of rows, in the columns that the values of a batch have."""
     return rows, *(slice(size) for size in values.shape[1:])
-
-
-def _differ(
-    library: ModuleType, collected: Collected, values: Collected, slots: Any
-) -> Any:
-    """Whether a query of a batch has other values than its slot, `[]` bool."""
-
-    def differs(array: Any, of_batch: Any) -> Any:
-        # Slots count through all parts, and a device has one part. Padding reads any row.
-        rows = array[_rows(library.maximum(slots, 0) % len(array), of_batch)]
-        is_equal = are_equal(rows, of_batch, library).reshape(len(slots), -1)
-        return library.any((slots >= 0) & ~is_equal.all(axis=1))
-
-    leaves = jax.tree.leaves(jax.tree.map(differs, collected, values))
-    return library.any(library.stack(leaves))
-
-
-@partial(jax.jit, static_argnums=0)
-def _differ_on_mesh(
-    devices: Devices, collected: Collected, values: Collected, slots: jax.Array
-) -> jax.Array:
-    """Whether any device has other values than those collected, `[]` bool."""
-
-    def local(*parts: Any) -> jax.Array:
-        differ = _differ(jnp, *parts)
-        axis = devices.queries_axis
-        return differ if axis is None else _mesh.any_over(differ, axis)
-
-    return devices.map(local, devices.of_queries, EVERYWHERE)(collected, values, slots)
 
 
 @partial(jax.jit, static_argnums=0)
 def _written(
-    devices: Devices, collected: Collected, values: Collected, slots: jax.Array
-) -> Collected:
-    """Writes the values of a batch to their slots, each device to those of its part."""
+    devices: Devices, collected: Collected, values: Collected, slots: Array
+) -> tuple[Collected, jax.Array]:
+    """Writes the values of a batch to their slots, each device to those of its part.
 
-    def local(collected: Collected, values: Collected, slots: jax.Array) -> Collected:
+    Returns:
+        What is collected then; and whether other values stood there on any device.
+    """
+
+    def local(
+        collected: Collected, values: Collected, slots: jax.Array
+    ) -> tuple[Collected, jax.Array]:
+        def index(array: jax.Array, of_batch: jax.Array) -> Index:
+            # Slots count through all parts, and a device has one part. Padding is beyond
+            # its end, where nothing is written.
+            rows = jnp.where(slots >= 0, slots % len(array), len(array))
+            return _rows(rows, of_batch)
+
         def write(array: jax.Array, of_batch: jax.Array) -> jax.Array:
-            size = len(array)
-            # Padding writes beyond the end, which is dropped.
-            rows = jnp.where(slots >= 0, slots % size, size)
-            return array.at[_rows(rows, of_batch)].set(of_batch, mode="drop")
+            return array.at[index(array, of_batch)].set(of_batch, mode="drop")
 
-        return jax.tree.map(write, collected, values)
+        def differs(array: jax.Array, of_batch: jax.Array) -> jax.Array:
+            rows = array.at[index(array, of_batch)].get(mode="clip")
+            is_equal = are_equal(rows, of_batch, jnp).reshape(len(slots), -1)
+            return jnp.any((slots >= 0) & ~is_equal.all(axis=1))
+
+        written = jax.tree.map(write, collected, values)
+        of_arrays = jax.tree.leaves(jax.tree.map(differs, collected, values))
+        differ = jnp.any(jnp.stack(of_arrays))
+        axis = devices.queries_axis
+        return written, differ if axis is None else _mesh.any_over(differ, axis)
 
     spec = devices.of_queries
-    return devices.map(local, spec, spec)(collected, values, slots)
+    return devices.map(local, spec, (spec, EVERYWHERE))(collected, values, slots)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -288,11 +275,15 @@ def _totals(
 ) -> tuple[list[Mean], jax.Array, Exposure | None]:
     """Returns `Totals` equal on all devices; slots that are padding are empty lists."""
 
-    def local(values: Collected) -> Any:
+    def local(
+        values: Collected,
+    ) -> tuple[list[Mean], jax.Array, Exposure | None]:
         lists, items = values
-        states: Any = means_of(tuple(lists), None, kinds)
+        states = means_of(tuple(lists), None, kinds)
         of_items = None if num_items is None else exposure(items, num_items)
         is_defined = jnp.stack([jnp.any(x.defined) for x in lists])
+        # Each device has the sums of its own queries; devices along the axis of items have
+        # the same ones, and do not add theirs.
         if (axis := devices.queries_axis) is not None:
             states, of_items = all_reduce((states, of_items), axis)
             is_defined = _mesh.any_over(is_defined, axis)

@@ -25,6 +25,8 @@ from jax_rank_metrics._types import AxisNames
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
+# A pytree of specs, in which one stands for all arrays below its place.
+Specs = Any
 # The spec of an array that every device has.
 EVERYWHERE = PartitionSpec()
 
@@ -74,9 +76,11 @@ class Devices:
         return PartitionSpec(self.queries_axis, self.items_axis)
 
     def map(
-        self, function: Callable[..., T], in_specs: Any, out_specs: Any
+        self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
     ) -> Callable[..., T]:
         """Returns the function as each device computes it for its own parts."""
+        # A mesh of one device would cost every first call more, and fail under another mesh
+        # that is set around the call.
         if self.mesh is None:
             return function
         return jax.shard_map(
@@ -87,23 +91,22 @@ class Devices:
         """Returns how many queries share a batch: a multiple of the number of parts."""
         return size + -size % self.num_query_parts
 
-    def put_tree(self, tree: T, specs: Any) -> T:
+    def put_tree(self, tree: T, specs: Specs) -> T:
         """Puts a pytree; `specs` has the spec of each array, or of several in one."""
-        if self.mesh is None:
-            return tree
+        # The tree may have None, or several arrays, where there is one spec.
         return jax.tree.map(
             lambda spec, part: jax.tree.map(lambda x: self.put(x, spec), part),
             specs,
             tree,
         )
 
-    def items(self, name: str, items: Array) -> jax.Array:
+    def items(self, name: str, items: Array) -> Array:
         """Returns an array over items, cut over their axis; added items are zeros."""
         if self.mesh is None or is_global(items):
-            items = _inputs.real(name, items)
-        else:  # every process reads what its own devices need
-            items = _on_host(name, items)
-        return self.put(items, self.of_items)
+            return self.put(_inputs.real(name, items), self.of_items)
+        # As one array on a device, items would have to fit there: every process reads from
+        # the host what its own devices need.
+        return self.put(_on_host(name, items), self.of_items)
 
     def table(self, table: Array, spec: PartitionSpec) -> Array:
         """Returns an array over queries as it is held between batches.
@@ -112,6 +115,7 @@ class Devices:
         """
         if self.mesh is None:
             return table
+        # On the host, every process has all rows, and cuts each batch anew.
         return self.put(table, spec) if is_global(table) else np.asarray(table)
 
     def rows(
@@ -126,21 +130,22 @@ class Devices:
         in_parts = indices % (len(table) // self.num_query_parts)
         return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
 
-    def put(self, x: Array, spec: PartitionSpec) -> Any:
+    def put(self, x: Array, spec: PartitionSpec) -> Array:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
         Zeros are added where the devices do not divide an axis: 5 rows over 2 devices
         become 6. An array that is cut so already is returned as it is, and so is any
-        array where one device does the work.
+        array where one device does the work, and a key, which every process has.
 
         Args:
             x: An array of NumPy or JAX that every process holds, of which each reads what
                 its own devices need; or a global array, which is cut anew if need be.
             spec: For each axis, the mesh axes over which it is cut.
         """
-        if self.mesh is None:
+        if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             return x
         sharding = NamedSharding(self.mesh, spec)
+        # For each axis, the number of its parts: [2, 1] for queries over two devices.
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
         shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
         # Of a global array, no process may read the parts of others: it is cut on devices.
@@ -150,7 +155,8 @@ class Devices:
         values, dtype = np.asarray(x), jax.dtypes.canonicalize_dtype(x.dtype)
 
         def part(index: Any) -> np.ndarray:
-            # The last part of an axis is shorter than what its device gets, or empty.
+            # The last part of an axis is shorter than what its device gets, or empty: of
+            # 5 rows on 2 devices, the second gets rows 3 and 4, and a row of zeros.
             held = values[index]
             sizes = [
                 len(range(*i.indices(n))) for i, n in zip(index, shape, strict=True)
@@ -161,17 +167,19 @@ class Devices:
 
         return jax.make_array_from_callback(shape, sharding, part)
 
-    def _size(self, axes: Any) -> int:
-        if self.mesh is None or axes is None:
+    def _size(self, axes: AxisNames | None) -> int:
+        """Counts the devices along mesh axes."""
+        if self.mesh is None:
             return 1
-        names = axes if isinstance(axes, tuple) else (axes,)
-        return math.prod(self.mesh.shape[name] for name in names)
+        return math.prod(self.mesh.shape[name] for name in names_of(axes))
 
 
 def _on_host(name: str, values: Any) -> np.ndarray:
     """Checks that values are real numbers, and leaves them on the host."""
     values = np.asarray(values)
-    if values.dtype.kind in "iu":  # those of 64 bits may not fit 32
+    # Integers of 64 bits may not fit 32, which only all of them tell. Of floats, the dtype
+    # alone is checked: they may be a file that does not fit in memory.
+    if values.dtype.kind in "iu":
         return np.asarray(_inputs.real(name, values))
     _inputs.real(name, values[:0])
     return values
@@ -181,14 +189,7 @@ def _on_host(name: str, values: Any) -> np.ndarray:
 def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
-    """Returns the rows of a batch; each device takes them from its own part of a table.
-
-    Args:
-        devices: The devices.
-        spec: How the table `[rows, …]` is cut.
-        table: The table.
-        indices: `[size]`, indices into the part of each device.
-    """
+    """Returns rows of a table that is cut as `spec` says; each device has own indices."""
 
     def local(table: jax.Array, indices: jax.Array) -> jax.Array:
         return table[indices]
@@ -235,8 +236,8 @@ def read_devices(
             arguments do not say in one way how they are sharded.
     """
     axes = {
-        "queries": _names("queries_axis", queries_axis),
-        "items": _names("items_axis", items_axis),
+        "queries": _checked_names("queries_axis", queries_axis),
+        "items": _checked_names("items_axis", items_axis),
     }
     is_named = any(axes.values())
     if mesh is not None and not isinstance(mesh, Mesh):
@@ -248,6 +249,7 @@ def read_devices(
             raise TypeError(
                 f"{argument.name} is traced; make this call outside of jax.jit"
             )
+    # An array on one device, and copies on all devices of this process, say nothing.
     # What the caller names is used as it is. Arguments that are cut say the rest.
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
@@ -277,18 +279,22 @@ def read_devices(
     return Devices(mesh, axes["queries"] or None, axes["items"] or None)
 
 
-def _names(name: str, axes: object) -> tuple[str, ...]:
-    """Returns the mesh axes of an argument as a tuple, empty for None."""
+def names_of(axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns mesh axes as a tuple of names, empty for None."""
     if axes is None:
         return ()
-    candidates = axes if isinstance(axes, tuple) else (axes,)
-    names = tuple(axis for axis in candidates if isinstance(axis, str))
-    if not names or len(names) < len(candidates):
+    return axes if isinstance(axes, tuple) else (axes,)
+
+
+def _checked_names(name: str, axes: AxisNames | None) -> tuple[str, ...]:
+    """Returns the mesh axes of an argument as a tuple, empty for None."""
+    names = names_of(axes)
+    if not all(isinstance(axis, str) for axis in names) or axes == ():
         raise TypeError(f"{name} is {axes!r}; pass the name of a mesh axis or a tuple")
     return names
 
 
-def is_global(x: Any) -> TypeGuard[jax.Array]:
+def is_global(x: object) -> TypeGuard[jax.Array]:
     """Whether this is an array that lies on several devices."""
     return isinstance(x, jax.Array) and len(x.sharding.device_set) > 1
 
@@ -314,10 +320,12 @@ def _read_axes(
 ) -> None:
     """Adds to `axes` those over which an argument is cut, or raises."""
     sharding, cure = argument.value.sharding, "pass mesh, queries_axis and items_axis"
+    # Meshes of the same devices in the same shape may differ in the names of their axes.
     if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():
         raise ValueError(f"{argument.name} is sharded over another mesh; {cure}")
+    # The spec P("q", None) of queries says that their first axis is cut over "q".
     for index, entry in enumerate(sharding.spec):
-        names = () if entry is None else entry if isinstance(entry, tuple) else (entry,)
+        names = names_of(entry)
         if not names:
             continue
         if index >= len(argument.axes):

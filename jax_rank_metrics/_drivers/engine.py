@@ -1,12 +1,11 @@
 """The loop that all drivers share: batches, their programs, and values of all queries."""
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -15,7 +14,6 @@ import numpy as np
 
 from jax_rank_metrics._calls.names import lower_is_better
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import Batch, QueryParts
 from jax_rank_metrics._drivers.checkpoints import (
     Call,
     Checkpoint,
@@ -23,9 +21,12 @@ from jax_rank_metrics._drivers.checkpoints import (
     read_checkpoint,
 )
 from jax_rank_metrics._drivers.collected import Collected, Collector, MeshCollector
-from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.devices import Array, Devices
+from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._optional import import_optional
+from jax_rank_metrics._drivers.progress import Progress, reporting
+from jax_rank_metrics._drivers.query_batches import Queries
+from jax_rank_metrics._drivers.triples import Questions
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._sources.census import negative_labels, too_many_labels
 from jax_rank_metrics._states.exposure import Exposure
@@ -34,7 +35,6 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Undefined
 
 T = TypeVar("T")
-Progress = Callable[[int, int], object]
 
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
@@ -46,60 +46,28 @@ class Job(NamedTuple):
     Attributes:
         plan: The options that all batches share, the metrics among them.
         devices: The devices that share the work.
-        parts: Which part of the devices has which query.
-        batches: Which queries share a batch. Each query is in one of them.
-        arrays: Makes the arrays of a batch from its number and the batch. It is called in
-            order, and skips no batch that is run.
-        program: Starts to measure a batch, from the slots of its queries and these
-            arrays; the results are waited for later.
+        queries: The queries, for messages.
+        work: The batches, and what measures them.
         undefined: What undefined values count for.
         inputs: The arguments that a call must have in common with one that it resumes,
             by name; see `checksum`.
-        nan_message: Says of a query, by its index, that its scores hold NaN.
-        query_name: Names a query, by its index, in other messages: "user 'ann'".
-        unit: What queries are called, in the plural.
         why_undefined: Why a metric may be undefined for all of them, for a warning.
-        added_names: The names of means that are measured after the metrics.
         num_items: How many items there are, or None if nobody asks for the exposure.
     """
 
     plan: Plan
     devices: Devices
-    parts: QueryParts
-    batches: Sequence[Batch]
-    arrays: Callable[[int, Batch], Any]
-    program: step.Program
+    queries: Queries | Questions
+    work: step.Batches
     undefined: Undefined
     inputs: Mapping[str, Any]
-    nan_message: Callable[[int], str]
-    query_name: Callable[[int], str]
-    unit: str
     why_undefined: str = ""
-    added_names: Sequence[str] = ()
     num_items: int | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of what is measured, such as "mrr", "recall@1,5" or "novelty@5"."""
-        return [*(bound.name for bound in self.plan.bounds), *self.added_names]
-
-
-class JobResult(NamedTuple):
-    """The result of a job.
-
-    Attributes:
-        states: The state of each metric by its name.
-        lists: The values of all queries; see `Evaluation`.
-        items: `[queries, k]`, the ids of the first items.
-        exposure: How often each item was found; None if nobody asked.
-        parts: Which slot has which query, where values stay on devices; else None.
-    """
-
-    states: dict[str, Mean]
-    lists: dict[str, PerList]
-    items: Any
-    exposure: Exposure | None
-    parts: QueryParts | None
+        return [*(bound.name for bound in self.plan.bounds), *self.work.added_names]
 
 
 def run(
@@ -107,7 +75,7 @@ def run(
     progress: bool | Progress,
     on_batch: Callable[[Checkpoint], object] | None = None,
     resume_from: Checkpoint | None = None,
-) -> JobResult:
+) -> tuple[Evaluation, Exposure | None]:
     """Runs all batches of a job, each started ahead of those that are waited for.
 
     Args:
@@ -117,6 +85,9 @@ def run(
         resume_from: The checkpoint from which to go on, or None. Of the batches that it
             has done, the last is run again, and must have the values that are saved.
 
+    Returns:
+        The evaluation, and how often each item was found, if the job asks for it.
+
     Raises:
         TypeError: if `resume_from` is no checkpoint, or `on_batch` no function.
         ValueError: if the scores of a query hold NaN; if a metric cannot read its relevant
@@ -124,14 +95,17 @@ def run(
             that is measured beside it.
     """
     names, bounds = job.names, job.plan.bounds
-    if shared := [name for name in job.added_names if names.count(name) > 1]:
+    if shared := [name for name in job.work.added_names if names.count(name) > 1]:
         raise ValueError(
             f"{shared[0]!r} is among metrics, and also names a metric that is added; give "
             "yours another name"
         )
-    collector = Collector(job.parts, job.plan.k)
-    if job.devices.mesh is not None:
-        collector = MeshCollector(job.devices, job.parts, job.plan.k)
+    # Without a mesh, values are fetched to the host. With one, a process may hold only a
+    # part of them, and they stay where they are until `gather`.
+    parts, on_mesh = job.work.parts, job.devices.mesh is not None
+    _, unit = job.queries.unit
+    kind = MeshCollector if on_mesh else Collector
+    collector = kind(job.devices, parts, job.plan.k)
     values = _collect(job, collector, progress, on_batch, resume_from)
     # The values keep `undefined`, so that `compare` counts such queries as the means do.
     lists = [dataclasses.replace(x, undefined=job.undefined) for x in values.lists]
@@ -139,18 +113,21 @@ def run(
     items, values = values.items, values._replace(lists=lists)
     if job.undefined == "skip":
         values = counted_values(values, len(bounds))
-    kinds = [bound.state for bound in bounds] + [Mean] * len(job.added_names)
+    # A geometric mean has another state than a mean; what is added are means.
+    kinds = [bound.state for bound in bounds] + [Mean] * len(job.work.added_names)
     all_states, is_defined, exposure = collector.totals(values, kinds, job.num_items)
     states = dict(zip(names, all_states, strict=True))
+    # Metrics come first in all lists, and added measures after them.
     known = [x.name for x, y in zip(bounds, is_defined, strict=False) if y]
     if job.why_undefined and len(known) < len(bounds):
         undefined_names = [x.name for x in bounds if x.name not in known]
         warnings.warn(
-            f"metrics are undefined for every one of {job.parts.num_queries} {job.unit}: "
+            f"metrics are undefined for every one of {parts.num_queries} {unit}: "
             f"{', '.join(undefined_names)}; {job.why_undefined}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause",
             stacklevel=3,
         )
+    # Where lower is better, users who count 0 look like the best ones.
     if job.undefined == "zero":
         counts = [
             ((name,), (int(states[name].undefined), int(states[name].lists)))
@@ -159,8 +136,9 @@ def run(
         ]
         warn_of_zeros(counts, stacklevel=4)
     lists = dict(zip(names, values.lists, strict=True))
-    parts = None if job.devices.mesh is None else job.parts
-    return JobResult(states, lists, items, exposure, parts)
+    in_parts = parts if on_mesh else None
+    evaluation = Evaluation(states, lists, items, job.undefined, _parts=in_parts)  # type: ignore[arg-type]
+    return evaluation, exposure
 
 
 def counted_values(values: Collected, num_metrics: int) -> Collected:
@@ -178,10 +156,12 @@ def counted_values(values: Collected, num_metrics: int) -> Collected:
         The same values, undefined for such queries, and the id −1 for their items.
     """
     defined = [x.defined for x in values.lists[:num_metrics]]
+    # Of ratios [queries, cutoffs] become [queries], as all others are.
     defined = [x.any(tuple(range(1, x.ndim))) for x in defined]
     is_counted = functools.reduce(operator.or_, defined)
 
-    def only(x: Any, is_kept: Any, filler: int) -> Any:
+    def only(x: Array, is_kept: Array, filler: int) -> Array:
+        # On the host, a program of JAX would be compiled for every number of queries.
         where = jnp.where if isinstance(x, jax.Array) else np.where
         is_kept = is_kept.reshape(is_kept.shape + (1,) * (x.ndim - 1))
         return where(is_kept, x, np.asarray(filler, x.dtype))
@@ -204,39 +184,51 @@ def _collect(
     """Runs all batches, and returns the values of all queries."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"on_batch is {on_batch!r}; pass a function of a checkpoint")
-    num_saved, names = 0, job.names
+    # Only where somebody may resume: checksums read all arguments.
+    num_saved, names, batches = 0, job.names, job.work.batches
     call = None if on_batch is None and resume_from is None else _call(job)
     if call is not None and resume_from is not None:
-        sizes = len(job.batches), job.parts.num_slots
+        sizes = len(batches), job.work.parts.num_slots
         saved = read_checkpoint(resume_from, call, names, *sizes)
         collector.restore(saved)
         num_saved = saved.num_batches
-    slots = np.append(job.parts.slots, -1).astype(np.int32)  # of padding, the last
     # The last batch of the checkpoint is run again, and must have the values it saved.
     started = (
-        (number, job.program(slots[batch.indices], job.arrays(number, batch)))
-        for number, batch in enumerate(job.batches)
+        (number, job.work.program(job.work.arrays(number, batch)))
+        for number, batch in enumerate(batches)
         if number >= num_saved - 1
     )
     # Batches are padded at their ends, so that sizes do not tell how many queries are done.
-    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in job.batches])
-    with reporting(progress, job.unit) as report:
+    num_done = np.cumsum([np.count_nonzero(x.indices >= 0) for x in batches])
+    with reporting(progress, job.queries.unit[1]) as report:
         for number, measured in _started_ahead(started, BATCHES_AHEAD):
             fault = collector.add(measured)
             if fault is not None:
                 raise ValueError(_message(job, *fault))
-            report(int(num_done[number]), job.parts.num_queries)
+            report(int(num_done[number]), job.work.parts.num_queries)
             if on_batch is not None and call is not None and number >= num_saved:
                 # Under no name, which would keep it until the next batch.
-                on_batch(call.checkpoint(number + 1, names, *collector.snapshot()))
+                on_batch(_checkpoint(number + 1, call, names, *collector.snapshot()))
     return collector.collected
+
+
+def _checkpoint(
+    num_batches: int, call: Call, names: list[str], lists: list[PerList], items: Array
+) -> Checkpoint:
+    """Returns what is done after a number of batches."""
+    return {
+        "batches": np.asarray(num_batches, np.int32),
+        "call": jax.tree.map(np.copy, call),
+        "lists": dict(zip(names, lists, strict=True)),
+        "items": items,
+    }
 
 
 def _message(job: Job, index: int, fault: step.Fault) -> str:
     """Returns the message for a query with a fault."""
     if fault == step.Fault.NAN:
-        return job.nan_message(index)
-    name = job.query_name(index)
+        return job.queries.nan_message(index, job.work.items)
+    name = job.queries.name(index)
     if fault == step.Fault.LABELS:
         return too_many_labels(name)
     if fault == step.Fault.NEGATIVE:
@@ -252,52 +244,26 @@ def _call(job: Job) -> Call:
     """Returns what a call must have in common with one that resumes it."""
     arguments = {"metrics": job.plan.bounds, **job.inputs}
     # Which query is in which batch also depends on what may change between versions.
-    arguments["batches"] = np.concatenate([x.indices for x in job.batches])
-    return Call(
-        queries=job.parts.num_queries,
-        k=job.plan.k,
-        batch_size=job.batches[0].indices.size,
-        parts=len(job.parts.indices),
-        arguments={name: checksum(value) for name, value in arguments.items()},
-    )
+    arguments["batches"] = np.concatenate([x.indices for x in job.work.batches])
+    numbers = {
+        "queries": job.work.parts.num_queries,
+        "k": job.plan.k,
+        "batch_size": job.work.batches[0].indices.size,
+        "parts": len(job.work.parts.indices),
+    }
+    # Not by `jax.tree.map`, which would sort the arguments that messages list.
+    call: Call = {name: np.asarray(x, np.int32) for name, x in numbers.items()}
+    checksums = {name: checksum(value) for name, value in arguments.items()}
+    call["arguments"] = {name: np.int32(x) for name, x in checksums.items()}
+    return call
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
     """Yields the same results, each only when the next `num_ahead` have been started."""
+    # While a batch is waited for, the device has work, and the host prepares arrays.
     started: collections.deque[T] = collections.deque()
     for result in results:
         started.append(result)
         if len(started) > num_ahead:
             yield started.popleft()
     yield from started
-
-
-@contextlib.contextmanager
-def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
-    """Gives a `with` block the function to which it reports progress.
-
-    That function takes the number of queries done and the number of all queries.
-
-    Args:
-        progress: True for one that moves a bar of rich, which is drawn until the block
-            ends. False for one that does nothing. A function is given as it is.
-        unit: What queries are called, such as "users".
-
-    Raises:
-        TypeError: if `progress` is anything else.
-        ModuleNotFoundError: if it is True and rich is not installed.
-    """
-    if progress is True:
-        bars = import_optional("rich.progress", "progress=True", "demo")
-        with bars.Progress(*bars.Progress.get_default_columns()) as bar:
-            task = bar.add_task(unit)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-    elif callable(progress):
-        yield progress
-    elif progress is False:
-        yield lambda done, total: None
-    else:
-        raise TypeError(
-            f"progress is {progress!r}; pass True, False, or a function of the number of "
-            f"{unit} done and the number of all {unit}"
-        )

@@ -3,34 +3,34 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
-from jax_rank_metrics._drivers import query_batches
-from jax_rank_metrics._drivers.batches import batch_size_for
+from jax_rank_metrics._drivers import step
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
 from jax_rank_metrics._drivers.devices import read_devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.host_items import (
     MAX_ITEMS,
     over_host_blocks,
     read_blocks,
 )
-from jax_rank_metrics._drivers.interactions import RawInteractions
-from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors, nan_message
-from jax_rank_metrics._drivers.plan import make_plan, read_groups
-from jax_rank_metrics._drivers.query_inputs import (
-    global_arguments,
-    read_judgements,
-    read_vectors,
+from jax_rank_metrics._drivers.interactions import QUERY, RawInteractions
+from jax_rank_metrics._drivers.judgements import global_arguments, read_judgements
+from jax_rank_metrics._drivers.model import embeddings_model, read_vectors
+from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
+from jax_rank_metrics._drivers.progress import Progress
+from jax_rank_metrics._drivers.query_batches import (
+    Queries,
+    block_size_for,
+    over_all_items,
+    over_candidates,
 )
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._sources.attributes import by_attributes
-from jax_rank_metrics._sources.host_blocks import is_in_blocks
+from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
 from jax_rank_metrics._sources.similarities import (
     SimilarityFn,
     SimilarityName,
@@ -197,102 +197,73 @@ def evaluate_embeddings(
     ... )
     Evaluation(precision@1 0.250, 4 queries)
     """
-    bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = resolve(ties, key)
+    plan, key = make_plan(metrics, k, block_size, ties, key)
+    # What says how it is sharded decides on the devices, before anything is read.
     in_blocks = is_in_blocks(items)
     arguments = global_arguments(queries, None if in_blocks else items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
-    queries, raw_items = read_vectors("queries", queries), items
-    num_queries, blocks = len(queries), None
+    vectors, raw_items, blocks = read_vectors("queries", queries), items, None
+    num_queries = len(vectors)
+    # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
-        per_item = [item_mask, item_groups]
-        if isinstance(relevant, by_attributes):
-            per_item += jax.tree.leaves(relevant.item_attributes)
-        blocks = read_blocks(items, per_item, expected)
-        items, num_items = blocks.example, blocks.num_items or MAX_ITEMS
-    else:
-        items = read_vectors("items", items)
-        num_items = len(items)
-    groups = read_groups(item_groups, bounds, num_items, relevant)
-    scoring = read_similarity(similarity, queries, items)
+        blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
+        items = blocks.example
+    items = read_vectors("items", items)
+    num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
+    scoring = read_similarity(similarity, vectors, items)
     judgements = read_judgements(
-        relevant,
-        candidates=candidates,
-        exclude=exclude,
-        exclude_self=exclude_self,
-        num_queries=num_queries,
-        num_items=num_items,
+        relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
-    plan = make_plan(bounds, k, 1 if block_size is None else block_size, policy.name)
-    if block_size is None:
-        by_function = judgements.label_fn is not None
-        needs_one_block = by_function and bool(plan.whole_list_metrics)
-        needs_one_block = needs_one_block and blocks is None
-        block_size = query_batches.block_size_for(num_items, needs_one_block)
-    plan = plan._replace(block_size=block_size, label_fn=judgements.label_fn)
-    scoring.check(queries, items, min(block_size, num_items), (num_queries,))
-    max_size = _inputs.positive_integer("batch_size", batch_size)
-    inputs = query_batches.Inputs(
-        devices.table(queries, devices.of_queries),
-        items,
-        scoring,
-        _inputs.boolean("item_mask", item_mask, "items", (num_items,)),
-        groups,
-        judgements,
-        batch_size_for(num_queries, max_size),
-        key,
-        devices,
+    # Labels by attributes may need all items in one block, which ids never do.
+    plan = plan._replace(label_fn=judgements.label_fn)
+    size = block_size or block_size_for(plan, num_items, in_blocks)
+    scoring.check(vectors, items, min(size, num_items), (num_queries,))
+    plan = plan._replace(block_size=size)
+    catalog = step.CatalogArrays(
+        item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
+        attributes=judgements.item_attributes,
+        similarity=scoring,
+        groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
+    scorer = embeddings_model(vectors, items, scoring, devices)
+    rows = np.arange(num_queries)
+    all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
+    work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
+    # What a call that resumes must have in common with this one, by names of arguments.
+    inputs = {
+        "queries": vectors,
+        "items": items if blocks is None else (raw_items, blocks.num_items),
+        **judgements._asdict(),
+        "similarity": similarity,
+        "item_mask": catalog.item_mask,
+        "item_groups": catalog.groups,
+        "ties": plan.ties,
+        "key": key,
+    }
+    why = "no query has a relevant item in its list"
+    job = Job(plan, devices, all_queries, work, undefined, inputs, why)
+    progress = progress if blocks is None else False  # all has been reported
+    evaluation, _ = run(job, progress, on_batch, resume_from)
+    return evaluation
+
+
+def _batches(
+    plan: Plan,
+    queries: Queries,
+    catalog: step.CatalogArrays,
+    num_items: int,
+    blocks: HostBlocks | None,
+    progress: bool | Progress,
+) -> step.Batches:
+    """Returns the batches over blocks that the host reads, candidates, or all items."""
     if blocks is not None:
-        batches = over_host_blocks(plan, inputs, blocks, progress)
-        progress = False  # all has been reported
-    elif judgements.candidates is None:
-        batches = query_batches.over_all_items(plan, inputs)
-    else:
-        batches = query_batches.over_candidates(plan, inputs)
-    job = Job(
-        plan,
-        devices,
-        batches.parts,
-        batches.batches,
-        batches.arrays,
-        batches.program,
-        undefined,
-        inputs={
-            "queries": queries,
-            "items": items if blocks is None else (raw_items, blocks.num_items),
-            "relevant": judgements.relevant,
-            "label_fn": judgements.label_fn,
-            "query_attributes": judgements.query_attributes,
-            "item_attributes": judgements.item_attributes,
-            "similarity": similarity,
-            "candidates": judgements.candidates,
-            "exclude": judgements.excluded,
-            "item_mask": inputs.item_mask,
-            "item_groups": groups,
-            "ties": policy.name,
-            "key": key,
-        },
-        nan_message=lambda index: nan_message(
-            f"the scores of query {index}",
-            [
-                Vectors.of_query("queries", inputs.queries, index, f"query {index}"),
-                batches.items,
-            ],
-            f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
-            if scoring.is_custom
-            else f"products overflow, and {INFINITIES}; pass smaller numbers",
-        ),
-        query_name=lambda index: f"query {index}",
-        unit="queries",
-        why_undefined="no query has a relevant item in its list",
-    )
-    result = run(job, progress, on_batch, resume_from)
-    return Evaluation(
-        result.states, result.lists, result.items, undefined, _parts=result.parts
-    )
+        return over_host_blocks(plan, queries, catalog, blocks, progress)
+    if queries.judgements.candidates is not None:
+        return over_candidates(plan, queries, catalog)
+    batches = queries.batches(plan, num_items)
+    return over_all_items(plan, queries, catalog, num_items, batches)

@@ -17,11 +17,17 @@ from jax_rank_metrics._drivers.batches import (
     make_batches,
 )
 from jax_rank_metrics._drivers.devices import Devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation, states_of
-from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._drivers.plan import make_plan
-from jax_rank_metrics._drivers.step import CatalogArrays, QueryBatch, program_of
+from jax_rank_metrics._drivers.progress import Progress
+from jax_rank_metrics._drivers.step import (
+    Batches,
+    CatalogArrays,
+    QueryBatch,
+    key_of_batch,
+    program_of,
+)
 from jax_rank_metrics._drivers.triples import (
     SIDES,
     Questions,
@@ -29,7 +35,6 @@ from jax_rank_metrics._drivers.triples import (
     read_known,
     read_triples,
 )
-from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._states.mean import Mean
 
 # From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
@@ -172,85 +177,76 @@ def evaluate_links(
     >>> links["both"]
     LinkEvaluation(mrr(rank=realistic) 0.433, hits@1,2 0.146, 0.542, 4 lists)
     """
-    bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = resolve(ties, key)
     if not callable(score_fn):
         raise TypeError(
             f"score_fn: got {_inputs.kind_of(score_fn)}; pass a function of entities, "
             "relations and the side that is predicted"
         )
     num_entities = _inputs.positive_integer("num_entities", num_entities)
-    plan = make_plan(bounds, k, num_entities, policy.name, counts_all=True)
+    plan, key = make_plan(metrics, k, num_entities, ties, key, counts_all=True)
     plan = plan._replace(ties=plan.ties_of_places)  # `items` that tie go by id
+    # Each triple has two questions: i asks for the head of triple i, and number + i for
+    # its tail.
     evaluated = read_triples("triples", triples, num_entities)
     all_known = read_known(known, evaluated, num_entities)
     questions = Questions.of(evaluated, all_known, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    max_size = _inputs.positive_integer("batch_size", batch_size)
     number = len(evaluated)
-    size = batch_size_for(number, max_size)
-    batches = list(_batches(questions, number, size, num_entities))
+    size = batch_size_for(number, batch_size)
 
     def arrays(batch_number: int, batch: Batch) -> QueryBatch:
         # The last question stands where the batch has padding.
-        side, indices = SIDES[batch.indices[0] // number], batch.indices
+        side, indices = questions.side(batch.indices[0]), batch.indices
         indices = np.where(indices < 0, max(indices), indices)
         entities, relations = questions.entities[indices], questions.relations[indices]
         return QueryBatch(
+            batch.slots,
             _scores(score_fn(entities, relations, side), (size, num_entities)),
-            questions.answers[indices, None],
-            None,
-            questions.other_answers(indices, batch.widths[0]),
-            weights=batch.weights,
-            key=key if key is None else jax.random.fold_in(key, batch_number),
+            key_of_batch(key, batch_number),
+            questions.answers[indices, None],  # [batch, 1]: the only relevant one
+            excluded_ids=questions.other_answers(indices, batch.widths[0]),
         )
 
-    def query_name(index: int) -> str:
-        return f"triple {evaluated[index % number].tolist()}"
-
-    job = Job(
-        plan,
-        Devices(),
+    work = Batches(
         QueryParts.equal(2 * number, 1),
-        batches,
+        list(_batches(questions, number, size, num_entities)),
         arrays,
-        program_of(Devices(), plan, CatalogArrays(None, None)),
-        undefined,
-        inputs={},  # nothing resumes
-        nan_message=lambda index: (
-            f"the scores of score_fn for {query_name(index)} hold nan where the "
-            f"{SIDES[index // number]} is predicted; return numbers ({INFINITIES})"
-        ),
-        query_name=query_name,
-        unit="lists",
+        program_of(Devices(), plan, CatalogArrays()),
     )
-    result = run(job, progress)
-    in_lists, evaluations = np.tile(evaluated, (2, 1)), {}
+    # Nothing resumes.
+    job = Job(plan, Devices(), questions, work, undefined, inputs={})
+    evaluation, _ = run(job, progress)
+    triples_of_lists = np.tile(evaluated, (2, 1))
     halves = slice(number), slice(number, None), slice(None)
-    for side, part in zip((*SIDES, "both"), halves, strict=True):
-        lists = {name: values[part] for name, values in result.lists.items()}
-        evaluations[side] = LinkEvaluation(
-            states_of(lists, result.states),
-            lists,
-            result.items[part],
-            undefined,
-            in_lists[part],
-        )
-    return evaluations
+    return {
+        side: _part_of(evaluation, triples_of_lists, part)
+        for side, part in zip((*SIDES, "both"), halves, strict=True)
+    }
+
+
+def _part_of(
+    evaluation: Evaluation, triples: np.ndarray, part: slice
+) -> LinkEvaluation:
+    """Returns the evaluation of some lists, each of which has a triple."""
+    lists = {name: values[part] for name, values in evaluation.lists.items()}
+    states = states_of(lists, evaluation.states)
+    items, undefined = evaluation.items[part], evaluation.undefined
+    return LinkEvaluation(states, lists, items, undefined, triples[part])
 
 
 def _batches(
     questions: Questions, number: int, size: int, num_entities: int
 ) -> Iterator[Batch]:
     """Divides the questions of each side into batches, of which none has both sides."""
+    # Known answers are excluded, and each question has one answer.
     lengths = np.stack([questions.counts, np.ones_like(questions.counts)], axis=1)
     for first in (0, number):
         work = Work(num_entities, 1, True)
         for batch in make_batches(lengths[first : first + number], size, work):
             indices = np.where(batch.indices < 0, -1, batch.indices + first)
-            yield batch._replace(indices=indices)
+            yield batch._replace(indices=indices, slots=indices.astype(np.int32))
 
 
 def _scores(values: Any, shape: tuple[int, int]) -> jax.Array:

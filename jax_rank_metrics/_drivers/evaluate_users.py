@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -13,34 +12,22 @@ from jax.sharding import Mesh
 from jax_rank_metrics import _inputs, _types
 from jax_rank_metrics._calls import names
 from jax_rank_metrics._drivers import step
-from jax_rank_metrics._drivers.batches import (
-    Batch,
-    QueryParts,
-    Work,
-    batch_size_for,
-    make_batches,
-    query_batch,
-)
 from jax_rank_metrics._drivers.checkpoints import Checkpoint
-from jax_rank_metrics._drivers.devices import Array, read_devices
-from jax_rank_metrics._drivers.engine import Job, Progress, run
+from jax_rank_metrics._drivers.devices import read_devices
+from jax_rank_metrics._drivers.engine import Job, run
 from jax_rank_metrics._drivers.evaluation import Evaluation
 from jax_rank_metrics._drivers.interactions import (
+    USER,
     Interactions,
     RawInteractions,
     SparseRows,
-    check_users,
     read_users,
 )
-from jax_rank_metrics._drivers.model import (
-    Recommender,
-    global_arguments,
-    read_catalog,
-    read_model,
-)
-from jax_rank_metrics._drivers.nan_causes import nan_message
+from jax_rank_metrics._drivers.judgements import Judgements
+from jax_rank_metrics._drivers.model import model_arguments, read_model
 from jax_rank_metrics._drivers.plan import Plan, make_plan, read_groups
-from jax_rank_metrics._ordering.policy import resolve
+from jax_rank_metrics._drivers.progress import Progress
+from jax_rank_metrics._drivers.query_batches import Queries, over_all_items
 from jax_rank_metrics._states.exposure import Exposure
 
 
@@ -145,7 +132,7 @@ def evaluate_users(
         k: How many items to recommend to each user. None is the deepest cutoff of the
             metrics.
         batch_size: How many users are evaluated at a time; fewer where they would fill
-            less than four batches.
+            less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that may be recommended, and found.
         embeddings: `[items, features]`, in which the diversity of the recommended items
             is measured.
@@ -210,139 +197,103 @@ def evaluate_users(
     >>> cold["mrr"].compute().item(), int(cold["mrr"].lists)
     (0.5, 1)
     """
-    bounds = names.bind_all(metrics)
     _inputs.option("undefined", undefined, _types.Undefined)
-    policy, key = resolve(ties, key)
-    plan = make_plan(bounds, k, block_size, policy.name)
-    groups = read_groups(item_groups, bounds, None)
-
-    devices = read_devices(mesh, queries_axis, items_axis, global_arguments(model))
-    recommender = read_model(model, devices)
+    plan, key = make_plan(metrics, k, block_size, ties, key)
+    devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
+    # Users are rows of the model; `users` chooses some of them, in any order.
+    scorer = read_model(model, devices)
     relevant = Interactions.of("relevant", relevant)
     seen = None if seen is None else Interactions.of("seen", seen)
-    user_ids = read_users(users, relevant)
-    check_users(user_ids, users is not None, relevant, seen, recommender.num_users)
-    lengths = np.zeros((user_ids.size, 2), np.int64)  # of seen and of relevant ids
-    relevant_rows, seen_rows = relevant.rows(user_ids), None
-    lengths[:, 1] = np.diff(relevant_rows.indptr)
-    if seen is not None:
-        seen_rows = seen.rows(user_ids)
-        lengths[:, 0] = np.diff(seen_rows.indptr)
-        if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
-            warnings.warn(text, stacklevel=2)
-
-    item_embeddings = recommender.item_embeddings
-    max_size = _inputs.positive_integer("batch_size", batch_size)
-    size = devices.batch_size(batch_size_for(user_ids.size, max_size))
-    work = _work(plan, item_embeddings, relevant_rows)
-    parts = QueryParts.over(devices, user_ids, recommender.table)
-    batches = list(make_batches(lengths, size, work, parts))
-
-    # The scores of the first batch say how many items a function knows.
-    rows_of = _ModelRows(recommender, user_ids)
-    num_items = recommender.num_items or rows_of(0, batches[0]).shape[-1]
-    relevant.check_items(relevant_rows, user_ids, num_items)
-    catalog = read_catalog(num_items, item_embeddings, item_mask, embeddings)
-    features, counts = catalog.features, None
-    if seen is not None:
-        counts = seen.count_items(seen_rows, user_ids, num_items)
-        catalog = catalog._replace(counts=jnp.asarray(counts))
-    catalog = catalog._replace(groups=read_groups(groups, bounds, num_items))
-    catalog = step.put_catalog(devices, catalog, num_items)
-
-    def arrays(number: int, batch: Batch) -> step.QueryBatch:
-        rows = rows_of(number, batch)
-        return query_batch(number, batch, rows, relevant_rows, seen_rows, key)
-
+    user_ids = read_users(users, relevant, seen, scorer.num_rows)
+    relevant_rows = relevant.rows(user_ids)
+    seen_rows = None if seen is None else seen.rows(user_ids)
+    if text := remark_on_seen(relevant_rows, seen_rows, user_ids):
+        warnings.warn(text, stacklevel=2)
+    # Row i of relevant and seen ids is of user_ids[i], which is query i from here on.
+    judgements = Judgements(relevant_rows, seen_rows)
+    queries = Queries(devices, scorer, USER, user_ids, judgements, batch_size, key)
+    batches = queries.batches(plan, scorer.num_items or relevant_rows.shape[1])
+    # A function says how many items there are with the scores of its first batch, which are
+    # kept for it: a function is called once for each batch.
+    num_items, first_rows = scorer.num_items, None
+    if num_items is None:
+        first_rows = queries.scored_rows(batches[0])
+        num_items = first_rows.shape[-1]
+    catalog = _catalog(
+        plan, relevant, seen, num_items, item_mask, embeddings, item_groups
+    )
     job = Job(
         plan,
         devices,
-        parts,
-        batches,
-        arrays,
-        step.program_of(devices, plan, catalog),
+        queries,
+        over_all_items(plan, queries, catalog, num_items, batches, first_rows),
         undefined,
         inputs={
-            "model": (model if callable(model) else recommender.table, item_embeddings),
+            "model": (scorer.score_fn or scorer.table, scorer.items),
             "relevant": relevant_rows,
-            "seen": (seen_rows, counts),
+            "seen": (seen_rows, catalog.counts),
             "users": user_ids,
             "item_mask": item_mask,
-            "embeddings": features,
-            "item_groups": groups,
-            "ties": policy.name,
+            "embeddings": catalog.features,
+            "item_groups": catalog.groups,
+            "ties": plan.ties,
             "key": key,
         },
-        nan_message=lambda index: nan_message(
-            f"the scores of model for user {user_ids[index]}",
-            recommender.vectors(int(user_ids[index]), catalog, num_items),
-            recommender.nan_cure,
-        ),
-        query_name=lambda index: f"user {user_ids[index]}",
-        unit="users",
         why_undefined="nobody has a relevant item that may be recommended (relevant holds "
         f"{relevant_rows.nnz} entries, and the largest label is "
         f"{relevant_rows.data.max(initial=0):g})",
-        added_names=[*step.measures_of_ids(plan, catalog)],
         num_items=num_items,
     )
-    result = run(job, progress, on_batch, resume_from)
-    assert result.exposure is not None  # the job asks for it
-    return UserEvaluation(
-        result.states,
-        result.lists,
-        result.items,
-        undefined,
-        result.exposure,
-        user_ids,
-        _parts=result.parts,
+    del first_rows  # the first batch has them
+    evaluation, exposure = run(job, progress, on_batch, resume_from)
+    assert exposure is not None  # the job asks for it
+    return UserEvaluation(**vars(evaluation), exposure=exposure, users=user_ids)
+
+
+def _catalog(
+    plan: Plan,
+    relevant: Interactions,
+    seen: Interactions | None,
+    num_items: int,
+    item_mask: _types.ItemMask | None,
+    features: _types.Embeddings | None,
+    item_groups: _types.ItemGroups | None,
+) -> step.CatalogArrays:
+    """Checks ids and arrays over the items, once it is known how many there are."""
+    relevant.check_items(num_items)
+    counts = None
+    if seen is not None:
+        # Popularity is that among all users of `seen`, evaluated or not.
+        seen.check_items(num_items)
+        counts = np.bincount(seen.table.indices, minlength=num_items)
+        counts = jnp.asarray(counts, jnp.int32)
+    mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+    if features is not None:
+        features = _inputs.catalog_array("embeddings", features, ("features",))
+        if len(features) != num_items:
+            raise ValueError(
+                f"embeddings has shape {features.shape}, but the model has {num_items} "
+                "items; pass one row for each"
+            )
+    groups = read_groups(item_groups, plan.bounds, num_items)
+    return step.CatalogArrays(
+        item_mask=mask, counts=counts, features=features, groups=groups
     )
-
-
-def _work(
-    plan: Plan, item_embeddings: jax.Array | None, relevant_rows: SparseRows
-) -> Work:
-    """Returns what is done for each user."""
-    counts_places = bool(plan.whole_list_metrics)
-    if item_embeddings is None:
-        # The ids tell how many items there are at least; a function has not said it yet.
-        return Work(relevant_rows.shape[1], 1, counts_places)
-    num_items = len(item_embeddings)
-    return Work(num_items, -(-num_items // plan.block_size), counts_places)
-
-
-class _ModelRows:
-    """The rows of the model for the users of a batch, `[size, …]`, by its number.
-
-    Padding holds the last of all users. The rows of the first batch are kept until they
-    are asked for again: they say how many items there are.
-    """
-
-    def __init__(self, recommender: Recommender, user_ids: np.ndarray) -> None:
-        self._recommender = recommender
-        self._user_ids = user_ids
-        self._first: Array | None = None
-
-    def __call__(self, number: int, batch: Batch) -> Array:
-        if number == 0 and self._first is not None:
-            rows, self._first = self._first, None
-            return rows
-        rows = self._recommender.rows(self._user_ids[batch.indices])
-        if number == 0:
-            self._first = rows
-        return rows
 
 
 def remark_on_seen(
-    relevant_rows: SparseRows, seen_rows: SparseRows, user_ids: np.ndarray
+    relevant_rows: SparseRows, seen_rows: SparseRows | None, user_ids: np.ndarray
 ) -> str | None:
     """Returns a warning about users who have seen all of their relevant items, or None."""
+    if seen_rows is None:
+        return None
     num_columns = max(relevant_rows.shape[1], seen_rows.shape[1])
-    is_relevant = _resized(relevant_rows, num_columns) > 0
-    is_seen = _resized(seen_rows, num_columns) > 0
-    relevant_counts = np.diff(is_relevant.indptr)
-    unseen_counts = relevant_counts - np.diff((is_relevant * is_seen).tocsr().indptr)
-    has_seen_all = (relevant_counts > 0) & (unseen_counts == 0)
+    for rows in (relevant_rows, seen_rows):
+        rows.resize((user_ids.size, num_columns))
+    # Products of sparse rows keep what both have: relevant items that were seen.
+    relevant_counts = np.diff(relevant_rows.indptr)
+    seen_counts = np.diff((relevant_rows * seen_rows).tocsr().indptr)
+    has_seen_all = (relevant_counts > 0) & (seen_counts == relevant_counts)
     if not has_seen_all.any():
         return None
     return (
@@ -350,9 +301,3 @@ def remark_on_seen(
         f"{user_ids.size} users, such as user {user_ids[np.argmax(has_seen_all)]}, for "
         "whom metrics are undefined; leave the items to be found out of seen"
     )
-
-
-def _resized(rows: SparseRows, num_columns: int) -> SparseRows:
-    rows = rows.copy()
-    rows.resize((rows.shape[0], num_columns))
-    return rows

@@ -79,6 +79,7 @@ class Evaluation(StatesByName):
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{len(self.items)} {self._unit}"
             )
+        # [queries] numbers of groups, and how many groups there are.
         groups_of = packed.segment_ids, len(packed.ids)
         states = {
             name: states_of_groups(self.lists[name], type(state), *groups_of)
@@ -97,6 +98,7 @@ class Evaluation(StatesByName):
         """
         if self._parts is None:
             return self
+        # Lists by name travel as a pytree, whose keys come back in alphabetical order.
         lists, items = gathered(self._parts, (self.lists, self.items))
         lists = in_order(self.lists, lists)
         return dataclasses.replace(self, lists=lists, items=items, _parts=None)

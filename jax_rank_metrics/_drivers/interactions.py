@@ -8,12 +8,7 @@ import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._drivers.long_frames import (
-    LongFrame,
-    is_frame,
-    is_pandas_series,
-    read_frame,
-)
+from jax_rank_metrics._drivers.long_frames import read_frame
 
 # A list of ids for each user (lists, sets, arrays, or one padded array), a dict or pandas
 # Series from users to such lists, a frame of users and items, or a sparse matrix of scipy
@@ -35,32 +30,49 @@ _CURE = (
 
 @dataclasses.dataclass(frozen=True)
 class Interactions:
-    """The items of all users, or queries, as the caller passed them.
+    """The items of all users, or queries, in one form whatever was passed.
+
+    Lists of ids [[2, 0], [2, −1]] are the sparse rows {0: 1, 2: 1} and {2: 1}.
 
     Attributes:
         name: The argument, for messages.
-        raw: Its value.
         unit: What a row is called in messages.
+        table: `[rows, items]`, canonical and without stored zeros: labels, or ones. Where
+            users are named, a last row is empty: that of all other users.
+        users: The user of each row, as a dict or a frame names them; None where row i is
+            that of user i.
+        is_matrix: Whether a sparse matrix was passed, whose columns are all items.
+        is_array: Whether an array was passed, `[users, ids]`.
+        row_length: The number of ids in each row that has any, where all have equally
+            many and none is padding or a set. Only such rows may be labels of all items.
+        repeats: Whether a row of ids has one of them twice.
     """
 
     name: str
-    raw: RawInteractions
-    unit: Unit = USER
+    unit: Unit
+    table: SparseRows
+    users: np.ndarray | None = None
+    is_matrix: bool = False
+    is_array: bool = False
+    row_length: int | None = None
+    repeats: bool = False
 
     @classmethod
     def of(cls, name: str, raw: RawInteractions, unit: Unit = USER) -> "Interactions":
-        """Wraps an argument; a pandas Series of lists becomes a dict.
-
-        The index of such a Series holds users, as after `groupby`, not positions.
+        """Reads an argument; the index of a pandas Series holds users, not positions.
 
         Raises:
             ValueError: if the index of a Series repeats a user, whose lists a dict would
-                not hold; or as `read_frame`.
-            TypeError: as `read_frame`; or if an array is masked.
+                not hold; if a value of a matrix is negative; or as `read_frame`.
+            TypeError: as `read_frame`; if an array is masked; if there is no list of ids
+                for each user.
         """
-        if is_frame(raw):
-            raw = read_frame(name, raw)
-        elif is_pandas_series(raw):
+        if _inputs.is_frame(raw):
+            users, table = read_frame(name, raw)
+            return cls(name, unit, table, users)
+        if _inputs.is_sparse(raw):
+            return cls(name, unit, _checked_matrix(name, raw), is_matrix=True)
+        if _inputs.is_series(raw):
             if not raw.index.is_unique:
                 user = raw.index[raw.index.duplicated()][0]
                 raise ValueError(
@@ -70,49 +82,63 @@ class Interactions:
                 )
             raw = raw.to_dict()
         _refuse_masked(name, raw)
-        return cls(name, raw, unit)
+        if isinstance(raw, Mapping):
+            return cls._of_lists(name, unit, [*raw.values(), ()], _users_of(name, raw))
+        try:
+            len(raw)
+        except TypeError as error:
+            kind = _inputs.kind_of(raw)
+            raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}") from error
+        return cls._of_lists(name, unit, raw, None)
 
-    @property
-    def _cure(self) -> str:
-        return _CURE.format(self.unit[0])
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether this is a sparse matrix of scipy."""
+    @classmethod
+    def _of_lists(
+        cls, name: str, unit: Unit, raw: Any, users: np.ndarray | None
+    ) -> "Interactions":
+        """Reads a list of ids for each row."""
         import scipy.sparse
 
-        return scipy.sparse.issparse(self.raw)
-
-    @property
-    def names_users(self) -> bool:
-        """Whether users are named, so that any may be missing; else rows are users."""
-        return isinstance(self.raw, (Mapping, LongFrame))
+        is_array = isinstance(raw, (np.ndarray, jax.Array))
+        raw_rows = [*np.asarray(raw)] if is_array else [*raw]
+        # A dict has a last row of no user, which is empty.
+        names = range(len(raw_rows)) if users is None else [*users.tolist(), None]
+        rows = [
+            _ids(f"{name} of {unit[0]} {user}", unit, row)
+            for user, row in zip(names, raw_rows, strict=True)
+        ]
+        ids = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+        is_id = ids >= 0
+        # Where rows start among the ids that are no padding.
+        ends = np.cumsum([0, *(row.size for row in rows)])
+        starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
+        shape = (len(rows), int(ids.max(initial=0)) + 1)
+        ones = np.ones(starts[-1], np.float32)
+        table = scipy.sparse.csr_array((ones, ids[is_id], starts), shape)
+        table.sum_duplicates()
+        table.data[:] = 1  # an id that is repeated counts once
+        # Sets never repeat a number, and padding is no label.
+        lengths, row_length = {row.size for row in rows if row.size}, None
+        has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
+        if len(lengths) == 1 and is_id.all() and not has_sets:
+            [row_length] = lengths
+        return cls(
+            name,
+            unit,
+            table,
+            users,
+            is_array=is_array,
+            row_length=row_length,
+            repeats=table.nnz < ids.size,
+        )
 
     @property
     def num_rows(self) -> int:
-        """The number of users with a row; a dict has no rows."""
-        if self.is_sparse:
-            return self.raw.shape[0]
-        try:
-            return len(self.raw)
-        except TypeError as error:
-            raise TypeError(
-                f"{self.name}: got {_inputs.kind_of(self.raw)}; {self._cure}"
-            ) from error
+        """The number of users with a row, where row i is that of user i."""
+        return self.table.shape[0]
 
     def all_users(self) -> np.ndarray:
         """Returns the users with an entry, `[users]`."""
-        if isinstance(self.raw, LongFrame):
-            return self.raw.users
-        if not isinstance(self.raw, Mapping):
-            return np.arange(self.num_rows)
-        for user in self.raw:
-            if not _inputs.is_integer(user):
-                raise TypeError(
-                    f"{self.name} has the key {user!r}; pass integers, the rows of "
-                    f"{self.unit[1]}, as jrm.pack makes them of ids of any kind"
-                )
-        return np.fromiter(self.raw, np.int64, len(self.raw))
+        return np.arange(self.num_rows) if self.users is None else self.users
 
     def rows(self, user_ids: np.ndarray) -> SparseRows:
         """Returns the rows of users as a canonical `csr_array` without stored zeros.
@@ -120,46 +146,20 @@ class Interactions:
         Its number of columns is that of a sparse matrix, or as large as the ids need;
         `check_items` compares it with the catalogue.
         """
-        import scipy.sparse
-
-        if not self.names_users and user_ids.max() >= self.num_rows:
+        if self.users is not None:
+            # Users [7, 2] of a dict are looked up as [2, 7], whose rows are [1, 0].
+            known, rows_of = np.unique(self.users, return_index=True)
+            slots = np.searchsorted(known, user_ids)  # of unknown users, any
+            is_known = np.append(known, -1)[slots] == user_ids
+            rows = np.append(rows_of, len(known))[slots]
+            return self.table[np.where(is_known, rows, len(known))]
+        if user_ids.max() >= self.num_rows:
+            units = self.unit[1]
             raise ValueError(
-                f"{self.name} has {self.num_rows} {self.unit[1]}, but {self.unit[1]} go up "
+                f"{self.name} has {self.num_rows} {units}, but {units} go up "
                 f"to {user_ids.max()}; pass rows for all of them"
             )
-        if self.is_sparse or isinstance(self.raw, LongFrame):
-            rows = (
-                self.raw.rows_of(user_ids)
-                if isinstance(self.raw, LongFrame)
-                else scipy.sparse.csr_array(self.raw)[user_ids]
-            )
-            if rows.dtype.kind not in "biuf":
-                raise TypeError(f"{self.name} holds {rows.dtype}; pass numbers")
-            rows.sum_duplicates()
-            if not (rows.data >= 0).all():
-                raise ValueError(
-                    f"{self.name} holds {rows.data[~(rows.data >= 0)][0]}; pass values "
-                    "of at least 0"
-                )
-            rows.eliminate_zeros()
-            return rows
-        lists = [
-            self._ids(user, row)
-            for user, row in zip(
-                user_ids.tolist(), self._raw_rows(user_ids), strict=True
-            )
-        ]
-        ids = np.concatenate([*lists, np.zeros(0, np.int64)]).astype(np.int64)
-        ends = np.cumsum([0, *(row.size for row in lists)])
-        is_id = ids >= 0
-        starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
-        ids = ids[is_id]
-        shape = (user_ids.size, int(ids.max(initial=0)) + 1)
-        ones = np.ones(ids.shape, np.float32)
-        rows = scipy.sparse.csr_array((ones, ids, starts), shape)
-        rows.sum_duplicates()
-        rows.data[:] = 1  # an id that is repeated counts once
-        return rows
+        return self.table[user_ids]
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
         """Raises unless all users are those of the model, and rows are one for each.
@@ -169,9 +169,8 @@ class Interactions:
             is_selection: Whether the caller selected the users to evaluate. Then rows
                 may be missing for users after the last of them.
         """
-        name, units = self.name, self.unit[1]
-        if self.names_users:
-            users = self.all_users()
+        name, units, users = self.name, self.unit[1], self.users
+        if users is not None:
             if users.size and not (0 <= users.min() and users.max() < num_users):
                 raise ValueError(
                     f"{name} has {units} from {users.min()} to {users.max()}, but there "
@@ -185,93 +184,30 @@ class Interactions:
                 f"pass one row for each, or a dict from {units} to lists of ids"
             )
 
-    def check_items(
-        self,
-        rows: SparseRows,
-        user_ids: np.ndarray,
-        num_items: int,
-        may_name_all: bool = False,
-    ) -> None:
+    def check_items(self, num_items: int, may_name_all: bool = False) -> None:
         """Raises unless the items are those of a catalogue of `num_items`.
 
         Args:
-            rows: The rows of `user_ids`, as `rows` returns them.
-            user_ids: The users of these rows.
             num_items: How many items the model has.
             may_name_all: Whether an array may name every item in each of its rows.
         """
         name = self.name
-        if self.is_sparse:
+        if self.is_matrix:
             # An additional first column, such as an id 0 for padding, shifts all ids.
-            if self.raw.shape[1] > num_items:
+            if self.table.shape[1] > num_items:
                 raise ValueError(
-                    f"{name} has {self.raw.shape[1]} columns, but there are {num_items} "
+                    f"{name} has {self.table.shape[1]} columns, but there are {num_items} "
                     "items; pass a column for each"
                 )
-        elif not isinstance(self.raw, LongFrame) and self._looks_dense(
-            rows, user_ids, num_items, may_name_all
-        ):
+        elif self._looks_dense(num_items, may_name_all):
             raise TypeError(
                 f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
                 f"rows are read as lists of ids; pass scipy.sparse.csr_array({name}) if "
                 "it is a matrix, or lists of distinct ids without padding"
             )
-        refuse_unknown_items(name, rows, user_ids, num_items, self.unit)
+        check_known_items(name, self.table, self.all_users(), num_items, self.unit)
 
-    def count_items(
-        self, rows: SparseRows, user_ids: np.ndarray, num_items: int
-    ) -> np.ndarray:
-        """Counts how many of all users have each item, `[num_items]` int32.
-
-        Args:
-            rows: The rows of `user_ids`, which are not read again if these are all users.
-            user_ids: The users of these rows.
-            num_items: How many items the model has.
-        """
-        all_users = self.all_users()
-        if not np.array_equal(all_users, user_ids):
-            rows = self.rows(all_users)
-        self.check_items(rows, all_users, num_items)
-        return np.bincount(rows.indices, minlength=num_items).astype(np.int32)
-
-    def _raw_rows(self, user_ids: np.ndarray) -> Any:
-        """Returns the entries of users as passed: an array, or a list.
-
-        The entry of a user whom a dict lacks is ().
-        """
-        if isinstance(self.raw, (np.ndarray, jax.Array)):
-            return np.asarray(self.raw)[user_ids]
-        if isinstance(self.raw, Mapping):
-            return [self.raw.get(user, ()) for user in user_ids.tolist()]
-        return [self.raw[user] for user in user_ids.tolist()]
-
-    def _ids(self, user: int, row: Any) -> np.ndarray:
-        """Returns the ids of one user, with those that are negative, the padding."""
-        name = f"{self.name} of {self.unit[0]} {user}"
-        _refuse_masked(name, row)
-        ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
-        if not ids.size:
-            return np.zeros(0, np.int64)
-        if ids.ndim == 0 and ids.dtype.kind in "iu":
-            raise TypeError(
-                f"{name} is {ids}; pass a list of ids for each {self.unit[0]}, or, where "
-                f"each has one, an array [{self.unit[1]}, 1], such as ids[:, None]"
-            )
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise TypeError(f"{name}: got {_inputs.kind_of(ids)}; {self._cure}")
-        if ids.max() >= _inputs.MAX_INT32:
-            raise ValueError(
-                f"{name} holds the id {ids.max()}; pass ids that fit int32"
-            )
-        return ids
-
-    def _looks_dense(
-        self,
-        id_rows: SparseRows,
-        user_ids: np.ndarray,
-        num_items: int,
-        may_name_all: bool,
-    ) -> bool:
+    def _looks_dense(self, num_items: int, may_name_all: bool) -> bool:
         """Whether the rows look like labels of all items, not like lists of ids.
 
         They do if there is an entry for every item of the catalogue, in an array, or in
@@ -279,31 +215,60 @@ class Interactions:
         them 0 or 1. Read as lists of ids, the former would name every item or repeat
         ids, and the latter would only repeat the ids 0 and 1, which nobody intends. For
         instance, [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
-        Sets, non-empty lists of different lengths and rows with negative entries never
-        do.
-
-        Args:
-            id_rows: The rows of `user_ids` read as ids, each id once.
-            user_ids: The users of these rows.
-            num_items: How many items the model has.
-            may_name_all: Whether an array may name every item in each of its rows.
         """
-        table = self._raw_rows(user_ids)
-        is_array = isinstance(table, np.ndarray) and table.ndim == 2
-        if not is_array:
-            rows = [row for row in table if len(row)]
-            if not rows or any(isinstance(row, (set, frozenset)) for row in rows):
-                return False
-            if any(len(row) != len(rows[0]) for row in rows):
-                return False
-            table = np.asarray(rows)
-        width = table.shape[1]
-        if not width or table.min() < 0:
-            return False  # empty lists, or lists of ids that are padded with -1
-        repeats = id_rows.nnz < table.size
-        names_all = is_array and not may_name_all
-        as_long_as_catalogue = width == num_items and (names_all or repeats)
-        return as_long_as_catalogue or (width > 2 and table.max() <= 1)
+        if self.row_length is None:
+            return False
+        names_all = self.is_array and not may_name_all
+        if self.row_length == num_items and (names_all or self.repeats):
+            return True
+        return self.row_length > 2 and self.table.indices.max() <= 1
+
+
+def _users_of(name: str, raw: Mapping[Any, Any]) -> np.ndarray:
+    """Returns the keys of a dict, which have to be integers."""
+    for user in raw:
+        if not _inputs.is_integer(user):
+            raise TypeError(
+                f"{name} has the key {user!r}; pass integers, the rows of the model, as "
+                "jrm.pack makes them of ids of any kind"
+            )
+    return np.fromiter(raw, np.int64, len(raw))
+
+
+def _checked_matrix(name: str, raw: SparseRows) -> SparseRows:
+    """Returns a sparse matrix as a canonical array of its own, without stored zeros."""
+    import scipy.sparse
+
+    # A copy, since what follows changes arrays in place, which are those of the caller.
+    rows = scipy.sparse.csr_array(raw, copy=True)
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds {rows.dtype}; pass numbers")
+    rows.sum_duplicates()
+    if not (rows.data >= 0).all():  # or NaN
+        raise ValueError(
+            f"{name} holds {rows.data[~(rows.data >= 0)][0]}; pass values of at least 0"
+        )
+    rows.eliminate_zeros()
+    return rows
+
+
+def _ids(name: str, unit: Unit, row: Any) -> np.ndarray:
+    """Returns the ids of one user, with those that are negative, the padding."""
+    _refuse_masked(name, row)
+    ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
+    if not ids.size:
+        return np.zeros(0, np.int64)
+    if ids.ndim == 0 and ids.dtype.kind in "iu":
+        raise TypeError(
+            f"{name} is {ids}; pass a list of ids for each {unit[0]}, or, where each has "
+            f"one, an array [{unit[1]}, 1], such as ids[:, None]"
+        )
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        kind = _inputs.kind_of(ids)
+        raise TypeError(f"{name}: got {kind}; {_CURE.format(unit[0])}")
+    if ids.max() >= _inputs.MAX_INT32:
+        raise ValueError(f"{name} holds the id {ids.max()}; pass ids that fit int32")
+    return ids
 
 
 def _refuse_masked(name: str, ids: Any) -> None:
@@ -315,7 +280,7 @@ def _refuse_masked(name: str, ids: Any) -> None:
         )
 
 
-def refuse_unknown_items(
+def check_known_items(
     name: str, rows: SparseRows, user_ids: np.ndarray, num_items: int, unit: Unit
 ) -> None:
     """Raises `ValueError` if an id in sparse rows is not below `num_items`."""
@@ -329,53 +294,48 @@ def refuse_unknown_items(
     )
 
 
-def read_users(users: Any, relevant: Interactions) -> np.ndarray:
-    """Returns the users to evaluate, `[users]` int32; by default all of `relevant`."""
-    if users is None:
-        user_ids = relevant.all_users()
-    else:
-        user_ids = _inputs.numpy_array("users", users)
-        if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
-            raise TypeError(
-                f"users: got {_inputs.kind_of(user_ids)}; pass one axis of integers, rows "
-                "of the model"
-            )
+def read_users(
+    users: Any, relevant: Interactions, seen: Interactions | None, num_users: int | None
+) -> np.ndarray:
+    """Returns the users to evaluate, `[users]` int32; by default all of `relevant`.
+
+    Args:
+        users: The argument, or None.
+        relevant: The argument.
+        seen: The argument, or None.
+        num_users: How many users the model has; None if it is a function.
+
+    Raises:
+        ValueError: if there is none; unless all users are those of the model.
+        TypeError: if they are not integers.
+    """
+    is_selection = users is not None
+    user_ids = (
+        _inputs.numpy_array("users", users) if is_selection else relevant.all_users()
+    )
+    if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
+        raise TypeError(
+            f"users: got {_inputs.kind_of(user_ids)}; pass one axis of integers, rows "
+            "of the model"
+        )
     if not user_ids.size:
-        empty = "relevant has no users" if users is None else "users is empty"
+        empty = "users is empty" if is_selection else "relevant has no users"
         raise ValueError(f"{empty}; pass at least one user")
     if user_ids.min() < 0 or user_ids.max() > _inputs.MAX_INT32:
         raise ValueError(
             f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
             "from 0"
         )
-    return user_ids.astype(np.int32)
-
-
-def check_users(
-    user_ids: np.ndarray,
-    is_selection: bool,
-    relevant: Interactions,
-    seen: Interactions | None,
-    num_users: int | None,
-) -> None:
-    """Raises `ValueError` unless all users are those of the model.
-
-    Args:
-        user_ids: The users to evaluate.
-        is_selection: Whether the caller selected them.
-        relevant: The argument.
-        seen: The argument, or None.
-        num_users: How many users the model has; None if it is a function.
-    """
     all_interactions = [x for x in (relevant, seen) if x is not None]
+    # A function scores any user. Only rows without names say how many there may be.
     if num_users is None:
-        numbers = [x.num_rows for x in all_interactions if not x.names_users]
+        numbers = [x.num_rows for x in all_interactions if x.users is None]
         if len(set(numbers)) > 1 and not is_selection:
             raise ValueError(
                 f"relevant has {numbers[0]} rows, and seen has {numbers[1]}; pass one row "
                 "for each user of the model in both"
             )
-        return
+        return user_ids.astype(np.int32)
     if is_selection and user_ids.max() >= num_users:
         raise ValueError(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
@@ -383,3 +343,4 @@ def check_users(
         )
     for interactions in all_interactions:
         interactions.check_users(num_users, is_selection)
+    return user_ids.astype(np.int32)

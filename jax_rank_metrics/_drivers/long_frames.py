@@ -1,55 +1,26 @@
 """Long frames of pandas and polars: a row for each pair of a user or query and an item."""
 
-import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jax_rank_metrics import _inputs
 
 
-class LongFrame(NamedTuple):
-    """The items of the users that a frame holds.
-
-    Attributes:
-        users: `[users]`, ascending; those whose only ids are negative are among them.
-        rows: A `scipy.sparse.csr_array` of labels `[users + 1, items]`, or of ones where
-            the frame has no labels. The last row is empty: that of all other users.
-    """
-
-    users: np.ndarray
-    rows: Any
-
-    def rows_of(self, user_ids: np.ndarray) -> Any:
-        """Returns the rows of users, empty for those that the frame lacks."""
-        slots = np.searchsorted(self.users, user_ids)
-        known = np.append(self.users, -1)[slots] == user_ids
-        return self.rows[np.where(known, slots, len(self.users))]
-
-
-def is_frame(raw: Any) -> bool:
-    """Whether this is a frame of pandas or polars, neither of which is imported here."""
-    return any(_is(raw, library, "DataFrame") for library in ("pandas", "polars"))
-
-
-def is_pandas_series(raw: Any) -> bool:
-    """Whether this is a Series of pandas, whose index may hold users."""
-    return _is(raw, "pandas", "Series")
-
-
-def _is(raw: Any, library: str, name: str) -> bool:
-    module = sys.modules.get(library)  # whose objects exist only after its import
-    return module is not None and isinstance(raw, getattr(module, name))
-
-
-def read_frame(name: str, frame: Any) -> LongFrame:
+def read_frame(name: str, frame: Any) -> tuple[np.ndarray, Any]:
     """Reads the columns `user` or `query`, `item`, and perhaps `label` of a frame.
 
-    Pairs may repeat with the same label, and negative items are padding.
+    Pairs may repeat with the same label, and negative items are padding. The users
+    [7, 2, 7] with the items [5, 1, −1] make the users [2, 7] and the rows {1}, {5} and {}.
 
     Args:
         name: The argument, for messages. Only `relevant` has labels.
         frame: A frame of pandas or polars.
+
+    Returns:
+        The users, ascending, those whose only items are negative among them; and a
+        `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones where the frame
+        has none. The last row is empty: that of all other users.
 
     Raises:
         ValueError: if it has other columns; if an item does not fit int32, or a pair has
@@ -70,6 +41,7 @@ def read_frame(name: str, frame: Any) -> LongFrame:
             f"with the columns user (or query) and item{label}, and no others"
         )
     users, items = (_integers(name, x, frame[x]) for x in (unit, "item"))
+    # `slots` is the row of each pair; users whose pairs are all padding keep their row.
     user_ids, slots = np.unique(users, return_inverse=True)
     is_item = items >= 0
     slots, items = slots[is_item], items[is_item]
@@ -83,6 +55,7 @@ def read_frame(name: str, frame: Any) -> LongFrame:
         # The offset of each pair among the distinct ones.
         entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
         offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
+        # Of repeated pairs the last label stands, and all others have to be equal to it.
         rows.data = np.zeros(rows.nnz, labels.dtype)
         rows.data[offsets] = labels
         differ = rows.data[offsets] != labels
@@ -92,7 +65,7 @@ def read_frame(name: str, frame: Any) -> LongFrame:
                 f"{name} has two labels for the item {items[row]} of {unit} "
                 f"{user_ids[slots[row]]}; pass one"
             )
-    return LongFrame(user_ids, rows)
+    return user_ids, rows
 
 
 def _integers(name: str, column: str, values: Any) -> np.ndarray:

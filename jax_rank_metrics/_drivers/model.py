@@ -1,4 +1,4 @@
-"""The scores of users: from embeddings, from a matrix, or from a function."""
+"""Models: vectors of queries and items, a matrix of scores, or a function of rows."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -6,93 +6,95 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs, _types
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
-from jax_rank_metrics._drivers.nan_causes import INFINITIES, Vectors
-from jax_rank_metrics._drivers.step import CatalogArrays
+from jax_rank_metrics._drivers.nan_causes import INFINITIES
+from jax_rank_metrics._sources.similarities import Similarity
+
+# Causes of NaN where no vector holds it, and what to pass instead.
+OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
+CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
+UNKNOWN_SCORES = (
+    f"pass numbers, and -inf for items that are not to be recommended ({INFINITIES})"
+)
 
 
-class Recommender(NamedTuple):
-    """A model, checked and in one form.
+class Model(NamedTuple):
+    """A model, checked and in one form: it scores the items for any query.
 
     Attributes:
-        rows: Maps user ids `[batch]` to their embeddings `[batch, dims]`, or to their
-            scores `[batch, items]`.
-        item_embeddings: `[items, dims]`, where `rows` returns embeddings; None where it
-            returns scores.
-        num_users: How many users there are; None if the model is a function.
-        num_items: How many items there are; None if the model is a function.
-        table: `[users, …]`, the embeddings or scores of all users, as the devices
-            hold them; None if the model is a function.
+        names: What messages call the next two.
+        table: `[rows, …]`, vectors of queries, or scores `[rows, items]`, as devices hold
+            them between batches; None where a function makes scores.
+        items: `[items, …]`, vectors of items, as they were passed; None where scores are
+            known.
+        score_fn: Maps rows `[size]` to scores `[size, items]`; None beside a table.
+        scores_of: How messages call the scores of a query, before its name.
+        nan_cause: What makes NaN where no vector holds it, and what to pass instead.
     """
 
-    rows: Callable[[np.ndarray], Array]
-    item_embeddings: jax.Array | None
-    num_users: int | None = None
-    num_items: int | None = None
-    table: Array | None = None
-
-    def vectors(
-        self, user: int, catalog: CatalogArrays, num_items: int
-    ) -> list[Vectors]:
-        """Returns the embeddings of which the scores of a user are made, if they are.
-
-        Args:
-            user: The user.
-            catalog: The items, as the devices hold them.
-            num_items: How many there are.
-        """
-        if self.item_embeddings is None:
-            return []
-        return [
-            Vectors.of_query("model[0]", self.table, user, f"user {user}"),
-            Vectors("model[1]", catalog.items, num_items, catalog.item_mask),
-        ]
+    names: tuple[str, str]
+    table: Array | None
+    items: Array | None
+    score_fn: Callable[[np.ndarray], Any] | None = None
+    scores_of: str = "the scores of model for"
+    nan_cause: str = OVERFLOW
 
     @property
-    def nan_cure(self) -> str:
-        """The end of a message about NaN that is not due to any embedding."""
-        if self.item_embeddings is not None:
-            return f"products overflow, and {INFINITIES}; pass smaller numbers"
-        return (
-            "pass numbers, and -inf for items that are not to be recommended "
-            f"({INFINITIES})"
-        )
+    def num_rows(self) -> int | None:
+        """The number of rows; None where a function takes any."""
+        return None if self.table is None else len(self.table)
+
+    @property
+    def num_items(self) -> int | None:
+        """The number of items, which a function does not tell before it is called."""
+        if self.items is not None:
+            return len(self.items)
+        return None if self.table is None else self.table.shape[1]
+
+    def rows(self, devices: Devices, indices: np.ndarray) -> Array:
+        """Returns the vectors or scores of some rows, of which −1 is the last."""
+        if self.score_fn is not None:
+            return _scores(self.score_fn(indices), indices.size, devices)
+        assert self.table is not None
+        # Scores are cut over queries and items, and vectors of queries over queries alone.
+        spec = devices.of_scores if self.items is None else devices.of_queries
+        return devices.rows(self.names[0], self.table, indices, spec)
 
 
-def read_model(model: Any, devices: Devices) -> Recommender:
+def embeddings_model(
+    queries: Array, items: Array, similarity: Similarity, devices: Devices
+) -> Model:
+    """Returns the model of `evaluate_embeddings`, whose similarity may be a function."""
+    # Items stay as they were passed: batches over candidates gather from them on the host.
+    table = devices.table(queries, devices.of_queries)
+    cause = CUSTOM_SCORES if similarity.is_custom else OVERFLOW
+    return Model(("queries", "items"), table, items, None, "the scores of", cause)
+
+
+def read_model(model: Any, devices: Devices) -> Model:
     """Reads a pair of embeddings, a matrix of scores, or a function that scores users."""
     if callable(model):
-        return Recommender(
-            lambda users: _scores(model(users), users.size, devices), None
-        )
+        return Model(("model", ""), None, None, model, nan_cause=UNKNOWN_SCORES)
+    # A list of two matrices is a pair; a list of lists is a matrix of scores.
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
-    if isinstance(model, tuple):
-        if len(model) != 2:
-            raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
-        table, items = (_matrix(f"model[{i}]", part) for i, part in enumerate(model))
-        if table.shape[1:] != items.shape[1:]:
-            raise ValueError(
-                f"model has queries of shape {table.shape} and items of shape "
-                f"{items.shape}; pass [users, dims] and [items, dims]"
-            )
-    else:
-        table, items = _matrix("model", model), None
-    num_users = len(table)
-    num_items = table.shape[1] if items is None else len(items)
-    spec = devices.of_scores if items is None else devices.of_queries
-    table = devices.table(table, spec)
-    return Recommender(
-        lambda users: devices.rows("model", table, users, spec),
-        None if items is None else devices.items("model[1]", items),
-        num_users,
-        num_items,
-        table,
-    )
+    if not isinstance(model, tuple):
+        table = devices.table(_matrix("model", model), devices.of_scores)
+        return Model(("model", ""), table, None, nan_cause=UNKNOWN_SCORES)
+    if len(model) != 2:
+        raise ValueError(f"model has {len(model)} parts; pass (queries, items)")
+    names = ("model[0]", "model[1]")
+    table, items = map(_matrix, names, model)
+    if table.shape[1:] != items.shape[1:]:
+        raise ValueError(
+            f"model has queries of shape {table.shape} and items of shape "
+            f"{items.shape}; pass [users, dims] and [items, dims]"
+        )
+    return Model(names, devices.table(table, devices.of_queries), items)
 
 
-def global_arguments(model: Any) -> list[Argument]:
+def model_arguments(model: Any) -> list[Argument]:
     """Returns the arrays of a model that may be global, under the names of messages."""
     if isinstance(model, (tuple, list)) and len(model) == 2:
         queries, items = model
@@ -103,14 +105,17 @@ def global_arguments(model: Any) -> list[Argument]:
     return [Argument("model", model, ("queries", "items"))]
 
 
-def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
-    """Returns a JAX array as it is, and anything else as a NumPy array on the host.
+def read_vectors(name: str, value: Any) -> Array:
+    """Returns a JAX array as it is, and anything else as a NumPy array on the host."""
+    vectors = _as_array(name, value)
+    if not vectors.ndim or not vectors.shape[0]:
+        raise ValueError(f"{name} has shape {vectors.shape}; pass at least one row")
+    return vectors
 
-    Raises:
-        ValueError: if it is not a matrix with at least one row.
-    """
-    is_jax = isinstance(value, jax.Array)
-    matrix = value if is_jax else _inputs.numpy_array(name, value)
+
+def _matrix(name: str, value: Any) -> Array:
+    """Returns what `read_vectors` returns, which has to be a matrix."""
+    matrix = _as_array(name, value)
     if matrix.ndim != 2 or not matrix.shape[0]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
@@ -119,8 +124,13 @@ def _matrix(name: str, value: Any) -> np.ndarray | jax.Array:
     return matrix
 
 
+def _as_array(name: str, value: Any) -> Array:
+    return value if isinstance(value, jax.Array) else _inputs.numpy_array(name, value)
+
+
 def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
     """Checks the scores that a function returned for a batch, `[num_users, items]`."""
+    # Functions are called as they are, outside of any trace.
     scores = _inputs.real("the scores of model", values)
     if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
         raise ValueError(
@@ -133,29 +143,3 @@ def _scores(values: Any, num_users: int, devices: Devices) -> jax.Array:
             "devices; pass mesh, and queries_axis, items_axis or both"
         )
     return scores
-
-
-def read_catalog(
-    num_items: int,
-    item_embeddings: jax.Array | None,
-    item_mask: _types.ItemMask | None,
-    features: _types.Embeddings | None,
-) -> CatalogArrays:
-    """Checks the arrays over the items.
-
-    Args:
-        num_items: How many items the model has.
-        item_embeddings: `[items, dims]`, of which scores are products; or None.
-        item_mask: `[items]`, the items that may be recommended; or None for all.
-        features: `[items, features]`, in which diversity is measured; or None. Messages
-            call it `embeddings`, the argument of the caller.
-    """
-    mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
-    if features is not None:
-        features = _inputs.catalog_array("embeddings", features, ("features",))
-        if len(features) != num_items:
-            raise ValueError(
-                f"embeddings has shape {features.shape}, but the model has {num_items} "
-                "items; pass one row for each"
-            )
-    return CatalogArrays(item_embeddings, mask, features=features)

@@ -42,6 +42,7 @@ class Vectors(NamedTuple):
 
     def remark(self, kind: Kind) -> str | None:
         """Says which vectors hold numbers of a kind; None if none does."""
+        # `first` is the first such vector of all parts, counted through them.
         total, first = 0, 0
         for start, values, mask in self._parts():
             if jnp.issubdtype(values.dtype, jnp.floating):  # integers are all finite
@@ -65,7 +66,7 @@ class Vectors(NamedTuple):
         blocks = self.values
         if not isinstance(blocks, HostBlocks):
             yield 0, blocks, self.mask
-        elif blocks.is_repeatable:
+        elif blocks.is_repeatable:  # an iterator has been read, and says nothing
             for part in blocks.parts(1):
                 mask = part.exists if self.mask is None else part.cut(self.mask)
                 yield part.first_id, part.items, mask
@@ -79,6 +80,7 @@ def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
         sources: The vectors of which they were made.
         otherwise: What made NaN if all vectors are finite.
     """
+    # NaN in a vector is the likelier cause, and infinity the next one.
     for source in sources:
         if text := source.remark("nan"):
             return f"{scores} hold nan: {text}; pass numbers{source.cure}"
@@ -93,6 +95,7 @@ def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
 
 def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
     """Counts the vectors with numbers of a kind, and finds the first of them."""
+    # Of a global array, no process may read all parts: the devices look for it.
     if is_global(values):
         return _find_on_mesh(kind, values, mask)
     mask = mask if mask is None else np.asarray(mask)
@@ -101,6 +104,7 @@ def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
 
 def _count(library: Any, kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
     is_kind = library.isnan if kind == "nan" else library.isinf
+    # [vectors] bool, whatever their axes.
     has_kind = library.any(is_kind(values), axis=tuple(range(1, values.ndim)))
     if mask is not None:
         has_kind = has_kind & mask

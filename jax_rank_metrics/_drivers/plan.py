@@ -1,16 +1,18 @@
 """The options that all batches of an evaluation share."""
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import jax
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._calls import names
 from jax_rank_metrics._items import GROUPS
 from jax_rank_metrics._metrics.run import check_columns
 from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._sources.attributes import LabelFn, by_attributes
-from jax_rank_metrics._types import AxisNames, Ties
+from jax_rank_metrics._types import AxisNames, ItemGroups, Key, Ties
 
 
 class Plan(NamedTuple):
@@ -48,6 +50,7 @@ class Plan(NamedTuple):
     @property
     def ties_of_places(self) -> Ties | None:
         """The tie policy for counted places, which orders no ties that nobody reads."""
+        # An expected value counts tied items, and needs no hash of them.
         reads_order = any(x.tie_reading == "order" for x in self.whole_list_metrics)
         return "expected" if self.ties is None and not reads_order else self.ties
 
@@ -59,7 +62,7 @@ class Plan(NamedTuple):
 
 
 def read_groups(
-    item_groups: Any,
+    item_groups: ItemGroups | jax.Array | None,
     bounds: tuple[Bound, ...],
     num_items: int | None,
     relevant: object = None,
@@ -79,6 +82,7 @@ def read_groups(
         )
     groups = _inputs.item_groups(item_groups, None, num_items)
     if groups is not None:
+        # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
         lowest = np.nanmin(np.asarray(item_groups), initial=0)
         if lowest < 0 or not groups.any():
             raise ValueError(
@@ -96,23 +100,31 @@ def read_groups(
 
 
 def make_plan(
-    bounds: tuple[Bound, ...],
+    metrics: names.Metrics,
     k: int | None,
-    block_size: int,
-    ties: str | None,
+    block_size: int | None,
+    ties: Ties | None,
+    key: Key | None,
     counts_all: bool = False,
-) -> Plan:
-    """Checks the options that all batches share, and returns them; see `Plan`.
+) -> tuple[Plan, jax.Array | None]:
+    """Checks the options that all batches share; see `Plan`.
 
     Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
+    Without `block_size`, the caller chooses it once it knows how many items there are.
+
+    Returns:
+        The plan, and the key of random ties or None, which is no static argument.
     """
+    bounds, (policy, key) = names.bind_all(metrics), resolve(ties, key)
+    block_size = 1 if block_size is None else block_size
     block_size = _inputs.positive_integer("block_size", block_size)
-    policy = cast(Ties | None, ties)
-    plan = Plan(bounds, 0, block_size, policy, counts_all=counts_all)
+    name = cast(Ties | None, policy.name)
+    plan = Plan(bounds, 0, block_size, name, counts_all=counts_all)
     if k is None and not plan.top_k_metrics and not counts_all:
         raise ValueError(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"
         )
+    # Metrics may need more ranks than are returned, and never fewer; see `Plan.depth`.
     k = plan.depth if k is None else _inputs.positive_integer("k", k)
-    return plan._replace(k=k)
+    return plan._replace(k=k), key

@@ -1,7 +1,6 @@
-"""The batches of `evaluate_embeddings`: over all items, or over candidates."""
+"""The queries of a call, and their batches: over all items, or over candidates."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -11,20 +10,18 @@ from jax_rank_metrics._drivers.batches import (
     Batch,
     QueryParts,
     Work,
+    batch_size_for,
     batches_by_width,
     make_batches,
-    query_batch,
+    pad_rows,
 )
-from jax_rank_metrics._drivers.candidates import (
-    Listed,
-    candidate_batch,
-    measure_candidates,
-)
+from jax_rank_metrics._drivers.candidates import Listed, measure_candidates
 from jax_rank_metrics._drivers.devices import Array, Devices
-from jax_rank_metrics._drivers.nan_causes import Vectors
+from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.judgements import Judgements
+from jax_rank_metrics._drivers.model import Model
+from jax_rank_metrics._drivers.nan_causes import Vectors, nan_message
 from jax_rank_metrics._drivers.plan import Plan
-from jax_rank_metrics._drivers.query_inputs import Judgements
-from jax_rank_metrics._sources.similarities import Similarity
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -40,155 +37,210 @@ MIN_SIZE = 32
 BLOCK_SIZE = 4096
 
 
-class Inputs(NamedTuple):
-    """The arguments of `evaluate_embeddings`, checked.
+class Queries(NamedTuple):
+    """The queries of a call: users of a recommender, or queries with embeddings.
 
     Attributes:
-        queries: `[queries, …]`, on the host or on a device.
-        items: `[items, …]`, on the host or on a device.
-        similarity: What scores them.
-        item_mask: `[items]` bool, the items that exist; or None.
-        groups: `[items, groups]`, memberships of the items; or None.
-        judgements: What each query is judged on.
-        size: How many queries share a batch at most.
-        key: The key of all random ties, or None.
         devices: The devices that share the work.
+        model: What scores them.
+        unit: What they are called in messages.
+        rows: `[queries]`, the row of each in the model: all rows, or chosen users.
+        judgements: The items that each is judged on; row i is of query i.
+        batch_size: How many share a batch at most.
+        key: The key of all random ties, or None.
     """
 
-    queries: Array
-    items: Array
-    similarity: Similarity
-    item_mask: jax.Array | None
-    groups: jax.Array | None
-    judgements: Judgements
-    size: int
-    key: jax.Array | None
     devices: Devices
+    model: Model
+    unit: Unit
+    rows: np.ndarray
+    judgements: Judgements
+    batch_size: int
+    key: jax.Array | None
 
     @property
     def parts(self) -> QueryParts:
-        """Returns which part of the devices has which query."""
-        rows = np.arange(len(self.queries))
-        return QueryParts.over(self.devices, rows, self.queries)
+        """Which part of the devices has which query."""
+        return QueryParts.over(self.devices, self.rows, self.model.table)
 
-    def rows(self, batch: Batch) -> Array:
-        """Returns the queries of a batch; its padding holds the last of all queries."""
-        devices = self.devices
-        return devices.rows("queries", self.queries, batch.indices, devices.of_queries)
+    def batches(self, plan: Plan, num_items: int) -> list[Batch]:
+        """Divides the queries into batches of similar numbers of ids.
+
+        Args:
+            plan: The plan.
+            num_items: How many items there are, at least.
+        """
+        # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
+        # are none.
+        lengths = np.zeros((self.rows.size, 2), np.int64)
+        for column, rows in enumerate(
+            (self.judgements.exclude, self.judgements.relevant)
+        ):
+            if rows is not None:
+                lengths[:, column] = np.diff(rows.indptr)
+        size, num_blocks = batch_size_for(self.rows.size, self.batch_size), 1
+        if self.model.items is not None:
+            num_blocks = -(-num_items // plan.block_size)
+            # A large block holds the scores of a whole batch at once.
+            if plan.block_size > BLOCK_SIZE:
+                size = _bounded(size, min(plan.block_size, num_items))
+        work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
+        size = self.devices.batch_size(size)
+        return list(make_batches(lengths, size, work, self.parts))
+
+    def name(self, index: int) -> str:
+        """Returns what messages call a query, such as "user 7"."""
+        return f"{self.unit[0]} {self.rows[index]}"
+
+    def scored_rows(self, batch: Batch) -> Array:
+        """Returns what the model knows of the queries of a batch, `[size, …]`.
+
+        Its padding holds the last of all queries.
+        """
+        return self.model.rows(self.devices, self.rows[batch.indices])
+
+    def arrays(self, number: int, batch: Batch, rows: Array) -> step.QueryBatch:
+        """Returns the arrays of a batch that ranks all items.
+
+        Args:
+            number: The number of the batch, which makes its random ties its own.
+            batch: The queries of the batch.
+            rows: What `scored_rows` returns for it.
+        """
+        judged, devices = self.judgements, self.devices
+        # Arrays of NumPy, which the program puts on devices together when it starts.
+        arrays = step.QueryBatch(
+            batch.slots,
+            rows,
+            step.key_of_batch(self.key, number),
+            attributes=jax.tree.map(
+                lambda x: devices.rows(
+                    "query_attributes", x, batch.indices, devices.of_queries
+                ),
+                judged.query_attributes,
+            ),
+        )
+        if judged.relevant is not None:
+            ids, labels = pad_rows(judged.relevant, batch.indices, batch.widths[1])
+            arrays = arrays._replace(relevant_ids=ids, relevant_labels=labels)
+        if judged.exclude is not None:
+            ids, _ = pad_rows(judged.exclude, batch.indices, batch.widths[0])
+            arrays = arrays._replace(excluded_ids=ids)
+        return arrays
+
+    def nan_message(self, index: int, items: Vectors | None) -> str:
+        """Returns the message for a query of which a score is NaN.
+
+        Args:
+            index: The index of the query.
+            items: The items of whose vectors scores are made; None if of none.
+        """
+        model, name, vectors = self.model, self.name(index), []
+        if items is not None:
+            row = int(self.rows[index])
+            query = Vectors.of_query(model.names[0], model.table, row, name)
+            vectors = [query, items]
+        return nan_message(f"{model.scores_of} {name}", vectors, model.nan_cause)
 
 
-class Batches(NamedTuple):
-    """The division of the queries, and what makes values of a batch; see `Job`.
+def block_size_for(plan: Plan, num_items: int, reads_blocks: bool) -> int:
+    """Chooses how many items are scored at a time.
 
-    `items` are those of which scores are made.
+    Args:
+        plan: The plan.
+        num_items: How many items there are.
+        reads_blocks: Whether the host reads them in blocks.
     """
-
-    parts: QueryParts
-    batches: list[Batch]
-    arrays: Callable[[int, Batch], Any]
-    program: step.Program
-    items: Vectors
-
-
-def block_size_for(num_items: int, needs_one_block: bool) -> int:
-    """Returns how many items are scored at a time, where the caller has not said it."""
-    fits = num_items * MIN_SIZE <= MAX_AT_ONCE
-    return num_items if needs_one_block and fits else BLOCK_SIZE
+    # Only of a whole block, labels of any kind and places of all items are known.
+    needs_one_block = plan.label_fn is not None and bool(plan.whole_list_metrics)
+    if needs_one_block and not reads_blocks and num_items * MIN_SIZE <= MAX_AT_ONCE:
+        return num_items
+    return BLOCK_SIZE
 
 
-def over_all_items(plan: Plan, inputs: Inputs) -> Batches:
-    """Returns the batches in which each query ranks all items."""
-    devices, judgements = inputs.devices, inputs.judgements
-    num_items = len(inputs.items)
-    catalog = step.CatalogArrays(
-        devices.items("items", inputs.items),
-        inputs.item_mask,
-        attributes=judgements.item_attributes,
-        similarity=inputs.similarity,
-        groups=inputs.groups,
+def over_all_items(
+    plan: Plan,
+    queries: Queries,
+    catalog: step.CatalogArrays,
+    num_items: int,
+    batches: list[Batch],
+    first_rows: Array | None = None,
+) -> step.Batches:
+    """Returns the batches in which each query ranks all items.
+
+    Args:
+        plan: The plan.
+        queries: The queries.
+        catalog: Arrays over the items, but for the vectors of the model.
+        num_items: How many items there are.
+        batches: The division of the queries.
+        first_rows: The rows of the first batch, if they are known.
+    """
+    known_rows = [] if first_rows is None else [first_rows]
+    del first_rows  # scores of a batch take memory, until it is started
+    devices, (_, name), items = (
+        queries.devices,
+        queries.model.names,
+        queries.model.items,
     )
+    if items is not None:
+        catalog = catalog._replace(items=devices.items(name, items))
+    # Once for all batches; from here on, items may be longer by padding that is masked.
     catalog = step.put_catalog(devices, catalog, num_items)
-    parts, batches, arrays = divided(plan, inputs, num_items)
-    program = step.program_of(devices, plan, catalog)
-    items = Vectors("items", catalog.items, num_items, catalog.item_mask)
-    return Batches(parts, batches, arrays, program, items)
-
-
-def divided(
-    plan: Plan, inputs: Inputs, num_items: int
-) -> tuple[QueryParts, list[Batch], Callable[[int, Batch], step.QueryBatch]]:
-    """Divides the queries into batches; see `Batches`."""
-    devices, judgements = inputs.devices, inputs.judgements
-    num_queries = len(inputs.queries)
-    size = inputs.size
-    # A large block holds the scores of a whole batch at once, so that batches are smaller.
-    if plan.block_size > BLOCK_SIZE:
-        size = _bounded(size, min(plan.block_size, num_items))
-    spec = devices.of_queries
-    query_attributes = jax.tree.map(
-        lambda x: devices.table(x, spec), judgements.query_attributes
-    )
-    size, parts = devices.batch_size(size), inputs.parts
-    # [queries, 2]: the numbers of excluded and of relevant ids, by which queries share
-    # batches. By attributes there are none.
-    lengths = np.zeros((num_queries, 2), np.int64)
-    for column, rows in enumerate((judgements.excluded, judgements.relevant)):
-        if rows is not None:
-            lengths[:, column] = np.diff(rows.indptr)
-    num_blocks = -(-num_items // plan.block_size)
-    work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
-    batches = list(make_batches(lengths, size, work, parts))
+    vectors = None
+    if catalog.items is not None:
+        vectors = Vectors(name, catalog.items, num_items, catalog.item_mask)
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
-        arrays_by_id = query_batch(
-            number,
-            batch,
-            inputs.rows(batch),
-            judgements.relevant,
-            judgements.excluded,
-            inputs.key,
-        )
-        attributes = jax.tree.map(
-            lambda x: devices.rows("query_attributes", x, batch.indices, spec),
-            query_attributes,
-        )
-        return arrays_by_id._replace(attributes=attributes)
+        if number > 0:  # also of an evaluation that resumes
+            known_rows.clear()
+        rows = known_rows.pop() if known_rows else queries.scored_rows(batch)
+        return queries.arrays(number, batch, rows)
 
-    return parts, batches, arrays
+    program = step.program_of(devices, plan, catalog)
+    added_names = [*step.measures_of_ids(plan, catalog)]
+    return step.Batches(queries.parts, batches, arrays, program, vectors, added_names)
 
 
-def over_candidates(plan: Plan, inputs: Inputs) -> Batches:
+def over_candidates(
+    plan: Plan, queries: Queries, catalog: step.CatalogArrays
+) -> step.Batches:
     """Returns the batches in which each query ranks its candidates."""
-    judgements, items = inputs.judgements, inputs.items
-    assert judgements.candidates is not None and judgements.relevant is not None
+    devices, judgements = queries.devices, queries.judgements
+    items = queries.model.items
+    assert judgements.candidates is not None and items is not None
+    mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     listed = Listed.of(
-        judgements.candidates,
-        judgements.relevant,
-        judgements.excluded,
-        None if inputs.item_mask is None else np.asarray(inputs.item_mask),
+        judgements.candidates, judgements.relevant, judgements.exclude, mask
     )
-    devices, parts = inputs.devices, inputs.parts
     # Each batch brings the embeddings of its own candidates; the program has no items.
-    catalog = step.CatalogArrays(
-        None, None, similarity=inputs.similarity, groups=inputs.groups
-    )
-    catalog = step.put_catalog(devices, catalog, 1)
-    row_size = int(np.prod(items.shape[1:]))
+    catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
+    row_size, parts = int(np.prod(items.shape[1:])), queries.parts
+    max_size = batch_size_for(queries.rows.size, queries.batch_size)
 
     def size_for(width: int) -> int:
-        size = _bounded(inputs.size, width * row_size, min_size=1)
-        return devices.batch_size(size)
+        return devices.batch_size(_bounded(max_size, width * row_size, min_size=1))
 
+    def arrays(number: int, batch: Batch) -> step.CandidateBatch:
+        width = batch.widths[1]
+        ids, labels = pad_rows(listed.labels, batch.indices, width)
+        _, retrieved = pad_rows(listed.retrieved, batch.indices, width)
+        return step.CandidateBatch(
+            batch.slots,
+            queries.scored_rows(batch),
+            step.key_of_batch(queries.key, number),
+            items[np.maximum(ids, 0)],
+            ids,
+            labels,
+            retrieved > 0,
+        )
+
+    # Lists of similar lengths share a batch, since vectors of padding are gathered too.
     cost = NANOSECONDS_A_NUMBER * row_size
     batches = list(batches_by_width(listed.widths, size_for, cost, parts))
-
-    def arrays(number: int, batch: Batch) -> Any:
-        rows = inputs.rows(batch)
-        return candidate_batch(number, batch, rows, items, listed, inputs.key)
-
     program = step.program_of(devices, plan, catalog, measure_candidates)
-    vectors = Vectors("items", items, len(items), inputs.item_mask)
-    return Batches(parts, batches, arrays, program, vectors)
+    vectors = Vectors("items", items, len(items), mask)
+    return step.Batches(parts, batches, arrays, program, vectors)
 
 
 def _bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:

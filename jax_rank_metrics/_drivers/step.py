@@ -3,16 +3,17 @@
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices
+from jax_rank_metrics._drivers.batches import Batch, QueryParts
+from jax_rank_metrics._drivers.devices import EVERYWHERE, Array, Devices, Specs
+from jax_rank_metrics._drivers.nan_causes import Vectors
 from jax_rank_metrics._drivers.plan import Plan
 from jax_rank_metrics._formulas.diversity import intra_list_diversity
 from jax_rank_metrics._formulas.popularity import novelty, popularity
@@ -27,7 +28,7 @@ from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.lists import Relevant
 from jax_rank_metrics._sources.similarities import Similarity, products
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._types import AxisNames
+from jax_rank_metrics._types import Arrays, AxisNames
 
 
 class Fault(enum.IntEnum):
@@ -52,11 +53,11 @@ class CatalogArrays(NamedTuple):
         groups: `[items, groups]`, memberships of all items, on every device.
     """
 
-    items: jax.Array | None
-    item_mask: jax.Array | None
+    items: Array | None = None
+    item_mask: jax.Array | None = None
     counts: jax.Array | None = None
     features: jax.Array | None = None
-    attributes: Any = None
+    attributes: Arrays = None
     similarity: Similarity = Similarity(products)
     groups: jax.Array | None = None
 
@@ -65,22 +66,57 @@ class QueryBatch(NamedTuple):
     """The queries of a batch: the users, for a recommender.
 
     Attributes:
+        slots: `[queries]` int32, where the values of each belong; −1 for padding.
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
+        key: The key of this batch for random ties, or None.
         relevant_ids: `[queries, relevant]`, padded with −1; None with `label_fn`.
         relevant_labels: The same shape.
         excluded_ids: `[queries, excluded]`, padded with −1; or None.
-        weights: `[queries]`, 1, or 0 for padding.
-        key: The key of this batch for random ties, or None.
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
     """
 
+    slots: Array
     rows: Array
-    relevant_ids: Array | None
-    relevant_labels: Array | None
-    excluded_ids: Array | None
-    weights: Array
     key: jax.Array | None
-    attributes: Any = None
+    relevant_ids: Array | None = None
+    relevant_labels: Array | None = None
+    excluded_ids: Array | None = None
+    attributes: Arrays = None
+
+
+class CandidateBatch(NamedTuple):
+    """The queries of a batch, and the items that each of them is judged on.
+
+    Attributes:
+        slots: `[queries]` int32, where the values of each belong; −1 for padding.
+        rows: `[queries, …]`, such as embeddings.
+        key: The key of this batch for random ties, or None.
+        items: `[queries, listed, …]`, the rows of the listed items.
+        ids: `[queries, listed]`, candidates and relevant items, by id; −1 is padding.
+        labels: `[queries, listed]`, the relevance of each.
+        retrieved: `[queries, listed]` bool, which are candidates: only they have a rank.
+    """
+
+    slots: Array
+    rows: Array
+    key: jax.Array | None
+    items: Array
+    ids: Array
+    labels: Array
+    retrieved: Array
+
+
+AnyBatch = QueryBatch | CandidateBatch
+
+
+def key_of_batch(key: jax.Array | None, number: int) -> jax.Array | None:
+    """Returns the key of the random ties of a batch, by its number; None without ties."""
+    return None if key is None else jax.random.fold_in(key, number)
+
+
+def list_weights(queries: AnyBatch) -> jax.Array:
+    """Returns the weight of each query of a batch, `[queries]`: 0 for padding, else 1."""
+    return (jnp.asarray(queries.slots) >= 0).astype(jnp.float32)
 
 
 def measures_of_ids(
@@ -111,10 +147,12 @@ def catalog_of(plan: Plan, catalog: CatalogArrays, queries: QueryBatch) -> Catal
     def as_array(x: Array | None) -> jax.Array | None:
         return None if x is None else jnp.asarray(x)
 
-    rows, weights = jnp.asarray(queries.rows), jnp.asarray(queries.weights)
+    rows, weights = jnp.asarray(queries.rows), list_weights(queries)
     scorer = Scorer.of_scores(rows)
     if catalog.items is not None:
-        scorer = Scorer(rows, catalog.items, catalog.similarity, plan.block_size)
+        items = jnp.asarray(catalog.items)
+        scorer = Scorer(rows, items, catalog.similarity, plan.block_size)
+    # By attributes no item is listed, and the blocks say what is relevant.
     relevant, attributes = Relevant.empty(weights.shape), None
     if plan.label_fn is not None:
         attributes = by_attributes(
@@ -161,6 +199,7 @@ def measure_rankings(
     Returns:
         See `measure_queries`.
     """
+    # Each metric reads one of the two rankings; a fault of either is one of the query.
     rankings = (top_k, plan.top_k_metrics), (places, plan.whole_list_metrics)
     readings = [read_by_name(bounds, x) for x, bounds in rankings if x is not None]
     values = {name: x for by_name, _ in readings for name, x in by_name.items()}
@@ -168,6 +207,7 @@ def measure_rankings(
     lists = [values[bound.name] for bound in plan.bounds]
     if top_k is None:
         return lists, jnp.zeros((len(faults), 0), jnp.int32), faults
+    # [queries, k]: metrics may have needed a deeper top-k.
     ids = top_k.items[..., : plan.k]
     lists += [measure(ids) for measure in measures_of_ids(plan, catalog).values()]
     if loses_items is not None:
@@ -207,6 +247,7 @@ def measure_queries(
         none.
     """
     source = catalog_of(plan, catalog, queries)
+    # With both, the scores of a block are computed twice, and never kept.
     top_k = places = None
     if not plan.whole_list_metrics:
         top_k = rank_blocks(source)
@@ -239,8 +280,26 @@ class Measured(NamedTuple):
     fault: jax.Array
 
 
-# Starts to measure the queries of a batch, which belong to these slots.
-Program = Callable[[np.ndarray, Any], Measured]
+class Batches(NamedTuple):
+    """All batches of an evaluation, and what measures them.
+
+    Attributes:
+        parts: Which part of the devices has which query.
+        batches: Which queries share a batch. Each query is in one of them.
+        arrays: Makes the arrays of a batch from its number and the batch. It is called in
+            order, and skips no batch that is run.
+        program: Starts to measure a batch from these arrays; the results are waited for
+            later.
+        items: The vectors of which scores are made, for messages; None if of none.
+        added_names: The names of means that are measured after the metrics.
+    """
+
+    parts: QueryParts
+    batches: Sequence[Batch]
+    arrays: Callable[[int, Batch], Any]
+    program: Callable[[Any], Measured]
+    items: Vectors | None = None
+    added_names: Sequence[str] = ()
 
 
 def program_of(
@@ -248,16 +307,14 @@ def program_of(
     plan: Plan,
     catalog: CatalogArrays,
     measure_fn: MeasureFn = measure_queries,
-) -> Program:
+) -> Callable[[AnyBatch], Measured]:
     """Returns the program that measures batches: each device, the queries of its part."""
+    # Only the program knows the axis, as a name to reduce over.
     plan = plan._replace(items_axis=devices.items_axis)
 
-    def start(slots: np.ndarray, queries: Any) -> Measured:
-        _, specs, of_slots = _specs(devices, catalog, queries)
-        put = devices.put_tree(queries._replace(key=None), specs._replace(key=None))
-        put = put._replace(key=queries.key)
-        static = measure_fn, plan, devices
-        return program()(*static, catalog, put, devices.put(slots, of_slots))
+    def start(queries: AnyBatch) -> Measured:
+        put = devices.put_tree(queries, _specs(devices, catalog, queries))
+        return program()(measure_fn, plan, devices, catalog, put)
 
     return start
 
@@ -267,29 +324,26 @@ def put_catalog(
 ) -> CatalogArrays:
     """Returns the arrays over items as devices hold them: cut over their axis, or whole.
 
-    Items that are added to make parts equal are masked.
+    Items that are added to make parts equal are masked: 7 items on two devices become 8,
+    of which the last does not exist.
     """
     if catalog.item_mask is None and num_items % devices.num_item_parts:
-        catalog = catalog._replace(item_mask=np.ones(num_items, bool))
-    return devices.put_tree(catalog, _specs_of(devices, catalog))
+        catalog = catalog._replace(item_mask=jnp.ones(num_items, bool))
+    return devices.put_tree(catalog, _catalog_specs(devices))
 
 
-def _specs_of(devices: Devices, catalog: CatalogArrays) -> CatalogArrays:
-    """Returns how the arrays over items are cut."""
-    of_items = jax.tree.map(lambda _: devices.of_items, catalog)
-    similarity = jax.tree.map(lambda _: EVERYWHERE, catalog.similarity)
-    return of_items._replace(
-        counts=EVERYWHERE, similarity=similarity, groups=EVERYWHERE
-    )
+def _catalog_specs(devices: Devices) -> Specs:
+    """Returns how arrays over items are cut; any item may be looked up in the others."""
+    items = devices.of_items
+    return CatalogArrays(items, items, EVERYWHERE, items, items, EVERYWHERE, EVERYWHERE)  # type: ignore[arg-type]
 
 
-def _specs(devices: Devices, catalog: CatalogArrays, queries: Any) -> tuple[Any, ...]:
-    """Returns how catalogue, batch and slots are cut; rows of scores also over items."""
-    of_queries = jax.tree.map(lambda _: devices.of_queries, queries)
+def _specs(devices: Devices, catalog: CatalogArrays, queries: AnyBatch) -> Specs:
+    """Returns how the arrays of a batch are cut: scores also over items."""
+    specs = jax.tree.map(lambda _: devices.of_queries, queries)
     if isinstance(queries, QueryBatch) and catalog.items is None:
-        of_queries = of_queries._replace(rows=devices.of_scores)
-    of_queries = of_queries._replace(key=EVERYWHERE)
-    return _specs_of(devices, catalog), of_queries, devices.of_queries
+        specs = specs._replace(rows=devices.of_scores)
+    return specs._replace(key=EVERYWHERE)
 
 
 def _measure(
@@ -297,23 +351,22 @@ def _measure(
     plan: Plan,
     devices: Devices,
     catalog: CatalogArrays,
-    queries: Any,
-    slots: jax.Array,
+    queries: AnyBatch,
 ) -> Measured:
-    def local(catalog: CatalogArrays, queries: Any, slots: jax.Array) -> Measured:
+    def local(catalog: CatalogArrays, queries: AnyBatch) -> Measured:
         if queries.key is not None and devices.queries_axis is not None:
             # Devices that share a query draw the same ties, and others do not.
             part = lax.axis_index(devices.queries_axis)
             queries = queries._replace(key=jax.random.fold_in(queries.key, part))
+        slots = jnp.asarray(queries.slots)
         lists, items, faults = measure_fn(plan, catalog, queries)
         fault = first_fault(faults, slots, devices.queries_axis)
         return Measured(lists, items, slots, fault)
 
     of_queries = devices.of_queries
+    in_specs = _catalog_specs(devices), _specs(devices, catalog, queries)
     out_specs = Measured(of_queries, of_queries, of_queries, EVERYWHERE)  # type: ignore[arg-type]
-    return devices.map(local, _specs(devices, catalog, queries), out_specs)(
-        catalog, queries, slots
-    )
+    return devices.map(local, in_specs, out_specs)(catalog, queries)
 
 
 program = one_off_jit(_measure, ("measure_fn", "plan", "devices"), level=1)
@@ -327,6 +380,7 @@ def first_fault(
     The faults [0, 3, 1, 1] of the slots [9, 7, 5, −1] make [5, 1]: the last is padding.
     """
     faults = jnp.where(slots >= 0, faults, 0)
+    # Queries without a fault are as if in the last of all slots.
     of_faults = jnp.where(faults > 0, slots, jnp.iinfo(jnp.int32).max)
     slot = jnp.min(of_faults)
     slot = slot if queries_axis is None else lax.pmin(slot, queries_axis)
@@ -339,6 +393,7 @@ def _diversity(
     ids: jax.Array, features: jax.Array, items_axis: AxisNames | None
 ) -> PerList:
     """Measures the diversity of items; of features that are cut, only theirs travel."""
+    # Ids [[9, 4], [4, −1]] become rows [[0, 1], [2, −1]] of the features that travelled.
     if items_axis is not None:
         features = _mesh.rows_over(features, ids, items_axis)
         features = features.reshape(ids.size, -1)

@@ -6,12 +6,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._drivers.interactions import Unit
+from jax_rank_metrics._drivers.nan_causes import INFINITIES
 
 # The part of a triple that is predicted from the two others.
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 HEAD, RELATION, TAIL = range(3)
+LIST: Unit = ("list", "lists")
 
 
 class Questions(NamedTuple):
@@ -65,12 +68,13 @@ class Questions(NamedTuple):
             x[:, entity].astype(np.int64) * num_relations + x[:, RELATION]
             for x in (triples, known)
         )
+        # Pairs that triples share are looked up once: `question` is that of each triple.
         distinct, question = np.unique(pairs, return_inverse=True)
         # Most known triples answer none of these questions.
         slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
         is_answer = distinct[slots] == of_known
         answers = slots[is_answer] * num_entities + known[is_answer, answer]
-        answers = np.unique(answers)
+        answers = np.unique(answers)  # in the order of questions, then of entities
         bounds = np.searchsorted(
             answers, np.arange(len(distinct) + 1, dtype=np.int64) * num_entities
         )
@@ -83,12 +87,36 @@ class Questions(NamedTuple):
             np.diff(bounds)[question],
         )
 
+    @property
+    def unit(self) -> Unit:
+        """The word for a question, which has a list."""
+        return LIST
+
+    def name(self, index: int) -> str:
+        """Returns what messages call a question: the triple that poses it."""
+        parts = (self.entities, self.relations, self.answers)
+        triple = [int(x[index]) for x in parts]
+        return f"triple {triple[::-1] if self.side(index) == 'head' else triple}"
+
+    def side(self, index: int) -> Side:
+        """Returns what a question asks for; those of heads come first."""
+        return SIDES[2 * index // len(self.entities)]
+
+    def nan_message(self, index: int, items: object) -> str:
+        """Returns the message for a question of which a score is NaN."""
+        del items  # none are known
+        return (
+            f"the scores of score_fn for {self.name(index)} hold nan where the "
+            f"{self.side(index)} is predicted; return numbers ({INFINITIES})"
+        )
+
     def other_answers(self, indices: np.ndarray, width: int) -> np.ndarray:
         """Returns the known answers of questions but those asked for, `[n, width]`.
 
         Two of three known answers [4, 7, 9], where 7 is asked for, are [4, −1, 9]. Slots
         beyond the answers hold −1.
         """
+        # [questions, width]: slots in which a question has a known answer.
         slots = np.arange(width)
         is_known = slots < self.counts[indices, None]
         last = len(self.known) - 1
@@ -136,6 +164,7 @@ def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray
         triples: `[triples, 3]`, those to evaluate.
         num_entities: How many entities there are.
     """
+    # A list of triples [[0, 1, 2]] is an array; a list of matrices is several.
     parts: Sequence[Any] = [known]
     if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
         parts = known

@@ -4,6 +4,7 @@
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; and keys
     items.py    the items of lists: labels, masks, weights, ids and columns
     attributes.py  attributes of queries and items, for functions of both
+    libraries.py  objects of pandas, polars, scipy and PyTorch, none of which is imported
     list_ids.py ids of lists of any kind, as int32: `jrm.hash_ids`
     pack.py     `jrm.pack`: ids of any kind as the numbers of packed lists
     pad.py      `jrm.pad_lists`: ragged lists as padded arrays
@@ -47,6 +48,11 @@ from jax_rank_metrics._inputs.items import repeated as repeated
 from jax_rank_metrics._inputs.items import segments as segments
 from jax_rank_metrics._inputs.items import weights_for as weights_for
 from jax_rank_metrics._inputs.items import whole_numbers as whole_numbers
+from jax_rank_metrics._inputs.libraries import is_frame as is_frame
+from jax_rank_metrics._inputs.libraries import is_pandas_frame as is_pandas_frame
+from jax_rank_metrics._inputs.libraries import is_series as is_series
+from jax_rank_metrics._inputs.libraries import is_sparse as is_sparse
+from jax_rank_metrics._inputs.libraries import is_torch_tensor as is_torch_tensor
 from jax_rank_metrics._inputs.list_ids import list_ids as list_ids
 from jax_rank_metrics._inputs.options import MAX_INT32 as MAX_INT32
 from jax_rank_metrics._inputs.options import axis_names as axis_names

@@ -8,6 +8,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 
+from jax_rank_metrics._inputs.libraries import is_of_jax, is_sparse, is_torch_tensor
+
 # Arguments that hold ids, whose padding is -1.
 _ID_ARGUMENTS = (
     "retrieved_ids",
@@ -21,10 +23,10 @@ _ID_ARGUMENTS = (
 
 def array(name: str, value: object) -> jax.Array:
     """Converts an argument to a JAX array; raises if its integers do not fit the dtype."""
-    if not isinstance(value, jax.Array) and hasattr(value, "__jax_array__"):
-        value = jnp.asarray(value)  # a variable of a model
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
+    if is_of_jax(value):  # a variable of a model
+        return _narrowed(name, jnp.asarray(value))
     value = numpy_array(name, value)
     _check_fits_int32(name, value)
     try:
@@ -61,14 +63,14 @@ def numpy_array(name: str, value: object) -> np.ndarray:
             if name in _ID_ARGUMENTS:
                 cure = "pad with -1"
             raise ValueError(f"{name}: lists differ in length; {cure}") from error
-        if hasattr(value, "detach"):
+        if is_torch_tensor(value):
             raise TypeError(
                 f"{name}: NumPy cannot read this {kind} ({error}); pass "
                 f"{name}.detach().float().cpu()"
             ) from error
         raise TypeError(f"{name}: got {kind}; pass an array of numbers") from error
     if values.dtype == object:
-        if hasattr(value, "toarray"):
+        if is_sparse(value):
             raise TypeError(
                 f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
                 "what it does not store is 0"

@@ -6,9 +6,10 @@ import jax
 import numpy as np
 
 from jax_rank_metrics._inputs.arrays import is_readable, numpy_array, real
+from jax_rank_metrics._types import Arrays
 
 
-def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any:
+def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> Arrays:
     """Converts the leaves of a pytree to arrays that begin with the same axes.
 
     Args:
@@ -47,7 +48,7 @@ def attributes(name: str, tree: Any, axes: tuple[int, ...], axes_of: str) -> Any
     return jax.tree_util.tree_map_with_path(converted, tree)
 
 
-def without_lists(tree: Any) -> Any:
+def without_lists(tree: Arrays) -> Arrays:
     """Returns a pytree with its lists of numbers or strings as arrays of NumPy."""
     return jax.tree.map(
         lambda x: np.asarray(x) if _is_array_like(x) else x,

@@ -22,6 +22,7 @@ from jax_rank_metrics._inputs.arrays import (
     same_shape,
     unsharded,
 )
+from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._inputs.options import MAX_INT32, is_integer, positive_integer
 
 
@@ -131,9 +132,7 @@ def segments(
         )
     # Ids that are not in a JAX array are read before the conversion, which refuses
     # integers beyond int32, and which `jax.jit` around the call would trace.
-    on_device = isinstance(segment_ids, jax.Array)
-    on_device = on_device or hasattr(segment_ids, "__jax_array__")
-    convert = integers if on_device else numpy_array
+    convert = integers if is_of_jax(segment_ids) else numpy_array
     raw_ids = convert("segment_ids", segment_ids)
     _check_segment_ids(raw_ids, num_lists)
     array = integers("segment_ids", raw_ids)

@@ -6,6 +6,7 @@ integer that fits int32 has the same draws in a bootstrap as one word and as two
 
 import hashlib
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jax_rank_metrics._inputs import arrays
+from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._types import ListIds
 
 _INT32 = np.iinfo(np.int32)
@@ -50,8 +52,7 @@ def list_ids(ids: Any) -> jax.Array:
 
     Pairs that were hashed before are int32 already, and stay.
     """
-    is_host_array = not isinstance(ids, jax.Array) and not hasattr(ids, "__jax_array__")
-    if is_host_array or arrays.is_wide(ids):
+    if not is_of_jax(ids) or arrays.is_wide(ids):
         array = _on_host(ids)
         if array.dtype.kind not in "iu" or not _fits(array):
             return jnp.asarray(_hashed(array))
@@ -74,7 +75,7 @@ def _on_host(ids: Any) -> np.ndarray:
         array = np.asarray(ids)
     except (TypeError, ValueError, RuntimeError):
         return arrays.numpy_array("ids", ids)  # raises, and says why
-    if array.dtype.kind not in "iu" and not hasattr(ids, "dtype"):
+    if array.dtype.kind not in "iu" and isinstance(ids, Sequence):
         # Of a list of numbers and strings NumPy makes strings, of large numbers floats.
         return np.asarray(ids, object)
     if array.dtype.kind in "UST" or array.dtype == object:

@@ -1,6 +1,5 @@
 """Comparisons of systems, and plans of experiments.
 
-columns.py      the differences of all comparisons side by side, and their means
 outcomes.py     runs the tests: p values, and how far intervals reach
 comparison.py   the result of a comparison, as numbers and as text
 comparisons.py  jrm.Comparisons: those of a call, found by their names; their table

@@ -7,27 +7,27 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative, ComparisonTest, Correction, Pairs
-from jax_rank_metrics._results.comparisons.columns import cluster_indices_of
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
 from jax_rank_metrics._results.comparisons.verdicts import compared
-from jax_rank_metrics._results.inference.question import Question, Subject
+from jax_rank_metrics._results.inference.question import Names, Question, Subject
 from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import differences_of
+from jax_rank_metrics._results.systems.differences import Differences, differences_of
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
-    zero_counts,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.values import Path
+from jax_rank_metrics._results.systems.systems import Path, Values
+from jax_rank_metrics._results.systems.values import in_one_order
+from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
 
 
 def compare(
-    a: Any,
-    b: Any = None,
+    a: Values,
+    b: Values | None = None,
     *,
     ids: tuple[Any, Any] | None = None,
     clusters: Any = None,
@@ -93,7 +93,7 @@ def compare(
             several metrics, a dict of these, as `measure` gives it, or of such dicts; a
             pandas DataFrame with a column for each metric; or the result of
             `evaluate_users`; or `Seeds` of any of these. Without b, a dict of two or more
-            systems, each with any of these.
+            systems, each with any of these, or `Systems`, which read it once for all calls.
         b: The same for another system; or a dict of systems, each with what a holds. None
             takes all systems from a.
         ids: How lists are paired where values have no ids. None pairs them by position;
@@ -248,38 +248,60 @@ def compare(
     if b is None and ids is not None:
         raise ValueError("ids are those of a and b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.
-    all_pairs = pairing.with_ids(pairing.pairs_of(a, b, pairs), ids)
-    sides = [(pair.metric, side) for pair in all_pairs for side in (pair.a, pair.b)]
-    check_seed_counts([side for _, side in sides])
-    check_lower(lower, [name for pair in all_pairs for name in pair.metric])
+    if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
+        raise TypeError("ids: pass a tuple (ids_a, ids_b)")
+    all_pairs = pairing.pairs_of(a, b, pairs)
+    records = [record for pair in all_pairs for record in (pair.a, pair.b)]
+    # [a, b, a, b, …], all in the order of the first a.
+    lists = in_one_order(
+        [x.lists for x in records], None if ids is None else [*ids] * len(all_pairs)
+    )
+    check_seed_counts(lists)
+    # Any key may name the metric, as in {"arp": {"web": values}}.
+    check_lower(lower, [name for record in records for name in record.path])
     if undefined is None:
-        warn_of_zeros([(metric, zero_counts(side)) for metric, side in sides], lower)
+        warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
     cluster_indices = None
     if clusters is not None:
-        cluster_indices = cluster_indices_of(clusters, all_pairs[0].a.ids or [])
-    differences = [differences_of(pair.a, pair.b, undefined) for pair in all_pairs]
-    subjects = _subjects_of(all_pairs, lower)
+        cluster_indices = lists[0].cluster_indices(clusters)
+    differences = Differences.side_by_side(
+        [
+            differences_of(*sides, undefined)
+            for sides in zip(lists[::2], lists[1::2], strict=True)
+        ]
+    )
+    subjects = _subjects_of(all_pairs, lower, b is None)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
 def _subjects_of(
-    pairs: Sequence[pairing.Pair], lower: bool | str | Sequence[str]
+    pairs: Sequence[pairing.Pair],
+    lower: bool | str | Sequence[str],
+    has_name_of_a: bool,
 ) -> list[Subject]:
     """Lists what each comparison compares, pair by pair and cutoff by cutoff.
 
     Args:
         pairs: The values of two systems.
         lower: As for `compare`.
+        has_name_of_a: Whether the baseline is one of the systems.
     """
+    # Comparisons of one metric at one cutoff have one number, whatever their systems.
     numbers: dict[tuple[Path, str | None], int] = {}
     return [
         Subject(
-            direction_of(pair.metric, lower),
-            pair.systems,
-            numbers.setdefault((pair.metric, names.metric), len(numbers)),
-            pair.a.was_asked_for and pair.b.was_asked_for,
-            names,
+            direction_of(a.path, lower),
+            systems,
+            numbers.setdefault((a.path, label), len(numbers)),
+            a.was_asked_for and b.was_asked_for,
+            Names(
+                a.task,
+                a.system if has_name_of_a else None,
+                b.system,
+                label,
+                label and cutoff_text(label),
+            ),
         )
-        for pair in pairs
-        for names in pair.record_names()
+        for a, b, systems in pairs
+        for label in a.labels()
     ]

@@ -111,6 +111,7 @@ class Comparison:
             wins = count_text(self.wins, "win")
             losses = count_text(self.losses, "loss", "es")
             counts = [f"{wins} {counts[0]} {losses}"]
+        # Without a direction there are no wins, and all that do not tie differ.
         differing = self.lists - self.ties
         if self.wins is not None and self.losses is not None:
             differing = self.wins + self.losses
@@ -128,6 +129,7 @@ class Comparison:
             counts.append("lower is better")
         if hypothesis := hypothesis_of(self):
             counts.insert(0, f"p is for {hypothesis}")
+        # Adding 0 makes 0 of −0, which would be printed with its sign.
         difference, low, high = (
             x + 0.0 for x in (self.difference, self.low, self.high)
         )
@@ -164,6 +166,7 @@ def method_of(comparison: Comparison) -> str:
 
 def hypothesis_of(comparison: Comparison) -> str:
     """Returns what a small p speaks for, such as `above 0`; "" for any difference."""
+    # A margin turns "above 0" into "above −margin": b is not worse by that much.
     margin = comparison.margin or 0
     if comparison.alternative == "greater":
         return f"above {0 - margin:g}"
@@ -179,4 +182,5 @@ def is_significant(comparison: Comparison) -> bool:
 
 def is_bound(p: float, samples: int) -> bool:
     """Whether p is the smallest value that random samples can give."""
+    # p is a whole number over 1 + samples, and 1 is the smallest one.
     return samples > 0 and p * (1 + samples) < 1.5

@@ -54,6 +54,7 @@ class Comparisons(Sequence[Comparison]):
             return Comparisons(self._comparisons[index])
         if not isinstance(index, str):
             return self._comparisons[index]
+        # "recall" finds "recall@5", if that is the only cutoff.
         matches = [x for x in self if index in (x.task, x.system, *_metric_names(x))]
         if len(matches) == 1:
             return matches[0]
@@ -78,6 +79,7 @@ class Comparisons(Sequence[Comparison]):
             return NotImplemented
         return self._comparisons == other._comparisons
 
+    # Equal by value, and so without a hash, as lists are.
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -218,6 +220,7 @@ def _columns(
 
         return cell
 
+    # A column that has one value in all rows stands in the note instead.
     columns: dict[str, Callable[[Comparison], Cell | None]] = {
         "difference": difference,
         "p": lambda x: Cell(p_number(x.p, x)),
@@ -252,6 +255,7 @@ def p_number(p: float, comparison: Comparison) -> str:
 
 def _note(comparisons: Sequence[Comparison]) -> str:
     """Returns what all numbers have in common: the level, the test, the number of lists."""
+    # The keys of a dict keep their order, and name what several comparisons share once.
     parts = {}
     for x in comparisons:
         hypothesis = hypothesis_of(x)
@@ -263,7 +267,9 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
     if clusters:
         parts[" or ".join(count_text(number, "cluster") for number in clusters)] = None
-    seeds = {(x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds}
+    seeds = dict.fromkeys(
+        (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
+    )
     for numbers in seeds:
         counts = " against ".join(str(number or 1) for number in numbers[::-1])
         parts[f"{counts} training seeds, P(better) is of a run of one seed"] = None

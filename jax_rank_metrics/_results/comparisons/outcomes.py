@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.comparisons.columns import Columns
 from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.p_values import (
     mcnemar_test,
@@ -20,6 +19,7 @@ from jax_rank_metrics._results.inference.studentised import (
     probability_of_one_list,
     studentised_bootstrap,
 )
+from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._states.weights import differ
 
 
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 def tested(
     question: Question,
-    columns: Columns,
+    columns: Differences,
     summary: Summary,
     subjects: Sequence[Subject],
     is_family: bool,
@@ -54,55 +54,51 @@ def tested(
     if question.test == "tukey":
         p, samples = _tukey_p(columns, subjects, question)
         return Outcome(p, reach, samples)
-    sides = question.hypotheses()
-    if question.test == "bootstrap":
-        outcomes = [
-            _bootstrap(question, columns, summary, reach, *side) for side in sides
-        ]
-        reach = outcomes[0].reach
-        if len(sides) > 1:
-            reach = _bootstrap(question, columns, summary, reach).reach
-    elif question.test == "permutation" and any(columns.ratios):
-        ratios = [x for x in columns.ratios if x is not None]
-        swaps = [
-            swap_test(ratios, question.key, question.samples, side, shift)
-            for shift, side in sides
-        ]
-        outcomes = [Outcome(p, reach, samples) for p, samples in swaps]
-    elif question.test == "permutation":
-        with_max = is_family and question.correction == "maxT"
-        flips = [
-            sign_flip_test(
-                columns.weights * (columns.values + shift),
-                question.key,
-                question.samples,
-                side,
-                question.mid_p,
-                with_max,
-            )
-            for shift, side in sides
-        ]
-        outcomes = [Outcome(x.p, reach, x.samples, x.p_max) for x in flips]
-    elif question.test == "mcnemar":
-        changes = np.where(columns.weights > 0, columns.values, 0)
-        p = mcnemar_test(changes, question.alternative, question.mid_p)
-        outcomes = [Outcome(p, reach, 0)]
-    else:
-        outcomes = [
-            Outcome(
-                student_p(summary.mean + shift, summary.error, summary.freedom, side),
-                reach,
-                0,
-            )
-            for shift, side in sides
-        ]
+    outcomes = [
+        _refuted(question, columns, summary, reach, is_family, *hypothesis)
+        for hypothesis in question.hypotheses()
+    ]
+    reach = outcomes[0].reach
+    if question.test == "bootstrap" and len(outcomes) > 1:
+        reach = _bootstrap(question, columns, summary, reach).reach
+    # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
     p = np.max([outcome.p for outcome in outcomes], axis=0)
     return outcomes[0]._replace(p=p, reach=reach)
 
 
+def _refuted(
+    question: Question,
+    columns: Differences,
+    summary: Summary,
+    reach: np.ndarray,
+    is_family: bool,
+    shift: float,
+    side: Alternative,
+) -> Outcome:
+    """Tests a hypothesis about shifted differences; arguments as of `tested`."""
+    if question.test == "bootstrap":
+        return _bootstrap(question, columns, summary, reach, shift, side)
+    if question.test == "t":
+        mean = summary.mean + shift
+        p = student_p(mean, summary.error, summary.freedom, side)
+        return Outcome(p, reach, 0)
+    if question.test == "mcnemar":
+        changes = np.where(columns.weights > 0, columns.values, 0)
+        return Outcome(mcnemar_test(changes, side, question.mid_p), reach, 0)
+    draws = question.key, question.samples, side
+    if any(columns.ratios):
+        ratios = [x for x in columns.ratios if x is not None]
+        p, samples = swap_test(ratios, *draws, shift)
+        return Outcome(p, reach, samples)
+    terms = columns.weights * (columns.values + shift)
+    with_max = is_family and question.correction == "maxT"
+    flips = sign_flip_test(terms, *draws, question.mid_p, with_max)
+    return Outcome(flips.p, reach, flips.samples, flips.p_max)
+
+
 def _bootstrap(
     question: Question,
-    columns: Columns,
+    columns: Differences,
     summary: Summary,
     reach: np.ndarray,
     shift: float = 0.0,
@@ -135,7 +131,7 @@ def _bootstrap(
 
 
 def _tukey_p(
-    columns: Columns, subjects: Sequence[Subject], question: Question
+    columns: Differences, subjects: Sequence[Subject], question: Question
 ) -> tuple[np.ndarray, int]:
     """P values of pairs of systems, of each metric and cutoff by itself."""
     p = np.ones(len(subjects))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,27 +11,29 @@ from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,
+    shares_of,
     total_error,
 )
-from jax_rank_metrics._results.systems.pairing import nested
-from jax_rank_metrics._results.systems.seeds import check_seed_counts, filled_seeds
-from jax_rank_metrics._results.systems.values import ListValues, Path, read_values
+from jax_rank_metrics._results.systems.seeds import check_seed_counts
+from jax_rank_metrics._results.systems.systems import Nested, Path, Values, nested, read
+from jax_rank_metrics._results.systems.values import ListValues
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
+N = TypeVar("N", bound=int | float)
 # Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
 # this many lists, no test is worth planning.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
 
 
 def minimum_detectable(
-    differences: Any,
+    differences: Values,
     power: Number = 0.8,
     *,
     level: Number = 0.95,
     lists: int | None = None,
     alternative: Alternative = "two-sided",
-) -> Any:
+) -> Nested[float | np.ndarray]:
     """Returns the smallest true difference that a test detects with some probability.
 
     A test that has no chance to detect a difference says nothing by failing to. From the
@@ -80,23 +82,21 @@ def minimum_detectable(
     """
     test = _Test.of(power, level, alternative)
     planned = None if lists is None else _inputs.positive_integer("lists", lists)
-    by_path = read_values(differences, "differences")
-    check_seed_counts(list(by_path.values()))
 
     def smallest(pilot: _Pilot) -> float:
         return test.detectable(*pilot.over(planned or pilot.lists))
 
-    return _for_each(by_path, smallest)
+    return _for_each(differences, smallest)
 
 
 def lists_needed(
-    differences: Any,
+    differences: Values,
     difference: Number,
     power: Number = 0.8,
     *,
     level: Number = 0.95,
     alternative: Alternative = "two-sided",
-) -> Any:
+) -> Nested[int | float | np.ndarray]:
     """Returns how many lists it takes to detect a true difference of this size.
 
     Args:
@@ -125,9 +125,6 @@ def lists_needed(
     size = abs(difference) if test.is_two_sided else difference
     size = -size if alternative == "less" else size
 
-    by_path = read_values(differences, "differences")
-    check_seed_counts(list(by_path.values()))
-
     def smallest(pilot: _Pilot) -> float | int:
         if not (size > 0 and pilot.error < math.inf):
             return math.inf
@@ -135,6 +132,7 @@ def lists_needed(
         def is_enough(lists: int) -> bool:
             return test.detectable(*pilot.over(lists)) <= size
 
+        # The detectable difference falls with the number of lists: double, then bisect.
         enough = 2
         while not is_enough(enough):
             enough *= 2
@@ -148,7 +146,7 @@ def lists_needed(
             )
         return enough
 
-    return _for_each(by_path, smallest)
+    return _for_each(differences, smallest)
 
 
 class _Pilot(NamedTuple):
@@ -200,6 +198,7 @@ class _Test(NamedTuple):
         def missing_power(shift: float) -> float:
             return self.power_at(shift, quantile, freedom) - self.power
 
+        # The power rises with the shift, from less than is asked for.
         high = quantile + 1
         while missing_power(high) < 0:
             high *= 2
@@ -218,34 +217,33 @@ class _Test(NamedTuple):
 
 
 def _for_each(
-    by_path: dict[Path, ListValues], result_of: Callable[[_Pilot], float]
-) -> Any:
+    differences: Values, result_of: Callable[[_Pilot], N]
+) -> Nested[N | np.ndarray]:
     """Calls `result_of` for every metric and cutoff."""
-    results: dict[Path, Any] = {}
-    for path, values in by_path.items():
-        at_cutoffs = [result_of(pilot) for pilot in _pilots(values)]
-        results[path] = np.array(at_cutoffs) if values.has_cutoffs else at_cutoffs[0]
+    records = read(differences, "differences")
+    # A warning is of the line that called the public function.
+    check_seed_counts((x.lists for x in records), stacklevel=4)
+    results: dict[Path, N | np.ndarray] = {}
+    for record in records:
+        at_cutoffs = [result_of(pilot) for pilot in _pilots(record.lists)]
+        has_cutoffs = record.lists.has_cutoffs
+        results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
     return nested(results)
 
 
-def _pilots(values: ListValues) -> list[_Pilot]:
+def _pilots(lists: ListValues) -> list[_Pilot]:
     """Reads the pilot at every cutoff."""
-    of_seeds, weights = filled_seeds(values)
-    if not np.isfinite(of_seeds).all():
-        raise ValueError(
-            f"{values.name} holds values that are not finite; leave them out"
-        )
+    of_seeds, weights = lists.finite()
     means = of_seeds.mean(0)
-    summary = Summary.of(means, weights, values.rounding * np.abs(means))
+    summary = Summary.of(means, weights, lists.rounding * np.abs(means))
     # Differences that are all equal do not show how far others would vary, nor does one.
     is_known = (summary.error > 0) & (summary.freedom > 0)
     pilots = []
     for cutoff, w in enumerate(weights.T):
         seeds = []
         if len(of_seeds) > 1:
-            share = w / max(w.sum(), np.finfo(np.float64).tiny)
-            seeds = [SeedVariance.of(of_seeds[..., cutoff], share)]
+            seeds = [SeedVariance.of(of_seeds[..., cutoff], shares_of(w))]
         error = float(summary.error[cutoff]) if is_known[cutoff] else math.inf
-        lists = int((w > 0).sum())
-        pilots.append(_Pilot(error, float(summary.n_eff[cutoff]), lists, seeds))
+        count = int((w > 0).sum())
+        pilots.append(_Pilot(error, float(summary.n_eff[cutoff]), count, seeds))
     return pilots

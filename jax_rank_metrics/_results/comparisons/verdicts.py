@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jax_rank_metrics._results.comparisons.columns import Columns
 from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import p_values
@@ -21,15 +20,15 @@ FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 
 def compared(
-    differences: list[Differences],
+    lists: Differences,
     subjects: Sequence[Subject],
     question: Question,
     cluster_indices: np.ndarray | None = None,
 ) -> list[Comparison]:
-    """Makes a `Comparison` for every cutoff of every metric.
+    """Makes a `Comparison` for every column of differences.
 
     Args:
-        differences: The differences of each metric.
+        lists: The differences.
         subjects: What each comparison compares.
         question: What is asked of all of them.
         cluster_indices: `[lists]`, the number of each list's cluster; None if every list
@@ -38,18 +37,19 @@ def compared(
     Raises:
         ValueError: if the differences are not fit for the test.
     """
-    lists = Columns.of(differences)
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
-    tests = _tests_of(differences, question, cluster_indices is not None)
+    tests = _tests_of(lists, question, cluster_indices is not None)
     in_family = np.array([subject.in_family for subject in subjects], bool)
     summary = columns.summary()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
+    # p is that of a single comparison, and `reach` the half-width of its interval.
     p, corrected, reach = np.ones((3, len(subjects)))
     samples = np.zeros(len(subjects), int)
     # The comparisons of a family with maxT are tested by themselves.
     is_apart = ~in_family & (question.correction == "maxT")
     has_ratios = np.array([x is not None for x in columns.ratios], bool)
+    # Comparisons of one group are tested under the same random patterns.
     groups = list(zip(tests.tolist(), is_apart.tolist(), has_ratios, strict=True))
     for group in sorted(set(groups)):
         test, is_outside, _ = group
@@ -69,16 +69,17 @@ def compared(
     }.get(question.correction)
     if correct and question.test != "tukey":
         corrected[in_family] = correct(p[in_family])
+    # A one-sided question leaves the end open that its answer does not depend on.
     low, high = summary.mean - reach, summary.mean + reach
     if question.alternative != "two-sided":
         unbounded = high if question.alternative == "greater" else low
         unbounded[:] = math.inf if question.alternative == "greater" else -math.inf
     _warn_of_few_samples(samples, in_family, question)
-    signs = np.concatenate([metric.signs for metric in differences], axis=1)
+    # Wins are of lists, also where clusters were compared.
     counts = lists.weights > 0
     above, ties, below = (
         np.sum(counts & mask, axis=0).tolist()
-        for mask in (signs > 0, signs == 0, signs < 0)
+        for mask in (lists.signs > 0, lists.signs == 0, lists.signs < 0)
     )
     wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
         False: (above, below),
@@ -118,17 +119,17 @@ def compared(
     return comparisons
 
 
-def _tests_of(
-    differences: list[Differences], question: Question, has_clusters: bool
-) -> np.ndarray:
+def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
     """The test of each comparison: the one asked for, or the bootstrap for seeds."""
     tests = []
-    for metric in differences:
+    for column, (sides, ratios) in enumerate(
+        zip(lists.sides, lists.ratios, strict=True)
+    ):
         test = question.test
-        if metric.sides or metric.is_pseudo:
+        if sides or ratios is not None:
             reason = (
                 "values are Seeds"
-                if metric.sides
+                if sides
                 else "a and b are ratios that weigh the lists differently"
             )
             if test not in ("permutation", "bootstrap", "t"):
@@ -143,22 +144,23 @@ def _tests_of(
                     raise ValueError(
                         f"{option}, which flips signs of lists, but {reason}; leave it out"
                     )
-            test = "bootstrap" if metric.sides and test == "permutation" else test
+            # Signs cannot be flipped where the lists of both sides hold several seeds.
+            test = "bootstrap" if sides and test == "permutation" else test
         if test == "mcnemar":
-            weights = metric.weights[metric.weights > 0]
-            if not metric.is_binary:
+            weights = lists.weights[:, column]
+            if not lists.is_binary[column]:
                 raise ValueError("test is 'mcnemar', but some values are not 0 or 1")
-            if has_clusters or (weights != weights.max(initial=0)).any():
+            if has_clusters or len(set(weights[weights > 0].tolist())) > 1:
                 raise ValueError(
                     "test is 'mcnemar', which counts lists: it takes no clusters, and no "
                     "weights that differ; pass 'permutation'"
                 )
-        tests += [test] * metric.values.shape[1]
+        tests.append(test)
     return np.array(tests)
 
 
 def _check_heavy_lists(
-    is_resampled: np.ndarray, columns: Columns, n_eff: np.ndarray, unit: str
+    is_resampled: np.ndarray, columns: Differences, n_eff: np.ndarray, unit: str
 ) -> None:
     """Checks that no few lists have so much weight that resamples mislead.
 
@@ -174,6 +176,7 @@ def _check_heavy_lists(
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass test={}"
     )
+    # The message is about the worst of them.
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
     instead = "'t'" if has_seeds[column] else "'t' or 'permutation'"
     message = message.format(lists[column], unit, n_eff[column], instead)
@@ -186,6 +189,7 @@ def _warn_of_few_samples(
     samples: np.ndarray, in_family: np.ndarray, question: Question
 ) -> None:
     """Warns where samples are too few for the correction to leave anything significant."""
+    # maxT and Tukey compare with a largest value, whose p is not multiplied.
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
     comparisons = int(in_family.sum()) if is_multiplied else 1
     floor = 1 / (1 + question.samples)

@@ -3,7 +3,7 @@
 import math
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._types import Key, ListIds, Number, Undefined
 
+K = TypeVar("K")
 _WHOLE = 1e-6  # how far rounding may move a ratio of weights
 
 
@@ -105,14 +106,41 @@ class Bootstrap(State):
         return (*(slice(None),) * len(self._stacked), samples)
 
 
+@overload
 def bootstrap(
-    lists: Any,
+    lists: PerList,
     ids: ListIds,
     *,
     samples: int = 1000,
     key: Key | None = None,
     undefined: Undefined | None = None,
-) -> Any:
+) -> Bootstrap: ...
+@overload
+def bootstrap(
+    lists: dict[K, PerList],
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> dict[K, Bootstrap]: ...
+@overload
+def bootstrap(
+    lists: object,
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> object: ...
+def bootstrap(
+    lists: object,
+    ids: ListIds,
+    *,
+    samples: int = 1000,
+    key: Key | None = None,
+    undefined: Undefined | None = None,
+) -> object:
     """Resampled means of per-list values, as a state that merges with others.
 
     For percentile intervals of means, and of differences, ratios and anything else that is
@@ -157,6 +185,7 @@ def bootstrap(
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(lists, PerList, "lists")
     seeds = seeds_of(key, _inputs.positive_integer("samples", samples))
+    # Ids of 64 bits are pairs of words, `[*lists, 2]`.
     words, is_hashed = _inputs.list_ids(ids), False
     for metric in leaves_of(lists):
         is_hashed = words.shape == (*list_shape_of(metric), 2)
@@ -189,6 +218,7 @@ def _bootstrap(
     lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
     dtype = jax.dtypes.canonicalize_dtype(float)
+    # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []
     for metric in lists:
         filled = filled_values(metric, undefined)

@@ -6,6 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 
+def shares_of(weights: np.ndarray) -> np.ndarray:
+    """Returns the share of each list in the weight of all, `[lists, …]`; 0 without any."""
+    return weights / np.maximum(weights.sum(0), np.finfo(np.float64).tiny)
+
+
 class WeightedMean(NamedTuple):
     """The weighted means of columns of values, and what their errors are made of.
 
@@ -36,8 +41,7 @@ class WeightedMean(NamedTuple):
         """
         counts = weights > 0
         lists = counts.sum(0)
-        total = np.where(lists > 0, weights.sum(0), 1)
-        share = weights / total
+        share = shares_of(weights)
         mean = (share * values).sum(0)
         # A residual that may be rounding alone is 0: equal values have no error.
         residuals = np.where(counts, values - mean, 0)
@@ -132,6 +136,7 @@ def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
     References:
         Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 21.
     """
+    # The influence of a list, n times over, is its pseudo-value less the mean.
     a, b = ratios.means()
     counts = (ratios.weights > 0).any(0)
     values = b.mean - a.mean + counts.sum() * (b.influence - a.influence)
@@ -204,6 +209,7 @@ class Summary(NamedTuple):
             Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 11.
         """
         a, b = ratios.means()
+        # As sure as the less sure of both.
         n_eff = np.minimum(a.n_eff, b.n_eff)
         freedom = np.minimum(a.freedom, b.freedom)
         error = _root_of_squares(deviations(b.changes - a.changes, n_eff, freedom))
@@ -282,6 +288,7 @@ def total_error(
     """Joins the error over lists with that of seeds, as `error_with_seeds` does."""
     of_lists = error**2
     of_seeds, of_pairs = (sum(x[i] for x in sources) for i in range(2))
+    # An estimate of the interaction may be too large, and the rest never negative.
     total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
     spread = of_lists**2 / freedom + sum(x.total**2 / x.freedom for x in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
@@ -308,5 +315,6 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
     n_eff = 1 / max((share**2).sum(), np.finfo(np.float64).tiny)
     if n_eff <= 1:
         return 0.0
+    # Single seeds vary over lists by the interaction more than their mean does.
     excess = of_lists(values).mean() - of_lists(values.mean(0))
     return float(max(excess, 0) * n_eff / (n_eff - 1) / (len(values) - 1))

@@ -22,6 +22,7 @@ def student_p(
     """
     from scipy.special import stdtr
 
+    # The tail below −|t| is as large as that above |t|.
     distance = {"greater": -mean, "less": mean}.get(alternative, -np.abs(mean))
     tails = 2 if alternative == "two-sided" else 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,6 +79,7 @@ def mcnemar_test(
     )
     # By symmetry, P(at least as many wins) is P(at most as many losses).
     tail = bdtr(extreme, changed, 0.5)
+    # The tail without the outcome itself, which mid-p counts half.
     below = np.where(extreme > 0, bdtr(np.maximum(extreme - 1, 0), changed, 0.5), 0)
     sides = 2 if alternative == "two-sided" else 1
     p = np.minimum(sides * tail, 1)
@@ -95,6 +97,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     is below that of a smaller p, and none exceeds 1.
     """
     order = sorted(range(len(p)), key=p.__getitem__)
+    # Sorted p of four are multiplied by 4, 3, 2, 1, and may not fall after that.
     multiplied = p[order] * np.arange(len(p), 0, -1)
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(np.maximum.accumulate(multiplied), 1)

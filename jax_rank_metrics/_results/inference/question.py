@@ -23,6 +23,7 @@ class Question(NamedTuple):
     def check(self) -> None:
         """Raises ValueError if an option has no meaning beside another."""
         of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
+        # What was passed, and the tests that know it.
         options = {
             "correction='maxT'": (self.correction == "maxT", ("permutation",)),
             "correction='fdr'": (self.correction == "fdr", of_pairs),

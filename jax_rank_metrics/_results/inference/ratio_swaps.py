@@ -164,6 +164,7 @@ def _share_of_all(
     """The share of all swaps of the lists in which sides differ that reach a threshold."""
     # A few patterns at a time, so that memory does not grow with the lists.
     count, width = int(differs.sum()), max(SWAPS // max(len(differs), 1), 1)
+    # Lists in which nothing differs stay as they are in all patterns.
     reached = 0
     for start in range(0, 2**count, width):
         chosen = all_swaps(count, start, min(start + width, 2**count))
@@ -191,12 +192,14 @@ def _swapped(
     empty, start = xp.zeros(len(swaps), bool), 0
     for numerators, weights in sides:
         lists = numerators.shape[1]
+        # Each task has lists of its own, side by side in a pattern.
         of_task = swaps[:, start : start + lists]
         start += lists
         columns = xp.concatenate([numerators, weights]).T
         swapped = of_task.astype(columns.dtype)
         # Sums of weights add no numbers of two signs, so that small ones are exact.
         moved, kept = _matmul(xp, swapped, columns), _matmul(xp, 1 - swapped, columns)
+        # `change` becomes that of b less that of a.
         change, means = 0.0, []
         for system, opponent in ((0, 1), (1, 0)):
             total = kept[:, 2 + system] + moved[:, 2 + opponent]
@@ -246,6 +249,7 @@ def _count_random(
 ) -> jax.Array:
     """Number of random patterns that reach the threshold of each pair, `[pairs]`."""
     lists = sum(x.shape[1] for x, _ in tasks)
+    # As many patterns at a time as fit, in whole words of bits.
     patterns = BITS * max(min(SWAPS // max(lists, 1), samples) // BITS, 1)
 
     def reached_by_block(key: jax.Array) -> jax.Array:

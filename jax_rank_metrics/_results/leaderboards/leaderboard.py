@@ -9,6 +9,7 @@ from jax import random
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES
+from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.inference.draws import seeds_of
 from jax_rank_metrics._results.inference.p_values import holm, student_p, student_reach
 from jax_rank_metrics._results.inference.permutations import pair_flip_test
@@ -16,15 +17,16 @@ from jax_rank_metrics._results.inference.ratio_swaps import pair_swap_test
 from jax_rank_metrics._results.leaderboards import orders
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard, Stability
 from jax_rank_metrics._results.leaderboards.task_means import TaskMeans, means_of_tasks
+from jax_rank_metrics._results.leaderboards.tasks import read_tasks
 from jax_rank_metrics._results.systems.direction import (
     check_lower,
     direction_of,
     warn_of_zeros,
-    zero_counts,
 )
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.systems import read_systems
+from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._states.intervals import checked_level
+from jax_rank_metrics._states.weights import differ
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import Key, Number, Undefined
 
@@ -32,7 +34,7 @@ PERMUTATIONS = 100_000  # at least
 
 
 def leaderboard(
-    systems: Mapping[Hashable, Any],
+    systems: Values,
     *,
     metric: str | None = None,
     ids: Mapping[Hashable, Any] | None = None,
@@ -72,7 +74,7 @@ def leaderboard(
             forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
             lists, with the same ids and key; or to dicts of tasks to either. A dict holds
             metrics, not tasks, if it has the key `metric` or if all its keys are names of
-            metrics.
+            metrics. Or `Systems` of any of these.
         metric: The name of the metric, where there are several.
         ids: How lists are paired where values have no ids. None pairs them by position;
             a dict of systems to the ids of their lists, in any order, pairs them by these.
@@ -129,35 +131,30 @@ def leaderboard(
     samples = _inputs.positive_integer("samples", samples)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    if not isinstance(systems, Mapping) or len(systems) < 2:
-        raise ValueError("systems: pass a dict of at least two systems")
-    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
-    values = read_systems(systems, metric)
-    path = [] if values.metric is None else [values.metric]
+    name, tasks = read_tasks(systems, metric)
+    path = [] if name is None else [name]
     check_lower(lower, path)
     direction = direction_of(path, lower)
     if direction is None:
-        raise ValueError(f"neither direction of {path[0]} is better; it has no order")
-    if values.metric is not None and metric_part(values.metric) in STATES:
+        raise ValueError(f"neither direction of {name} is better; it has no order")
+    if name is not None and metric_part(name) in STATES:
         raise ValueError(
-            f"{values.metric} is a geometric mean, and a leaderboard is one of means; pass "
-            "the values under another name, as of average_precision"
+            f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
+            "values under another name, as of average_precision"
         )
-    names = list(systems)
-    if not values.are_states:
-        if undefined is None:
-            sides = [x for of_systems in values.tasks.values() for x in of_systems]
-            warn_of_zeros([(path, zero_counts(x)) for x in sides], lower)
-        check_seed_counts([x for of_task in values.tasks.values() for x in of_task])
-    tasks = means_of_tasks(values, names, ids, undefined, samples, rng)
+    rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
+    of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
+    records = [x for of_task in tasks.values() for x in of_task.values()]
+    lists = [x.lists for x in records if not isinstance(x.source, Bootstrap)]
+    if undefined is None:
+        warn_of_zeros([(path, x.zero_counts()) for x in lists], lower)
+    check_seed_counts(lists)
     sign = -1 if direction else 1  # drawn means below are better when higher
-    means = np.mean([task.means for task in tasks], axis=0)
-    order = sorted(range(len(means)), key=lambda system: -sign * means[system])
-    means = means[order]
-    ordered = [task.of_systems(order) for task in tasks]
-    errors = _errors(ordered)
+    means = np.mean([task.means for task in of_tasks], axis=0)
+    errors = _errors(of_tasks)
     margin = student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
-    p = _p_of_pairs(ordered, errors, key, level)
+    p = _p_of_pairs(of_tasks, errors, key, level)
+    # Each pair is corrected once, and stands on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
     p_corrected[upper] = holm(p[upper])
@@ -166,8 +163,8 @@ def leaderboard(
     count = len(means)
     p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
     rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
-    drawn = [task.drawn for task in ordered if task.drawn is not None]
-    if len(drawn) == len(ordered):
+    drawn = [task.drawn for task in of_tasks if task.drawn is not None]
+    if len(drawn) == len(of_tasks):
         ranks, p_beats = orders.ranks_and_wins(sign * np.mean(drawn, axis=0))
         p_first = orders.first_shares(ranks)
         tails = ((1 - level) / 2, (1 + level) / 2)
@@ -176,25 +173,29 @@ def leaderboard(
             for tail, method in zip(tails, ("lower", "higher"), strict=True)
         )
     stability = Stability(math.nan, math.nan)
-    halves = [task.halves for task in ordered if task.halves is not None]
-    if len(halves) == len(ordered):
+    halves = [task.halves for task in of_tasks if task.halves is not None]
+    if len(halves) == len(of_tasks):
         stability = orders.stability_of(sign * np.mean(halves, axis=0), rng)
+    # Sorting is stable: systems whose means are equal keep their order.
+    order = sorted(range(count), key=lambda system: -sign * means[system])
+    of_pairs = np.ix_(order, order)
+    names = [*next(iter(tasks.values()))]
     return Leaderboard(
         systems=tuple(names[system] for system in order),
-        means=means,
-        lows=means - margin,
-        highs=means + margin,
-        ranks=orders.ranks_and_wins(sign * means[None])[0][0],
-        rank_lows=rank_lows,
-        rank_highs=rank_highs,
-        p_first=p_first,
-        p_beats=p_beats,
-        p_corrected=p_corrected,
-        groups=_groups(p_corrected <= 1 - level),
+        means=means[order],
+        lows=(means - margin)[order],
+        highs=(means + margin)[order],
+        ranks=orders.ranks_and_wins(sign * means[None])[0][0][order],
+        rank_lows=rank_lows[order],
+        rank_highs=rank_highs[order],
+        p_first=p_first[order],
+        p_beats=p_beats[of_pairs],
+        p_corrected=p_corrected[of_pairs],
+        groups=_groups(p_corrected[of_pairs] <= 1 - level),
         stability=stability,
-        metric=values.metric,
-        tasks=tuple(task for task in values.tasks if task is not None),
-        lists=sum(task.lists for task in ordered),
+        metric=name,
+        tasks=tuple(task for task in tasks if task is not None),
+        lists=sum(task.lists for task in of_tasks),
         samples=samples,
         level=level,
         lower_is_better=direction,
@@ -206,6 +207,7 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
 
     Both are `[systems, systems]`: of differences, and on the diagonal of means.
     """
+    # Of T tasks, the mean has the sum of their variances over T².
     variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2
     freedoms = np.stack([task.freedoms for task in tasks])
     total = variances.sum(0)
@@ -222,22 +224,24 @@ def _p_of_pairs(
     level: float,
 ) -> np.ndarray:
     """P of the differences of all pairs of systems, `[systems, systems]`."""
-    terms = [task.terms for task in tasks if task.terms is not None]
     ratios = [task.ratios for task in tasks if task.ratios is not None]
     rounding = max(task.rounding for task in tasks)
     # Four times as many as the smallest p needs to survive the correction.
     pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
     permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     key = random.key(0) if key is None else _inputs.prng_key(key)
-    if len(terms) < len(tasks) == len(ratios):
-        return pair_swap_test(ratios, key, permutations)
-    if len(terms) < len(tasks):
+    if len(ratios) < len(
+        tasks
+    ):  # seeds and states hold no values that could be swapped
         means = np.mean([task.means for task in tasks], axis=0)
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
         return student_p(differences, *errors)
+    if any(differ(x.weights, x.weights[:1]).any() for x in ratios):
+        return pair_swap_test(ratios, key, permutations)
     # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
+    terms = [(x.values * x.weights / x.weights[0].sum()).T for x in ratios]
     return pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 
@@ -248,6 +252,7 @@ def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
         stop = start + 1
         while stop < len(differs) and not differs[start:stop, stop].any():
             stop += 1
+        # A run that ends with the one before it is a part of that.
         if not groups or stop > groups[-1][1]:
             groups.append((start, stop))
     return tuple(groups)

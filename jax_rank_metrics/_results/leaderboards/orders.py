@@ -24,6 +24,7 @@ def drawn_errors(
         samples: Number of draws.
         rng: The source of the draws.
     """
+    # RᵀR is the covariance of the means, which would lose half of the digits.
     root = np.linalg.qr(deviations, mode="r")
     spread = np.maximum(rng.chisquare(freedom, samples), np.finfo(np.float64).tiny)
     normal = rng.standard_normal((samples, len(root)))
@@ -51,6 +52,7 @@ def means_of_halves(
     rows = max(BLOCK // lists, 1)
     for start in range(0, SPLITS, rows):
         count = min(rows, SPLITS - start)
+        # The first half of a random order and its last one have no list in common.
         order = rng.permuted(np.tile(np.arange(lists), (count, 1)), axis=1)
         for side, is_in in enumerate((order < lists // 2, order >= -(-lists // 2))):
             sums[start : start + count, side] = is_in.astype(np.float64) @ columns

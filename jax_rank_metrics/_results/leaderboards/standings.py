@@ -92,6 +92,7 @@ class Leaderboard:
 
         Further groups than 26 are named aa, ab, …, and then commas part their names.
         """
+        # "ab" is two groups up to z, and one of them beyond.
         comma = "," if len(self.groups) > 26 else ""
         return tuple(
             comma.join(
@@ -134,6 +135,7 @@ class Leaderboard:
         for index, opponent in enumerate(self.systems):
             columns[f"p_beats {opponent}"] = self.p_beats[:, index]
             columns[f"p_corrected {opponent}"] = self.p_corrected[:, index]
+        # One record for each system: `{"rank": 1, …, "p_beats new": 0.5}`.
         rows = zip(*columns.values(), strict=True)
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         cells = [
@@ -159,6 +161,7 @@ class Leaderboard:
         """Returns what a table of the systems needs to be understood."""
         tasks = f" of {count_text(len(self.tasks), 'task')}" if self.tasks else ""
         better = "; lower is better" if self.lower_is_better else ""
+        # A single list, and states, have no halves to compare.
         halves = ""
         if not math.isnan(self.stability.tau):
             halves = (
@@ -182,6 +185,7 @@ def _letters_of(group: int) -> str:
     name = ""
     group += 1
     while group:
+        # Letters are digits from 1 to 26, without a zero.
         group, letter = divmod(group - 1, 26)
         name = chr(ord("a") + letter) + name
     return name

@@ -1,10 +1,11 @@
 """The means of many systems over the same lists, of each of several tasks."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_rank_metrics._results.inference.bootstrap import Bootstrap
 from jax_rank_metrics._results.inference.means import (
     Ratios,
     WeightedMean,
@@ -13,13 +14,16 @@ from jax_rank_metrics._results.inference.means import (
     seed_variance,
 )
 from jax_rank_metrics._results.leaderboards.orders import drawn_errors, means_of_halves
-from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import in_order_of
 from jax_rank_metrics._results.systems.paired import common_undefined
-from jax_rank_metrics._results.systems.seeds import filled_seeds
-from jax_rank_metrics._results.systems.systems import Systems
-from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.weights import ROUNDING, differ
+from jax_rank_metrics._results.systems.systems import Record, lists_at_cutoff
+from jax_rank_metrics._results.systems.values import (
+    ListValues,
+    in_one_order,
+    listing,
+    weights_differ,
+)
+from jax_rank_metrics._states.state import stacked_shape
+from jax_rank_metrics._states.weights import ROUNDING
 from jax_rank_metrics._types import Undefined
 
 
@@ -32,8 +36,6 @@ class TaskMeans(NamedTuple):
             than two lists, which say nothing of others.
         halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
             and for fewer than two lists.
-        terms: `[lists, systems]`, what each list adds to the means; None for states, for
-            seeds, and where weights of ratios differ.
         variances: `[systems, systems]`, the squared errors of differences of systems; on
             the diagonal, those of the means.
         freedoms: Their degrees of freedom; 0 for fewer than two lists.
@@ -46,37 +48,15 @@ class TaskMeans(NamedTuple):
     means: np.ndarray
     drawn: np.ndarray | None
     halves: np.ndarray | None
-    terms: np.ndarray | None
     variances: np.ndarray
     freedoms: np.ndarray
     lists: int
     rounding: float
     ratios: Ratios | None = None
 
-    def of_systems(self, order: list[int]) -> "TaskMeans":
-        """Returns the systems in this order."""
-        columns = (self.means, self.drawn, self.halves, self.terms)
-        means, drawn, halves, terms = (
-            None if x is None else x[..., order] for x in columns
-        )
-        ratios = self.ratios
-        if ratios is not None:
-            values, weights = (x[order] for x in (ratios.values, ratios.weights))
-            ratios = ratios._replace(values=values, weights=weights)
-        return self._replace(
-            means=means,
-            drawn=drawn,
-            halves=halves,
-            ratios=ratios,
-            terms=terms,
-            variances=self.variances[np.ix_(order, order)],
-            freedoms=self.freedoms[np.ix_(order, order)],
-        )
-
 
 def means_of_tasks(
-    systems: Systems,
-    names: list[Hashable],
+    tasks: Mapping[Hashable, Mapping[Hashable, Record]],
     ids: Mapping[Hashable, Any] | None,
     undefined: Undefined | None,
     samples: int,
@@ -85,29 +65,38 @@ def means_of_tasks(
     """Computes the means of all systems, and draws means over other lists of each task.
 
     Args:
-        systems: The values of systems.
-        names: Their names.
+        tasks: The values of all systems in each task.
         ids: See `leaderboard`, also for the arguments below.
         undefined: What undefined values count as.
         samples: Number of draws.
         rng: The source of the draws, which those of tasks are independent of each other by.
     """
-    if ids is not None and (systems.are_states or not isinstance(ids, Mapping)):
-        raise TypeError(
-            "ids: pass a dict of systems to the ids of lists, of values alone"
-        )
-    tasks = []
-    for task, values in systems.tasks.items():
-        if systems.are_states:
-            tasks.append(_of_states(values, names, samples, rng))
+    means = []
+    for task, records in tasks.items():
+        states = [x.source for x in records.values() if isinstance(x.source, Bootstrap)]
+        if ids is not None and (states or not isinstance(ids, Mapping)):
+            raise TypeError(
+                "ids: pass a dict of systems to the ids of lists, of values alone"
+            )
+        if 0 < len(states) < len(records):
+            raise ValueError(
+                "only some values are Bootstrap states; pass states for all systems and "
+                "tasks, or values of lists for all"
+            )
+        if states:
+            names = [x.name for x in records.values()]
+            means.append(_of_states(states, names, samples, rng))
         else:
-            list_ids = None if ids is None else _ids_of(ids, names, task)
-            tasks.append(_of_lists(values, list_ids, undefined, samples, rng))
-    return tasks
+            lists = in_one_order(
+                [lists_at_cutoff(x) for x in records.values()],
+                None if ids is None else _ids_of(ids, records, task),
+            )
+            means.append(_of_lists(lists, undefined, samples, rng))
+    return means
 
 
 def _ids_of(
-    ids: Mapping[Hashable, Any], names: list[Hashable], task: Hashable
+    ids: Mapping[Hashable, Any], names: Iterable[Hashable], task: Hashable
 ) -> list[Any]:
     """Returns the ids of the lists of every system in a task, or without tasks."""
     try:
@@ -120,8 +109,16 @@ def _ids_of(
 
 
 def _of_states(
-    states: list[Any], names: list[Hashable], samples: int, rng: np.random.Generator
+    states: list[Bootstrap], names: list[str], samples: int, rng: np.random.Generator
 ) -> TaskMeans:
+    for name, state in zip(names, states, strict=True):
+        if stacked_shape(state):
+            raise ValueError(f"{name} is stacked; pass reduce of it")
+        if state.sums.high.ndim > 2:
+            raise ValueError(f"{name} has several cutoffs; measure one")
+        if not np.isfinite(state.compute()):
+            raise ValueError(f"the mean of {name} is {state.compute()}")
+    means = np.array([float(state.compute()) for state in states])
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(x) for x in replicates}
     if len(counts) > 1:
@@ -129,9 +126,7 @@ def _of_states(
             f"Bootstrap states have {listing(sorted(counts))} samples; make all of them "
             "with the same ids, key and samples"
         )
-    means = np.array([float(state.compute()) for state in states])
-    for index in np.flatnonzero(~np.isfinite(means))[:1]:
-        raise ValueError(f"the mean of {names[index]!r} is {means[index]}")
+    # Lists of one id are drawn together, and then count as one.
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
     freedom = max(n_eff - 1, 0)
@@ -142,7 +137,7 @@ def _of_states(
     return _with_errors(means, of_means, freedom, samples, rng, lists)
 
 
-def _effective_draws(state: Any) -> float:
+def _effective_draws(state: Bootstrap) -> float:
     """Effective number of the lists, or clusters, that a `Bootstrap` draws apart.
 
     Poisson draws n of mean and variance 1 make Σ w the mean of Σ n·w and Σ w² its
@@ -154,13 +149,12 @@ def _effective_draws(state: Any) -> float:
 
 
 def _of_lists(
-    values: list[Any],
-    ids: list[Any] | None,
+    values: list[ListValues],
     undefined: Undefined | None,
     samples: int,
     rng: np.random.Generator,
 ) -> TaskMeans:
-    sides, weights = _values_of_seeds(values, ids, undefined)
+    sides, weights = _values_of_seeds(values, undefined)
     if not (weights.sum(0) > 0).all():
         raise ValueError(f"no list of {values[0].name} and of all other systems counts")
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
@@ -170,13 +164,12 @@ def _of_lists(
     freedom = float(of_lists.freedom.min())
     of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
     task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
-    has_seeds = any(x.runs for x in values)
+    has_seeds = any(x.has_seeds for x in values)
     if has_seeds:
         _add_seeds(task, sides, of_lists.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
         halves=means_of_halves(table, weights, rng) if len(table) > 1 else None,
-        terms=None if has_seeds or weights.shape[1] > 1 else of_lists.share * table,
         ratios=None if has_seeds else ratios,
         rounding=rounding,
     )
@@ -191,6 +184,7 @@ def _with_errors(
     lists: int,
 ) -> TaskMeans:
     """Returns means with the errors that their `deviations` give, `[rows, systems]`."""
+    # The variance of x − y is var x + var y − 2 cov(x, y).
     covariance = of_means.T @ of_means
     squares = np.diag(covariance)
     of_pairs = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
@@ -199,11 +193,11 @@ def _with_errors(
     if freedom > 0:
         drawn = means + drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
-    return TaskMeans(means, drawn, None, None, variances, freedoms, lists, ROUNDING)
+    return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
 def _values_of_seeds(
-    values: list[Any], ids: list[Any] | None, undefined: Undefined | None
+    values: list[ListValues], undefined: Undefined | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
 
@@ -211,38 +205,24 @@ def _values_of_seeds(
     `[lists, systems]` where those of ratios differ.
     """
     first = values[0]
+    # Values that say what undefined ones count as decide for those that do not.
     measured = next((x for x in values if x.undefined), first)
-    sides, weights, counts = [], [], True
-    for index, x in enumerate(values):
+    are_unequal = any([weights_differ(first, x) for x in values])
+    if are_unequal and any(x.has_seeds for x in values):
+        raise ValueError("Seeds of ratios whose weights differ are not compared")
+    # Values have one cutoff, so that weights are `[lists, 1]` each.
+    weights = [np.maximum(x.weights, 0) for x in values]
+    weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
+    counts = (weights > 0).any(1)
+    sides = []
+    for x in values:
         choice: Undefined = undefined or common_undefined(
             measured.name, measured.undefined, x.name, x.undefined
         )
-        pair_ids = None if ids is None else (ids[0], ids[index])
-        (pair,) = pairing.with_ids([pairing.Pair(first, x)], pair_ids)
-        in_order = in_order_of(pair.a, pair.b)
-        of_seeds, weight_or_skipped = filled_seeds(in_order, choice)
-        if not np.isfinite(of_seeds).all():
-            raise ValueError(
-                f"{x.name} holds a value that is not finite; pass finite values, or a "
-                "PerList in which it is undefined"
-            )
-        weight = np.maximum(np.reshape(in_order.lists.weights, -1), 0)
-        counts = counts & ((weight_or_skipped[:, 0] > 0) | (weight == 0))
-        sides.append(of_seeds[..., 0])
-        weights.append(weight)
-        are_ratios = first.lists.is_ratio and x.lists.is_ratio
-        if differ(weights[0], weight).any() and not are_ratios:
-            raise ValueError(
-                f"{first.name} and {x.name} have different weights; pass lists of the "
-                "same weights"
-            )
-    all_weights = np.stack(weights, axis=1)
-    if not any(differ(weights[0], weight).any() for weight in weights):
-        all_weights = all_weights[:, :1]
-    elif any(x.runs for x in values):
-        raise ValueError("Seeds of ratios whose weights differ are not compared")
-    counts = counts & (all_weights > 0).any(1)
-    return [of_seeds[:, counts] for of_seeds in sides], all_weights[counts]
+        sides.append(x.finite(choice)[0][..., 0])
+        # A list that is skipped for one system counts for none.
+        counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
+    return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
 
 
 def _add_seeds(
@@ -258,6 +238,7 @@ def _add_seeds(
             draws = rng.standard_t(len(values) - 1, len(task.drawn))
             task.drawn[:, system] += error * draws
     variances, freedoms = task.variances, task.freedoms
+    # The diagonal holds the errors of means, and all else those of differences.
     for i, j in zip(*np.triu_indices(len(sides)), strict=True):
         pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
         error, freedom = error_with_seeds(

@@ -52,6 +52,7 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
     if len(systems) < 2:
         raise ValueError("order holds fewer than two systems, which have no order")
     ranks = [rank_of[system] for system in systems]
+    # The first system has none above it, and no term.
     shares = [
         sum(above < rank for above in ranks[:index]) / index
         for index, rank in enumerate(ranks)

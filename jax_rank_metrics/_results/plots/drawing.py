@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jax_rank_metrics._optional import import_optional
-from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._results.systems.systems import Values
+from jax_rank_metrics._results.tables.estimates import estimates
 from jax_rank_metrics._states.cutoff_names import cutoff_of
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -149,7 +150,7 @@ def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:
 
 
 def lines(
-    results: Results,
+    results: Values,
     metric: str,
     level: Number = 0.95,
     method: IntervalMethod = "auto",
@@ -183,7 +184,7 @@ def lines(
     return by_run
 
 
-def only_metric_of(results: Results) -> str:
+def only_metric_of(results: Values) -> str:
     """The name before the @ of the only metric that has cutoffs.
 
     Raises:

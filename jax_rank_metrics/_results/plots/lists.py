@@ -11,12 +11,17 @@ from jax_rank_metrics._results.comparisons.verdicts import compared
 from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text, fixed_point
-from jax_rank_metrics._results.systems import pairing
 from jax_rank_metrics._results.systems.differences import differences_of
 from jax_rank_metrics._results.systems.direction import is_lower_better
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
-from jax_rank_metrics._results.systems.systems import values_of_metric
-from jax_rank_metrics._results.systems.values import is_by_list
+from jax_rank_metrics._results.systems.systems import (
+    Systems,
+    Values,
+    by_system,
+    lists_of_metric,
+    read,
+)
+from jax_rank_metrics._results.systems.values import in_one_order, is_by_list
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Number
 
@@ -25,8 +30,8 @@ if TYPE_CHECKING:
 
 
 def differences(
-    a: Any,
-    b: Any = None,
+    a: Values,
+    b: Values | None = None,
     *,
     names: tuple[str, str] | None = None,
     metric: str | None = None,
@@ -68,16 +73,23 @@ def differences(
             "of both systems, or the comparison to plots.forest"
         )
     if b is None:
-        if not isinstance(a, Mapping) or is_by_list(a) or len(a) != 2:
+        is_dict = isinstance(a, Systems | Mapping) and not is_by_list(a)
+        by_name = by_system(read(a, "a", "systems")) if is_dict else {}
+        if len(by_name) != 2:
             raise ValueError("b is missing; pass b, or a dict of two systems as a")
-        first, second = map(str, a)
-        names, (a, b) = names or (first, second), a.values()
+        first, second = map(str, by_name)
+        names = names or (first, second)
+        records = [list(x.values()) for x in by_name.values()]
+    else:
+        records = [read(a, "a"), read(b, "b")]
     names = names or ("a", "b")
-    sides = [values_of_metric(x, name, metric)[1] for x, name in ((a, "a"), (b, "b"))]
-    check_seed_counts(sides)
-    (pair,) = pairing.with_ids([pairing.Pair(sides[0], sides[1])], ids)
-    list_differences = differences_of(pair.a, pair.b, undefined=None)
-    if list_differences.is_pseudo:
+    of_a, of_b = (
+        lists_of_metric(x, name, metric)
+        for x, name in zip(records, ("a", "b"), strict=True)
+    )
+    check_seed_counts((of_a, of_b))
+    list_differences = differences_of(*in_one_order((of_a, of_b), ids), undefined=None)
+    if any(list_differences.ratios):
         raise ValueError(
             "a and b are ratios whose weights differ, so that their difference is no mean "
             "over lists; pass compare(a, b) to plots.forest"
@@ -87,7 +99,7 @@ def differences(
         raise ValueError("a and b have no list that counts")
     direction = is_lower_better(metric or "", lower)
     question = Question(random.key(0), 100_000, checked_level(level))
-    (comparison,) = compared([list_differences], [Subject(direction)], question)
+    (comparison,) = compared(list_differences, [Subject(direction)], question)
     ax = drawing.axes(ax)
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)  # between the bars, one for each list
@@ -125,7 +137,7 @@ def differences(
 
 
 def distribution(
-    lists: Any, *, metric: str | None = None, ax: "Axes | None" = None
+    lists: Values, *, metric: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """The share of lists up to each value, a step line for each run.
 
@@ -144,16 +156,20 @@ def distribution(
         ValueError: if there are several cutoffs, or a run has no value to show.
     """
     ax = drawing.axes(ax)
-    holds_runs = isinstance(lists, Mapping) and not is_by_list(lists)
-    holds_runs = holds_runs and not (metric is not None and metric in lists)
-    runs = lists if holds_runs else {"": lists}
+    is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
+    holds_runs = isinstance(lists, Systems | Mapping) and not is_by_list(lists)
+    records = read(
+        lists, "lists", "systems" if holds_runs and not is_one else "metrics"
+    )
+    runs = by_system(records)
     values_of_run, counts_of_run = {}, {}
-    for run, source in runs.items():
+    for system, of_system in runs.items():
+        run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
-        values = values_of_metric(source, name, metric)[1].lists
-        array, weights, defined = (
-            np.asarray(x)[:, 0] for x in (values.values, values.weights, values.defined)
-        )
+        values = lists_of_metric(of_system.values(), name, metric)
+        join = np.all if values.undefined == "skip" else np.any
+        array, defined = values.values.mean(0)[:, 0], join(values.defined, axis=0)[:, 0]
+        weights = values.weights[:, 0]
         has_weight = weights > 0
         values_of_run[run] = array[has_weight & defined]
         if not values_of_run[run].size:
@@ -163,7 +179,7 @@ def distribution(
         counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
     # Counts that all runs share are written once, below the axis.
     all_equal = len(set(counts_of_run.values())) == 1
-    for index, run in enumerate(runs):
+    for index, run in enumerate(values_of_run):
         label = run if all_equal else f"{run}: {counts_of_run[run]}"
         # Markers at a tenth of the width, those of each run at other places.
         spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)

@@ -11,7 +11,8 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text
-from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._results.systems.systems import Values
+from jax_rank_metrics._results.tables.estimates import estimates
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def at_cutoffs(
-    results: Results,
+    results: Values,
     metric: str | None = None,
     *,
     ks: Sequence[int] | None = None,
@@ -82,7 +83,7 @@ def at_cutoffs(
 
 
 def precision_recall(
-    results: Results,
+    results: Values,
     precision: str = "precision",
     recall: str = "recall",
     *,
@@ -278,4 +279,4 @@ def _stacked_groups(
         for group in range(len(state.counts))
     }
     by_group = estimates(groups, level, method)
-    return {group: by_metric["mean"] for group, by_metric in by_group.items()}
+    return {str(group): x["mean"] for group, x in by_group.items()}

@@ -21,7 +21,7 @@ from jax_rank_metrics._results.comparisons.comparisons import (
 )
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.plots import drawing
-from jax_rank_metrics._results.systems.values import is_metric_name
+from jax_rank_metrics._results.systems.systems import is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
 
 if TYPE_CHECKING:

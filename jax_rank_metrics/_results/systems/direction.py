@@ -3,13 +3,9 @@
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 
-import numpy as np
-
 from jax_rank_metrics._calls.names import lower_is_better
-from jax_rank_metrics._results.systems.values import ListValues, is_metric_name
+from jax_rank_metrics._results.systems.systems import is_metric_name
 from jax_rank_metrics._states.cutoff_names import without_cutoff
-from jax_rank_metrics._states.list_arrays import columns_of
-from jax_rank_metrics._states.per_list import PerList
 
 Lower = bool | str | Sequence[str]
 
@@ -24,6 +20,7 @@ def is_lower_better(name: str, lower: Lower = ()) -> bool | None:
     Returns:
         None for a metric of which neither direction is better.
     """
+    # `lower` may name "recall" for "recall@5", or that cutoff alone.
     if lower is True or {name, without_cutoff(name)} & set(_names(lower)):
         return True
     return lower_is_better(name)
@@ -35,6 +32,7 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
     The metric is named by the last key that this package or `lower` knows. If it knows
     none, higher values are better unless `lower` is True.
     """
+    # ("web", "arp", "new") has the direction of "arp".
     names = [key for key in reversed(path) if isinstance(key, str)]
     for name in names:
         direction = is_lower_better(name, lower)
@@ -56,6 +54,7 @@ def warn_of_zeros(
         lower: As for `is_lower_better`.
         stacklevel: That of the warning, seen from this function.
     """
+    # Keys of a dict, so that a metric of many systems is named once.
     texts = {
         f"{path[-1] if path else 'the metric'} ({undefined} of {lists} lists)": None
         for path, (undefined, lists) in counts
@@ -70,22 +69,13 @@ def warn_of_zeros(
         )
 
 
-def zero_counts(values: ListValues | PerList) -> tuple[int, int]:
-    """Numbers of lists that are undefined and count as 0, and of all lists that count."""
-    if values.undefined in ("one", "skip"):
-        return 0, 0
-    lists = values.lists if isinstance(values, ListValues) else values
-    _, weights, defined = columns_of(lists)
-    counts = weights > 0
-    return int(np.sum((counts & ~defined).any(1))), int(np.sum(counts.any(1)))
-
-
 def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
     """Raises ValueError if `lower` names a metric that is not among `names`.
 
     A metric may be named without its cutoff: "mine" names "mine@5" and "mine[0]". A bool
     names none.
     """
+    # Keys that are no text, such as numbers of systems, are no names of metrics.
     known = {name: None for name in names if isinstance(name, str)}
     for name in _names(lower):
         if name not in known and name not in map(without_cutoff, known):

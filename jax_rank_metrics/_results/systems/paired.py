@@ -1,7 +1,6 @@
 """The difference of two systems, list by list."""
 
-from types import ModuleType
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +13,10 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.weights import check_same_weights
 from jax_rank_metrics._types import Undefined
 
+T = TypeVar("T")
 
-def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
+
+def paired(a: T, b: T, undefined: Undefined | None = None) -> T:
     """The difference b − a of every list: above 0 where b has the higher value.
 
     Its mean merges as that of any metric does, and is a paired test that gathers no
@@ -54,6 +55,7 @@ def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
         _inputs.option("undefined", undefined, Undefined)
     check_leaves(a, PerList, "a")
     check_leaves(b, PerList, "b")
+    # A PerList is a pytree itself, of whose leaves no difference is taken.
     is_per_list = {"is_leaf": lambda x: isinstance(x, PerList)}
     structures = [jax.tree.structure(x, **is_per_list) for x in (a, b)]
     if structures[0] != structures[1]:
@@ -73,11 +75,19 @@ def paired(a: Any, b: Any, undefined: Undefined | None = None) -> Any:
 
 def _difference(a: PerList, b: PerList, undefined: Undefined) -> PerList:
     dtype = _inputs.float_dtype(a.values, b.values)
-    values = [filled(x, undefined, jnp).astype(dtype) for x in (a, b)]
-    counts = counted(a, b, undefined)
+    # With "skip", a fill is a placeholder: such a list has no weight below.
+    fill = jnp.ones if undefined == "one" else jnp.zeros
+    values = [
+        jnp.where(widen(x.defined, x.values), x.values, fill((), x.values.dtype))
+        for x in (a, b)
+    ]
+    counts = a.weights > 0
+    if undefined == "skip":
+        counts = counts & a.defined & b.defined
     weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
-    difference = values[1] - values[0]
+    difference = values[1].astype(dtype) - values[0].astype(dtype)
     difference = jnp.where(widen(counts, difference), difference, 0)
+    # The choice is made: the mean of differences asks for no other one.
     defined = jnp.ones_like(counts)
     return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
 
@@ -96,26 +106,6 @@ def common_undefined(
             "undefined= to count both in one way"
         )
     return a or b or "zero"
-
-
-def filled(lists: PerList, undefined: Undefined, xp: ModuleType) -> Any:
-    """Values in which undefined ones are 1 for "one", and 0 for "zero" or "skip".
-
-    With "skip" these zeros are placeholders: `counted` says which lists to leave out.
-    `xp` is `numpy` or `jax.numpy`.
-    """
-    values, defined = lists.values, lists.defined
-    fill = xp.ones_like if undefined == "one" else xp.zeros_like
-    return xp.where(widen(defined, values), values, fill(values))
-
-
-def counted(a: PerList, b: PerList, undefined: Undefined) -> Any:
-    """Whether each list counts in a difference, bools of the shape of weights.
-
-    It needs a weight above 0 and, with "skip", a defined value on both sides.
-    """
-    has_weight = a.weights > 0
-    return has_weight & a.defined & b.defined if undefined == "skip" else has_weight
 
 
 def _check_weights(a: PerList, b: PerList) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from jax import random
 
 from jax_rank_metrics._results.inference.draws import draws_of_seeds
+from jax_rank_metrics._results.inference.means import shares_of
 from jax_rank_metrics._results.inference.question import Question
 from jax_rank_metrics._states.weights import ROUNDING
 
@@ -79,8 +80,7 @@ def summary_of(
     """
     if not sides:
         return None
-    share = weights / max(weights.sum(), np.finfo(np.float64).tiny)
-    scores = [values @ share for values in sides]
+    scores = [values @ shares_of(weights) for values in sides]
     # Seeds are few, and this many draws of them suffice for any interval.
     samples = min(question.samples, 10_000)
     draws = [
@@ -95,6 +95,7 @@ def summary_of(
     if lower is not None:
         signed = [-x if lower else x for x in scores]
         better = _interval(share_of_wins, signed, draws, question.level)
+    # One seed is a fixed system, which has no sample of seeds.
     seeds_a, seeds_b = (len(x) if len(x) > 1 else None for x in scores)
     return SeedSummary(seeds_a, seeds_b, iqm_a, iqm_b, better)
 
@@ -117,6 +118,7 @@ def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
         scores: `[seeds]`.
         counts: `[samples, seeds]`, how often each is drawn: as often as there are seeds.
     """
+    # Sorted scores, each as often as drawn, fill the places 0 … n − 1; `ends` cuts them.
     order = np.array(sorted(range(len(scores)), key=scores.__getitem__))
     ends = np.cumsum(counts[:, order], axis=1)
     cut = len(scores) // 4
@@ -136,6 +138,7 @@ def share_of_wins(
         draws_a: `[samples, seeds_a]`, how often each is drawn.
         draws_b: `[samples, seeds_b]`.
     """
+    # [seeds of a, seeds of b]: every run of b against every run of a.
     gain = b[None, :] - a[:, None]
     slack = ROUNDING * np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
     wins = np.where(np.abs(gain) <= slack, 0.5, gain > 0)

@@ -3,8 +3,7 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import jax
 import jax.numpy as jnp
@@ -14,18 +13,20 @@ from jax import random
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.draws import draws_of_seeds
 from jax_rank_metrics._results.sheets.export import count_text
-from jax_rank_metrics._results.systems import pairing
-from jax_rank_metrics._results.systems.differences import defined_lists, in_order_of
-from jax_rank_metrics._results.systems.paired import common_undefined, filled
-from jax_rank_metrics._results.systems.seed_scores import iqm_interval
-from jax_rank_metrics._results.systems.values import (
-    ListValues,
+from jax_rank_metrics._results.systems.paired import common_undefined
+from jax_rank_metrics._results.systems.seed_scores import Interval, iqm_interval
+from jax_rank_metrics._results.systems.systems import (
+    Nested,
+    Path,
     SeedValues,
-    read_values,
+    Values,
+    nested,
+    paths_text,
+    records_of,
 )
+from jax_rank_metrics._results.systems.values import ListValues, weights_differ
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.weights import differ
 from jax_rank_metrics._types import Key, Number, Undefined
 
 _FEW_SEEDS = (
@@ -74,7 +75,7 @@ class Seeds(SeedValues):
     Interval(value=0.383, low=0.3, high=0.433)
     """
 
-    def __init__(self, runs: Iterable[Any]):
+    def __init__(self, runs: Iterable[Values]):
         if isinstance(runs, Mapping | str | PerList) or not isinstance(runs, Iterable):
             raise TypeError(
                 f"runs is {_inputs.kind_of(runs)}; pass a list with the values of each seed"
@@ -82,25 +83,29 @@ class Seeds(SeedValues):
         self.runs = tuple(runs)
         if not self.runs:
             raise ValueError("runs is empty; pass the values of each seed")
+        # {("mrr",): record, …} of every seed.
         by_run = []
         for index, run in enumerate(self.runs):
+            name = f"runs[{index}]"
             if isinstance(run, SeedValues):
-                raise TypeError(
-                    f"runs[{index}] is a Seeds; pass the values of one seed"
-                )
-            by_run.append(read_values(run, f"runs[{index}]"))
+                raise TypeError(f"{name} is a Seeds; pass the values of one seed")
+            by_run.append({x.path: x for x in records_of(run, name)})
         first = by_run[0]
-        if not first:
-            raise ValueError("runs[0] holds no metric; pass at least one")
         for index, metrics in enumerate(by_run):
             if metrics.keys() != first.keys():
                 raise ValueError(
-                    f"runs[0] holds {pairing.keys_text(first)} and runs[{index}] holds "
-                    f"{pairing.keys_text(metrics)}; pass the same metrics of every seed"
+                    f"runs[0] holds {paths_text(first)} and runs[{index}] holds "
+                    f"{paths_text(metrics)}; pass the same metrics of every seed"
                 )
-        self.values_of_seeds = {
-            path: _joined([metrics[path] for metrics in by_run]) for path in first
-        }
+        self.records = [
+            dataclasses.replace(
+                record,
+                source=_joined([metrics[path].lists for metrics in by_run]),
+                is_of_metric=bool(path),
+                state=None,
+            )
+            for path, record in first.items()
+        ]
 
     def __len__(self) -> int:
         """Returns the number of seeds."""
@@ -109,14 +114,14 @@ class Seeds(SeedValues):
     def __repr__(self) -> str:
         """The mean of each metric, and the numbers of seeds and lists."""
         texts = []
-        for path, values in self.values_of_seeds.items():
-            means = " ".join(f"{mean:.3f}" for mean in scores_of(values).mean(1))
-            texts.append(f"{'.'.join(map(str, path)) or 'mean'} {means}")
-        lists = next(iter(self.values_of_seeds.values())).list_count
+        for record in self.records:
+            means = " ".join(f"{mean:.3f}" for mean in record.lists.scores().mean(1))
+            texts.append(f"{'.'.join(map(str, record.path)) or 'mean'} {means}")
+        lists = self.records[0].lists.list_count
         texts += [count_text(len(self), "seed"), count_text(lists, "list")]
         return f"Seeds({', '.join(texts)})"
 
-    def mean_lists(self, undefined: Undefined | None = None) -> Any:
+    def mean_lists(self, undefined: Undefined | None = None) -> Nested[PerList]:
         """Returns the mean over seeds of every list, as for plots of lists.
 
         Args:
@@ -131,21 +136,21 @@ class Seeds(SeedValues):
         Raises:
             ValueError: if `undefined` is none of the options.
         """
+        _check_undefined(undefined)
         results = {}
-        for path, values in self.values_of_seeds.items():
-            of_seeds, weights = filled_seeds(values, undefined)
-            arrays = of_seeds.mean(0), weights, np.ones(weights.shape, bool)
-            if not values.has_cutoffs:
-                arrays = tuple(x[:, 0] for x in arrays)
-            dtype = jax.dtypes.canonicalize_dtype(float)
-            means, weights, defined = map(jnp.asarray, arrays)
-            results[path] = PerList(
-                means.astype(dtype),
-                weights.astype(dtype),
-                defined,
-                cutoff_weights=values.has_cutoffs,
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        for record in self.records:
+            of_seeds, weights = record.lists.filled(undefined)
+            means, has_cutoffs = of_seeds.mean(0), record.lists.has_cutoffs
+            if not has_cutoffs:
+                means, weights = means[:, 0], weights[:, 0]
+            results[record.path] = PerList(
+                jnp.asarray(means, dtype),
+                jnp.asarray(weights, dtype),
+                jnp.ones(weights.shape, bool),
+                cutoff_weights=has_cutoffs,
             )
-        return pairing.nested(results)
+        return nested(results)
 
     def iqm(
         self,
@@ -154,7 +159,7 @@ class Seeds(SeedValues):
         samples: int = 10_000,
         key: Key | None = None,
         undefined: Undefined | None = None,
-    ) -> Any:
+    ) -> Nested[Interval | tuple[Interval, ...]]:
         """Returns the interquartile mean of the scores of seeds, with its interval.
 
         The score of a seed is its mean over lists. A quarter of the seeds, rounded down,
@@ -180,98 +185,85 @@ class Seeds(SeedValues):
         samples = _inputs.positive_integer("samples", samples)
         key = random.key(0) if key is None else _inputs.prng_key(key)
         counts = draws_of_seeds(len(self), samples, key)
-        results = {}
-        for path, values in self.values_of_seeds.items():
+        _check_undefined(undefined)
+        results: dict[Path, Interval | tuple[Interval, ...]] = {}
+        for record in self.records:
             at_cutoffs = tuple(
-                iqm_interval(x, counts, level) for x in scores_of(values, undefined)
+                iqm_interval(x, counts, level) for x in record.lists.scores(undefined)
             )
             if len(self) == 1:  # it does not show how far others would vary
                 at_cutoffs = tuple(
                     x._replace(low=-math.inf, high=math.inf) for x in at_cutoffs
                 )
-            results[path] = at_cutoffs if values.has_cutoffs else at_cutoffs[0]
-        return pairing.nested(results)
+            has_cutoffs = record.lists.has_cutoffs
+            results[record.path] = at_cutoffs if has_cutoffs else at_cutoffs[0]
+        return nested(results)
 
 
-def check_seed_counts(sides: Sequence[ListValues]) -> None:
+def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
     """Checks that training procedures can be compared by these values.
+
+    Args:
+        sides: The values of systems.
+        stacklevel: That of the warning of few seeds, seen from this function.
 
     Raises:
         ValueError: if a side has one seed or two.
     """
-    for values in sides:
-        if 0 < len(values.runs) < 3:
+    # Five are enough not to be warned of.
+    fewest = 5
+    for lists in sides:
+        if not lists.has_seeds:
+            continue
+        seeds = len(lists.values)
+        fewest = min(fewest, seeds)
+        if seeds < 3:
             raise ValueError(
-                f"{values.name} has {count_text(len(values.runs), 'seed')}, and procedures "
-                "cannot be compared with fewer than three seeds; train more, or compare "
-                "one model of each system: pass the values of a single seed, not in Seeds"
+                f"{lists.name} has {count_text(seeds, 'seed')}, and procedures cannot be "
+                "compared with fewer than three seeds; train more, or compare one model of "
+                "each system: pass the values of a single seed, not in Seeds"
             )
-    seed_counts = [len(values.runs) for values in sides if values.runs]
-    if min(seed_counts, default=5) < 5:
-        warnings.warn(_FEW_SEEDS.format(min(seed_counts)), stacklevel=3)
+    if fewest < 5:
+        warnings.warn(_FEW_SEEDS.format(fewest), stacklevel=stacklevel)
 
 
-def scores_of(values: ListValues, undefined: Undefined | None = None) -> np.ndarray:
-    """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
-    of_seeds, weights = filled_seeds(values, undefined)
-    total = weights.sum(0)
-    return np.einsum("slk,lk->ks", of_seeds, weights / np.where(total > 0, total, 1))
-
-
-def filled_seeds(
-    values: ListValues, undefined: Undefined | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns values `[seeds, lists, cutoffs]` and their weights `[lists, cutoffs]`.
-
-    Values that do not count, and their weights, are 0.
-    """
+def _check_undefined(undefined: Undefined | None) -> None:
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
-    choice = undefined or values.undefined or "zero"
-    runs = values.runs or (values.lists,)
-    of_seeds = np.stack([filled(run, choice, np) for run in runs])
-    defined = defined_lists(values) | (choice != "skip")
-    weights = np.asarray(values.lists.weights)
-    weights = np.where(defined & (weights > 0), weights, 0)
-    return np.where(weights > 0, of_seeds, 0), weights
 
 
 def _joined(runs: list[ListValues]) -> ListValues:
     """Joins the values of one metric of all seeds, in the order of the first seed."""
     first = runs[0]
     undefined, in_order = first.undefined, []
-    for values in runs:
-        if values.list_count != first.list_count:
+    for lists in runs:
+        if lists.list_count != first.list_count:
             raise ValueError(
-                f"{first.name} has {first.list_count} lists and {values.name} has "
-                f"{values.list_count}; pass values of the same lists"
+                f"{first.name} has {first.list_count} lists and {lists.name} has "
+                f"{lists.list_count}; pass values of the same lists"
             )
-        if (values.ids is None) != (first.ids is None):
+        if (lists.ids is None) != (first.ids is None):
             raise ValueError(
-                f"only one of {first.name} and {values.name} has list ids; pass the runs "
-                "of all seeds in one form"
+                f"only one of {first.name} and {lists.name} has list ids; pass the runs of "
+                "all seeds in one form"
             )
-        shapes = {x.lists.values.shape for x in (first, values)}
-        if len(shapes) > 1 or first.has_cutoffs != values.has_cutoffs:
-            raise ValueError(f"{first.name} and {values.name} have different cutoffs")
-        if values.undefined:
+        shapes = {x.weights.shape for x in (first, lists)}
+        if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
+            raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+        # Arrays define all values, and agree with any choice.
+        if lists.undefined:
             undefined = common_undefined(
-                first.name, undefined, values.name, values.undefined
+                first.name, undefined, lists.name, lists.undefined
             )
-        lists = in_order_of(first, values).lists
-        weights_a, weights_b = (np.asarray(x.weights) for x in (first.lists, lists))
-        for index, cutoff in np.argwhere(differ(weights_a, weights_b))[:1]:
-            raise ValueError(
-                f"list {index} has weight {weights_a[index, cutoff]:g} in {first.name} and "
-                f"{weights_b[index, cutoff]:g} in {values.name}; pass the same weights"
-            )
-        in_order.append(lists)
-    join = np.all if undefined == "skip" else np.any
-    mean = np.mean([x.values for x in in_order], axis=0)
-    defined = join([x.defined for x in in_order], axis=0)
-    return first._replace(
-        lists=dataclasses.replace(first.lists, values=mean, defined=defined),
-        rounding=max(x.rounding for x in runs),
+        ordered = lists.in_order_of(first)
+        # Seeds of a ratio share their weights, too.
+        weights_differ(dataclasses.replace(first, is_ratio=False), ordered)
+        in_order.append(ordered)
+    return dataclasses.replace(
+        first,
+        values=np.concatenate([x.values for x in in_order]),
+        defined=np.concatenate([x.defined for x in in_order]),
+        dtype=min((x.dtype for x in runs), key=lambda x: x.itemsize),
         undefined=undefined,
-        runs=tuple(in_order),
+        has_seeds=True,
     )

@@ -1,141 +1,428 @@
-"""Reads the values of one metric: of one system, or of many, over lists or over tasks."""
+"""Values of lists as records of systems, tasks and metrics: the one reader of input.
 
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
+Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
+column for each metric, and the result of a driver hold several. A Series, a frame, a dict
+of ids and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
+several training seeds. States and estimates stand for values where only means are needed.
+"""
 
-from jax_rank_metrics._results.inference.bootstrap import Bootstrap
+import dataclasses
+import functools
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import jax
+
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._inputs import kind_of
+from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._results.systems.values import (
+    FIX,
     ListValues,
     is_by_list,
-    is_metric_name,
     listing,
-    read_values,
+    read_lists,
 )
-from jax_rank_metrics._states.state import stacked_shape
+from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics._states.cutoff_names import cutoff_names
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.on_host import Estimate
+from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import State
+from jax_rank_metrics._trec import metric_part
+from jax_rank_metrics._types import Undefined
+
+T = TypeVar("T")
+# Whatever can be read; `Systems` lists it.
+Values: TypeAlias = object
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5").
+Path = tuple[Hashable, ...]
+# Results under the keys that led to the input.
+Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
 
 
-class Systems(NamedTuple):
-    """The values of one metric of many systems."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Record:
+    """The values of one metric of one system, at all of its cutoffs.
 
-    metric: str | None
-    tasks: dict[Hashable, list[Any]]  # of each system, in order; one task None without
-    are_states: bool  # whether values are `Bootstrap` states, or `ListValues`
+    Attributes:
+        name: What errors call the values: `a['new']['recall@1,5']`.
+        path: The keys of the task, then that of the metric; () for values without a name.
+        source: The values as they were passed.
+        system: The name of the system; None without one.
+        ids: The ids of the lists, if what holds the values has them.
+        undefined: The choice that the values were measured with, if their holder says so.
+        state: The state of an evaluation that holds values, too.
+        is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
+            metric; otherwise it ends in a key of a dict.
+        was_asked_for: Whether a caller named the metric, unlike popularity beside it.
+    """
+
+    name: str
+    path: Path
+    source: object
+    system: Hashable = None
+    ids: Any = None
+    undefined: Undefined | None = None
+    state: Mean | None = None
+    is_of_metric: bool = False
+    was_asked_for: bool = True
+
+    @functools.cached_property
+    def lists(self) -> ListValues:
+        """The values in NumPy, which are read once.
+
+        Raises:
+            TypeError: if values are traced, are not numbers, or are a state.
+            ValueError: see `read_lists`.
+        """
+        if isinstance(self.source, ListValues):
+            return dataclasses.replace(self.source, name=self.name)
+        return read_lists(self.name, self.source, self.ids, self.undefined)
+
+    @property
+    def is_on_this_host(self) -> bool:
+        """Whether `lists` can be read here: no state, and no part of other hosts."""
+        source = self.source
+        if isinstance(source, PerList):
+            # Before it is gathered, an evaluation has padding, which has no ids.
+            is_whole = self.ids is None or not is_spread(source.weights)
+            return is_whole and _inputs.is_readable(source.weights)
+        return not isinstance(source, State | Estimate)
+
+    @property
+    def keys(self) -> Path:
+        """The name of the system, if it has one, and the keys within it."""
+        return self.path if self.system is None else (self.system, *self.path)
+
+    @property
+    def task(self) -> Hashable:
+        """The key of the task; None without tasks, a tuple of several keys."""
+        return task_of(self.path)
+
+    @property
+    def metric(self) -> str | None:
+        """The name of the metric with all of its cutoffs; None without a name."""
+        return str(self.path[-1]) if self.path else None
+
+    def labels(self) -> list[str | None]:
+        """Names the metric at each cutoff: `["recall@1", "recall@5"]`."""
+        if not self.lists.has_cutoffs:
+            return [self.metric]
+        return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
 
 
-class _Source(NamedTuple):
-    """The values of a system in a task, with the name of the metric."""
+class SeedValues:
+    """The base of `Seeds`, which hold a record of each metric over all seeds."""
 
-    metric: str | None
-    values: ListValues | Bootstrap
+    records: list[Record]
 
 
-def read_systems(systems: Mapping[Hashable, Any], metric: str | None) -> Systems:
-    """Reads the values of one metric of all systems, by task.
+def task_of(path: Path) -> Hashable:
+    """Returns the task of a path: all keys but the last, which names the metric."""
+    tasks = path[:-1]
+    return tasks[0] if len(tasks) == 1 else tasks or None
+
+
+FIX_RUNS = (
+    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
+    "dicts"
+)
+
+
+class Systems:
+    """The values of lists of systems, read once from whatever holds them.
+
+    `compare`, `leaderboard`, `table`, `to_frame` and the plots read what is passed to them
+    in this way, and take a `Systems` in its place: then ids are checked and values are
+    converted once for all of them.
+
+    It is a collection of records, one for each system, task and metric, with the attributes
+    `system`, `task` and `metric`, and `lists`, the values in NumPy.
 
     Args:
-        systems: See `leaderboard`.
-        metric: The name of the metric to read, where there are several.
+        values: A dict of systems to values of one metric; to dicts of metrics to these; or
+            to dicts of tasks to such dicts. Values of one metric are a `PerList`, an array
+            `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
+            numbers, `Seeds` of these, or a state, of which only means are known. A
+            DataFrame with a column for each metric and the result of `evaluate_users` or
+            of another driver stand for dicts of metrics. A dict whose keys are all names
+            of metrics holds those of a single system.
+        tasks_first: Whether the keys of tasks come before those of systems, as in tables
+            of several collections: `{task: {system: {metric: values}}}`.
 
     Raises:
-        ValueError: if systems hold different tasks or metrics, or if only some of the
-            values are states.
-        TypeError: if values are no values of lists.
+        TypeError: if values are traced, or are no numbers.
+        ValueError: if values have neither one axis nor two; if ids repeat, or are more or
+            fewer than lists; if a dict is empty, or maps names of metrics to numbers,
+            which are means.
+
+    >>> values = {"old": {"mrr": [0.2, 0.5], "recall@1,5": [[0, 1], [0, 1]]},
+    ...           "new": {"mrr": [0.4, 0.6], "recall@1,5": [[0, 1], [1, 1]]}}
+    >>> systems = Systems(values)
+    >>> systems
+    Systems(2 systems × 2 metrics, 2 lists)
+    >>> [(x.system, x.metric, x.lists.values.shape) for x in systems][:2]
+    [('old', 'mrr', (1, 2, 1)), ('old', 'recall@1,5', (1, 2, 2))]
     """
-    by_system = {
-        system: _by_task(f"systems[{system!r}]", values, metric)
-        for system, values in systems.items()
-    }
-    first, *following = by_system.items()
-    for system, by_task in following:
-        if by_task.keys() != first[1].keys():
-            raise ValueError(
-                f"systems hold different tasks: {first[0]!r} has {_tasks(first[1])}, and "
-                f"{system!r} has {_tasks(by_task)}; pass the same tasks for all"
+
+    def __init__(self, values: Values, *, tasks_first: bool = False) -> None:
+        first = "systems" if _holds_systems(values) else "metrics"
+        self.records = tuple(read(values, "values", "tasks" if tasks_first else first))
+        for record in self.records:
+            if record.is_on_this_host:
+                _ = record.lists  # so that what cannot be read is told here
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Systems":
+        """Makes an object of records that were read before."""
+        systems = cls.__new__(cls)
+        systems.records = tuple(records)
+        return systems
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yields the records."""
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        """Returns the number of records."""
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        """The numbers of tasks, systems, metrics and lists."""
+        counts = [
+            count_text(len(set(names)), unit)
+            for unit, names in (
+                ("task", [x.task for x in self if x.task is not None]),
+                ("system", [x.system for x in self]),
+                ("metric", [x.metric for x in self]),
             )
-    sources = [source for tasks in by_system.values() for source in tasks.values()]
-    metrics = list(dict.fromkeys(source.metric for source in sources))
-    if len(metrics) > 1:
-        raise ValueError(f"systems hold different metrics: {listing(metrics)}")
-    state_count = sum(isinstance(source.values, Bootstrap) for source in sources)
-    if 0 < state_count < len(sources):
-        raise ValueError(
-            "only some values are Bootstrap states; pass states for all systems and "
-            "tasks, or values of lists for all"
-        )
-    tasks = {
-        task: [by_task[task].values for by_task in by_system.values()]
-        for task in first[1]
-    }
-    return Systems(metrics[0], tasks, state_count > 0)
+            if names
+        ]
+        sizes = {x.lists.list_count for x in self if x.is_on_this_host}
+        lists = " or ".join(map(str, sorted(sizes)))
+        lists = f", {lists} list{'s' * (sizes != {1})}" if sizes else ""
+        return f"Systems({' × '.join(counts)}{lists})"
 
 
-def _by_task(name: str, values: Any, metric: str | None) -> dict[Hashable, _Source]:
-    """Reads the values of a system by task; without tasks, those of the task None."""
-    is_dict = isinstance(values, Mapping) and not is_by_list(values)
-    if not is_dict or _holds_metrics(values, metric):
-        return {None: _source(name, values, metric)}
-    if not values:
-        raise ValueError(f"{name} is empty; pass values of lists")
-    return {
-        task: _source(f"{name}[{task!r}]", of_task, metric)
-        for task, of_task in values.items()
-    }
-
-
-def _holds_metrics(values: Mapping[Hashable, Any], metric: str | None) -> bool:
-    """Whether a dict holds metrics, not tasks."""
-    return metric in values or (bool(values) and all(map(is_metric_name, values)))
-
-
-def _source(name: str, values: Any, metric: str | None) -> _Source:
-    """Reads the values of one metric at one cutoff."""
-    if isinstance(values, Mapping) and not is_by_list(values):
-        metric = only_metric(name, list(values), metric)
-        values, name = values[metric], f"{name}[{metric!r}]"
-    if isinstance(values, Bootstrap):
-        if stacked_shape(values):
-            raise ValueError(f"{name} is stacked; pass reduce of it")
-        if values.sums.high.ndim > 2:
-            raise ValueError(f"{name} has several cutoffs; measure one")
-        return _Source(metric, values)
-    return _Source(*values_of_metric(values, name, metric))
-
-
-def values_of_metric(
-    tree: Any, name: str, metric: str | None = None
-) -> tuple[Any, ListValues]:
-    """Reads the values of one metric at one cutoff, and the name of the metric.
+def read(
+    tree: Values, name: str, first: Literal["metrics", "systems", "tasks"] = "metrics"
+) -> list[Record]:
+    """Reads records; those of `Systems` have all of their names.
 
     Args:
-        tree: As for `read_values`.
+        tree: `Systems`, or whatever `records_of` reads.
         name: The name of the argument, for messages.
-        metric: The name of the metric to read, where there are several.
+        first: What the first of several keys names. Before metrics there may be tasks. Of
+            "tasks", only the depth of dicts tells whether {"map": values} has neither,
+            {"new": {"map": values}} a system, or {"web": {"new": {"map": values}}} both.
 
     Raises:
-        TypeError: if it holds no per-list values.
-        ValueError: if it holds no such metric, or several; if the metric has several
-            cutoffs.
+        TypeError: of "tasks", if dicts are nested deeper, or some less deep.
     """
-    by_path = read_values(tree, name)
-    if () not in by_path:
-        metric = only_metric(name, [path[-1] for path in by_path], metric)
-    values = {path[-1] if path else metric: x for path, x in by_path.items()}[metric]
-    if values.has_cutoffs:
+    if isinstance(tree, Systems):
+        return list(tree)
+    records = list(records_of(tree, name))
+    if first == "systems":
+        return named_by_first_key(records)
+    if first == "metrics":
+        return records
+    # Of three keys, the first is a task, whose dict has a depth of its own.
+    count = int(max(len(x.path) for x in records) > 2)
+    depths: dict[Path, int] = {}
+    for x in records:
+        task = x.path[:count]
+        depths[task] = max(depths.get(task, 0), len(x.path) - count)
+    results = []
+    for x in records:
+        task, keys = x.path[:count], x.path[count:]
+        depth = depths[task]
+        if not keys:
+            raise TypeError(f"{name}: got {kind_of(tree)}; {FIX_RUNS}")
+        if len(keys) < depth:
+            kind = "a Seeds" if isinstance(x.source, ListValues) else kind_of(x.source)
+            raise TypeError(f"{name}: run {keys[0]!r} is {kind}; {FIX_RUNS}")
+        if depth > 2:
+            raise TypeError(f"{name}: {keys[1]!r} holds dicts; {FIX_RUNS}")
+        system, path = keys[0] if depth == 2 else None, (*task, keys[-1])
+        results.append(dataclasses.replace(x, system=system, path=path))
+    return results
+
+
+def named_by_first_key(records: Iterable[Record]) -> list[Record]:
+    """Takes the first key that leads to values for the name of a system."""
+    return [
+        dataclasses.replace(x, system=x.path[0], path=x.path[1:]) if x.path else x
+        for x in records
+    ]
+
+
+def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
+    """Reads the records of what is no `Systems`, under all keys that lead to them.
+
+    None has a name of a system yet, which only its caller can tell from a task.
+
+    Args:
+        tree: Values in any form that this module's docstring lists, or dicts of them.
+        name: The name of the argument, for messages.
+        path: The keys that lead to the tree.
+
+    Raises:
+        ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
+            single numbers, which are means.
+    """
+
+    def record(source: object, keys: Path = (), **fields: Any) -> Record:
+        keys = (*path, *keys)
+        return Record(label_of(name, keys), keys, source, **fields)
+
+    label = label_of(name, path)
+    if (
+        isinstance(tree, Mapping)
+        and not tree
+        or _inputs.is_pandas_frame(tree)
+        and not len(tree.columns)
+    ):
         raise ValueError(
-            f"{values.name} has several cutoffs; measure one, such as 'recall@5'"
+            f"{name} holds no metric; pass at least one ({label} is empty)"
         )
-    return metric, values
+    if isinstance(tree, SeedValues):
+        for of_seeds in tree.records:
+            keys = (*path, *of_seeds.path)
+            yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
+    elif isinstance(tree, StatesByName):
+        for key in dict.fromkeys((*tree.states, *tree.lists)):
+            state = tree.states.get(key)
+            yield record(
+                tree.lists.get(key, state),
+                (key,),
+                ids=tree.list_ids,
+                undefined=tree.undefined,
+                state=state,
+                is_of_metric=True,
+                # No metric that a caller may name is called so.
+                was_asked_for=key.partition("@")[0] not in ("popularity", "novelty"),
+            )
+    elif _inputs.is_pandas_frame(tree):
+        for key in tree.columns:
+            yield record(tree[key], (key,), ids=tree.index, is_of_metric=True)
+    elif is_by_list(tree):
+        # A single letter, such as the "p" of precision, is more likely an id.
+        metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
+        if metrics:
+            raise ValueError(
+                f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
+                f"mean no longer holds per-list values; {FIX}, or a dict of list ids to "
+                "values"
+            )
+        yield record(tree, ids=list(tree))
+    elif isinstance(tree, Mapping):
+        for key, subtree in tree.items():
+            yield from records_of(subtree, name, (*path, key))
+    else:
+        yield record(tree, ids=tree.index if _inputs.is_series(tree) else None)
 
 
-def only_metric(name: str, metrics: list[Any], metric: str | None) -> Any:
-    """Returns `metric`, or the only one that there is; ValueError unless it is one."""
-    matches = [x for x in metrics if metric is None or x == metric]
+def by_system(records: Iterable[Record]) -> dict[Hashable, dict[Path, Record]]:
+    """Sorts records by their systems, and those of each by the keys of its metrics."""
+    systems: dict[Hashable, dict[Path, Record]] = {}
+    for record in records:
+        systems.setdefault(record.system, {})[record.path] = record
+    return systems
+
+
+def lists_of_metric(
+    records: Iterable[Record], name: str, metric: str | None
+) -> ListValues:
+    """Returns the values of one metric of a system, at its only cutoff.
+
+    Args:
+        records: The records of the system.
+        name: What errors call the system.
+        metric: The name of the metric, where there are several.
+
+    Raises:
+        ValueError: if there is no such metric, or several, or several cutoffs.
+    """
+    records = list(records)
+    by_metric = {x.metric: x for x in records if x.is_on_this_host}
+    by_metric = by_metric or {x.metric: x for x in records}
+    return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])
+
+
+def only_metric(
+    metrics: Iterable[str | None], name: str, metric: str | None
+) -> str | None:
+    """Returns the name of the metric to read, among those of a system, or None without.
+
+    Raises:
+        ValueError: if there are several, or none of the name `metric`.
+    """
+    metrics = list(metrics)
+    matches = [x for x in metrics if metric is None or x in (metric, None)]
     if len(matches) != 1:
         raise ValueError(
-            f"{name} holds {listing(metrics) or 'no metric'}; pass metric=, the name of one"
+            f"{name} holds {listing(metrics)}; pass metric=, the name of one"
         )
     return matches[0]
 
 
-def _tasks(by_task: Mapping[Hashable, Any]) -> str:
-    return "none" if None in by_task else listing(list(by_task))
+def lists_at_cutoff(record: Record) -> ListValues:
+    """Returns the values of a metric at its only cutoff; ValueError if it has several."""
+    if record.lists.has_cutoffs:
+        raise ValueError(
+            f"{record.name} has several cutoffs; measure one, such as 'recall@5'"
+        )
+    return record.lists
+
+
+def _holds_systems(values: Values) -> bool:
+    """Whether a dict has names of systems for keys, and not those of metrics or lists."""
+    if not isinstance(values, Mapping) or is_by_list(values):
+        return False
+    return not all(map(is_metric_name, values))
+
+
+def is_metric_name(key: Any) -> bool:
+    """Whether a key of a dict names a metric of this package, as typed or as in results.
+
+    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
+    caller has made up do not.
+
+    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
+    [True, True, True, False]
+    """
+    return isinstance(key, str) and metric_part(key) in NAMES
+
+
+def label_of(name: str, path: Path) -> str:
+    """Spells how values are reached, for messages: `a['new']['mrr']`."""
+    return name + "".join(f"[{key!r}]" for key in path)
+
+
+def is_spread(x: object) -> bool:
+    """Whether parts of an array lie on several devices."""
+    return isinstance(x, jax.Array) and not x.is_fully_replicated
+
+
+def nested(results: Mapping[Path, T]) -> Nested[T]:
+    """Returns the results as nested dicts; a result with the empty path, as it is.
+
+    >>> nested({("mine", "map"): 1, ("mine", "mrr"): 2}), nested({(): 3})
+    ({'mine': {'map': 1, 'mrr': 2}}, 3)
+    """
+    if () in results:
+        return results[()]
+    parts: dict[Hashable, dict[Path, T]] = {}
+    for (key, *following), result in results.items():
+        parts.setdefault(key, {})[tuple(following)] = result
+    return {key: nested(part) for key, part in parts.items()}
+
+
+def paths_text(paths: Iterable[Path]) -> str:
+    """Lists the metrics of a system for an error message."""
+    if set(paths) == {()}:
+        return "one array"
+    return listing([path[0] if len(path) == 1 else path for path in paths])

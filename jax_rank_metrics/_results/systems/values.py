@@ -1,130 +1,326 @@
-"""Per-list values as the package and other tools hold them, read into NumPy.
-
-Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
-Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
-column for each metric, and the result of `evaluate_users` hold several. A Series, a frame,
-a dict and a `UserEvaluation` say which list each value belongs to. `Seeds` hold values of
-several training seeds.
-"""
+"""The values of one metric for every list, in NumPy, and what functions ask of them."""
 
 import collections
+import dataclasses
 import numbers
-import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence, Sized
+from typing import Any, SupportsFloat, TypeGuard
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from jax_rank_metrics._metrics.metric import NAMES
-from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.inference.means import shares_of
+from jax_rank_metrics._states.clusters import cluster_numbers
 from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics._states.weights import ROUNDING
-from jax_rank_metrics._trec import metric_part
+from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._types import Undefined
 
-Path = tuple[Hashable, ...]  # the keys that lead to values in nested dicts
-
-_FIX = "pass a PerList, or an array with a value for every list"
+FIX = "pass a PerList, or an array with a value for every list"
 
 
-class ListValues(NamedTuple):
-    """Values of one metric for every list, in NumPy."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class ListValues:
+    """The values of one metric of a system, for every training seed and list.
+
+    Shapes:
+        values: `[seeds, lists, cutoffs]` float64; one seed for a single model, and one
+            cutoff for values without.
+        weights: `[lists, cutoffs]` float64, of all seeds.
+        defined: `[seeds, lists, cutoffs]` bool.
+    """
 
     name: str  # as error messages call it
-    lists: PerList  # arrays `[lists, cutoffs]`, floats as float64; one column without
+    values: np.ndarray
+    weights: np.ndarray
+    defined: np.ndarray
     has_cutoffs: bool
-    rounding: float  # relative error below which two values are equal
-    ids: list[Any] | None  # None where lists are known by their position alone
-    undefined: Undefined | None  # the choice that the values were measured with
-    was_asked_for: bool = True  # False for popularity that `evaluate_users` added
-    runs: tuple[PerList, ...] = ()  # of each training seed; `lists` is then their mean
+    dtype: np.dtype  # that the values had before they were read
+    ids: list[Any] | None = None  # None where lists are known by their position alone
+    undefined: Undefined | None = None  # the choice that the values were measured with
+    is_ratio: bool = False
+    has_seeds: bool = False
+
+    @property
+    def rounding(self) -> float:
+        """Relative error below which two values are equal."""
+        return 1e-14 if self.dtype.itemsize == 8 else ROUNDING
 
     @property
     def list_count(self) -> int:
         """Number of lists."""
-        return len(self.lists.weights)
+        return len(self.weights)
+
+    def is_known(self, undefined: Undefined | None = None) -> np.ndarray:
+        """Whether each list may count, `[lists, cutoffs]`: with "skip", if it is defined.
+
+        Args:
+            undefined: The choice; None is the one that the values were measured with.
+        """
+        choice = undefined or self.undefined
+        return np.logical_or(self.defined.all(0), choice != "skip")
+
+    def filled(
+        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns values in which undefined ones are 0 or 1, and the weights of lists.
+
+        Values and weights are 0 where a list does not count.
+
+        Args:
+            undefined: As for `is_known`; values that do not say take "zero".
+            mask: `[lists, cutoffs]`, further lists that do not count.
+        """
+        fill = float((undefined or self.undefined) == "one")
+        # A list counts in all seeds or in none, so that weights have no axis of seeds.
+        counts = (self.weights > 0) & self.is_known(undefined) & mask
+        values = np.where(self.defined, self.values, fill)
+        return np.where(counts, values, 0), np.where(counts, self.weights, 0)
+
+    def finite(
+        self, undefined: Undefined | None = None, mask: np.ndarray | bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns what `filled` does; ValueError if a value that counts is not finite."""
+        values, weights = self.filled(undefined, mask)
+        is_finite = np.isfinite(values).all(2)
+        if not is_finite.all():
+            seed, index = _inputs.first_index(~is_finite)
+            raise ValueError(
+                f"{self.name} holds a value that is not finite, at list "
+                f"{self.id_of(index)!r}: {values[seed, index].tolist()}; pass finite "
+                "values, or a PerList in which it is undefined"
+            )
+        return values, weights
+
+    def scores(self, undefined: Undefined | None = None) -> np.ndarray:
+        """Returns the weighted mean over lists of each seed, `[cutoffs, seeds]`."""
+        values, weights = self.filled(undefined)
+        return np.einsum("slk,lk->ks", values, shares_of(weights))
+
+    def zero_counts(self) -> tuple[int, int]:
+        """Numbers of lists that are undefined and count as 0, and of all that count."""
+        if self.undefined in ("one", "skip"):
+            return 0, 0
+        counts = self.weights > 0
+        is_zero = counts & ~self.defined.any(0)
+        return int(is_zero.any(1).sum()), int(counts.any(1).sum())
+
+    def id_of(self, index: int) -> Hashable:
+        """Returns the id of a list, or its position where it has none."""
+        return index if self.ids is None else self.ids[index]
+
+    def per_list(self) -> PerList:
+        """Returns the values of the first seed as they were read, with NumPy arrays."""
+        return PerList(
+            self.values[0],  # type: ignore[arg-type]
+            self.weights,  # type: ignore[arg-type]
+            self.defined[0],  # type: ignore[arg-type]
+            self.undefined or "zero",
+            cutoff_weights=True,
+        )
+
+    def in_order_of(self, first: "ListValues") -> "ListValues":
+        """Puts the lists in the order of those of `first`.
+
+        Raises:
+            ValueError: if their ids differ.
+        """
+        ids, ids_of_first = self.ids or [], first.ids or []
+        if ids == ids_of_first:
+            return self
+        index_of = {name: index for index, name in enumerate(ids)}
+        known = set(ids_of_first)
+        for owner, holder, missing in (
+            (first, self, [name for name in ids_of_first if name not in index_of]),
+            (self, first, [name for name in ids if name not in known]),
+        ):
+            if missing:
+                raise ValueError(
+                    f"ids: of the lists in {owner.name}, {len(missing)} are not in "
+                    f"{holder.name}: {listing(missing)}; pass the lists that both have"
+                )
+        order = np.array([index_of[name] for name in ids_of_first], np.int64)
+        return dataclasses.replace(
+            self,
+            values=self.values[:, order],
+            weights=self.weights[order],
+            defined=self.defined[:, order],
+            ids=ids_of_first,
+        )
+
+    def cluster_indices(self, clusters: Any) -> np.ndarray:
+        """Numbers the cluster of each list, `[lists]`, in the order of first appearance.
+
+        Args:
+            clusters: The id of a cluster for each list, in the order of lists; or a
+                mapping or a Series from ids of lists to ids of clusters.
+
+        Raises:
+            TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
+            ValueError: if there is not one for each list, or if one is missing.
+        """
+        # Numbers of lists are ids where values have none, also in a Series.
+        if _inputs.is_series(clusters):
+            names = checked_ids("clusters", clusters.index, len(clusters))
+            clusters = dict(zip(names, clusters.to_numpy().tolist(), strict=True))
+        ids = [self.id_of(index) for index in range(self.list_count)]
+        if isinstance(clusters, Mapping):
+            missing = [name for name in ids if name not in clusters]
+            if missing:
+                raise ValueError(
+                    f"clusters: {len(missing)} lists have none: {listing(missing)}; pass "
+                    "the cluster of every list, by its id or as an array in the order of "
+                    "lists"
+                )
+            clusters = [clusters[name] for name in ids]
+        elif isinstance(clusters, str) or not isinstance(clusters, Sized):
+            raise TypeError(
+                f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
+                "dict of list ids to these"
+            )
+        return cluster_numbers("clusters", clusters, (len(ids),))[0]
 
 
-class SeedValues:
-    """The base of `Seeds`: the values of each metric, over several training seeds."""
-
-    values_of_seeds: dict[Path, ListValues]
-
-
-class _Leaf(NamedTuple):
-    """Values as they were passed, with the ids and `undefined` that came with them."""
-
-    values: Any
-    ids: Any = None
-    undefined: Undefined | None = None
-    was_asked_for: bool = True
-
-
-def read_values(tree: Any, name: str) -> dict[Path, ListValues]:
-    """Reads all values in `tree`, under the keys that lead to them.
-
-    The values of a single metric have the empty path `()`, and those of
-    `{"mine": {"mrr": lists}}` the path `("mine", "mrr")`.
+def in_one_order(
+    lists: Sequence[ListValues], ids: Sequence[Any] | None = None
+) -> list[ListValues]:
+    """Puts lists in the order of the first values: by their ids, or by their position.
 
     Args:
-        tree: Values in any form that this module's docstring lists, or dicts of them.
-        name: The name of the argument, for messages.
+        lists: The values of several systems or metrics.
+        ids: The ids of the lists of each of them, which have none of their own.
+
+    Raises:
+        ValueError: if only some have ids; if there are no ids and they differ in the
+            number of lists; if `ids` are passed for values that have ids; if they are of
+            different lists.
+        TypeError: if `ids` are no sequences.
+    """
+    first = lists[0]
+    named = [x for x in lists if x.ids is not None]
+    unnamed = [x for x in lists if x.ids is None]
+    if ids is not None:
+        if named:
+            raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
+        lists = [
+            dataclasses.replace(x, ids=checked_ids(x.name, of_x, x.list_count))
+            for x, of_x in zip(lists, ids, strict=True)
+        ]
+        first = lists[0]
+    elif named and unnamed:
+        raise ValueError(
+            f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
+            "which lists belong together; pass both as a Series or a dict of ids to "
+            "values, or both as arrays, with ids="
+        )
+    for x in unnamed if ids is None else ():
+        if x.list_count != first.list_count:
+            raise ValueError(
+                f"{first.name} has {first.list_count} lists and {x.name} has "
+                f"{x.list_count}; pass ids=, which say which of them belong together"
+            )
+    return [x.in_order_of(first) for x in lists]
+
+
+def weights_differ(a: ListValues, b: ListValues) -> bool:
+    """Whether two ratios weigh their lists differently, which are in one order.
+
+    Raises:
+        ValueError: if other values do.
+    """
+    # [lists, cutoffs]; what is not above 0 is equal.
+    are_unequal = differ(a.weights, b.weights)
+    if are_unequal.any() and not (a.is_ratio and b.is_ratio):
+        index = _inputs.first_index(are_unequal)
+        raise ValueError(
+            f"list {a.id_of(index[0])!r} has weight {a.weights[index]:g} in {a.name} and "
+            f"{b.weights[index]:g} in {b.name}; pass lists of the same weights"
+        )
+    return bool(are_unequal.any())
+
+
+def read_lists(
+    name: str, source: object, ids: Any = None, undefined: Undefined | None = None
+) -> ListValues:
+    """Reads a `PerList`, an array, a pandas Series or a dict of list ids to numbers.
+
+    Args:
+        name: What errors call the values.
+        source: The values.
+        ids: The ids of the lists, if they have any.
+        undefined: The choice that the values were measured with, if they do not say.
 
     Raises:
         TypeError: if values are traced, or are not numbers.
-        ValueError: if values have neither one axis nor two; if a dict maps names of
-            metrics to single numbers, which are means; if ids repeat, or if there are
+        ValueError: if values have neither one axis nor two; if ids repeat, or if there are
             more or fewer ids than lists.
     """
-    return {path: _read(name, path, leaf) for path, leaf in _leaves(tree, name)}
+    if any(isinstance(x, Tracer) for x in jax.tree.leaves(source)):
+        raise TypeError(
+            f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
+        )
+    if is_by_list(source):
+        source = np.array(list(source.values()), np.float64)
+    if isinstance(source, PerList):
+        array, weights, defined = columns_of(source)
+        has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
+        undefined = undefined or source.undefined
+    else:
+        array, has_cutoffs = _array(name, source)
+        array = array if has_cutoffs else array[:, None]
+        weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
+        is_ratio = False
+    return ListValues(
+        name,
+        array.astype(np.float64)[None],
+        weights.astype(np.float64),
+        defined[None],
+        has_cutoffs,
+        array.dtype,
+        None if ids is None else checked_ids(name, ids, len(array)),
+        undefined,
+        is_ratio,
+    )
 
 
-def is_by_list(tree: Any) -> bool:
+def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
+    if isinstance(values, State):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
+            f"{FIX}"
+        )
+    try:
+        array = np.asarray(values)
+        has_cutoffs = {1: False, 2: True}.get(array.ndim)
+        if array.dtype.kind == "V":  # the kind that NumPy sees in bfloat16
+            array = array.astype(np.float32)
+        elif array.dtype.kind not in "biuf":
+            raise TypeError(f"got {array.dtype}")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is not an array of numbers; {FIX}") from error
+    if has_cutoffs is None:
+        raise ValueError(
+            f"{name} has shape {array.shape}; {FIX}, or [lists, cutoffs] of them"
+        )
+    return array, has_cutoffs
+
+
+def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
     """Whether `tree` is a dict of list ids to numbers."""
     return (
         isinstance(tree, Mapping) and bool(tree) and all(map(_is_number, tree.values()))
     )
 
 
-def is_frame(tree: Any) -> bool:
-    """Whether `tree` is a pandas DataFrame."""
-    # Nobody has one before pandas is imported, which is no dependency.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(tree, pandas.DataFrame)
-
-
-def is_series(values: Any) -> bool:
-    """Whether values are a pandas Series."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(values, pandas.Series)
-
-
-def as_per_list(values: Any, name: str) -> PerList | None:
-    """Reads an array, a Series or a dict of list ids to numbers; None for anything else."""
-    is_array = isinstance(values, np.ndarray | jax.Array)
-    if not (is_array or is_by_list(values) or is_series(values)):
-        return None
-    (metric,) = read_values(values, name).values()
-    lists = metric.lists
-    if metric.has_cutoffs:
-        return lists
-    return PerList(lists.values[:, 0], lists.weights[:, 0], lists.defined[:, 0])
-
-
-def is_metric_name(key: Any) -> bool:
-    """Whether a key of a dict names a metric of this package, as typed or as in results.
-
-    Options and cutoffs may follow, and the names of trec_eval count as well. Names that a
-    caller has made up do not.
-
-    >>> [is_metric_name(key) for key in ("P@5", "ndcg(gain=exp2)@10", "map_cut_10", "mine")]
-    [True, True, True, False]
-    """
-    return isinstance(key, str) and metric_part(key) in NAMES
+def _is_number(value: object) -> bool:
+    if isinstance(value, numbers.Real | np.generic):
+        return True
+    # Scalars of other array libraries; a state has a float, too, but is no number.
+    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, State)
+    return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
 
 def listing(names: Sequence[Any]) -> str:
@@ -135,106 +331,6 @@ def listing(names: Sequence[Any]) -> str:
     """
     ellipsis = ", …" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + ellipsis
-
-
-def _leaves(tree: Any, name: str, path: Path = ()) -> Iterator[tuple[Path, _Leaf]]:
-    """Yields the values in `tree`, each under the keys that lead to it."""
-    if isinstance(tree, SeedValues):
-        for metric, values in tree.values_of_seeds.items():
-            yield (*path, *metric), _Leaf(values)
-    elif isinstance(tree, StatesByName):
-        for metric, lists in tree.lists.items():
-            # No metric that a caller may name is called so.
-            was_asked_for = metric.partition("@")[0] not in ("popularity", "novelty")
-            yield (
-                (*path, metric),
-                _Leaf(lists, tree.list_ids, tree.undefined, was_asked_for),
-            )
-    elif is_frame(tree):
-        for metric in tree.columns:
-            yield (*path, metric), _Leaf(tree[metric], tree.index)
-    elif is_series(tree):
-        yield path, _Leaf(tree, tree.index)
-    elif is_by_list(tree):
-        # A single letter, such as the "p" of precision, is more likely an id.
-        metrics = [key for key in tree if is_metric_name(key) and len(key) > 1]
-        if metrics:
-            raise ValueError(
-                f"{_label(name, path)} holds one number for {listing(metrics)}, the name "
-                f"of a metric: a mean no longer holds per-list values; {_FIX}, or a dict "
-                "of list ids to values"
-            )
-        yield path, _Leaf(np.array(list(tree.values()), np.float64), list(tree))
-    elif isinstance(tree, Mapping):
-        for key, subtree in tree.items():
-            yield from _leaves(subtree, name, (*path, key))
-    else:
-        yield path, _Leaf(tree)
-
-
-def _is_number(value: Any) -> bool:
-    is_scalar = isinstance(value, numbers.Real | np.generic)
-    return is_scalar or (hasattr(value, "dtype") and np.ndim(value) == 0)
-
-
-def _label(name: str, path: Path) -> str:
-    return name + "".join(f"[{key!r}]" for key in path)
-
-
-def _read(name: str, path: Path, leaf: _Leaf) -> ListValues:
-    name, values = _label(name, path), leaf.values
-    if isinstance(values, ListValues):
-        return values._replace(name=name)
-    if any(isinstance(x, Tracer) for x in jax.tree.leaves(values)):
-        raise TypeError(
-            f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
-        )
-    undefined, is_ratio = leaf.undefined, False
-    if isinstance(values, PerList):
-        undefined = undefined or values.undefined
-        array, weights, defined = columns_of(values)
-        has_cutoffs, is_ratio = values.has_cutoffs, values.is_ratio
-    else:
-        array, has_cutoffs = _array(name, values)
-        array = array if has_cutoffs else array[:, None]
-        weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
-    lists = PerList(
-        array.astype(np.float64),  # type: ignore[arg-type]
-        weights.astype(np.float64),  # type: ignore[arg-type]
-        defined,  # type: ignore[arg-type]
-        cutoff_weights=True,
-        is_ratio=is_ratio,
-    )
-    rounding = 1e-14 if array.dtype.itemsize == 8 else ROUNDING
-    ids = None if leaf.ids is None else checked_ids(name, leaf.ids, len(array))
-    return ListValues(
-        name, lists, has_cutoffs, rounding, ids, undefined, leaf.was_asked_for
-    )
-
-
-def _array(name: str, values: Any) -> tuple[np.ndarray, bool]:
-    if isinstance(values, State):
-        raise TypeError(
-            f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
-            f"{_FIX}"
-        )
-    try:
-        array = np.asarray(values)
-        has_cutoffs = {1: False, 2: True}.get(array.ndim)
-        array = array if array.dtype.kind in "biuf" else _from_bfloat16(array)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} is not an array of numbers; {_FIX}") from error
-    if has_cutoffs is None:
-        raise ValueError(
-            f"{name} has shape {array.shape}; {_FIX}, or [lists, cutoffs] of them"
-        )
-    return array, has_cutoffs
-
-
-def _from_bfloat16(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind != "V":  # the kind that NumPy sees in bfloat16
-        raise TypeError(f"got {array.dtype}")
-    return array.astype(np.float32)
 
 
 def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
@@ -258,6 +354,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
             "id for each"
         )
+    # One id for two lists would pair either of them with both.
     repeated = [x for x, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(

@@ -1,60 +1,57 @@
 """Means and intervals of several runs, as numbers on this host."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
-from jax_rank_metrics._results.inference.means import error_with_seeds
+from jax_rank_metrics._results.inference.means import error_with_seeds, shares_of
 from jax_rank_metrics._results.inference.p_values import student_reach
-from jax_rank_metrics._results.systems.differences import defined_lists
-from jax_rank_metrics._results.systems.direction import (
-    Lower,
-    warn_of_zeros,
-    zero_counts,
-)
-from jax_rank_metrics._results.systems.seeds import filled_seeds
-from jax_rank_metrics._results.systems.values import (
-    ListValues,
-    SeedValues,
-    as_per_list,
-    is_by_list,
-    is_frame,
-    is_series,
-)
-from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
+from jax_rank_metrics._results.systems.values import ListValues, is_by_list
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.geometric import GeometricMean
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate, HostSums
 from jax_rank_metrics._states.per_list import PerList
-from jax_rank_metrics._states.state import stacked_shape
+from jax_rank_metrics._states.state import State, stacked_shape
 from jax_rank_metrics._trec import metric_part
 from jax_rank_metrics._types import IntervalMethod, Number
 
-# All metrics of one run by name, or those of several runs by the names of the runs.
-Results = Mapping[str, Any]
+# The estimates of each run by the names of metrics and cutoffs; a single run is "".
+Estimates = dict[Hashable, dict[str, Estimate]]
 
-_FIX = (
-    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
-    "dicts"
-)
+
+def read_collections(results: Values) -> dict[Hashable, list[Record]]:
+    """Reads the records of each collection; that of None is the only one there is.
+
+    Args:
+        results: As for `table`.
+    """
+    if is_by_list(results):
+        key, value = next(iter(results.items()))
+        raise TypeError(f"results: {key!r} is {kind_of(value)}; {FIX_RUNS}")
+    collections: dict[Hashable, list[Record]] = {}
+    for record in read(results, "results", "tasks"):
+        collections.setdefault(record.task, []).append(record)
+    return collections
+
+
+def run_of(record: Record) -> Hashable:
+    """Returns the name of the run, which is "" where results are of a single one."""
+    return "" if record.system is None else record.system
 
 
 def estimates(
-    results: Results, level: Number, method: IntervalMethod = "auto"
-) -> dict[str, dict[str, Estimate]]:
+    results: Values, level: Number, method: IntervalMethod = "auto"
+) -> Estimates:
     """Reads the means of every run and metric, with a separate name for each cutoff.
 
     Args:
-        results: A dict of runs to dicts of metrics to states, per-list values or
-            estimates; or such a dict of metrics, which becomes the run "". A pandas
-            DataFrame with a column for each metric, the result of `evaluate_users` and
-            `Seeds` of any of these are read like a dict.
+        results: As for `table`, of a single collection.
         level: See `Mean.confidence_interval`.
         method: See there, too.
 
@@ -63,130 +60,84 @@ def estimates(
         ValueError: if it is empty, a state is stacked, or two cutoffs have one name; if
             the method does not apply to the values of a metric.
     """
+    collections = read_collections(results)
+    if len(collections) > 1:
+        raise TypeError(f"results hold several collections; {FIX_RUNS}")
+    (records,) = collections.values()
+    return estimates_of(records, level, method)
+
+
+def estimates_of(
+    records: Iterable[Record], level: Number, method: IntervalMethod = "auto"
+) -> Estimates:
+    """Computes what `estimates` returns, of the records of one collection."""
     _inputs.option("method", method, IntervalMethod)
     level = checked_level(level)
-    # Numbers at the top are no metrics, and each gets an error of its own below.
-    metrics = results if is_by_list(results) else _metrics_of(results)
-    if metrics is None:
-        raise TypeError(f"results: got {kind_of(results)}; {_FIX}")
-    runs = dict(metrics) if _holds_runs(metrics) else {"": metrics}
-    return {name: _of_run(name, run, level, method) for name, run in runs.items()}
+    results: Estimates = {}
+    # The metric that each cutoff is of: {("new", "recall@5"): "recall@1,5"}.
+    owners: dict[tuple[Hashable, str], str] = {}
+    for record in records:
+        # Values without a name have the column "".
+        run, name = run_of(record), record.metric or ""
+        at_cutoffs, has_cutoffs = _at_cutoffs(name, record, level, method)
+        labels = cutoff_names(name, len(at_cutoffs)) if has_cutoffs else [name]
+        for label, estimate in zip(labels, at_cutoffs, strict=True):
+            if label in results.setdefault(run, {}):
+                raise ValueError(
+                    f"results: {owners[run, label]!r} and {name!r} both hold {label!r}; "
+                    "name one of them differently"
+                )
+            owners[run, label], results[run][label] = name, estimate
+    return results
 
 
-def collections_of(results: Results) -> Mapping[str, Results]:
-    """The results of each collection, or those of "" where there is only one."""
-    is_by_collection = isinstance(results, Mapping) and any(
-        _holds_runs(_metrics_of(runs)) for runs in results.values()
-    )
-    return results if is_by_collection else {"": results}
-
-
-def warn_of_zeros_in(runs: Mapping[str, Any], lower: Lower) -> None:
-    """Warns as `warn_of_zeros`, of values that say what undefined ones count as.
-
-    States and plain numbers do not.
-    """
-    counts = []
-    for metrics in runs.values():
-        for name, values in _values_of_metrics(metrics).items():
-            is_per_list = isinstance(values, PerList) and _inputs.is_readable(
-                values.weights
-            )
-            if is_per_list or isinstance(values, ListValues):
-                counts.append(((name,), zero_counts(values)))
-    warn_of_zeros(counts, lower, stacklevel=5)
-
-
-def have_other_lists(runs: Mapping[str, Any]) -> bool:
+def have_other_lists(records: Iterable[Record]) -> bool:
     """Whether the ids of lists say that the values of a metric are of different lists."""
-    first: dict[str, list[Any]] = {}
-    for metrics in runs.values():
-        for name, values in _values_of_metrics(metrics).items():
-            ids = metrics.list_ids if isinstance(metrics, StatesByName) else None
-            if isinstance(values, ListValues):
-                ids = values.ids
-            elif is_series(values):
-                ids = values.index
-            elif is_by_list(values):
-                ids = list(values)
-            if ids is None:
-                continue
-            ids = ids if isinstance(ids, list) else np.asarray(ids).tolist()
-            expected = first.setdefault(name, ids)
+    # Only ids that both hold are compared; runs without ids may be of the same lists.
+    first: dict[str | None, list[Hashable]] = {}
+    for record in records:
+        if record.ids is not None:
+            ids = np.asarray(record.ids, object).tolist()
+            expected = first.setdefault(record.metric, ids)
             if ids != expected and set(ids) != set(expected):
                 return True
     return False
 
 
-def _values_of_metrics(run: Any) -> dict[str, Any]:
-    """The values of each metric of a run, those of `Seeds` as `ListValues`."""
-    metrics = run.lists if isinstance(run, StatesByName) else _metrics_of(run) or {}
-    return {
-        str(name): next(iter(x.values_of_seeds.values()))
-        if isinstance(x, SeedValues)
-        else x
-        for name, x in metrics.items()
-    }
-
-
-def _holds_runs(results: Mapping[str, Any] | None) -> bool:
-    """Whether results are of runs, each with metrics of its own."""
-    return results is not None and any(
-        _metrics_of(run) is not None for run in results.values()
-    )
-
-
-def _metrics_of(run: Any) -> Mapping[str, Any] | None:
-    """The metrics of a run by name; None for the values of a single metric."""
-    if isinstance(run, SeedValues):
-        metrics = {str(path[-1]): x for path, x in run.values_of_seeds.items() if path}
-        return metrics or None
-    if isinstance(run, StatesByName):
-        return run.states
-    if is_frame(run):
-        return {name: run[name] for name in run.columns}
-    return run if isinstance(run, Mapping) and not is_by_list(run) else None
-
-
-def _of_run(
-    run: str, metrics: Any, level: float, method: IntervalMethod
-) -> dict[str, Estimate]:
-    """Returns the estimates of a run by the names of metrics and their cutoffs."""
-    by_name = _metrics_of(metrics) if run else metrics
-    if by_name is None:
-        raise TypeError(f"results: run {run!r} is {kind_of(metrics)}; {_FIX}")
-    if not by_name:
-        raise ValueError(f"results: run {run!r} is empty; pass at least one metric")
-    results: dict[str, Estimate] = {}
-    owners: dict[str, str] = {}  # the name of a cutoff -> the name of its metric
-    for name, values in by_name.items():
-        labels, at_cutoffs = [str(name)], [values]
-        if isinstance(values, SeedValues):
-            (values,) = values.values_of_seeds.values()
-        if isinstance(values, ListValues):
-            at_cutoffs = _of_seeds(str(name), values, level, method)
-            if values.has_cutoffs:
-                labels = cutoff_names(str(name), len(at_cutoffs))
-        elif not isinstance(values, Estimate):
-            sums = _sums_of(name, values)
-            try:
-                at_cutoffs = sums.estimates(level, method)
-            except ValueError as error:
-                raise ValueError(f"results: {name!r}: {error}") from error
-            if sums.has_cutoffs:
-                labels = cutoff_names(str(name), len(at_cutoffs))
-        for label, estimate in zip(labels, at_cutoffs, strict=True):
-            if label in owners:
-                raise ValueError(
-                    f"results: {owners[label]!r} and {name!r} both hold {label!r}; name "
-                    "one of them differently"
-                )
-            owners[label], results[label] = name, estimate
-    return results
+def _at_cutoffs(
+    name: str, record: Record, level: float, method: IntervalMethod
+) -> tuple[list[Estimate], bool]:
+    """Returns the estimate at each cutoff, and whether the metric has cutoffs."""
+    # An evaluation has states of all processes, beside the lists of this one.
+    source = record.source if record.state is None else record.state
+    kind = STATES.get(metric_part(name), Mean)
+    if isinstance(source, Estimate):
+        return [source], False
+    if isinstance(source, PerList) and not _inputs.is_readable(source.values):
+        # The other hosts take part in it.
+        source = source.geometric_mean() if kind is GeometricMean else source.mean()
+    if isinstance(source, State):
+        if not isinstance(source, Mean):
+            raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")
+        if stacked := stacked_shape(source):
+            raise ValueError(
+                f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce "
+                "of it"
+            )
+        sums = HostSums.of_state(source)
+    elif record.lists.has_seeds:
+        return _of_seeds(name, record.lists, level, method), record.lists.has_cutoffs
+    else:
+        sums = HostSums.of_lists(record.lists.per_list(), kind)
+        sums = sums._replace(has_cutoffs=record.lists.has_cutoffs)
+    try:
+        return sums.estimates(level, method), sums.has_cutoffs
+    except ValueError as error:
+        raise ValueError(f"results: {name!r}: {error}") from error
 
 
 def _of_seeds(
-    name: str, values: ListValues, level: float, method: IntervalMethod
+    name: str, lists: ListValues, level: float, method: IntervalMethod
 ) -> list[Estimate]:
     """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
     if method not in ("auto", "t"):
@@ -199,17 +150,16 @@ def _of_seeds(
             "pass the values under another name for their mean"
         )
     results = []
-    seeds, weights = filled_seeds(values)
-    is_undefined = ~defined_lists(values) & (np.asarray(values.lists.weights) > 0)
+    seeds, weights = lists.filled()
+    is_undefined = ~lists.defined.all(0) & (lists.weights > 0)
     # Over lists, the error of means over seeds is that of a state, as for any other run.
     for cutoff, w in enumerate(weights.T):
         of_seeds = seeds[..., cutoff]
-        lists = PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
-        (of_lists,) = HostSums.of_lists(lists, Mean).estimates(level, "t")
+        means = PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
+        (of_lists,) = HostSums.of_lists(means, Mean).estimates(level, "t")
         mean, error = float(of_lists.mean), float(of_lists.std_error)
         freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
-        share = w / max(w.sum(), np.finfo(np.float64).tiny)
-        error, freedom = error_with_seeds(error, freedom, [of_seeds], share)
+        error, freedom = error_with_seeds(error, freedom, [of_seeds], shares_of(w))
         # A single seed says nothing of how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
@@ -218,23 +168,3 @@ def _of_seeds(
         counts = (of_lists.lists, undefined, of_lists.n_eff, len(seeds))
         results.append(Estimate(*numbers, *counts))
     return results
-
-
-def _sums_of(name: str, values: Any) -> HostSums:
-    """Returns the sums of a metric from its state, or from its values of lists."""
-    kind = STATES.get(metric_part(str(name)), Mean)
-    lists = as_per_list(values, f"results[{name!r}]")
-    lists = values if lists is None else lists
-    if isinstance(lists, PerList):
-        if _inputs.is_readable(lists.values):
-            return HostSums.of_lists(lists, kind)
-        # The other hosts take part in it.
-        is_geometric = kind is GeometricMean
-        lists = lists.geometric_mean() if is_geometric else lists.mean()
-    if not isinstance(lists, Mean):
-        raise TypeError(f"results: {name!r} is {kind_of(lists)}; {_FIX}")
-    if stacked := stacked_shape(lists):
-        raise ValueError(
-            f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce of it"
-        )
-    return HostSums.of_state(lists)

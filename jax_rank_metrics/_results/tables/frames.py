@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jax_rank_metrics import _inputs
+from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.comparison import record_of
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
-from jax_rank_metrics._results.systems.values import checked_ids
+from jax_rank_metrics._results.systems.systems import Systems, Values, is_spread, read
+from jax_rank_metrics._results.systems.values import checked_ids, in_one_order
 from jax_rank_metrics._states.by_name import StatesByName
-from jax_rank_metrics._states.cutoff_names import cutoff_names
-from jax_rank_metrics._states.list_arrays import columns_of
-from jax_rank_metrics._states.per_list import PerList
+from jax_rank_metrics._states.state import State
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def to_frame(results: Any, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
+def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
     """Returns results as a pandas DataFrame, a row for each list or record.
 
     Values of lists have a column for each metric and cutoff, under the names that
@@ -33,8 +32,8 @@ def to_frame(results: Any, ids: Iterable[Hashable] | None = None) -> "pd.DataFra
 
     Args:
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
-            the result of `evaluate_users` or another driver; a `Leaderboard`; or whatever
-            `compare` returns.
+            the result of `evaluate_users` or another driver; `Systems`, whose names are
+            further levels of the columns; a `Leaderboard`; or whatever `compare` returns.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
             several axes are in C order. None is the users of an evaluation, and otherwise
             counts from 0.
@@ -72,7 +71,7 @@ def to_frame(results: Any, ids: Iterable[Hashable] | None = None) -> "pd.DataFra
     return pandas.DataFrame([flat_record(record) for record in records])
 
 
-def _records(results: Any) -> Sequence[Mapping[str, Any]] | None:
+def _records(results: Values) -> Sequence[Mapping[str, Any]] | None:
     """The records of a leaderboard or of comparisons; None for anything else."""
     if isinstance(results, Leaderboard):
         return results._sheet(3).records
@@ -81,58 +80,56 @@ def _records(results: Any) -> Sequence[Mapping[str, Any]] | None:
 
 
 def _columns(
-    results: Any, ids: Iterable[Hashable] | None
-) -> tuple[dict[str, np.ndarray], list[Hashable], str]:
+    results: Values, ids: Iterable[Hashable] | None
+) -> tuple[dict[Any, np.ndarray], list[Hashable], str]:
     """The column of each metric and cutoff, the ids of its rows, and what these are."""
-    metrics, unit = results, "list"
-    if isinstance(results, StatesByName):
-        metrics = results.lists
-        if (users := results.list_ids) is not None:
-            if ids is not None:
-                raise ValueError("results have the ids of users; leave ids out")
-            ids, unit = users, "user"
-    unfit = {"results": results}
-    if isinstance(metrics, Mapping):
-        unfit = {
-            f"results[{name!r}]": x
-            for name, x in metrics.items()
-            if not isinstance(x, PerList)
-        }
-    for name, x in unfit.items():
-        raise TypeError(
-            f"{name}: got {_inputs.kind_of(x)}; pass a dict of metrics to PerList, as "
-            "measure gives it, the result of a driver, of compare or of leaderboard"
-        )
-    columns: dict[str, np.ndarray] = {}
-    for name, lists in metrics.items():
-        if any(map(_is_spread, jax.tree.leaves(lists))):
+    # Only `Systems` name their systems; else a nested dict may be a mistake.
+    records = read(results, "results")
+    is_nested = not isinstance(results, Systems) and any(
+        len(x.path) > 1 for x in records
+    )
+    for record in records:
+        if isinstance(record.source, State) or not record.path or is_nested:
+            raise TypeError(
+                f"{record.name}: got {kind_of(record.source)}; pass a dict of metrics to "
+                "PerList, as measure gives it, the result of a driver, of compare or of "
+                "leaderboard"
+            )
+        if any(map(is_spread, jax.tree.leaves(record.source))):
             raise ValueError(
-                f"results[{name!r}] lies on several devices; pass what gather() of the "
+                f"{record.name} lies on several devices; pass what gather() of the "
                 "evaluation returns, or jax.device_get of values that have no padding"
             )
-        values, _, defined = columns_of(lists)
-        labels = [str(name)]
-        if lists.has_cutoffs:
-            labels = cutoff_names(str(name), values.shape[1])
-        for label, column in zip(
-            labels, np.where(defined, values, np.nan).T, strict=True
-        ):
-            if label in columns:
+    # The name of the index says what a row is.
+    unit = "list"
+    if isinstance(results, StatesByName) and results.list_ids is not None:
+        unit = "user"
+    if ids is not None and any(x.ids is not None for x in records):
+        raise ValueError(f"results have the ids of {unit}s; leave ids out")
+    counts = sorted({x.lists.list_count for x in records})
+    if len(counts) != 1:
+        raise ValueError(
+            f"results have {' and '.join(map(str, counts))} lists; pass metrics of the "
+            "same lists"
+        )
+    in_order = in_one_order([x.lists for x in records])
+    index = in_order[0].ids or list(range(*counts))
+    if ids is not None:
+        index = checked_ids("results", ids, *counts)
+    # Several systems or tasks are further levels of the names of columns.
+    has_tasks = len({x.task for x in records}) > 1
+    has_systems = len({x.system for x in records}) > 1
+    columns: dict[Any, np.ndarray] = {}
+    for record, lists in zip(records, in_order, strict=True):
+        # [lists, cutoffs]: the mean over seeds, if there are several.
+        values = np.where(lists.defined, lists.values, np.nan).mean(0)
+        values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
+        for label, column in zip(record.labels(), values.T, strict=True):
+            levels = [record.task] * has_tasks + [record.system] * has_systems
+            key = (*levels, label) if levels else label
+            if key in columns:
                 raise ValueError(
                     f"two cutoffs are called {label!r}; name one differently"
                 )
-            columns[label] = column
-    counts = {len(column) for column in columns.values()}
-    if len(counts) != 1:
-        raise ValueError(
-            f"results have {' and '.join(map(str, sorted(counts))) or 'no'} lists; pass "
-            "metrics of the same lists"
-        )
-    (count,) = counts
-    index = None if ids is None else checked_ids("results", ids, count)
-    return columns, list(range(count)) if index is None else index, unit
-
-
-def _is_spread(x: Any) -> bool:
-    """Whether parts of an array lie on several devices."""
-    return isinstance(x, jax.Array) and not x.is_fully_replicated
+            columns[key] = column
+    return columns, index, unit

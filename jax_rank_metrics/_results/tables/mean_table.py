@@ -1,7 +1,7 @@
 """The contents of a table of means: runs and metrics, in one or several collections."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
@@ -11,17 +11,17 @@ from jax_rank_metrics._results.systems.direction import (
     Lower,
     check_lower,
     is_lower_better,
+    warn_of_zeros,
 )
+from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._results.systems.values import listing
 from jax_rank_metrics._results.tables.estimates import (
-    Results,
-    collections_of,
-    estimates,
+    Estimates,
+    estimates_of,
     have_other_lists,
-    warn_of_zeros_in,
+    read_collections,
 )
 from jax_rank_metrics._results.tables.significance import Marks, marks_of
-from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # The fields of an `Estimate`, in the order of the columns of CSV.
@@ -32,13 +32,13 @@ class _Collection(NamedTuple):
     """The means of a collection of lists; its name is "" where there is only one."""
 
     name: str
-    runs: dict[str, dict[str, Estimate]]
+    runs: Estimates
     metrics: list[str]
     best: dict[str, str]  # the best mean of each metric, as it is printed
     marks: Marks
     is_mixed: bool  # whether runs are of different lists, so that none is the best
 
-    def cell(self, run: str, metric: str, digits: int) -> Cell | None:
+    def cell(self, run: Hashable, metric: str, digits: int) -> Cell | None:
         """The cell of a run and a metric; None if the run lacks the metric."""
         if metric not in self.runs.get(run, {}):
             return None
@@ -50,9 +50,9 @@ class _Collection(NamedTuple):
 
 
 def sheet_of_means(
-    results: Results,
+    results: Values,
     *,
-    compare: Any,
+    compare: str | Comparisons | Mapping[Any, Comparisons] | None,
     level: Number,
     method: IntervalMethod,
     digits: int,
@@ -70,36 +70,45 @@ def sheet_of_means(
         lower: Names of further metrics of which lower values are better.
         by_run: Whether rows are runs; None decides by the number of runs.
     """
-    nested = collections_of(results)
-    is_by_collection = "" not in nested
+    by_collection = read_collections(results)
+    # Of one collection, the key is None.
+    is_by_collection = None not in by_collection
+    baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
     if is_by_collection and isinstance(compare, Comparisons):
         tasks = dict.fromkeys(x.task for x in compare)
         compare = {task: compare.select(task=task) for task in tasks}
-    if is_by_collection and isinstance(compare, Mapping) and compare.keys() - nested:
+    if is_by_collection and isinstance(compare, Mapping):
+        baselines = compare
+    if baselines.keys() - by_collection:
         raise ValueError(
-            f"compare holds {listing(list(compare))}; pass the comparisons of each "
-            f"collection: {listing(list(nested))}"
+            f"compare holds {listing(list(baselines))}; pass the comparisons of each "
+            f"collection: {listing(list(by_collection))}"
         )
-    sources = compare.values() if isinstance(compare, Mapping) else [compare]
-    of_pairs = any(isinstance(x, Comparisons) and x.are_of_pairs for x in sources)
-    means = {name: estimates(x, level, method) for name, x in nested.items()}
+    of_pairs = any(
+        isinstance(x, Comparisons) and x.are_of_pairs for x in baselines.values()
+    )
+    means = {x: estimates_of(y, level, method) for x, y in by_collection.items()}
     runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
-    collections = []
-    for name, of_runs in means.items():
+    collections, zeros = [], []
+    for name, records in by_collection.items():
+        of_runs = means[name]
         metrics = list(dict.fromkeys(metric for x in of_runs.values() for metric in x))
-        comparisons = compare
-        if is_by_collection and isinstance(compare, Mapping):
-            comparisons = compare.get(name)
-        values = of_runs if "" in of_runs else nested[name]
-        marks = marks_of(values, of_runs, comparisons, runs, of_pairs)
-        by_run_name = {"": nested[name]} if "" in of_runs else nested[name]
-        is_mixed = have_other_lists(by_run_name)
+        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs)
+        # Means over other lists are no contest, and neither is the best.
+        is_mixed = have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
-        collections.append(_Collection(name, of_runs, metrics, best, marks, is_mixed))
-        warn_of_zeros_in(by_run_name, lower)
+        title = "" if name is None else str(name)
+        collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
+        zeros += [
+            ((x.metric,), x.lists.zero_counts()) for x in records if x.is_on_this_host
+        ]
+    warn_of_zeros(zeros, lower, stacklevel=4)
     check_lower(lower, [metric for x in collections for metric in x.metrics])
+    # A run has the same letter in all collections.
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
-    titles = {run: f"{run} ({letters[run]})" if run in letters else run for run in runs}
+    titles = {
+        run: f"{run} ({letters[run]})" if run in letters else str(run) for run in runs
+    }
     if "" not in runs if by_run is None else by_run:
         name_headings = ["run"]
         headings = [(x.name, metric) for x in collections for metric in x.metrics]
@@ -126,7 +135,7 @@ def sheet_of_means(
 
 
 def _best(
-    runs: dict[str, dict[str, Estimate]],
+    runs: Estimates,
     metrics: Iterable[str],
     lower: Lower,
     digits: int,
@@ -138,6 +147,7 @@ def _best(
         means = [mean for mean in means if not math.isnan(mean)]
         lower_is_better = is_lower_better(metric, lower)
         if len(runs) > 1 and means and lower_is_better is not None:
+            # Printed, so that all that print alike share the mark.
             extreme = min(means) if lower_is_better else max(means)
             best[metric] = fixed_point(extreme, digits)
     return best
@@ -148,6 +158,7 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        # Numbers that print alike are one: "9.0", not "9.0 to 9.0".
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
 
@@ -173,6 +184,7 @@ def _records(
     collections: Iterable[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
     has_marks = any(collection.marks.legend for collection in collections)
+    # Columns that would be empty in all rows are left out.
     has_seeds = any(
         mean.seeds is not None
         for collection in collections

@@ -1,7 +1,7 @@
 """Marks of the means that differ from those of a baseline, beyond chance."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._calls.names import STATES
@@ -13,8 +13,9 @@ from jax_rank_metrics._results.comparisons.comparison import (
     method_of,
 )
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
+from jax_rank_metrics._results.systems.systems import Record, Systems
 from jax_rank_metrics._results.systems.values import listing
-from jax_rank_metrics._states.on_host import Estimate
+from jax_rank_metrics._results.tables.estimates import Estimates, run_of
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics._trec import metric_part
 
@@ -32,7 +33,7 @@ class Marks(NamedTuple):
     """
 
     of_cells: Mapping[tuple[Any, str], str]
-    letters: Mapping[str, str]
+    letters: Mapping[Hashable, str]
     legend: str
 
 
@@ -40,16 +41,16 @@ NO_MARKS = Marks({}, {}, "")
 
 
 def marks_of(
-    runs: Mapping[str, Any],
-    means: Mapping[str, Mapping[str, Estimate]],
-    comparisons: Any,
-    names: Sequence[str],
+    records: Sequence[Record],
+    means: Estimates,
+    comparisons: object,
+    names: Sequence[Hashable],
     of_pairs: bool,
 ) -> Marks:
     """Returns the marks of the runs of a collection.
 
     Args:
-        runs: The values of each run, as `table` takes them.
+        records: The values of all runs.
         means: The means of each run, by the names of metrics and cutoffs.
         comparisons: The name of the baseline, or what `compare` returns; None for no marks.
         names: The names of the runs of all collections, each of which has a letter.
@@ -64,12 +65,13 @@ def marks_of(
         return NO_MARKS
     baseline = comparisons if isinstance(comparisons, str) else None
     if baseline is not None:
-        comparisons = _with_baseline(runs, baseline)
+        comparisons = _with_baseline(records, baseline)
     if not isinstance(comparisons, Comparisons):
         raise TypeError(
             f"compare is {kind_of(comparisons)}; pass the name of the baseline, or the "
             "result of jrm.compare with a dict of runs"
         )
+    # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
     for x in comparisons:
         sides: list[Any] = [x.baseline, x.system] if of_pairs else [x.system]
@@ -97,13 +99,13 @@ def marks_of(
 
 
 def _baseline_of(
-    means: Mapping[str, Mapping[str, Estimate]],
-    comparisons: Mapping[tuple[Any, str], Comparison],
-) -> str | None:
+    means: Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
+) -> Hashable:
     """Returns the run that all others are compared with: the only one without comparison.
 
     None if it is not in the table.
     """
+    # Two runs without a comparison leave it open which of them is the baseline.
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
     if baseline is None or further:
@@ -115,9 +117,9 @@ def _baseline_of(
 def _check_values(
     comparison: Comparison,
     metric: str,
-    a: str | None,
-    b: str,
-    means: Mapping[str, Mapping[str, Estimate]],
+    a: Hashable,
+    b: Hashable,
+    means: Estimates,
 ) -> None:
     """Raises ValueError if a comparison is of other values than those of the table.
 
@@ -158,8 +160,9 @@ def _check_values(
         )
 
 
-def _with_baseline(runs: Mapping[str, Any], baseline: str) -> Comparisons:
+def _with_baseline(records: Sequence[Record], baseline: str) -> Comparisons:
     """Compares all runs with one of them."""
+    runs = dict.fromkeys(map(run_of, records))
     if baseline not in runs or len(runs) < 2:
         known = "which are " + listing(list(runs))
         if "" in runs:
@@ -167,26 +170,29 @@ def _with_baseline(runs: Mapping[str, Any], baseline: str) -> Comparisons:
         raise ValueError(
             f"compare is {baseline!r}; pass the name of one of several runs, {known}"
         )
-    for name, run in runs.items():
-        for metric, values in run.items() if isinstance(run, Mapping) else ():
-            if isinstance(values, State):
-                raise TypeError(
-                    f"compare={baseline!r} needs the values of every list, but results"
-                    f"[{name!r}][{metric!r}] is a {type(values).__name__}; pass what "
-                    "`measure` returns, or the result of jrm.compare"
-                )
-    contenders = {name: run for name, run in runs.items() if name != baseline}
+    for record in records:
+        if isinstance(record.source, State):
+            raise TypeError(
+                f"compare={baseline!r} needs the values of every list, but {record.name} "
+                f"is a {type(record.source).__name__}; pass what `measure` returns, or "
+                "the result of jrm.compare"
+            )
+    # The baseline by itself, and all others, which have been read for the means.
+    sides = [
+        Systems.of([x for x in records if (x.system == baseline) == is_baseline])
+        for is_baseline in (True, False)
+    ]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
-        return compare_runs(runs[baseline], contenders)
+        return compare_runs(*sides)
 
 
 def _marks_of_pairs(
-    runs: Sequence[str], comparisons: Mapping[tuple[Any, str], Comparison]
+    runs: Sequence[Hashable], comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Marks:
     """Marks each cell with the letters of the runs that it differs from."""
     letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
-    marks: dict[tuple[str, str], str] = {}
+    marks: dict[tuple[Hashable, str], str] = {}
     for (pair, metric), comparison in comparisons.items():
         if is_significant(comparison):
             # Of a one-sided question, the pair the other way round was not asked.
@@ -207,7 +213,7 @@ def _letter(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
 
 
-def _relation(comparisons: Mapping[Any, Comparison], baseline: str) -> str:
+def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
     """Returns what a mark says of its cell: `differs from bm25`."""
     comparison, *_ = comparisons.values()
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"

@@ -1,5 +1,6 @@
 """Tables of means, comparisons and leaderboards."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from jax_rank_metrics import _inputs
@@ -13,7 +14,7 @@ from jax_rank_metrics._results.sheets.export import csv_of_records, json_of
 from jax_rank_metrics._results.sheets.latex import as_latex
 from jax_rank_metrics._results.sheets.layouts import as_html, as_markdown, as_text
 from jax_rank_metrics._results.systems.direction import Lower
-from jax_rank_metrics._results.tables.estimates import Results
+from jax_rank_metrics._results.systems.systems import Values
 from jax_rank_metrics._results.tables.mean_table import sheet_of_means
 from jax_rank_metrics._types import IntervalMethod, Number
 
@@ -35,9 +36,9 @@ class Table(str):
 
 
 def table(
-    results: Results | Leaderboard | Comparisons | Comparison,
+    results: Values | Leaderboard | Comparisons | Comparison,
     *,
-    compare: Any = None,
+    compare: str | Comparisons | Mapping[Any, Comparisons] | None = None,
     format: Format = "text",
     level: Number = 0.95,
     method: IntervalMethod = "auto",
@@ -73,8 +74,8 @@ def table(
             list ids to numbers, or `Seeds`; a run may be a pandas DataFrame with a column
             for each metric. Each cutoff of a metric has its own mean in the table, under
             the name that `compute(…, flat=True)` gives it. Several collections,
-            `{collection: {run: {metric: …}}}`, stand side by side. Or what `compare` or
-            `leaderboard` returns.
+            `{collection: {run: {metric: …}}}`, stand side by side. Or `Systems`, whose
+            tasks are collections; or what `compare` or `leaderboard` returns.
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
             them. Or the result of `jrm.compare` for the runs of this table, whichever its
@@ -154,9 +155,11 @@ def table(
             lower=lower,
             by_run=None if rows is None else rows == "runs",
         )
+    # Names may hold line breaks, which would break rows.
     sheet = sheet.on_one_line()
     if format == "latex":
         return Table(as_latex(sheet, caption, label))
+    # A notebook shows HTML, whichever format the text has.
     text = Table(_WRITERS[format](sheet))
     # CSV and JSON are asked for to be saved.
     text._html = None if format in ("csv", "json") else as_html(sheet)

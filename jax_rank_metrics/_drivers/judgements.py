@@ -1,0 +1,148 @@
+"""The items that queries are judged on: relevant, excluded, and candidates."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from jax_rank_metrics._drivers.devices import Argument, Devices
+from jax_rank_metrics._drivers.interactions import (
+    QUERY,
+    Interactions,
+    RawInteractions,
+    SparseRows,
+    check_known_items,
+)
+from jax_rank_metrics._sources.attributes import (
+    LabelFn,
+    by_attributes,
+    read_attributes,
+)
+from jax_rank_metrics._types import Arrays
+
+
+class Judgements(NamedTuple):
+    """The items that each query is judged on, by ids or by attributes.
+
+    Checkpoints hold the fields under their names, which are those of arguments.
+
+    Attributes:
+        relevant: `[queries, items]`, the labels of relevant items; None with attributes.
+        exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
+        candidates: `[queries, items]`, what has a rank; None if everything has.
+        label_fn: What labels items by attributes; None where ids are known.
+        query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
+            batches; or None.
+        item_attributes: A pytree of arrays `[items, …]`, or None.
+    """
+
+    relevant: SparseRows | None
+    exclude: SparseRows | None
+    candidates: SparseRows | None = None
+    label_fn: LabelFn | None = None
+    query_attributes: Arrays = None
+    item_attributes: Arrays = None
+
+    def check_known_items(self, num_items: int) -> None:
+        """Raises if an id is of no item, where their number is known only now."""
+        for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
+            if rows is not None:
+                queries = np.arange(rows.shape[0])
+                check_known_items(name, rows, queries, num_items, QUERY)
+
+
+def global_arguments(
+    queries: object, items: object, relevant: object
+) -> list[Argument]:
+    """Returns the arrays that may be global, under the names of messages.
+
+    Args:
+        queries: The argument.
+        items: The argument; None if items come in blocks.
+        relevant: The argument, of which attributes may be global.
+    """
+    # Arrays over queries are cut over one axis, and arrays over items over the other.
+    arrays = {"queries": queries, "items": items}
+    if isinstance(relevant, by_attributes):
+        arrays["query_attributes"] = relevant.query_attributes
+        if items is not None:
+            arrays["item_attributes"] = relevant.item_attributes
+    return [
+        Argument(name, leaf, ("queries" if name.startswith("quer") else "items",))
+        for name, value in arrays.items()
+        for leaf in jax.tree.leaves(value)
+    ]
+
+
+def read_judgements(
+    relevant: RawInteractions | by_attributes,
+    candidates: RawInteractions | None,
+    exclude: RawInteractions | None,
+    exclude_self: bool,
+    shape: tuple[int, int],
+    devices: Devices,
+) -> Judgements:
+    """Checks what is relevant, excluded and a candidate, by ids or by attributes.
+
+    Args:
+        relevant: See `evaluate_embeddings`, as the next three.
+        candidates: See there.
+        exclude: See there.
+        exclude_self: See there.
+        shape: The numbers of queries and of items.
+        devices: The devices, which hold attributes of queries between batches.
+    """
+    num_queries, num_items = shape
+
+    def read(name: str, raw: RawInteractions | None) -> SparseRows | None:
+        if raw is None:
+            return None
+        interactions = Interactions.of(name, raw, QUERY)
+        interactions.check_users(num_queries, is_selection=False)
+        interactions.check_items(num_items, may_name_all=name == "candidates")
+        # All queries, also those that a dict lacks, and all items, or as many as may come.
+        rows = interactions.rows(np.arange(num_queries))
+        rows.resize(shape)
+        return rows
+
+    excluded = read("exclude", exclude)
+    if exclude_self:
+        if num_queries != num_items:
+            raise ValueError(
+                f"exclude_self is True, but there are {num_queries} queries and "
+                f"{num_items} items; pass exclude, the ids that leave each list, where "
+                "query i is not item i"
+            )
+        excluded = _with_diagonal(excluded, num_items)
+    if not isinstance(relevant, by_attributes):
+        return Judgements(
+            read("relevant", relevant), excluded, read("candidates", candidates)
+        )
+    if candidates is not None:
+        raise ValueError(
+            "candidates is given, and relevant is by attributes; pass the ids of relevant "
+            "items, since those that are no candidates count too"
+        )
+    relevant = read_attributes(relevant, (num_queries,), num_items)
+    # Attributes of queries travel with batches, and those of items lie on the devices.
+    of_queries = jax.tree.map(
+        lambda x: devices.table(x, devices.of_queries), relevant.query_attributes
+    )
+    return Judgements(
+        None,
+        exclude=excluded,
+        label_fn=relevant.label_fn,
+        query_attributes=of_queries,
+        item_attributes=relevant.item_attributes,
+    )
+
+
+def _with_diagonal(rows: SparseRows | None, size: int) -> SparseRows:
+    """Adds the entries (i, i) to sparse rows `[size, size]`."""
+    import scipy.sparse
+
+    # Labels do not matter in what is excluded: entries may add up to 2.
+    diagonal = scipy.sparse.csr_array(scipy.sparse.eye_array(size))
+    if rows is None:
+        return diagonal
+    return scipy.sparse.csr_array(rows + diagonal)

@@ -1,0 +1,56 @@
+"""Which library a value is of: one that this package need not import, or JAX."""
+
+import sys
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+import jax
+from jax.typing import ArrayLike
+
+
+@runtime_checkable
+class _Variable(Protocol):
+    """A variable of a model, which JAX reads as an array."""
+
+    def __jax_array__(self) -> jax.Array:
+        """Returns the array."""
+        ...
+
+
+def is_of_jax(value: object) -> TypeGuard[ArrayLike]:
+    """Whether JAX has this value, as an array or as a variable of a model."""
+    return isinstance(value, (jax.Array, _Variable))
+
+
+def _is_of(value: object, library: str, *class_names: str) -> bool:
+    """Whether a value is of a class of a library, which a caller may have imported.
+
+    Nobody has an object of a library before its import.
+    """
+    module = sys.modules.get(library)
+    classes = tuple(getattr(module, name, ()) for name in class_names)
+    return module is not None and isinstance(value, classes)
+
+
+def is_pandas_frame(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a DataFrame of pandas."""
+    return _is_of(value, "pandas", "DataFrame")
+
+
+def is_frame(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a DataFrame of pandas or polars."""
+    return is_pandas_frame(value) or _is_of(value, "polars", "DataFrame")
+
+
+def is_series(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a Series of pandas, which has an index."""
+    return _is_of(value, "pandas", "Series")
+
+
+def is_sparse(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a sparse matrix or array of scipy."""
+    return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
+
+
+def is_torch_tensor(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a tensor of PyTorch."""
+    return _is_of(value, "torch", "Tensor")

@@ -1,0 +1,150 @@
+"""`Systems`: values read once, which every function takes in place of what it was read from."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from per_lists import evaluation_of, lists_of, state_of
+
+import jax_rank_metrics as jrm
+
+X = np.linspace(0, 1, 12) ** 2
+SIDES = {"old": X, "new": X[::-1] + 0.1, "odd": np.sqrt(X)}
+RUNS = {name: {"mrr": x, "p@1,5": np.stack([x, x], 1)} for name, x in SIDES.items()}
+BY_ID = {
+    name: {"map": dict(zip("abcdefghijkl", x, strict=True))}
+    for name, x in SIDES.items()
+}
+EVALUATIONS = {
+    name: evaluation_of({"mrr": lists_of(x)}, {"mrr": state_of(x)}, np.arange(12))
+    for name, x in SIDES.items()
+}
+SEEDS = {
+    name: {"map": jrm.Seeds([x, x**2, x**3, x / 2, x / 3])} for name, x in SIDES.items()
+}
+TASKS = {name: {"web": {"mrr": x}, "news": {"mrr": x / 2}} for name, x in SIDES.items()}
+
+
+@pytest.mark.parametrize("values", [RUNS, BY_ID, EVALUATIONS, SEEDS, TASKS])
+def test_every_function_takes_them(values):
+    """Comparisons, leaderboards and tables are those of the values themselves."""
+    systems = jrm.Systems(values)
+    options = {"test": "t", "pairs": "all"}
+    assert jrm.compare(systems, **options) == jrm.compare(values, **options)
+    alone = {"old": values["old"]}, {x: values[x] for x in ("new", "odd")}
+    sides = jrm.compare(*map(jrm.Systems, alone), test="t")
+    assert sides == jrm.compare(values["old"], alone[1], test="t")
+    metric = systems.records[0].metric
+    boards = [
+        jrm.leaderboard(x, metric=metric, samples=50).to_dict()
+        for x in (systems, values)
+    ]
+    assert boards[0] == boards[1]
+    if values is TASKS:
+        tasks = {x: {y: values[y][x] for y in values} for x in ("web", "news")}
+        tables = systems, jrm.Systems(tasks, tasks_first=True), tasks
+    else:
+        tables = systems, values
+    texts = [jrm.table(x, compare="old") for x in tables]
+    assert set(texts) == {texts[0]} and "differs from old" in texts[0]
+
+
+def test_forms():
+    """Values of any form are the same, paired by the ids that they come with."""
+    pandas = pytest.importorskip("pandas")
+    ids, order = [*"abcdefghijkl"], np.arange(12)[::-1]
+    names = [ids[i] for i in order]
+    by_id = {"mrr": dict(zip(names, X[order], strict=True))}
+    forms = {
+        "dict": by_id,
+        "series": {"mrr": pandas.Series(X[order], names)},
+        "frame": pandas.DataFrame({"mrr": X[order]}, names),
+        "users": evaluation_of({"mrr": lists_of(X[order])}, users=names),
+        "seeds": jrm.Seeds([by_id, {"mrr": pandas.Series(X, ids)}]),
+    }
+    first = pandas.Series(X, ids)
+    for form, values in forms.items():
+        (record,) = jrm.Systems(values)
+        assert record.lists.ids == names and record.metric == "mrr", form
+        np.testing.assert_allclose(record.lists.values[0, :, 0], X[order], rtol=1e-6)
+        if form != "seeds":
+            assert jrm.compare({"mrr": first}, values)["mrr"].ties == 12
+        assert jrm.table({"x": values}).split()[3] == jrm.table({"mrr": X}).split()[3]
+    systems = {x: y for x, y in forms.items() if x != "seeds"}
+    assert jrm.leaderboard(systems, samples=9).p_corrected.min() == 1
+    for array in (X, X.tolist(), jnp.asarray(X), lists_of(X)):
+        (record,) = jrm.Systems(array)
+        assert record.lists.ids is None and record.metric is None
+        np.testing.assert_allclose(record.lists.values[0, :, 0], X, rtol=1e-6)
+    with pytest.raises(ValueError, match="ids of b hold 'a' more than once"):
+        jrm.compare(first, pandas.Series([0.1, 0.2, 0.3], ["a", "a", "b"]))
+    with pytest.raises(ValueError, match="one number for 'mrr', the name of a metric"):
+        jrm.table({"x": {"mrr": 0.5}, "y": {"mrr": 0.25}})
+
+
+def test_plots_and_frames_take_them():
+    """Lines are of runs; the names of systems and tasks are levels of columns."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pandas = pytest.importorskip("pandas")
+    systems = jrm.Systems(RUNS)
+    axes = [
+        jrm.plots.at_cutoffs(systems, "p"),
+        jrm.plots.distribution(systems, metric="mrr", ax=pyplot.figure().gca()),
+    ]
+    for ax in axes:
+        assert ax.get_legend_handles_labels()[1] == [*RUNS]
+    pyplot.close("all")
+    two = jrm.Systems({x: RUNS[x] for x in ("old", "new")})
+    assert jrm.plots.differences(two, metric="mrr").get_ylabel() == "new − old, mrr"
+    pyplot.close()
+    frame = jrm.to_frame(systems)
+    assert frame.columns[:3].tolist() == [("old", x) for x in ("mrr", "p@1", "p@5")]
+    np.testing.assert_array_equal(frame["odd", "mrr"], SIDES["odd"])
+    only = jrm.to_frame(jrm.Systems({"old": BY_ID["old"]}))
+    expected = pandas.DataFrame(
+        {"map": X}, pandas.Index([*"abcdefghijkl"], name="list")
+    )
+    pandas.testing.assert_frame_equal(only, expected)
+    assert jrm.minimum_detectable(systems).keys() == RUNS.keys()
+
+
+def test_records():
+    """A record has names, and values with their ids and weights; it prints by numbers."""
+    systems = jrm.Systems(TASKS)
+    assert len(systems) == 6 and jrm.Systems(systems).records == systems.records
+    assert repr(systems) == "Systems(2 tasks × 3 systems × 1 metric, 12 lists)"
+    names = [(x.system, x.task, x.metric) for x in systems]
+    assert names[1:3] == [("old", "news", "mrr"), ("new", "web", "mrr")]
+    weighted = jrm.Systems({"mrr": lists_of([0.5, 0.25], [1, 2], [1, 0])})
+    (record,) = weighted
+    assert (record.system, record.task, record.metric) == (None, None, "mrr")
+    assert record.lists.weights.tolist() == [[1], [2]]
+    assert record.lists.defined.tolist() == [[[True], [False]]]
+    assert record.lists is record.lists
+    by_id = jrm.Systems({"a": {"x": 1, "y": 0}, "b": {"y": 2, "x": 3}})
+    assert [x.lists.ids for x in by_id] == [["x", "y"], ["y", "x"]]
+    assert repr(by_id) == "Systems(2 systems × 1 metric, 2 lists)"
+    seeds = jrm.Systems({"mrr": jrm.Seeds([X, X])})
+    assert next(iter(seeds)).lists.values.shape == (2, 12, 1)
+
+
+def test_values_are_read_at_once():
+    """Values that change later, and values that cannot be read, are no surprise."""
+    values = np.array([0.5, 1.0])
+    systems = jrm.Systems({"a": values, "b": [1.0, 1.0]})
+    values[:] = 0
+    assert jrm.compare(systems, test="t").only.difference == 0.25
+    for wrong, error in (({"a": "x"}, TypeError), ({"mrr": 0.5}, ValueError)):
+        with pytest.raises(error, match="values"):
+            jrm.Systems(wrong)
+    states = jrm.Systems({x: {"mrr": state_of(y)} for x, y in SIDES.items()})
+    assert "3 systems" in repr(states) and "old" in jrm.table(states)
+    with pytest.raises(TypeError, match="is a Mean, which no longer holds"):
+        jrm.compare(states)
+    lists = {x: lists_of(y) for x, y in SIDES.items()}
+    boots = {x: jrm.bootstrap(y, jnp.arange(12), samples=20) for x, y in lists.items()}
+    board = jrm.leaderboard(jrm.Systems(boots), samples=50)
+    assert board.to_dict() == jrm.leaderboard(boots, samples=50).to_dict()
+    with pytest.raises(ValueError, match="several systems; pass the baseline alone"):
+        jrm.compare(jrm.Systems(RUNS), RUNS)
+    with pytest.raises(TypeError, match="'z' holds dicts"):
+        jrm.Systems({"x": {"y": {"z": {"mrr": X}}}}, tasks_first=True)
