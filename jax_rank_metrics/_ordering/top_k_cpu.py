@@ -12,11 +12,13 @@ import jax.numpy as jnp
 from jax import lax
 
 from jax_rank_metrics import _mesh
-from jax_rank_metrics._ordering import keys
 
 # The longest list for which this is faster. Older versions of XLA compute maxima item by
 # item, which takes longer than their top-k.
 SHORT = 128 if jax.__version_info__ >= (0, 10) else 0
+
+
+_INFINITY = 0x7F800000  # the bits of inf, and its key
 
 
 def floats_of(key: jax.Array) -> jax.Array:
@@ -27,15 +29,15 @@ def floats_of(key: jax.Array) -> jax.Array:
 def floats_of_scores(scores: jax.Array, exists: jax.Array) -> jax.Array:
     """Returns `floats_of` the keys of float32 scores, in fewer steps.
 
-    Most floats stay what they are. A comparison of 0 with −0.0 would also hold for
-    subnormals.
+    The bits of floats from 0 on stay what they are, and those below 0 become one less:
+    the key −1 is −0. Bits are compared as integers, since 0.0 equals −0.0 and, to some
+    processors, every subnormal.
     """
     info = jnp.iinfo(jnp.int32)
-    nan_key = keys.float_key(jnp.array(jnp.nan, jnp.float32))
     bits = lax.bitcast_convert_type(scores, jnp.int32)
-    x = jnp.where(bits == info.min, 0.0, scores)
-    x = jnp.where(jnp.isnan(scores), floats_of(nan_key), x)
-    return jnp.where(exists, x, floats_of(jnp.int32(info.min)))
+    bits = jnp.where(bits == info.min, 0, bits + (bits >> 31))
+    bits = jnp.where(jnp.isnan(scores), (-_INFINITY - 1) ^ info.max, bits)
+    return lax.bitcast_convert_type(jnp.where(exists, bits, -1), jnp.float32)
 
 
 def integers_of(x: jax.Array) -> jax.Array:

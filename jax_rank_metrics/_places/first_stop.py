@@ -148,27 +148,23 @@ def _expected_of_many(
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` where several items may stop, rank after rank.
 
-    The chance to pass is carried as a float pair from which the chance to stop at each
-    rank is taken, so that it does not drift.
+    The chance to read on is carried as a float pair, from which the chance to stop at each
+    rank is taken, so that it does not drift; and so are the sums.
     """
     above, tied, stops = (x.astype(dtype) for x in first[:3])
     finite = [k for k in ks if k is not None]
 
     def add_rank(offset: jax.Array, state: _Reader) -> _Reader:
         remaining = jnp.maximum(jnp.maximum(tied - offset, stops), 1)
-        hazard, (high, low) = stops / remaining, state.passing
-        stopping = (high + low) * hazard
-        rank = above + (offset + 1)
+        hazard, rank = stops / remaining, above + (offset + 1)
+        stopping = sum(state.passing) * hazard
         sums = [
-            total + stopping * at_ranks(position_fn, rank, k)
+            _plus(total, stopping * at_ranks(position_fn, rank, k))
             for k, total in zip(ks, state.sums, strict=True)
         ]
-        # Two-sum: `error` is what rounding took from `rest`. A certain stop leaves 0.
-        rest = high - stopping
-        taken = high - rest
-        error = (high - (rest + taken)) - (stopping - taken)
-        may_pass = hazard < 1
-        high, low = (jnp.where(may_pass, x, 0) for x in (rest, low + error))
+        # A certain stop leaves no chance at all.
+        passing = _plus(state.passing, -stopping)
+        high, low = (jnp.where(hazard < 1, x, 0) for x in passing)
         chances = [
             jnp.where(is_within(rank, k), high + low, chance)
             for k, chance in zip(finite, state.chances, strict=True)
@@ -177,7 +173,9 @@ def _expected_of_many(
 
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     zeros = _mesh.match_varying(jnp.zeros(above.shape, dtype), first[:3])
-    reader = _Reader((zeros + 1, zeros), [zeros] * len(ks), [zeros + 1] * len(finite))
+    reader = _Reader(
+        (zeros + 1, zeros), [(zeros, zeros)] * len(ks), [zeros + 1] * len(finite)
+    )
     max_rank = max((k if isinstance(k, int) else _FEW + 1 for k in ks), default=0)
     if max_rank <= _FEW:
         for offset in range(max_rank):
@@ -199,14 +197,26 @@ def _expected_of_many(
     never = jnp.where(first.stops > 0, zeros, 1)
     chance = iter(reader.chances)
     chances = [never if k is None else next(chance) for k in ks]
-    return jnp.stack(reader.sums, axis=-1), jnp.stack(chances, axis=-1)
+    sums = [sum(total) for total in reader.sums]
+    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
+
+
+_Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
+
+
+def _plus(pair: _Pair, x: jax.Array) -> _Pair:
+    """Adds a float to a pair, by a two-sum of the upper parts."""
+    high, low = pair
+    total = high + x
+    added = total - high
+    return total, low + ((high - (total - added)) + (x - added))
 
 
 class _Reader(NamedTuple):
-    """What is known of a user after the ranks so far, `[*lists]` each."""
+    """A user who has read the ranks so far, `[*lists]` each."""
 
-    passing: tuple[jax.Array, jax.Array]  # the chance to read on, a float pair
-    sums: list[jax.Array]  # of position_fn at the first stop, up to each k
+    passing: _Pair  # the chance to read on
+    sums: list[_Pair]  # of position_fn at the first stop, up to each k
     chances: list[jax.Array]  # of no stop up to each k that is no None
 
 
