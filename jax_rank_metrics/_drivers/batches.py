@@ -184,7 +184,7 @@ def make_batches(
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
         size: The number of users in a batch, a multiple of the number of parts.
-        work: What takes how long.
+        work: The cost model: what a batch costs by its size and widths.
         parts: Which part has which user; None is one part.
     """
     if parts is None:

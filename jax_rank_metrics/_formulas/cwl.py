@@ -241,7 +241,7 @@ def measured(
     max_rank: int,
     relevance_threshold: Number,
 ) -> PerList:
-    """Measures what a user does whom `follow` follows; the rest is as in `inst`."""
+    """Computes one value of a browsing model; the other arguments are those of `inst`."""
     _inputs.option("value", value, UserValue)
     max_rank = _inputs.positive_integer("max_rank", max_rank)
     gain = is_relevant(relevance_threshold)

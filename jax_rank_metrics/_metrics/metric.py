@@ -244,8 +244,8 @@ def metric(
             `columns=`.
         optional_columns: Columns that calls may omit; the formula looks for them in
             `items.columns`.
-        order_free: True if all it reads of the order is `expected_first` of bools. That
-            is found by counting, so nothing is sorted for the metric.
+        order_free: True if the formula uses the order only through `expected_first` with a
+            Boolean `stop_fn`. That is found by counting, so nothing is sorted for it.
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
             axis with one entry for each of its elements.
         lower_is_better: True for errors and costs; None if neither direction is better,

@@ -36,10 +36,10 @@ def rank_places(
     """Makes a ranking of judged items whose places are known; there are no scores.
 
     The place of an item is how many items rank above its tie group, and how many items
-    that group holds. Whoever has sorted a run can count both, and needs to pass nothing
-    of the items that were not judged: these have the label 0, and only take up ranks.
-    The work grows with the number of judged items, not with the depth of the run. Outside
-    `jax.jit`, nothing is sorted where items come in rank order.
+    that group holds. Both can be counted where a run is sorted, and nothing needs to be
+    passed of the items that were not judged: these have the label 0, and only take up
+    ranks. The work grows with the number of judged items, not with the depth of the run.
+    Outside `jax.jit`, nothing is sorted where items come in rank order.
 
     Metrics read tie groups, as they do under `ties=None`, and metrics that need one
     definite order raise unless every `tied` is 1. Inside `jax.jit`, where that is not

@@ -137,9 +137,9 @@ def rank(
             compared as integers, low-precision floats exactly.
         mask: `[*lists, items]` bool, items that exist; None is all. What is masked is
             never read: NaN there changes nothing.
-        weights: What they weigh is decided by the number of axes: a scalar or `[*lists]`
-            weighs lists, `[*lists, items]` weighs items. An item whose weight is not
-            above 0 is masked. Item weights w multiply gains by w/w̄, where w̄ = Σw·r / Σr
+        weights: Interpreted by the number of axes: a scalar or `[*lists]` weighs lists,
+            `[*lists, items]` weighs items. An item whose weight is not above 0 is masked.
+            Item weights w multiply gains by w/w̄, where w̄ = Σw·r / Σr
             over the relevance r of the pool (the gain for cg, dcg and ndcg; for all
             others 1 where relevant; and w̄ is the mean of w where nothing is relevant).
             The weight of the list is w̄. Only the values of cg, dcg, ndcg,
