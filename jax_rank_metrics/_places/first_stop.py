@@ -99,8 +99,8 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
 
 
-# Up to this cutoff, a program follows a user without a loop.
-_FEW = 16
+# Up to this cutoff, all ranks are looked at together; beyond, one after the other.
+_FEW = 64
 
 
 def expected(
@@ -120,7 +120,10 @@ def expected(
     """
     if first.max_rank is not None:
         return _expected_of_one(first, position_fn, ks, first.max_rank, dtype)
-    return _expected_of_many(first, position_fn, ks, dtype)
+    max_rank = max((k if isinstance(k, int) else _FEW + 1 for k in ks), default=1)
+    if max_rank <= _FEW:
+        return _expected_to_few(first, position_fn, ks, dtype, max_rank)
+    return _expected_by_ranks(first, position_fn, ks, dtype)
 
 
 def _expected_of_one(
@@ -143,10 +146,40 @@ def _expected_of_one(
     return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
 
 
-def _expected_of_many(
+def _expected_to_few(
+    first: FirstStop,
+    position_fn: PositionFn,
+    ks: Sequence[Cut],
+    dtype: DTypeLike,
+    max_rank: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
+    above, tied, stops = (x[..., None] for x in first[:3])
+    offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
+        (1,) * first.above.ndim + (-1,)
+    )
+    remaining = jnp.maximum(tied - offset, 1).astype(dtype)
+    stopping = jnp.where(offset < tied, jnp.minimum(stops.astype(dtype), remaining), 0)
+    hazard, passing = stopping / remaining, (remaining - stopping) / remaining
+    # The product up to each rank, in steps that double its length.
+    passed_through, length = passing, 1
+    while length < max_rank:
+        previous = _arithmetic.shifted(passed_through, length, edge=1)
+        passed_through, length = passed_through * previous, 2 * length
+    passed = _arithmetic.shifted(passed_through, 1, edge=1)
+    rank = (above + offset + 1).astype(dtype)
+    sums, chances = [], []
+    for k in ks:
+        sums.append(jnp.sum(passed * hazard * at_ranks(position_fn, rank, k), axis=-1))
+        within = jnp.where(is_within(rank, k), passed_through, 1)
+        chances.append(jnp.min(within, axis=-1))
+    return jnp.stack(sums, axis=-1), jnp.stack(chances, axis=-1)
+
+
+def _expected_by_ranks(
     first: FirstStop, position_fn: PositionFn, ks: Sequence[Cut], dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` where several items may stop, rank after rank.
+    """Computes `expected` for any cutoffs, rank after rank.
 
     The chance to read on is carried as a float pair, from which the chance to stop at each
     rank is taken, so that it does not drift; and so are the sums.
@@ -176,23 +209,18 @@ def _expected_of_many(
     reader = _Reader(
         (zeros + 1, zeros), [(zeros, zeros)] * len(ks), [zeros + 1] * len(finite)
     )
-    max_rank = max((k if isinstance(k, int) else _FEW + 1 for k in ks), default=0)
-    if max_rank <= _FEW:
-        for offset in range(max_rank):
-            reader = add_rank(jnp.asarray(offset, dtype), reader)
-    else:
-        # At the latest, the first stop follows all items of the group that do not stop.
-        num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
-        num_ranks = jnp.max(num_ranks, initial=0)
+    # At the latest, the first stop follows all items of the group that do not stop.
+    num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
+    num_ranks = jnp.max(num_ranks, initial=0)
 
-        def add_two(state: tuple[jax.Array, _Reader]) -> tuple[jax.Array, _Reader]:
-            offset, reader = state
-            for number in range(2):
-                reader = add_rank((offset + number).astype(dtype), reader)
-            return offset + 2, reader
+    def add_two(state: tuple[jax.Array, _Reader]) -> tuple[jax.Array, _Reader]:
+        offset, reader = state
+        for number in range(2):
+            reader = add_rank((offset + number).astype(dtype), reader)
+        return offset + 2, reader
 
-        start = (jnp.zeros_like(num_ranks), reader)
-        reader = lax.while_loop(lambda state: state[0] < num_ranks, add_two, start)[1]
+    start = (jnp.zeros_like(num_ranks), reader)
+    reader = lax.while_loop(lambda state: state[0] < num_ranks, add_two, start)[1]
     # A user who reads the whole list meets a stop if there is one.
     never = jnp.where(first.stops > 0, zeros, 1)
     chance = iter(reader.chances)
