@@ -1,6 +1,8 @@
-"""Plots of means: at cutoffs, and of groups of lists."""
+"""Plots of means: at cutoffs, over the steps of a training, and of groups of lists."""
 
 import itertools
+import math
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +13,19 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text
-from jax_rank_metrics._results.tables.estimates import Results, estimates
+from jax_rank_metrics._results.tables.estimates import (
+    Results,
+    collections_of,
+    estimates,
+)
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MARKERS = 20  # of a line whose every point has one
 
 
 def at_cutoffs(
@@ -51,21 +59,7 @@ def at_cutoffs(
     ax = drawing.axes(ax)
     metric = drawing.only_metric_of(results) if metric is None else metric
     runs = drawing.lines(results, metric, level, method, ks)
-    for index, (run, by_cutoff) in enumerate(runs.items()):
-        cutoffs = list(by_cutoff)
-        look = drawing.look(index)
-        means, low, high = zip(*(x[:3] for x in by_cutoff.values()), strict=True)
-        # A single list has no interval, and an infinite band would hide the plot.
-        is_finite = np.isfinite(low) & np.isfinite(high)
-        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
-        ax.plot(cutoffs, means, label=label or None, **look)
-        # The bands of many runs lie on top of each other; that of one cutoff has no width.
-        alpha = min(0.2, 0.6 / len(runs))
-        if len(cutoffs) == 1 and is_finite.all():
-            ax.vlines(cutoffs, low, high, color=look["color"], lw=1.3)
-        elif is_finite.any():
-            band: dict[str, Any] = {"where": is_finite, "alpha": alpha, "lw": 0}
-            ax.fill_between(cutoffs, low, high, color=look["color"], **band)
+    _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
     ax.set_xticks(sorted(cutoffs, reverse=True))
@@ -79,6 +73,121 @@ def at_cutoffs(
         are_apart = drawing.fits(ax, labels, 1.6)
         ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
+
+
+def curve(
+    runs: Mapping[Any, Any],
+    metric: str,
+    *,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """A metric over the steps of a training: for each run, a line and its band.
+
+    The band is the interval of the mean over lists; another training may move the line by
+    more. `Seeds` at a step are several trainings, and their band covers both. Steps without
+    lists, as the states of `empty`, and steps and runs without the metric are left out.
+
+    Args:
+        runs: A dict of steps to their results, which are as those of a run in `table`, such
+            as the states of `evaluate`; or a dict of runs to such dicts. Steps are numbers
+            of any unit, in any order: batches, epochs or hours.
+        metric: Its name, with its cutoff where it has any: "recall@5" of "recall@1,5".
+        level: The probability with which the bands should cover the mean, in (0, 1).
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything else, or steps that are no numbers.
+        ValueError: if it is empty, or no step has lists and the metric.
+    """
+    by_run: dict[str, dict[float, Estimate]] = {}
+    metrics: dict[str, None] = {}  # of all steps, in order
+    for run, steps in collections_of(runs).items():
+        for step, by_metric in _steps_of(str(run), steps, level):
+            metrics |= dict.fromkeys(by_metric)
+            if metric in by_metric and by_metric[metric].lists > 0:
+                by_run.setdefault(str(run), {})[step] = by_metric[metric]
+    if metric not in metrics:
+        raise ValueError(
+            f"runs hold no {metric!r}, but {', '.join(metrics)}; pass the name of one"
+        )
+    if not by_run:
+        raise ValueError(f"runs hold no list for {metric!r}; pass states of some lists")
+    ax = drawing.axes(ax)
+    _draw_lines(ax, by_run)
+    drawing.label_axes(ax, f"step (bands: {100 * level:g} % intervals)", metric)
+    if all(step == int(step) for by_step in by_run.values() for step in by_step):
+        from matplotlib.ticker import MaxNLocator
+
+        # Nothing is between two epochs. Axes that are logarithmic have no such option.
+        locator = ax.xaxis.get_major_locator()
+        if isinstance(locator, MaxNLocator):
+            locator.set_params(integer=True)
+    drawing.legend(ax)
+    return ax
+
+
+def _steps_of(
+    run: str, steps: Any, level: Number
+) -> list[tuple[float, dict[str, Estimate]]]:
+    """The steps of a run in ascending order, with the estimates of their metrics.
+
+    Raises:
+        TypeError: if it is no dict, a step is no finite number, or has no dict of metrics.
+        ValueError: if it is empty.
+    """
+    name = f"runs[{run!r}]" if run else "runs"
+    fix = "pass a dict of steps to states, or a dict of runs to such dicts"
+    if not isinstance(steps, Mapping):
+        raise TypeError(f"{name}: got {_inputs.kind_of(steps)}; {fix}")
+    if not steps:
+        raise ValueError(f"{name}: there are no steps; {fix}")
+    for step in steps:
+        is_number = isinstance(step, numbers.Real) and not isinstance(step, bool)
+        if not is_number or not math.isfinite(step):
+            raise TypeError(f"{name}: step {step!r} is no finite number; {fix}")
+    by_step = []
+    for step, results in sorted(steps.items()):
+        title = f"step {step}"
+        by_title = estimates({title: results}, level)
+        if title not in by_title:  # a state without the name of its metric
+            kind = _inputs.kind_of(results)
+            raise TypeError(
+                f"{name}: {title} is {kind}; pass a dict of metrics to states"
+            )
+        by_step.append((step, by_title[title]))
+    return by_step
+
+
+def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
+    """Draws the means of each run as a line, and their intervals as a band.
+
+    Args:
+        ax: The `Axes`.
+        runs: The estimates of each run by x, in ascending order.
+    """
+    for index, (run, by_x) in enumerate(runs.items()):
+        x, look = list(by_x), drawing.look(index)
+        means, low, high = np.array([point[:3] for point in by_x.values()], float).T
+        # A single list has no interval, and an infinite band would hide the plot.
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
+        if len(x) > MARKERS:
+            # Markers at a tenth of the width, those of each run at other places.
+            look["markevery"] = ((index + 0.5) / len(runs) * 0.1, 0.1)
+        ax.plot(x, means, label=label or None, **look)
+        # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
+        beside = np.pad(is_finite, 1)
+        is_alone = is_finite & ~beside[:-2] & ~beside[2:]
+        if is_alone.any():
+            alone = (values[is_alone] for values in (np.array(x), low, high))
+            ax.vlines(*alone, color=look["color"], lw=1.3)
+        has_width = is_finite & ~is_alone
+        if has_width.any():
+            # The bands of many runs lie on top of each other.
+            alpha = min(0.2, 0.6 / len(runs))
+            band: dict[str, Any] = {"where": has_width, "alpha": alpha, "lw": 0}
+            ax.fill_between(x, low, high, color=look["color"], **band)
 
 
 def precision_recall(
