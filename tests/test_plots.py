@@ -407,7 +407,7 @@ def test_a_curve_of_many_steps_has_few_markers(ax):
     }
     few, many = plots.curve({**runs, "c": runs["b"]}, "mrr", ax=ax).lines[:2]
     assert few.get_markevery() is None
-    assert many.get_markevery() == (0.05, 0.1)
+    assert many.get_markevery() == (3, 10)
     assert ax.lines[2].get_markevery() != many.get_markevery()
 
 

@@ -173,8 +173,10 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
         is_finite = np.isfinite(low) & np.isfinite(high)
         label = run if is_finite.any() else f"{run} (no interval)".lstrip()
         if len(x) > MARKERS:
-            # Markers at a tenth of the width, those of each run at other places.
-            look["markevery"] = ((index + 0.5) / len(runs) * 0.1, 0.1)
+            # Ten or so, those of each run at other points. By index: a line that is jagged
+            # would have many more, if they stood at distances along it.
+            every = math.ceil(len(x) / 10)
+            look["markevery"] = (index * every // len(runs), every)
         ax.plot(x, means, label=label or None, **look)
         # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
         beside = np.pad(is_finite, 1)
