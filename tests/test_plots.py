@@ -401,9 +401,9 @@ def test_runs_look_different(ax):
 
 
 def test_a_curve_of_many_steps_has_few_markers(ax):
-    """A curve of twenty has one at each, and those of two runs stand apart."""
+    """A curve of 25 has one at each, and those of two runs stand apart."""
     runs = {
-        x: {step: {"mrr": A} for step in range(y)} for x, y in (("a", 20), ("b", 99))
+        x: {step: {"mrr": A} for step in range(y)} for x, y in (("a", 25), ("b", 99))
     }
     few, many = plots.curve({**runs, "c": runs["b"]}, "mrr", ax=ax).lines[:2]
     assert few.get_markevery() is None

@@ -25,7 +25,7 @@ from jax_rank_metrics._types import IntervalMethod, Number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MARKERS = 20  # of a line whose every point has one
+MARKERS = 25  # of a line whose every point has one
 
 
 def at_cutoffs(
