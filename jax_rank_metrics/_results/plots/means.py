@@ -167,7 +167,7 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
         runs: The estimates of each run by x, in ascending order.
     """
     for index, (run, by_x) in enumerate(runs.items()):
-        x, look = list(by_x), drawing.look(index)
+        x, look = np.array(list(by_x)), drawing.look(index)
         means, low, high = np.array([point[:3] for point in by_x.values()], float).T
         # A single list has no interval, and an infinite band would hide the plot.
         is_finite = np.isfinite(low) & np.isfinite(high)
@@ -175,15 +175,15 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
         if len(x) > MARKERS:
             # Ten or so, those of each run at other points. By index: a line that is jagged
             # would have many more, if they stood at distances along it.
-            every = math.ceil(len(x) / 10)
-            look["markevery"] = (index * every // len(runs), every)
+            stride = math.ceil(len(x) / 10)
+            look["markevery"] = (index * stride // len(runs), stride)
         ax.plot(x, means, label=label or None, **look)
         # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
-        beside = np.pad(is_finite, 1)
-        is_alone = is_finite & ~beside[:-2] & ~beside[2:]
+        padded = np.pad(is_finite, 1)
+        is_alone = is_finite & ~padded[:-2] & ~padded[2:]
         if is_alone.any():
-            alone = (values[is_alone] for values in (np.array(x), low, high))
-            ax.vlines(*alone, color=look["color"], lw=1.3)
+            ends = low[is_alone], high[is_alone]
+            ax.vlines(x[is_alone], *ends, color=look["color"], lw=1.3)
         has_width = is_finite & ~is_alone
         if has_width.any():
             # The bands of many runs lie on top of each other.
