@@ -36,6 +36,11 @@ RUNS = {
     "a": {"p@1,5": CUTS, "p@20": A, "recall@1,5": CUTS},
     "b": {"p@1": B, "recall@1": A, "mine": CUTS},
 }
+STEPS = {
+    20: {"p@1,5": CUTS, "mrr": A},
+    0: {"p@1,5": CUTS.mean(), "mrr": A[:0]},
+    10: {"mrr": B.mean()},
+}
 OF_TOOLS = {
     "a": {"ndcg@5": {"q1": 0.1, "q2": 0.5}, "mrr": {"q1": 0, "q2": 0}},
     "b": {"ndcg@5": {"q2": 0.75, "q1": 0.1}, "mrr": {"q1": 0, "q2": 0}},
@@ -165,6 +170,20 @@ SHOWN = [
     # Of cutoffs that are close, the largest has the tick.
     (lambda ax: plots.at_cutoffs({f"p@{k}": A for k in (1, 10, 90, 95, 100)}, ax=ax), {
         "ticks": ["1", "10", "100"]}),
+    # Curves go from step to step; those without lists or without the metric are left out.
+    (lambda ax: plots.curve(STEPS, "p@5", ax=ax), {
+        "lines": [[(0, 0.75), (20, 0.75)]], "legend": [],
+        "labels": ("step (bands: 95 % intervals)", "p@5")}),
+    (lambda ax: plots.curve({"a": STEPS, "b": {0.5: STEPS[10]}, "c": {1: {"map": A}},
+                             "one": {5: {"mrr": A[1]}}}, "mrr", level=0.9, ax=ax), {
+        "lines": [[(10, 0.25), (20, 0.4375)], [(0.5, 0.25)], [(5, 0.5)]],
+        "legend": ["a", "b", "one (no interval)"],
+        "labels": ("step (bands: 90 % intervals)", "mrr")}),
+    # Nothing is between two epochs.
+    (lambda ax: plots.curve({1: STEPS[10], 2: STEPS[20]}, "mrr", ax=ax), {
+        "ticks": ["0", "1", "2", "3"]}),
+    (lambda ax: plots.curve({7: evaluation_of({"mrr": A}, {"p@1,5": CUTS.mean()})}, "p@1",
+                            ax=ax), {"lines": [[(7, 0.25)]]}),
     (lambda ax: plots.precision_recall(RUNS, "p", ax=ax), {
         "lines": [[(0.25, 0.25), (0.75, 0.75)], [(0.4375, 0.25)]],
         "texts": ["1", "5", "1"], "labels": ("recall@k", "p@k")}),
@@ -273,6 +292,17 @@ def test_what_figures_show(draw, expected, ax):
 REFUSED = [
     (lambda: plots.at_cutoffs(RUNS, "ndcg"), "hold no 'ndcg' at a cutoff"),
     (lambda: plots.at_cutoffs(RUNS), "hold p, recall at cutoffs; pass metric="),
+    (lambda: plots.curve(STEPS, "p"), "no 'p', but p@1, p@5, mrr; pass the name of one"),
+    (lambda: plots.curve({1: {"mrr": A[:0]}}, "mrr"), "no list for 'mrr'"),
+    (lambda: plots.curve({}, "mrr"), "runs holds no metric; pass at least one"),
+    (lambda: plots.curve({"a": STEPS, "b": {}}, "mrr"), "runs.'b'. is empty"),
+    (lambda: plots.curve({"a": STEPS, "b": A}, "mrr"), "runs.'b'.: got a PerList"),
+    (lambda: plots.curve(RUNS, "mrr"), "step 'a' is no finite number; pass a dict of steps"),
+    (lambda: plots.curve({"mrr": A}, "mrr"), "step 'mrr' is no finite number"),
+    (lambda: plots.curve({np.nan: RUNS["b"]}, "mine"), "step nan is no finite number"),
+    (lambda: plots.curve({True: RUNS["b"]}, "mine"), "step True is no finite number"),
+    (lambda: plots.curve({1: A.mean()}, "mrr"), "pass a dict of steps to the states of each, by metric"),
+    (lambda: plots.curve({1: {"mrr": 0.5}}, "mrr"), "holds one number for 'mrr'"),
     (lambda: plots.precision_recall({"b": {"p@2": A, "recall@1": A}}, "p"),
      "'b' has no cutoff of both"),
     (lambda: plots.differences(COMPARISON), "pass the values of both .* plots.forest"),
@@ -323,6 +353,14 @@ def test_intervals_are_those_of_the_mean(ax):
     at_1 = band[band[:, 0] == 1, 1]
     np.testing.assert_allclose([at_1.min(), at_1.max()], expected, rtol=1e-5)
     ax.clear()
+    known = {x: {"mrr": A} for x in (1, 3, 4, 6)}
+    plots.curve({**known, 2: {"mrr": A[1]}, 5: {"mrr": A[1]}}, "mrr", ax=ax)
+    first, last = ax.collections[0].get_segments()
+    np.testing.assert_allclose(first, [(1, x) for x in expected], rtol=1e-5)
+    np.testing.assert_allclose(last, [(6, x) for x in expected], rtol=1e-5)
+    (band,) = ax.collections[1].get_paths()
+    assert {*band.vertices[:, 0]} == {3, 4}
+    ax.clear()
     plots.by_group({0: {"mrr": A.mean()}}, ax=ax)
     bar = shown(ax)["intervals"][0]
     np.testing.assert_allclose(bar, [(0, x) for x in expected], rtol=1e-5)
@@ -362,6 +400,27 @@ def test_runs_look_different(ax):
     assert len({line.get_marker() for line in ax.lines}) == 12
 
 
+def test_a_curve_of_many_steps_has_few_markers(ax):
+    """A curve of 25 has one at each, and those of two runs stand apart."""
+    runs = {
+        x: {step: {"mrr": A} for step in range(y)} for x, y in (("a", 25), ("b", 99))
+    }
+    few, many = plots.curve({**runs, "c": runs["b"]}, "mrr", ax=ax).lines[:2]
+    assert few.get_markevery() is None
+    assert many.get_markevery() == (3, 10)
+    assert ax.lines[2].get_markevery() != many.get_markevery()
+
+
+def test_a_curve_of_seeds(ax):
+    """The band at a step is that of means over seeds."""
+    seeds = jrm.Seeds([{"mrr": A}, {"mrr": B}])
+    curve = plots.curve({0: seeds, 1: {"mrr": A}}, "mrr", ax=ax)
+    band = curve.collections[0].get_paths()[0].vertices
+    at_0, at_1 = (np.ptp(band[band[:, 0] == step, 1]) for step in (0, 1))
+    np.testing.assert_allclose(curve.lines[0].get_ydata()[0], (0.4375 + 0.25) / 2)
+    assert at_0 > at_1
+
+
 LONG_NAME = "system {}, trained with mined negatives on all data"  # 50 characters
 
 
@@ -372,6 +431,7 @@ def test_legends_stand_outside_the_axes(width, name):
     board = leaderboard(names, ((0, 4),))
     for plot, *arguments in (
         (plots.at_cutoffs, runs, "p"),
+        (plots.curve, {x: {0: runs[x], 9: runs[x]} for x in names}, "mrr"),
         (plots.precision_recall, runs, "p"),
         (plots.by_group, dict.fromkeys(names, by_group()["a"]), names[:3]),
         (plots.distribution, dict.fromkeys(names, A)),

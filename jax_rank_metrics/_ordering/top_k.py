@@ -108,10 +108,8 @@ def top_keys(
 
     def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
         # Blocks would read scores twice, and with them all that is made of them.
-        is_read_once = isinstance(raw, RawCandidates) and not is_long(
-            raw.scores.shape[-1], depth
-        )
-        if is_read_once and raw.scores.dtype == jnp.float32:
+        is_raw = isinstance(raw, RawCandidates) and raw.scores.dtype == jnp.float32
+        if is_raw and not is_long(raw.scores.shape[-1], depth):
             exists = raw.items.retrieved_items().exists
             x = top_k_cpu.floats_of_scores(lax.stop_gradient(raw.scores), exists)
         else:

@@ -55,7 +55,8 @@ def group_of_key(
     key = layout.broadcast_to_items(key)
     is_tied = exists & (keys == key)
     counted = (exists & (keys > key), is_tied, is_tied & stop)
-    return FirstStop(*map(layout.sum, counted))
+    above, tied, stops = map(layout.sum, counted)
+    return FirstStop(above, tied, stops)
 
 
 def best_key(keys: jax.Array, stop: jax.Array, layout: PoolLayout) -> jax.Array:
@@ -78,8 +79,9 @@ def from_places(
         max_rank: The largest rank there can be.
     """
     if stop.shape[-1] == 1:
-        columns = (jnp.squeeze(x, -1) for x in (above, tied, stop.astype(jnp.int32)))
-        return FirstStop(*columns, max_rank)
+        stops = stop.astype(jnp.int32)
+        above, tied, stops = (jnp.squeeze(x, -1) for x in (above, tied, stops))
+        return FirstStop(above, tied, stops, max_rank)
     no_stop = jnp.iinfo(jnp.int32).max
     min_above = jnp.min(jnp.where(stop, above, no_stop), axis=-1, initial=no_stop)
     is_first = stop & (above == min_above[..., None])

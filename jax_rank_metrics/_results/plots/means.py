@@ -1,7 +1,9 @@
-"""Plots of means: at cutoffs, and of groups of lists."""
+"""Plots of means: at cutoffs, over the steps of a training, and of groups of lists."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+import numbers
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -12,13 +14,19 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.plots import drawing
 from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._results.systems.systems import Values
-from jax_rank_metrics._results.tables.estimates import estimates
+from jax_rank_metrics._results.tables.estimates import (
+    estimates,
+    estimates_of,
+    read_collections,
+)
 from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.on_host import Estimate
 from jax_rank_metrics._types import IntervalMethod, Number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MARKERS = 25  # of a line whose every point has one
 
 
 def at_cutoffs(
@@ -52,21 +60,7 @@ def at_cutoffs(
     ax = drawing.axes(ax)
     metric = drawing.only_metric_of(results) if metric is None else metric
     runs = drawing.lines(results, metric, level, method, ks)
-    for index, (run, by_cutoff) in enumerate(runs.items()):
-        cutoffs = list(by_cutoff)
-        look = drawing.look(index)
-        means, low, high = zip(*(x[:3] for x in by_cutoff.values()), strict=True)
-        # A single list has no interval, and an infinite band would hide the plot.
-        is_finite = np.isfinite(low) & np.isfinite(high)
-        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
-        ax.plot(cutoffs, means, label=label or None, **look)
-        # The bands of many runs lie on top of each other; that of one cutoff has no width.
-        alpha = min(0.2, 0.6 / len(runs))
-        if len(cutoffs) == 1 and is_finite.all():
-            ax.vlines(cutoffs, low, high, color=look["color"], lw=1.3)
-        elif is_finite.any():
-            band: dict[str, Any] = {"where": is_finite, "alpha": alpha, "lw": 0}
-            ax.fill_between(cutoffs, low, high, color=look["color"], **band)
+    _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
     ax.set_xticks(sorted(cutoffs, reverse=True))
@@ -80,6 +74,116 @@ def at_cutoffs(
         are_apart = drawing.fits(ax, labels, 1.6)
         ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
+
+
+def curve(
+    runs: Values,
+    metric: str,
+    *,
+    level: Number = 0.95,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """A metric over the steps of a training: for each run, a line and its band.
+
+    The band is the interval of the mean over lists; another training may move the line by
+    more. `Seeds` at a step are several trainings, and their band covers both. Steps without
+    lists, as the states of `empty`, and steps and runs without the metric are left out.
+
+    Args:
+        runs: A dict of steps to their results, which are as those of a run in `table`, such
+            as the states of `evaluate`; or a dict of runs to such dicts. Steps are numbers
+            of any unit, in any order: batches, epochs or hours.
+        metric: Its name, with its cutoff where it has any: "recall@5" of "recall@1,5".
+        level: The probability with which the bands should cover the mean, in (0, 1).
+        ax: The `Axes` to draw on.
+
+    Raises:
+        TypeError: if it holds anything else, or steps that are no numbers.
+        ValueError: if it is empty, or no step has lists and the metric.
+    """
+    by_run: dict[str, dict[float, Estimate]] = {}
+    metrics: dict[str, None] = {}  # of all steps, in order
+    for run, records in read_collections(runs, "runs").items():
+        title = "" if run is None else str(run)
+        for step, by_metric in _by_step(title, estimates_of(records, level)):
+            metrics |= dict.fromkeys(by_metric)
+            if metric in by_metric and by_metric[metric].lists > 0:
+                by_run.setdefault(title, {})[step] = by_metric[metric]
+    if metric not in metrics:
+        raise ValueError(
+            f"runs hold no {metric!r}, but {', '.join(metrics)}; pass the name of one"
+        )
+    if not by_run:
+        raise ValueError(f"runs hold no list for {metric!r}; pass states of some lists")
+    ax = drawing.axes(ax)
+    _draw_lines(ax, by_run)
+    drawing.label_axes(ax, f"step (bands: {100 * level:g} % intervals)", metric)
+    if all(step == int(step) for by_step in by_run.values() for step in by_step):
+        from matplotlib.ticker import MaxNLocator
+
+        # Nothing is between two epochs. Axes that are logarithmic have no such option.
+        locator = ax.xaxis.get_major_locator()
+        if isinstance(locator, MaxNLocator):
+            locator.set_params(integer=True)
+    drawing.legend(ax)
+    return ax
+
+
+def _by_step(
+    run: str, estimates: Mapping[Hashable, dict[str, Estimate]]
+) -> list[tuple[float, dict[str, Estimate]]]:
+    """The estimates of the metrics of a run by step, in ascending order.
+
+    Raises:
+        TypeError: if a step is no finite number, or has no dict of metrics.
+    """
+    name = f"runs[{run!r}]" if run else "runs"
+    by_step = []
+    for step, by_metric in estimates.items():
+        if step == "":  # states without the names of their metrics, or without steps
+            step = next(iter(by_metric))
+        is_number = isinstance(step, numbers.Real) and not isinstance(step, bool)
+        number = float(step) if isinstance(step, numbers.Real) else math.nan
+        if not is_number or not math.isfinite(number):
+            raise TypeError(
+                f"{name}: step {step!r} is no finite number; pass a dict of steps to the "
+                "states of each, by metric, or a dict of runs to such dicts"
+            )
+        by_step.append((number, by_metric))
+    return sorted(by_step, key=lambda pair: pair[0])
+
+
+def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, Estimate]]) -> None:
+    """Draws the means of each run as a line, and their intervals as a band.
+
+    Args:
+        ax: The `Axes`.
+        runs: The estimates of each run by x, in ascending order.
+    """
+    for index, (run, by_x) in enumerate(runs.items()):
+        x, look = np.array(list(by_x)), drawing.look(index)
+        means, low, high = np.array([point[:3] for point in by_x.values()], float).T
+        # A single list has no interval, and an infinite band would hide the plot.
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        label = run if is_finite.any() else f"{run} (no interval)".lstrip()
+        if len(x) > MARKERS:
+            # Ten or so, those of each run at other points. By index: a line that is jagged
+            # would have many more, if they stood at distances along it.
+            stride = math.ceil(len(x) / 10)
+            look["markevery"] = (index * stride // len(runs), stride)
+        ax.plot(x, means, label=label or None, **look)
+        # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
+        padded = np.pad(is_finite, 1)
+        is_alone = is_finite & ~padded[:-2] & ~padded[2:]
+        if is_alone.any():
+            ends = low[is_alone], high[is_alone]
+            ax.vlines(x[is_alone], *ends, color=look["color"], lw=1.3)
+        has_width = is_finite & ~is_alone
+        if has_width.any():
+            # The bands of many runs lie on top of each other.
+            alpha = min(0.2, 0.6 / len(runs))
+            band: dict[str, Any] = {"where": has_width, "alpha": alpha, "lw": 0}
+            ax.fill_between(x, low, high, color=look["color"], **band)
 
 
 def precision_recall(

@@ -240,7 +240,8 @@ def read(
         task, keys = x.path[:count], x.path[count:]
         depth = depths[task]
         if not keys:
-            raise TypeError(f"{name}: got {kind_of(tree)}; {FIX_RUNS}")
+            got = kind_of(x.source if task else tree)
+            raise TypeError(f"{label_of(name, task)}: got {got}; {FIX_RUNS}")
         if len(keys) < depth:
             kind = "a Seeds" if isinstance(x.source, ListValues) else kind_of(x.source)
             raise TypeError(f"{name}: run {keys[0]!r} is {kind}; {FIX_RUNS}")

@@ -25,17 +25,20 @@ from jax_rank_metrics._types import IntervalMethod, Number
 Estimates = dict[Hashable, dict[str, Estimate]]
 
 
-def read_collections(results: Values) -> dict[Hashable, list[Record]]:
+def read_collections(
+    results: Values, name: str = "results"
+) -> dict[Hashable, list[Record]]:
     """Reads the records of each collection; that of None is the only one there is.
 
     Args:
         results: As for `table`.
+        name: The name of the argument, for messages.
     """
     if is_by_list(results):
         key, value = next(iter(results.items()))
-        raise TypeError(f"results: {key!r} is {kind_of(value)}; {FIX_RUNS}")
+        raise TypeError(f"{name}: {key!r} is {kind_of(value)}; {FIX_RUNS}")
     collections: dict[Hashable, list[Record]] = {}
-    for record in read(results, "results", "tasks"):
+    for record in read(results, name, "tasks"):
         collections.setdefault(record.task, []).append(record)
     return collections
 
