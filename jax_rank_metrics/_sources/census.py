@@ -146,8 +146,8 @@ class Census(NamedTuple):
             labels: Floats of the dtype of `labels`; below 0 where no item exists.
             amounts: How many items each stands for; None is 1.
         """
-        # Each round adds the items with the smallest label above `bound`: the labels 2 0 2
-        # 1 take three rounds, as many as there are different ones.
+        # Each round adds the items with the smallest label above `bound`: three rounds for
+        # the labels 2 0 2 1, one for each different label.
         largest = jnp.max(labels, axis=-1, initial=-1)
 
         def is_left(census: Census, bound: jax.Array) -> jax.Array:
