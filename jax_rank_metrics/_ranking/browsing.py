@@ -142,16 +142,21 @@ def browsing_by_rank(
         else jnp.minimum(k, max_rank)
         for k in ks
     ]
+    # One rank more than can be read: the chance to reach it is that of never stopping. In
+    # float64, since NumPy sums a thousand of them, once, while tracing.
     ranks = np.arange(1, max_rank + 2, dtype=np.float64)
     *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
     gain = ranking.expected_sum(gain_fn, positions(view_fn), cuts)
     gained = ranking.expected_sum(gain_fn, positions(), cuts)
     items = jnp.full_like(gain, math.fsum(views))
+    # Every rank costs 1, with or without an item; items add what they cost beyond that.
     cost, spent = items, jnp.full_like(gain, max_rank)
     if cost_fn is not None:
         surplus = _surplus(cost_fn)
         cost = cost + ranking.expected_sum(surplus, positions(view_fn), cuts)
         spent = spent + ranking.expected_sum(surplus, positions(), cuts)
+    # Σ P(stop at r)·G(r), with G the gains through r, is Σ P(read r)·gain(r) less those of
+    # users who never stop, P(never)·G(end): a summation by parts.
     return Browsing(
         items=items,
         gain=gain,
@@ -188,6 +193,7 @@ def _browse(
         terms = [jnp.where(is_read, x, jnp.zeros_like(x)) for is_read in reached]
         return view.sums_to_cutoffs(layout, terms)
 
+    # The last rank with an item that each cutoff leaves; empty ranks begin below it.
     depth = jnp.minimum(ranking.depth(ks), max_rank)
     gained, spent = total(head.gain), total(head.cost)
     end = Step(depth, jnp.zeros_like(depth), jnp.ones_like(depth), gained, spent)
@@ -196,6 +202,7 @@ def _browse(
     )
     gain = total(head.view * head.gain)
     cost = total(head.view * head.cost) + empty_ranks
+    # The two values at the stop follow by parts, as in `browsing_by_rank`.
     never_stops = jnp.exp(log_view)
     return Browsing(
         items=total(head.view) + empty_ranks,
@@ -224,6 +231,7 @@ def _read_items(
     above, _ = ranks.above_and_tied(view.memo)
     rank = above.astype(dtype) + 1
     gain = item_values(gain_fn, items, dtype)
+    # Where each item costs 1, the cost through a rank is the rank itself, without a sum.
     cost = items.exists.astype(dtype)
     spent = rank
     if cost_fn is not None:
@@ -255,6 +263,7 @@ def _read_empty_ranks(
         The logarithm of the chance that the user goes on after the last rank, and how
         many of these ranks the user reads in the mean.
     """
+    # [*lists, len(ks), _STEP]: the empty ranks that are read at a time.
     end = Step(*(x[..., None] for x in end))
     offset = jnp.arange(1, _STEP + 1, dtype=end.rank.dtype)
     offset = offset.reshape((1,) * (end.rank.ndim - 1) + (_STEP,))
@@ -266,11 +275,13 @@ def _read_empty_ranks(
         is_rank = rank <= max_rank
         step = end._replace(rank=rank, spent=end.spent + further)
         log_chance = _bounded(log_continuation(step), is_rank)
+        # A rank is read after going on from all ranks before it, not from itself.
         before = _arithmetic.cumulative_sum(_arithmetic.shifted(log_chance, 1))
         view = jnp.where(is_rank, jnp.exp(log_view[..., None] + before), 0)
         log_view = log_view + jnp.sum(log_chance, axis=-1)
         return start + _STEP, log_view, read_ranks + jnp.sum(view, axis=-1)
 
+    # The shortest list decides how often to read on; in others `is_rank` ends the ranks.
     num_ranks = jnp.max(max_rank - end.rank, initial=0).astype(jnp.int32)
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     start = (log_view, jnp.zeros_like(log_view))

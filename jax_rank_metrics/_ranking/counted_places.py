@@ -78,10 +78,13 @@ class CountedPlaces:
             def read_groups(groups: tie_groups.TieGroups, values: jax.Array):
                 # Groups may hold items that are not held here.
                 groups = groups._replace(above=self.above, tied=self.tied)
+                # Three items may stand at the ranks 5, 900 and 70,000, also in groups of
+                # that size.
                 place = groups.place_of_any_size(line.dtype, self.ranks)
                 return sum_over(place, values)
 
             if not self.reads_prefix_sums:
+                # Items tie where equally many score higher, so that `above` is their key.
                 pairs = few_ranks.Pairs.of(self.above, line.exists)
                 return read_groups(pairs.groups(line.amounts), values)
             return tie_groups.read_runs(

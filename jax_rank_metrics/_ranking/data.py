@@ -66,6 +66,7 @@ class RankingData:
         if self.held is not None:
             return self.held.items.labels.dtype
         items = self.judged_pool().items
+        # Raw labels are as passed, perhaps integers; `dtype` is what they are read in.
         if isinstance(items, RawItems):
             return jnp.dtype(items.dtype)
         return items.labels.dtype
@@ -96,6 +97,7 @@ class RankingData:
         """The largest number of items a list can have, static; None if unknown."""
         if self.pool is None:
             return None
+        # The pool of a catalogue has few slots for many ranks; a cut holds few ranks.
         ranks = 0 if self.held is None else self.held.ranks
         return max(ranks, self.pool.items.labels.shape[-1])
 

@@ -75,6 +75,7 @@ def ideal_sum(
         topic_counts = topic_counts + chosen_topics.astype(dtype)
         terms = [best_gain * at_ranks(position_fn, rank, k) for k in ks]
         sums = sums + jnp.stack(terms, axis=-1)
+        # Once no item of any list gains, further ranks would add 0.
         any_gain = _mesh.unvmap_any(best_gain > 0)
         return rank + 1, any_gain, remaining & ~chosen, topic_counts, sums
 

@@ -36,6 +36,7 @@ def ideal_sum(
         values = _arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = sum_of_slots(layout, values, dtype)
     cutoffs = map(layout.cut_of_items, ks)
+    # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
     terms = [
         jnp.where(values > 0, values * place_sum(position_fn, k), 0) for k in cutoffs
     ]
@@ -108,6 +109,7 @@ def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _Be
         return depth, *pool.layout.largest(values, items.exists, depth)
 
     def serves(known: tuple[int | None, jax.Array, RankedLayout]) -> bool:
+        # None is a result to the end of the lists, which serves every depth.
         return known[0] is None or (depth is not None and depth <= known[0])
 
     _, values, layout = view.memo.best(("sorted", item_fn), serves, make)

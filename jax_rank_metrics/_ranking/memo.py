@@ -62,6 +62,7 @@ class Memo:
         """Returns the earlier result if `serves` accepts it; else `make()` replaces it."""
         result = self._results.get(key)
         if result is not None and not serves(result[1]):
+            # Otherwise `once` would return it again.
             del self._results[key]
         return self.once(key, make)
 

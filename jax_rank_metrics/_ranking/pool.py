@@ -74,6 +74,7 @@ class PoolScores:
         """Returns the items of the pool that have a rank, with keys that compare them."""
         start = 0
         if self.items_axis is not None:
+            # Indices count through all devices: the order of what ties in all else.
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
         return RawCandidates(self.scores, pool.items, start, self.seeds).read()
 

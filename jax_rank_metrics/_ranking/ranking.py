@@ -41,6 +41,7 @@ class Ranking:
 
     @property
     def _view(self) -> View:
+        # Outside of a metric every call has a memo of its own, and nothing outlives it.
         return self._traced_view or View(self._data)
 
     def _view_for(self, name: str) -> View:
@@ -89,6 +90,7 @@ class Ranking:
         _check_place_fn("expected_sum", place_fn, len(per_list))
         view, ks = self._view, _inputs.cuts(ks)
         item_fn, *counting = map(view.labelled, (item_fn, *counting))
+        # Functions are keys by identity: metrics that pass the same ones share their sums.
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         key = ("sum", *args, view.reading)
         return view.memo.once(key, lambda: sums.expected(view, *args))
@@ -199,6 +201,7 @@ class Ranking:
             weights = jnp.ones(shape, data.dtype)
         is_counted = data.list_exists & (weights > 0)
         defined = defined & is_counted
+        # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
         values = jnp.where(_arithmetic.widen(defined, values), values, 0)
         if not isinstance(k, (tuple, list)):
             values = jnp.squeeze(values, axis=len(shape))
@@ -345,6 +348,7 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
     return Ranking(view.data, dataclasses.replace(view, label_fn=label_fn))
 
 
+# The view and `count_places` stay behind: they belong to the trace that made them.
 jax.tree_util.register_pytree_with_keys(
     Ranking,
     lambda ranking: (((jax.tree_util.GetAttrKey("_data"), data_of(ranking)),), None),
@@ -388,6 +392,7 @@ def _check_call(
     except (TypeError, ValueError):  # some functions in C have none
         return
     try:
+        # Names instead of arrays: only the number of arguments is looked at.
         signature.bind(*arguments)
     except TypeError as error:
         kind = getattr(function, "__qualname__", type(function).__name__)

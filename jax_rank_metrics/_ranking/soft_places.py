@@ -68,6 +68,8 @@ class SoftPlaces:
 
         def read(summands: Summands, sum_over: SumOverPlaces) -> jax.Array:
             line = line_of(self, summands)
+            # The functions identify the amounts, so that metrics share one comparison of
+            # all pairs.
             place = memo.once(("soft", counting), lambda: self.soft_scores.place(line))
             return sum_over(place, summands.values)
 

@@ -19,6 +19,7 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `Ranking.expected_first`."""
     part = view.data.held or view.data.judged_pool()
+    # Bools have a first stop, found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_:
         return _cascade(view, stop_fn, position_fn, ks)
@@ -53,6 +54,7 @@ def _find_first_stop(
     if scores is not None and (view.data.held is None or not view.reaches(ks)):
         pool, in_groups = view.data.judged_pool(), view.in_groups
         return view.memo.once(
+            # Without cutoffs: scores find the stop at whatever rank it is.
             ("first stop", stop_fn, in_groups),
             lambda: scores.first_stop(pool, stop_fn, in_groups),
         )

@@ -53,6 +53,7 @@ class TieRuns:
 
     @property
     def _compares_pairs(self) -> bool:
+        # Pairs need lists as rows; packed lists are read as runs, however short.
         return self.keys.shape[-1] <= FEW_RANKS and self.layout.is_rectangular
 
     def item_indices(self) -> jax.Array:
@@ -61,12 +62,15 @@ class TieRuns:
 
     def in_one_order(self) -> DefiniteRanks:
         """Returns the same ranks without their ties."""
+        # Without `above`: items that exist come first, so that their slots count it.
         return DefiniteRanks(self.items, self.layout, self.index, None, self.ranks)
 
     def straddling_group(self, find: FindGroup) -> StraddlingGroup | None:
         """Returns the group of the last key; None where no rank is missing."""
         if self.straddle is None:
             return None
+        # In a list with fewer items than ranks this is the key of no item; nothing
+        # straddles there, and `straddle.lists` is false.
         return find(self.straddle, self.keys[..., -1])
 
     @property

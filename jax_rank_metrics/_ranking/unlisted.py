@@ -37,6 +37,7 @@ def check_unlisted(view: View, item_fn: ItemFn) -> None:
         return
     values = _member_values(view, item_fn)
     if values is not None:
+        # A linear function that is 0 for a member of each group and of none is always 0.
         if values.any():
             raise UnknownPlaceError(
                 "items with the label 0 are worth something by their groups, but this "
@@ -120,6 +121,7 @@ def _member_values(view: View, item_fn: ItemFn) -> np.ndarray | None:
         )
     column = _columns(view, 1)[GROUPS]
     num_groups = math.prod(column.shape[1:])
+    # For two groups 1 0, 0 1 and 0 0: a member of each, and of none.
     members = np.eye(num_groups + 1, num_groups, dtype=column.dtype)
     members = members.reshape(-1, *column.shape[1:])
     values = _values_of(view, item_fn, {GROUPS: members})
@@ -160,6 +162,7 @@ def _reads_groups(view: View, item_fn: ItemFn) -> bool:
         items = ItemArrays(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
         return item_amounts(item_fn, items, dtype)
 
+    # Tracing reads every column that computing would, and compiles nothing.
     jax.eval_shape(value_of)
     return GROUPS in columns.read
 
@@ -167,6 +170,7 @@ def _reads_groups(view: View, item_fn: ItemFn) -> bool:
 def _columns(view: View, num_items: int) -> dict[str, np.ndarray]:
     """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
     assert view.data.held is not None
+    # Beyond the axes of lists and that of items.
     trailing = view.data.list_exists.ndim + 1
     return {
         name: np.zeros((num_items, *x.shape[trailing:]), x.dtype)
@@ -192,6 +196,7 @@ def _values_of(
     columns, dtype = _columns(view, num_items) | dict(probes), view.data.dtype
     names, arrays = list(columns), list(columns.values())
     kinds = {name: (x.shape, x.dtype) for name, x in columns.items()}
+    # The shapes say what the probes are: all of one shape hold the same members.
     key = (dtype, tuple(sorted(kinds.items())), tuple(probes))
     try:
         values = _values.setdefault(item_fn, {})
@@ -208,6 +213,7 @@ def _values_of(
     if value is None:
         value = constant(value_of, *arguments)
     if value is None:
+        # Of this trace alone, because the function holds arrays of it: never to be kept.
         return value_of(*map(jnp.asarray, arguments))
     values[key] = value
     return value

@@ -128,6 +128,7 @@ class View:
             if not self.reaches((k,)):
                 problem = f"k is {k}"
                 if isinstance(k, jax.Array):
+                    # No single number would do: the advice is to rank whole lists.
                     problem, k = "k differs from list to list", None
                 raise ValueError(
                     f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
@@ -150,19 +151,23 @@ class View:
             held: From `held_through`.
             item_fns: Functions of items, to be summed; bools are counted.
         """
+        # What items are worth is often what places count, and is then summed once.
         distinct = tuple(dict.fromkeys(item_fns))
 
         def look(straddle: Straddle, last_key: jax.Array) -> StraddlingGroup:
             scores = self.data.pool_scores
+            # A stream of blocks cannot look up a key; its straddle knows what ties.
             scores = scores if isinstance(scores, PoolScores) else None
             pool, dtype = self.data.judged_pool(), self.data.dtype
             find = partial(straddle.group, last_key, pool, scores, distinct, dtype)
+            # Without cutoffs: every metric reads the one rank at which the ranking was cut.
             return self.memo.once(("straddling", distinct), find)
 
         group = held.straddling_group(look)
         if group is None:
             return None
         totals = dict(zip(distinct, group.totals, strict=True))
+        # As they were asked for, with the repeats.
         return group._replace(totals=tuple(totals[item_fn] for item_fn in item_fns))
 
     def sums_to_cutoffs(

@@ -104,6 +104,7 @@ def labels_of_block(
         jax.tree.map(block, relevant.item_attributes),
     )
     labels, excluded = result if isinstance(result, tuple) else (result, None)
+    # The function sees one axis of queries; from here on, lists have all their axes.
     labels = lax.stop_gradient(jnp.asarray(labels)).reshape((*lists, length))
     kept = jnp.ones(labels.shape, bool)
     if excluded is not None:
@@ -150,11 +151,13 @@ def label_dtype(
         block_length: The number of items in a block.
     """
     expected = (math.prod(lists), block_length)
+    # By types alone: nothing is labelled to check the function.
     result = jax.eval_shape(
         relevant.label_fn,
         _with_first_axis(relevant.query_attributes, expected[0], len(lists)),
         _with_first_axis(relevant.item_attributes, expected[1], 1),
     )
+    # Tuples of other lengths are left whole, and refused as something without a shape.
     parts = [result]
     if isinstance(result, tuple) and len(result) == 2:
         parts = list(result)

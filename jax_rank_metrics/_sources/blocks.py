@@ -40,6 +40,7 @@ class Block(NamedTuple):
 
     def introduces(self, ids: jax.Array) -> jax.Array:
         """Whether each id is in this block and in none before it, bool."""
+        # The last block repeats items of the one before it, which has introduced them.
         is_new = ids >= self.first_new_id.astype(ids.dtype)
         return is_new & (self.offsets(ids) < self.scores.shape[-1])
 
@@ -48,8 +49,10 @@ class Block(NamedTuple):
 
         The keys are those of their scores, and the least one for all other ids.
         """
+        # Ids that are not in the block read its last item, and are ruled out by `exists`.
         indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
         exists = self.introduces(ids)
+        # Without masks, every item that a block introduces exists: a gather is saved.
         if self.is_masked:
             all_exists = jnp.broadcast_to(self.exists, self.scores.shape)
             exists = exists & _arithmetic.take(all_exists, indices)
@@ -93,6 +96,7 @@ class Scorer:
         """
         if self.has_scores:
             return "scores", self.queries
+        # Queries of a user's function may have any trailing axes; its scores have one.
         if self.similarity.is_custom:
             return "scores", jax.eval_shape(lambda: self.scores(0))
         return "queries", self.queries
@@ -120,6 +124,7 @@ class Scorer:
     def scores(self, start: jax.Array | int) -> jax.Array:
         """Scores the block of items that begins at an index, `[*lists, block]`."""
         items = self.cut(self.items, start, 0)
+        # Ranks have no gradient; for one, a scan would keep arrays of every block.
         return lax.stop_gradient(self.similarity.scores(self.queries, items))
 
     def cut(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
@@ -185,14 +190,17 @@ class Catalog:
         if self.item_mask is not None:
             mask = scorer.cut(self.item_mask, start, self.item_mask.ndim - 1)
             exists = jnp.broadcast_to(exists, mask.shape) & mask
+        # A scalar as long as all lists share the items, `[*lists]` once they differ.
         length = _arithmetic.count(exists)
         id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
+            # Devices hold equal parts, one after the other, through which ids count.
             id_of_first = lax.axis_index(self.items_axis) * scorer.num_items
         first_id = start + id_of_first
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, size)
             exists = jnp.broadcast_to(exists, scores.shape)
+            # Excluded ids of other blocks have an offset beyond the end, and are dropped.
             exists = put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = _arithmetic.count(exists)
         labels = loses_items = None
@@ -202,6 +210,7 @@ class Catalog:
             )
             exists = jnp.broadcast_to(exists, scores.shape)
             if is_lost is not None:
+                # Before labels remove items: a label loses no item that is masked anyway.
                 loses_items = jnp.any(exists & is_lost, axis=-1)
             exists = exists & has_rank
             length = _arithmetic.count(exists)
@@ -211,6 +220,7 @@ class Catalog:
         if self.relevant.item_groups is not None:
             ids = first_id + lax.iota(jnp.int32, size)
             memberships = memberships_of(self.relevant.item_groups, ids)
+            # `[*lists, block]`, or `[block]` for all lists, times `[block, groups]`.
             memberships = _arithmetic.dot(exists.astype(memberships.dtype), memberships)
         return Block(
             scores=scores,
@@ -231,6 +241,7 @@ class Catalog:
         """
         start = jnp.zeros(self.lists, bool)
         if jax.eval_shape(lambda: self.block(jnp.int32(0)).loses_items) is None:
+            # Bools are never below 0, so that no block is read.
             return start
 
         def step(lost: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
@@ -282,6 +293,7 @@ def put(x: jax.Array, offsets: jax.Array, values: jax.Array) -> jax.Array:
 
 def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
     """Returns `ids - first_id`, or `length` where that is not from 0 to `length - 1`."""
+    # In the dtype of the ids: int64 ids cut to int32 could fall into the block.
     offsets = ids - first_id.astype(ids.dtype)
     is_inside = (offsets >= 0) & (offsets < length)
     return jnp.where(is_inside, offsets, length).astype(jnp.int32)

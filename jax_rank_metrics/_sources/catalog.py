@@ -235,6 +235,7 @@ def rank_scores(
 
 def _rank_checked(catalog: Catalog) -> Ranking:
     check_cut(catalog)
+    # Ids are looked at before anything is compiled, where they are known and can raise.
     catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
     count_places = None
     if _may_count(catalog):
@@ -263,12 +264,14 @@ def _counted(catalog: Catalog) -> RankingData:
         _rank_blocks(dataclasses.replace(catalog, depth=None)),
         catalog.depth,
     )
+    # Places are known to the end, but a metric must raise beyond k wherever it reads them.
     is_whole = depth is None or depth >= catalog.total_items
     return dataclasses.replace(places, cut=None if is_whole else depth)
 
 
 def rank_blocks(catalog: Catalog) -> RankingData:
     """Ranks by a top-k, or by counted places where the catalogue has no depth."""
+    # Labelled catalogues are compiled in parts, between which their census is checked.
     return (_rank_blocks if catalog.attributes is None else rank_labelled)(catalog)
 
 
@@ -300,6 +303,7 @@ def _rank_both(
 ) -> tuple[RankingData, RankingData]:
     stream, total = Stream.of(catalog), catalog.total_items
     outcome = stream.over_devices(stream.extended(stream.start(total)))
+    # Keys of scores do not depend on ties, so that one first pass serves two policies.
     counting = stream.under(ties_of_places)
     counts = counting.counted(counting.no_counts(), outcome.seen)
     places = counting.places(counts, outcome.seen, total)

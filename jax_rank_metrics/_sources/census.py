@@ -52,6 +52,7 @@ class Census(NamedTuple):
         slots = 2 if kind == jnp.bool_ else MAX_LABELS
         labels = jnp.zeros((*lists, slots), dtype)
         if kind == jnp.bool_:
+            # False and True have fixed slots, so that blocks of bools add to counts alone.
             labels = labels.at[..., 1].set(1)
         counts = jnp.zeros(labels.shape, jnp.int32)
         return cls(labels, counts, *(jnp.zeros(lists, bool) for _ in range(2)))
@@ -74,6 +75,7 @@ class Census(NamedTuple):
         """
         tied = self.tally(labels, is_last) + dropped
         reaches = jnp.any(dropped > 0, axis=-1)
+        # A slot counts its items in the group alone here, and not those of the whole list.
         return Straddle(reaches, tied > 0, Counted(tied, None))
 
     def extended(self, labels: jax.Array, exists: jax.Array) -> "Census":
@@ -84,6 +86,7 @@ class Census(NamedTuple):
             exists: Bool.
         """
         if labels.dtype != jnp.bool_:
+            # The search for the next larger label begins at −1, and finds no missing item.
             labels = jnp.where(exists, labels.astype(self.labels.dtype), -1)
             return self._with_amounts(labels, None)
         hits, number = _arithmetic.count(labels & exists), _arithmetic.count(exists)
@@ -92,6 +95,7 @@ class Census(NamedTuple):
 
     def over_devices(self, items_axis: AxisNames) -> "Census":
         """Returns the census of the items of all devices, whose slots may differ."""
+        # `[*lists, devices · slots]`: each slot is like an item that stands for many.
         labels, counts = (
             _mesh.concatenate_over(x, items_axis, x.ndim - 1) for x in self[:2]
         )
@@ -120,12 +124,14 @@ class Census(NamedTuple):
         """
         is_used = self.counts > 0
 
+        # One slot after the other: all pairs of items and slots would be 64 times a block.
         def add(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             slot, totals = state
             label = lax.dynamic_slice_in_dim(self.labels, slot, 1, -1)
             total = _total(amounts, labels == label)[..., None]
             return slot + 1, lax.dynamic_update_slice_in_dim(totals, total, slot, -1)
 
+        # The loop ends after the last slot that any list uses, mostly one of the first.
         past_used = jnp.where(is_used, _arithmetic.iota(is_used) + 1, 0)
         num_slots = jnp.max(past_used, initial=0)
         state = (jnp.zeros_like(num_slots), jnp.zeros_like(self.counts))
@@ -140,9 +146,13 @@ class Census(NamedTuple):
             labels: Floats of the dtype of `labels`; below 0 where no item exists.
             amounts: How many items each stands for; None is 1.
         """
+        # Each round adds the items with the smallest label above `bound`: three rounds for
+        # the labels 2 0 2 1, one for each different label.
         largest = jnp.max(labels, axis=-1, initial=-1)
 
         def is_left(census: Census, bound: jax.Array) -> jax.Array:
+            # All lists go round together. One without room is a failure already: going on
+            # would take a round for each of its labels, perhaps for each item.
             return _mesh.unvmap_any((largest > bound) & ~census.overflows)
 
         def add_label(
@@ -150,6 +160,7 @@ class Census(NamedTuple):
         ) -> tuple[Census, jax.Array, jax.Array]:
             census, bound, _ = state
             is_larger = labels > bound[..., None]
+            # Infinite where a list has no label left; its `number` is then 0.
             label = jnp.min(jnp.where(is_larger, labels, jnp.inf), axis=-1)
             number = _total(amounts, is_larger & (labels == label[..., None]))
             census = census._with_label(label, number)
@@ -164,6 +175,8 @@ class Census(NamedTuple):
         """Adds a number of items of one label per list, both `[*lists]`."""
         is_used = self.counts > 0
         is_equal = is_used & (self.labels == label[..., None])
+        # Slots are taken from the front, so that their number is the first free one. Once
+        # all are taken it is no slot, and nothing is free.
         first_free = _arithmetic.count(is_used)[..., None]
         is_free = _arithmetic.iota(self.counts) == first_free
         is_known = jnp.any(is_equal, axis=-1, keepdims=True)

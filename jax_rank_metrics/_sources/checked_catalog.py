@@ -35,6 +35,7 @@ def checked_embeddings(
     block_size = _inputs.positive_integer("block_size", block_size)
     scoring = read_similarity(similarity, queries, items)
     scorer = Scorer(queries, items, scoring, block_size)
+    # By attributes, nothing but the scores of the function says which lists there are.
     lists = None
     if not isinstance(relevant_ids, by_attributes):
         lists = _inputs.ids("relevant_ids", relevant_ids).shape[:-1]
@@ -92,9 +93,11 @@ def checked_relevance(
                     "or pass ids"
                 )
         attributes = read_attributes(relevant_ids, scorer.lists, num_items)
+        # Called for its checks alone.
         label_dtype(attributes, scorer.lists, scorer.block_length)
         return Relevant.empty(scorer.lists), attributes
     if item_groups is not None and items_axis is not None:
+        # Groups are those of the whole catalogue, of which the device has a part.
         num_items *= axis_size(items_axis)
     listed = _inputs.relevant_items(
         relevant_ids, relevant_labels, columns, *scorer.lists_of

@@ -37,6 +37,7 @@ def pays(lists: ScoredLists, depth: Depth) -> bool:
             return False
         if len(x.devices()) > 1 or any(x.platform != "cpu" for x in x.devices()):
             return False
+    # Last, since it is the only test that waits for arrays.
     return bool(_most_relevant(items) <= MAX_COUNTED)
 
 
@@ -59,10 +60,13 @@ def rank_few(
     """
     items, size = raw_items.read(), scores.shape[-1]
     ids = first_true(items.labels > 0, min(MAX_COUNTED, size))
+    # As passed, since `Relevant` converts them. Padding takes the label of item 0, which
+    # its id of −1 keeps from being read.
     labels = _arithmetic.take(raw_items.labels, jnp.maximum(ids, 0))
     catalog = Catalog(
         scorer=Scorer.of_scores(scores),
         relevant=Relevant(ids, labels, {}),
+        # Labels below 0 have removed items as well, which a catalogue cannot know.
         item_mask=items.exists,
         list_weights=list_weights,
         policy=Policy("expected"),  # metrics read tie groups, and no order within them

@@ -65,10 +65,12 @@ class HostBlocks:
             self.num_items = sum(map(len, blocks))
         self._source, self._previous = blocks, None
         opened = self._opened()
+        # Empty blocks may come first, but do not say what items are.
         first = next((block for block in opened if len(block)), None)
         if first is None:
             raise ValueError("items has no item; pass blocks that hold at least one")
         self.example = np.asarray(first[:1])
+        # An iterator can be read once, so that the first round goes on from here.
         self._first_round: Iterator[Any] | None = itertools.chain([first], opened)
 
     def parts(self, block_size: int) -> Iterator[Part]:
@@ -84,6 +86,7 @@ class HostBlocks:
         """
         example, num_read = self.example, 0
         item_bytes = max(1, math.prod(example.shape[1:]) * example.itemsize)
+        # As many blocks as fit, rounded down to a power of two: 8 where 13 would.
         size = block_size * 2 ** max(
             0, (PART_BYTES // (item_bytes * block_size)).bit_length() - 1
         )
@@ -97,6 +100,7 @@ class HostBlocks:
                     f"{', '.join(map(str, example.shape[1:]))}]; pass blocks of one kind"
                 )
             start = 0
+            # A block may complete one part and begin the next, or several.
             while start < len(block):
                 filled = num_read % size
                 stop = min(len(block), start + size - filled)
@@ -106,8 +110,10 @@ class HostBlocks:
                     yield Part(part, np.ones(size, bool), num_read - size)
                     part = self._empty(size)  # the device may still read the other
         if filled := num_read % size:
+            # Halved, not cut to size: a program compiled for one catalogue serves the next.
             while size > block_size and size // 2 >= filled:
                 size //= 2
+            # Memory that was not written may hold NaN, and padding is scored like all else.
             part[filled:] = 0
             exists = np.arange(size) < filled
             yield Part(part[:size], exists, num_read - filled)
@@ -149,5 +155,6 @@ def _block(block: Any) -> Any:
 def is_in_blocks(items: object) -> bool:
     """Whether items come in blocks, in one of the forms that `HostBlocks` takes."""
     if isinstance(items, (list, tuple)):
+        # Numbers or vectors in a list are one array of items, and not blocks of them.
         return bool(items) and all(getattr(x, "ndim", 0) >= 2 for x in items)
     return isinstance(items, (np.memmap, Iterator)) or callable(items)

@@ -30,6 +30,7 @@ class GroupTally(NamedTuple):
 
 def memberships_of(item_groups: jax.Array, ids: jax.Array) -> jax.Array:
     """Returns the memberships of items, `[*ids.shape, groups]`; 0 where ids are of none."""
+    # An index below 0 would count from the end; one beyond the end is filled with 0.
     rows = jnp.where(ids >= 0, ids, item_groups.shape[0])
     return item_groups.at[rows].get(mode="fill", fill_value=0)
 
@@ -118,6 +119,7 @@ def straddle_of(
     if not isinstance(dropped, GroupTally):
         tied, layout = with_unlisted(is_tied, num_last + dropped)
         return Straddle(dropped > 0, tied, layout)
+    # Both halves of the group: what the first ranks hold of it, and what they dropped.
     memberships = Rows().sum(held.only(is_last).columns[GROUPS], 1)
     memberships = memberships + dropped.memberships.astype(memberships.dtype)
     number = num_last + dropped.number

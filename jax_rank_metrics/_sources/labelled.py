@@ -71,6 +71,7 @@ def rank_labelled_twice(
         return first_ranks, rank_labelled(uncut)
     stops = RankingData(
         held=None,
+        # Totals of the pool do not depend on ties, so that one census serves both.
         pool=first_ranks.pool,
         pool_scores=StreamedStops(uncut),
         length=first_ranks.length,
@@ -118,6 +119,7 @@ class StreamedStops:
             del block
             best, length = state
             items = candidates.read().items
+            # Only items that stop exist here, so that the best of them is the first stop.
             stop = item_predicate(stop_fn, items)
             stops = SharedItems(items.labels, stop, stop.shape)
             length = length + _arithmetic.count(stop)
@@ -126,15 +128,18 @@ class StreamedStops:
 
         lists = stream.relevant_ids.shape[:-1]
         zeros = jnp.zeros(lists, jnp.int32)
+        # One rank: `dropped` then counts the other stops that tie with the best one.
         start = (BestSoFar(stream.no_candidates((*lists, 1)), zeros), zeros)
         best, _ = stream.fold(add, start)
         first = best.in_order(stream.order, stream.seeds, axis)
         exists = first.ids >= 0
         items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
         target = Candidates(first.keys, first.ids, items, stream.seeds)
+        # The second time, all items that rank above the stop count, not only other stops.
         counts = stream.outranked(Outranking(*[zeros[..., None]] * 3), target)
         if axis is not None:
             counts = lax.psum(counts, axis)
+        # `[*lists, 1]` each: the first stop is the only target.
         above, tied, before = (x[..., 0] for x in counts)
         exists = exists[..., 0]
         if not in_groups:
@@ -145,6 +150,7 @@ class StreamedStops:
 
 def _is_streamed(catalog: Catalog) -> bool:
     """Whether the items are in several blocks, or whole lists are on no device."""
+    # As rows, lists that are cut over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
     return catalog.scorer.num_blocks > 1 or is_cut
 

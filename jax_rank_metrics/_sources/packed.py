@@ -43,6 +43,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
     rows = segment_ids.shape[:-1]
     shape = (*rows, num_segments)
     valid = (segment_ids >= 0) & (segment_ids < num_segments)
+    # In two rows of three lists, the ids 0 2 and 1 −1 become 0 2 and 4 6.
     first_list = jnp.arange(math.prod(rows), dtype=jnp.int32) * num_segments
     list_ids = jnp.where(valid, segment_ids, 0).astype(jnp.int32)
     list_ids = jnp.where(
@@ -53,6 +54,7 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
         lambda x: x.reshape(-1, *x.shape[len(shape) :]),
         (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
     )
+    # One pair of seeds for all lists: items differ by their index along the flat axis.
     policy, seeds = lists.policy, lists.policy.seeds(lists.key, ())
     layout = Packed.of(list_ids, shape)
     list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
@@ -77,11 +79,13 @@ def rank_packed(lists: ScoredLists, depth: Depth) -> RankingData:
             depth.item_order(policy, scores.dtype),
         )
         layout, pool_scores, ranked = layout.sorted(list_ids), None, best.items
+        # Callers know items by their index in a row; a row may be empty.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
         held = TieRuns(ranked, layout, index, best.keys, None, scores.shape[0])
         pool_items = ranked
         if raw_items.retrieved is not None:
+            # Judged items without a rank do not exist in `best`, but do in the pool.
             pool_items = flat_items.at(indices).read()
         pool = Pool(pool_items, layout)
     return RankingData(

@@ -94,6 +94,7 @@ def rank_places(
     check_whole_lists(labels=labels, above=above, tied=tied)
     dtype = _inputs.float_dtype(labels, list_weights).name
     raw_items = RawItems(labels, dtype, mask, None, retrieved, columns)
+    # Known places make a smaller program: without ties, for few ranks, without a sort.
     ties, max_ranks, in_order = _known_of(raw_items, above, tied, number)
     data = _rank_places(
         raw_items,
@@ -136,6 +137,7 @@ def rank_at_places(
     items, held = raw_items.read(), raw_items.retrieved_items()
     num_held = Rows().sum(held.exists)
     length = jnp.maximum(num_retrieved, num_held)
+    # Judged items without a rank are in the pool, but take none of the ranks.
     num_unranked = Rows().sum(items.exists) - num_held
     exists, layout = with_unlisted(items.exists, length + num_unranked)
     # What is passed for items without a rank must not reach a formula.
@@ -143,7 +145,9 @@ def rank_at_places(
     if not in_order:
         held, above, tied = _shards.map_shards(_by_rank, (held, above, tied), length)
     return RankingData(
+        # Within a tie group no order is known, so that its first rank stands for all of it.
         held=CountedPlaces(held, Rows(), above, above, tied, max_ranks),
+        # The last slot stands for all items that were not judged.
         pool=Pool(items.padded(1)._replace(exists=exists), layout),
         length=length,
         list_exists=length + num_unranked > 0,
@@ -186,6 +190,7 @@ def _known_of(
             return None, MAX_RANKS[-1], False
     host_arrays: Sequence[np.ndarray | None] = jax.device_get(arrays)
     labels, mask, retrieved, *numbers = host_arrays
+    # int64, in which the sum of two int32 does not overflow.
     start, size, length = (x.astype(np.int64) for x in numbers if x is not None)
     assert labels is not None
     has_rank = labels >= 0
@@ -231,12 +236,16 @@ def _check_groups(has_rank: np.ndarray, above: np.ndarray, tied: np.ndarray) -> 
     lists = np.arange(math.prod(above.shape[:-1])).reshape((*above.shape[:-1], 1))
     starts = (lists * (_inputs.MAX_INT32 + 1) + above)[has_rank]
     tied = tied[has_rank]
-    starts, items, groups, sizes = np.unique(
+    # Items with the places 1+3, 1+3 and 5+1 (above + tied) are in groups that start at 1
+    # and 5; of the first, with 3 ranks, 2 items are listed.
+    starts, first_items, groups, sizes = np.unique(
         starts, return_index=True, return_inverse=True, return_counts=True
     )
-    group_tied = tied[items]
+    group_tied = tied[first_items]
+    # The last group has no other behind it; `_check_items` bounds it by `num_retrieved`.
     next_starts = np.append(starts[1:], np.iinfo(starts.dtype).max)
     is_wrong = (starts + group_tied > next_starts) | (sizes > group_tied)
+    # From groups back to items, which must agree on how many their group holds.
     is_wrong = is_wrong[groups] | (group_tied[groups] != tied)
     if is_wrong.any():
         index = tuple(int(i) for i in np.argwhere(has_rank)[np.argmax(is_wrong)])

@@ -40,6 +40,7 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R
         read: Returns a pytree of arrays `[*lists, …]`.
     """
     if lists.segment_ids is not None:
+        # Packed lists are never cut: `rank_packed` raises where their arrays are sharded.
         return read(rank_packed(lists, depth))
 
     def read_shard(
@@ -70,6 +71,7 @@ def read_lists(lists: ScoredLists, depth: Depth, read: Callable[[RankingData], R
         return read(ranking)
 
     shape = lists.scores.shape[:-1]
+    # Before lists are cut over devices, so that no seed depends on where its list lies.
     per_list = (
         clean_weights(lists.list_weights, shape, lists.raw_items.dtype),
         lists.policy.seeds(lists.key, shape),
@@ -103,6 +105,7 @@ def _rank_without_inputs(
         pool, pool_scores = data.pool, data.pool_scores
         if pool is None or not isinstance(pool_scores, PoolScores):
             return data, None
+        # Static fields stay: a layout, the name of the tie policy.
         pool, scores = jax.tree.map(lambda _: None, (pool, pool_scores))
         data = dataclasses.replace(data, pool=pool, pool_scores=scores)
         return data, pool_scores.seeds

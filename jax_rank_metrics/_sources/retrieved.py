@@ -115,6 +115,7 @@ def rank_retrieved(
                 f"columns are {sorted(columns)}, but pool_columns are "
                 f"{sorted(pool_columns)}; pass the same names to both"
             )
+        # One dtype for both, so that equal labels are equal in the pool and in the ranking.
         arrays = (labels, weights, list_weights, pool_labels, pool_weights)
         dtype = _inputs.float_dtype(*arrays).name
         raw_pool = RawItems(
@@ -170,9 +171,12 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
     """
     if not _are_known(retrieved, pool):
         return
+    # Ascending, aligned at their ends: the labels 0 2 2 beside a pool of 1 1 2 have a 2 too
+    # many, since the second largest of them exceeds the second largest of the pool.
     labels, in_pool = (ascending(_positive_labels(x)) for x in (retrieved, pool))
     missing = labels.shape[-1] - in_pool.shape[-1]
     if missing > 0:
+        # A shorter pool is filled up with 0; of a longer one the largest labels count.
         in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
     at_least = in_pool[..., max(0, -missing) :]
     exceeds = labels > at_least
@@ -199,6 +203,7 @@ def _positive_labels(items: RawItems) -> np.ndarray:
     labels, mask, weights = jax.device_get((items.labels, items.mask, items.weights))
     if labels.dtype.kind not in "iuf":  # NumPy sorts neither bools nor bfloat16 quickly
         labels = labels.astype(np.int8 if labels.dtype == bool else np.float32)
+    # Unlike `maximum`, `fmax` turns NaN into the other number, 0.
     labels = np.fmax(labels, labels.dtype.type(0))
     for exists in (mask, None if weights is None else weights > 0):
         if exists is not None:
@@ -288,6 +293,7 @@ def rank_ids(
 def _rank_ids(
     retrieved_ids: jax.Array, relevant: Relevant, list_weights: jax.Array | None
 ) -> RankingData:
+    # Groups of items have no axis of lists, and are whole on every device.
     arrays = (retrieved_ids, relevant._replace(item_groups=None), list_weights)
     return _shards.map_list_shards(
         _rank_ids_of_shard,
@@ -309,12 +315,15 @@ def _rank_ids_of_shard(
     exists = retrieved_ids >= 0
     # Relevant items come first in the pool, then retrieved ones that are not relevant.
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
+    # The slots that follow hold retrieved items that are not relevant: their labels are 0.
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
     if relevant.item_groups is not None:
+        # Groups are known of every id, relevant or not: padding would be wrong here.
         parts = (relevant_items.columns[GROUPS], items.columns[GROUPS])
         groups = jnp.concatenate(parts, axis=exists.ndim - 1)
         pool = pool._replace(columns={**pool.columns, GROUPS: groups}).only(in_pool)
     ids = jnp.where(exists, retrieved_ids, -1).astype(jnp.int32)
+    # An id that was not found among the relevant ones has a rank, with the label 0.
     retrieved = items._replace(exists=exists)
     return rank_in_order(retrieved, pool, None, list_weights, ids, relevant.columns)
 
@@ -340,12 +349,14 @@ def rank_in_order(
     """
     exists = retrieved.exists
     length = Rows().sum(exists)
+    # Padding takes no rank: where the items 1, 3 and 4 of four exist, `above` is 0 1 1 2.
     above = Rows().cumulative_count(exists) - exists.astype(jnp.int32)
     if num_relevant is None:
         pool = retrieved if pool is None else pool
         pool_size = Rows().sum(pool.exists)
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
+        # Retrieved relevant items are in both, but only whether this is above 0 matters.
         pool_size = length + num_relevant
     index = _shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return RankingData(

@@ -42,7 +42,9 @@ def rank_rows(
     layout, size, start = Rows(), scores.shape[-1], 0
     if items_axis is not None:
         layout, start = Sharded(items_axis), lax.axis_index(items_axis) * size
+        # From here on the size of whole lists, no longer of the part of this device.
         size = size * lax.axis_size(items_axis)
+    # A depth that reaches the end of the lists cuts nothing off.
     cut = depth.ranks if depth.ranks is not None and depth.ranks < size else None
     held = length = None
     if depth.ordered:
@@ -52,12 +54,14 @@ def rank_rows(
                 "that deep, or gather labels, scores, mask and weights first"
             )
         candidates = RawCandidates(scores, raw_items, start, seeds)
+        # Devices exchange candidates even where nothing is cut, and then all of them.
         ranks = size if items_axis is not None and cut is None else cut
         item_order = depth.item_order(policy, scores.dtype)
         best, straddles = order_rows(candidates, item_order, ranks, items_axis)
         straddle = None
         if cut is not None:
             assert straddles is not None
+            # Which items tie across the cut, scores tell once a metric asks.
             straddle = Straddle(straddles, None, layout)
         index = jnp.where(best.items.exists, best.ids, -1)
         held = TieRuns(best.items, Rows(), index, best.keys, straddle, size)

@@ -66,6 +66,7 @@ class Seen(NamedTuple):
     def over_devices(self, items_axis: AxisNames) -> "Seen":
         """Returns what all devices saw, each of which has a part of the items."""
         exists, nan_found = _mesh.any_over(self.exists, items_axis), self.has_nan
+        # One device at most holds an item; on all others its key is the least.
         keys = lax.pmax(self.keys, items_axis)
         length = lax.psum(self.length, items_axis)
         memberships = self.memberships

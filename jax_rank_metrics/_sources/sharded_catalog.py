@@ -29,6 +29,7 @@ def map_catalog_shards(
     """
     leaves, structure = jax.tree.flatten(catalog)
     axes = structure.flatten_up_to(_axes_of(catalog))
+    # Arrays that are whole on every device do not say how to cut the ranking.
     arrays = {
         kind: [
             x for x, axes_of_x in zip(leaves, axes, strict=True) if axes_of_x == kind
@@ -44,6 +45,7 @@ def map_catalog_shards(
         lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
     )
     return _shards.shard_map(
+        # No axes, where only lists are cut: every device then has all items of its lists.
         lambda part: fn(dataclasses.replace(part, items_axis=cut.over_items or None)),
         cut.mesh,
         (in_specs,),
@@ -60,6 +62,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
     mask = catalog.item_mask
     is_shared = mask is not None and mask.ndim == 1
     kinds = {
+        # Known scores, `[*lists, items]`, stand in the place of queries, `[*lists, dims]`.
         "queries": "per_item" if catalog.scorer.has_scores else "per_list",
         "items": "items",
         "similarity": "whole",

@@ -92,6 +92,8 @@ class Similarity:
             `[queries, listed]`.
         """
         if not self.is_custom:
+            # The functions of this file take items `[queries, listed, …]`; a user's
+            # function takes items that all queries share, and so gets one query at a time.
             return self.scores(queries, items)
 
         def score(query: jax.Array, query_items: jax.Array) -> jax.Array:
@@ -218,6 +220,7 @@ def products(
 
 
 def _product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
+    # Not the dtype of the vectors: int8 would overflow, and float16 round each product.
     is_float = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
     is_wide = any(jnp.dtype(dtype).itemsize == 8 for dtype in dtypes)
     return jnp.dtype(f"{'float' if is_float else 'int'}{64 if is_wide else 32}")
@@ -296,6 +299,7 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
     """
     queries, items = _words(queries), _words(items)
     distances = jnp.zeros((*queries.shape[:-1], items.shape[-2]), jnp.uint32)
+    # Word by word: all of them at once would be an array `[*lists, items, words]`.
     for word in range(items.shape[-1]):
         item_words = _of_items(items[..., word], queries.ndim)
         distances += lax.population_count(queries[..., word, None] ^ item_words)

@@ -67,6 +67,7 @@ class Stream(NamedTuple):
     @classmethod
     def of(cls, catalog: Catalog) -> "Stream":
         """Reads the relevant items of a catalogue, and how its items compare."""
+        # Nothing is scored here: the dtype of scores decides that of values and of keys.
         scores = jax.eval_shape(lambda: catalog.scorer.scores(0))
         judged = catalog.relevant.items(catalog.list_weights, scores)
         order = ItemOrder(catalog.policy, scores.dtype)
@@ -91,10 +92,13 @@ class Stream(NamedTuple):
             depth = min(depth, total_items)
         empty, best, census = self.no_candidates(shape), None, None
         seen = Seen.empty(self.catalog.relevant, empty, self.catalog.looks_for_nan)
+        # Zeros of the shape that a tally returns: a count per list; with groups also totals
+        # of memberships; with a census a count for each of its slots.
         dropped = seen.length
         if seen.memberships is not None:
             dropped = GroupTally(seen.length, seen.memberships)
         if self.catalog.attributes is not None:
+            # A census has two slots for bools, and many for numbers.
             labels = jax.eval_shape(lambda: self.catalog.block(jnp.int32(0)).labels)
             assert labels is not None
             census = Census.empty(shape[:-1], labels.dtype, self.judged.labels.dtype)
@@ -112,6 +116,8 @@ class Stream(NamedTuple):
             is_judged = self.judged.exists
             seen = state.seen.extended(block, self.relevant_ids, is_judged)
             best, census = state.best, state.census
+            # The census first: what is dropped below is counted in the slots of its labels.
+            # Slots keep their labels, so that counts of earlier blocks stay valid.
             if census is not None:
                 assert block.labels is not None
                 census = census.extended(block.labels, candidates.read().items.exists)
@@ -137,6 +143,7 @@ class Stream(NamedTuple):
                     best = best._replace(dropped=dropped)
         first = None
         if best is not None:
+            # By the merged census, so that all devices drop into the same slots.
             first = best.in_order(self.order, self.seeds, axis, self._tally(census))
         return FirstPassResult(first, seen, census)
 
@@ -155,6 +162,8 @@ class Stream(NamedTuple):
     def counted(self, counts: Outranking, seen: Seen) -> Outranking:
         """Returns the state of the second pass after the items of this catalogue."""
         items = ItemArrays(self.judged.labels, seen.exists)
+        # As the ids of candidates. One that is cut off by int32 is in no catalogue, so that
+        # its counts are not read.
         ids = self.relevant_ids.astype(jnp.int32)
         relevant = Candidates(seen.keys, ids, items, self.seeds)
         return self.outranked(counts, relevant)
@@ -165,6 +174,7 @@ class Stream(NamedTuple):
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
+            # A target that the block holds is level with itself, which is no tie.
             is_member = block.introduces(targets.ids)
             in_block = outranking(targets, candidates.read(), is_member, self.order)
             return jax.tree.map(jnp.add, counts, in_block)
@@ -181,13 +191,17 @@ class Stream(NamedTuple):
         first, seen, census = outcome
         assert first is not None
         depth, straddle = first.ids.shape[-1], None
+        # With the scores 9 7 7 7 4 and three ranks, `last_key` is that of 7, two items held
+        # have it, and `dropped` is 1.
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
         judged = self.judged.only(seen.exists)
         if census is None:
+            # Items that are not relevant are not found, but have a rank, with the label 0.
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
         else:
             items = ItemArrays(first.labels, jnp.ones_like(exists)).only(exists)
+        # Otherwise every item is held, and no tie group is cut.
         if depth < total_items:
             is_last = exists & (first.keys == last_key)
             if census is None:
@@ -210,12 +224,14 @@ class Stream(NamedTuple):
         if self.catalog.items_axis is not None:
             counts = lax.psum(counts, self.catalog.items_axis)
         tied = jnp.where(seen.exists, counts.equal, 0)
+        # Relevant items that are not in the pool come last; they leave no gap.
         rank = jnp.where(seen.exists, counts.before, jnp.iinfo(jnp.int32).max)
         _, indices = sort_by([~rank])  # ascending
         items = self.judged.only(seen.exists).at(indices)
         above, tied, rank = (
             _arithmetic.take(x, indices) for x in (counts.above, tied, rank)
         )
+        # No longer needed to sort, the largest integer would overflow where 1 is added.
         rank = jnp.where(items.exists, rank, 0)
         held = CountedPlaces(items, Rows(), rank, above, tied, total_items)
         outcome = FirstPassResult(None, seen, None)
@@ -233,10 +249,14 @@ class Stream(NamedTuple):
         lists, list_exists = seen.length.shape, seen.length > 0
         if census is not None:
             pool = census.pool(total_items)
+            # A census without room misses items. Outside of `jax.jit` that raises; inside,
+            # the list does not count, rather than count with a wrong value.
             list_exists = list_exists & ~census.overflows
         else:
             is_listed = self.judged.exists & seen.exists
+            # None says that places were counted, so that unlisted items have none.
             ranks = None if depth is None else total_items
+            # Outside of the pool, relevant items must not be worth anything.
             judged = self.judged.only(seen.exists)
             pool = pool_of(judged, is_listed, seen.length, seen.memberships, ranks)
         weights = self.catalog.list_weights
@@ -267,10 +287,13 @@ class Stream(NamedTuple):
         def body(state: State, number: jax.Array) -> tuple[State, None]:
             block = self.catalog.block(number)
             shape, dtype = block.scores.shape, self.judged.labels.dtype
+            # A scalar for items that are all alike, in place of zeros `[*lists, block]`.
             labels = jnp.zeros((), dtype)
             if block.labels is not None:
                 labels = block.labels.astype(dtype)
             elif self.order.policy.reads_labels:
+                # The policies "best" and "worst" order ties by label, so that relevant
+                # items need theirs.
                 offsets = block.offsets(self.relevant_ids)
                 labels = put(jnp.zeros(shape, dtype), offsets, self.judged.labels)
             items = SharedItems(labels, block.exists, shape)
@@ -280,6 +303,7 @@ class Stream(NamedTuple):
         if self.catalog.scorer.num_blocks == 1:
             return body(start, jnp.zeros((), jnp.int32))[0]
         numbers = jnp.arange(self.catalog.scorer.num_blocks, dtype=jnp.int32)
+        # In shard_map, a carry must vary from the start over all mesh axes of a step.
         start = _mesh.match_varying(start, (self.catalog, self.seeds))
         return lax.scan(body, start, numbers)[0]
 

@@ -263,6 +263,7 @@ def compare(
         warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
     cluster_indices = None
     if clusters is not None:
+        # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
     differences = Differences.side_by_side(
         [

@@ -118,6 +118,7 @@ class Comparisons(Sequence[Comparison]):
         return Comparisons(
             x
             for x in self
+            # None was not asked for, and fits whatever the comparison is of.
             if task in (None, x.task)
             and system in (None, x.system)
             and baseline in (None, x.baseline)
@@ -237,6 +238,7 @@ def _columns(
             "losses": count("losses"),
         }
     else:
+        # Without a direction, no list is a win or a loss.
         columns["ties"] = count("ties")
     if len({x.lists for x in comparisons}) > 1:
         columns["lists"] = count("lists")
@@ -271,6 +273,7 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         (x.seeds.seeds_a, x.seeds.seeds_b) for x in comparisons if x.seeds
     )
     for numbers in seeds:
+        # b comes first, as in b − a; a side without `Seeds` is a single model.
         counts = " against ".join(str(number or 1) for number in numbers[::-1])
         parts[f"{counts} training seeds, P(better) is of a run of one seed"] = None
     return "; ".join([*parts, "d is Cohen's effect size"])

@@ -59,6 +59,7 @@ def tested(
         for hypothesis in question.hypotheses()
     ]
     reach = outcomes[0].reach
+    # Each hypothesis has resampled one side of it; the interval of equivalence has two.
     if question.test == "bootstrap" and len(outcomes) > 1:
         reach = _bootstrap(question, columns, summary, reach).reach
     # Equivalence refutes both of its hypotheses, so that the weaker evidence counts.
@@ -83,6 +84,7 @@ def _refuted(
         p = student_p(mean, summary.error, summary.freedom, side)
         return Outcome(p, reach, 0)
     if question.test == "mcnemar":
+        # A list that does not count is as one in which both systems agree.
         changes = np.where(columns.weights > 0, columns.values, 0)
         return Outcome(mcnemar_test(changes, side, question.mid_p), reach, 0)
     draws = question.key, question.samples, side

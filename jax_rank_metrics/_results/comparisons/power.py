@@ -209,6 +209,7 @@ class _Test(NamedTuple):
         """The power where the mean is `shift` standard errors from 0."""
         from scipy.stats import nct
 
+        # Around a true difference t is not Student's: it is noncentral, and not symmetric.
         power = float(nct.sf(quantile, freedom, shift))
         if self.is_two_sided:
             # SciPy gives NaN for a tail too small for a float.
@@ -234,6 +235,7 @@ def _for_each(
 def _pilots(lists: ListValues) -> list[_Pilot]:
     """Reads the pilot at every cutoff."""
     of_seeds, weights = lists.finite()
+    # [lists, cutoffs]: what seeds add to the error is estimated apart, below.
     means = of_seeds.mean(0)
     summary = Summary.of(means, weights, lists.rounding * np.abs(means))
     # Differences that are all equal do not show how far others would vary, nor does one.

@@ -81,11 +81,13 @@ def compared(
         np.sum(counts & mask, axis=0).tolist()
         for mask in (lists.signs > 0, lists.signs == 0, lists.signs < 0)
     )
+    # By whether lower is better: a list in which b is lower is then its win.
     wins_and_losses: dict[bool | None, tuple[list[int] | None, list[int] | None]] = {
         False: (above, below),
         True: (below, above),
         None: (None, None),
     }
+    # [comparisons, 6], in the order of the first fields of a `Comparison`.
     numbers = np.stack([summary.mean, low, high, p, corrected, summary.effect], axis=1)
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
@@ -195,6 +197,7 @@ def _warn_of_few_samples(
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
         of_family = f" once corrected for {comparisons} comparisons"
+        # Ten times as many as let the least p just pass.
         samples_needed = math.ceil(10 * comparisons / (1 - question.level))
         warnings.warn(
             f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "

@@ -230,6 +230,7 @@ def _bootstrap(
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(len(ids), values.shape[-1])
     sums = resampled(values, ids, seeds)
+    # Each metric takes back its own columns: two for every cutoff.
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
         k = metric.values.shape[len(list_shape_of(metric)) :]
@@ -253,6 +254,7 @@ def _means(state: Bootstrap) -> jax.Array:
     rounded = state.sums.round()
     weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
     means = ratio(weighted_value, weight)
+    # The first of the samples is the lists as they are; an empty resample has their mean.
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
 

@@ -59,6 +59,7 @@ class WeightedMean(NamedTuple):
         """The weighted standard deviation of values, `[…]`; inf for fewer than two."""
         variance = (self.share * self.residuals**2).sum(0)
         has_freedom = self.freedom > 0
+        # The factor n/(n − 1) of a sample, with the effective number of lists for n.
         spread = np.sqrt(variance * self.n_eff / np.where(has_freedom, self.freedom, 1))
         return np.where(has_freedom, spread, np.inf)
 
@@ -269,6 +270,7 @@ class SeedVariance(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, share: np.ndarray) -> "SeedVariance":
         """Estimates it from values `[seeds, lists]`, and the share of each list."""
+        # [seeds] scores, whose variance holds that of the interaction, too.
         total = float(seed_variance(values @ share))
         return cls(total, _pair_variance(values, share), len(values) - 1)
 
@@ -290,6 +292,7 @@ def total_error(
     of_seeds, of_pairs = (sum(x[i] for x in sources) for i in range(2))
     # An estimate of the interaction may be too large, and the rest never negative.
     total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
+    # Satterthwaite: variances v with f degrees of freedom have (Σ v)² / Σ (v²/f) in sum.
     spread = of_lists**2 / freedom + sum(x.total**2 / x.freedom for x in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
 
@@ -317,4 +320,5 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
         return 0.0
     # Single seeds vary over lists by the interaction more than their mean does.
     excess = of_lists(values).mean() - of_lists(values.mean(0))
+    # The excess is (S − 1)/S of the interaction of one seed, of which the mean has 1/S.
     return float(max(excess, 0) * n_eff / (n_eff - 1) / (len(values) - 1))

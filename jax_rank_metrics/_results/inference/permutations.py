@@ -114,6 +114,7 @@ def sign_flip_test(
     """
     terms = -terms if alternative == "less" else terms
     largest = np.abs(terms).max(0, initial=0)
+    # No share depends on the unit, but float32 sums do: they may over- or underflow.
     terms = terms / np.maximum(largest, np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
     two_sided = alternative == "two-sided"
@@ -131,9 +132,11 @@ def sign_flip_test(
     shares, drawn = _shares(
         FLIPS, reached, terms, (np.stack(thresholds), family), key, samples
     )
+    # [thresholds, comparisons]: of two thresholds each counts half.
     p, p_max = shares[0].mean(0), None
     if family is not None:
         p_max = np.empty_like(p)
+        # From the largest t on: no p_max may be below that of a larger t.
         p_max[family.order] = np.maximum.accumulate(shares[1].mean(0))
         p_max = np.maximum(p_max, p)
     return SignFlips(p, p_max, drawn)
@@ -170,6 +173,7 @@ def pair_flip_test(
         sizes = np.abs(differences).sum(0) + norms[system] + norms
         thresholds[system] = np.abs(differences.sum(0)) - ROUNDING * sizes
     shares, _ = _shares(FLIPS, _reached_by_pairs, columns, (thresholds,), key, samples)
+    # Each pair is counted from both of its systems, whose slack may round differently.
     return np.maximum(shares, shares.T)
 
 
@@ -209,6 +213,7 @@ def tukey_test(
     terms = terms / np.maximum(np.abs(terms).max(initial=0), np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]
     sums = terms.sum(0)
+    # No sum is less exact than this, whichever term each list adds to it.
     slack = ROUNDING * np.abs(terms).max(1, initial=0).sum()
     thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
     ways = rearrangement_of(len(values))
@@ -303,9 +308,11 @@ def _shares(
         size = max(VALUES // max(arguments[0].size, columns), 1)
         parts = _all_sums(terms, ways, size)
         return sum(reached(np, x, *arguments).sum(0) for x in parts) / total, 0
+    # Powers of two, so that data of many sizes share few programs.
     rows = min(1 << (lists - 1).bit_length(), ROWS)
     # A block has rearranged values `[patterns, rows]`, of each system if not of flips.
     values = rows if ways is FLIPS else rows * columns
+    # Whole words of random bits: each bit of a word is for another pattern.
     patterns = BITS * max(VALUES // max(values, columns) // BITS, 1)
     padded = np.pad(terms.astype(np.float32), ((0, -lists % rows), (0, 0)))
     counts = _count()(
@@ -319,6 +326,7 @@ def _shares(
         samples,
         patterns,
     )
+    # The data are one more pattern, so that p is never 0.
     return (1 + np.asarray(counts)) / (1 + samples), samples
 
 
@@ -333,6 +341,8 @@ def _all_sums(
             sums = np.concatenate([sums + x for x in ways.of_list(of_list)])
         return sums
 
+    # Sums over the first lists and over the rest are made list by list; those of all lists
+    # are their pairs, one addition each.
     first = int(math.log(size, ways.ways))
     of_first, of_rest = sums_of(terms[:first]), sums_of(terms[first:])
     width = max(size // len(of_first), 1)

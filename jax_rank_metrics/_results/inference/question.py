@@ -57,6 +57,7 @@ class Question(NamedTuple):
         """
         if self.margin is None:
             return [(0.0, self.alternative)]
+        # That b − a is above −margin is shown by differences b − a + margin above 0.
         sides: list[tuple[float, Alternative]] = [
             (self.margin, "greater"),
             (-self.margin, "less"),

@@ -106,6 +106,7 @@ def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
     """
     terms, largest = [], 0.0
     for values, weights, rounding in tasks:
+        # The first system is the baseline, which no margin shifts.
         values = values + shift * (np.arange(len(values)) > 0)[:, None]
         weights = weights / max(weights.max(initial=0), np.finfo(np.float64).tiny)
         common = (weights * values).sum() / max(weights.sum(), 1)

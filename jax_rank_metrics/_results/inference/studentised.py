@@ -76,12 +76,14 @@ def studentised_bootstrap(
         Owen, The pigeonhole bootstrap, Annals of Applied Statistics 2007.
     """
     sizes = tuple(map(len, sides[0]))
+    # b − a below 0, which "less" asks for, is a − b above 0.
     sign = -1 if alternative == "less" else 1
     of_sides = [sign * np.stack(side) for side in zip(*sides, strict=True)]
     if len(of_sides) == 2:
         # What all seeds have in common in a list cancels.
         common = np.concatenate(of_sides, axis=1).mean(1, keepdims=True)
         of_sides = [common - of_sides[0], of_sides[1] - common]
+    # At most 1, so that their squares stay within float32.
     weights = weights.T / weights.max(0)[:, None]
     share = weights / weights.sum(1, keepdims=True)
     factor = 1 / (1 - (share**2).sum(1))  # n_eff / (n_eff − 1)
@@ -128,7 +130,9 @@ def p_and_reach(
         errors: `[comparisons]`, the standard errors.
         level: Coverage of the intervals.
     """
+    # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
     threshold = np.float32((1 - np.sign(means) * ROUNDING) * means / errors)
+    # The data are one more resample, so that p is never 0.
     p = (1 + np.sum(t >= threshold, axis=0)) / (1 + len(t))
     # One column at a time needs no second copy of all columns.
     quantile = np.array(
@@ -166,6 +170,7 @@ def _resampled_t(
     products = w * w * residuals[..., first] * residuals[..., second]
     columns = [w, w * w, w * residuals, w * w * residuals, products]
     columns = jnp.concatenate(columns, axis=2)
+    # Σ w and Σ w², then Σ wr and Σ w²r of each seed; Σ w²rr of pairs is what remains.
     ends = np.cumsum([1, 1, seed_count, seed_count])
     samples = len(seed_counts)
     width = max(min(samples, RESAMPLES, SUMS // (comparisons * columns.shape[2])), 1)

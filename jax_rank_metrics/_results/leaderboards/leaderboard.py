@@ -142,6 +142,7 @@ def leaderboard(
             f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
             "values under another name, as of average_precision"
         )
+    # Eight words of the key seed the generator of NumPy.
     rng = np.random.default_rng(np.asarray(seeds_of(key, 7)))
     of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
     records = [x for of_task in tasks.values() for x in of_task.values()]
@@ -213,6 +214,8 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
     total = variances.sum(0)
     squares = (variances**2 / np.maximum(freedoms, 1e-9)).sum(0)
     of_all = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), 0)
+    # At least those of the least sure task, also where nothing varies; one task without any
+    # leaves none.
     smallest = freedoms.min(0)
     return np.sqrt(total), np.maximum(of_all, smallest) * (smallest > 0)
 
@@ -234,6 +237,7 @@ def _p_of_pairs(
         tasks
     ):  # seeds and states hold no values that could be swapped
         means = np.mean([task.means for task in tasks], axis=0)
+        # [i, j] is the mean of j less that of i; of two sides, its sign does not matter.
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)

@@ -138,6 +138,7 @@ class Leaderboard:
         # One record for each system: `{"rank": 1, …, "p_beats new": 0.5}`.
         rows = zip(*columns.values(), strict=True)
         records = [dict(zip(columns, row, strict=True)) for row in rows]
+        # Ranks may be halves: two systems that are first together have the rank 1.5.
         cells = [
             [
                 Cell(f"{x['rank']:g}", (f"{x['rank_low']:g}", f"{x['rank_high']:g}")),

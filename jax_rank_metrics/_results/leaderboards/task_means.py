@@ -133,6 +133,7 @@ def _of_states(
     table = np.stack(replicates, axis=1)
     # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
     scale = np.sqrt(n_eff / (freedom or 1) / len(table))
+    # [samples, systems], of which the products sum to the covariance of the means.
     of_means = scale * (table - table.mean(0))
     return _with_errors(means, of_means, freedom, samples, rng, lists)
 
@@ -193,6 +194,7 @@ def _with_errors(
     if freedom > 0:
         drawn = means + drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
+    # That of states; values of lists put their own in its place.
     return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
@@ -219,6 +221,7 @@ def _values_of_seeds(
         choice: Undefined = undefined or common_undefined(
             measured.name, measured.undefined, x.name, x.undefined
         )
+        # [seeds, lists], at the only cutoff.
         sides.append(x.finite(choice)[0][..., 0])
         # A list that is skipped for one system counts for none.
         counts = counts & (x.is_known(choice) | ~(x.weights > 0))[:, 0]
@@ -235,6 +238,7 @@ def _add_seeds(
     for system, values in enumerate(sides):
         if task.drawn is not None and len(values) > 1:
             error = np.sqrt(seed_variance(values @ share))
+            # Of t, since a few seeds hardly show how far seeds vary.
             draws = rng.standard_t(len(values) - 1, len(task.drawn))
             task.drawn[:, system] += error * draws
     variances, freedoms = task.variances, task.freedoms

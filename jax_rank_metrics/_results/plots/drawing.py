@@ -42,6 +42,7 @@ def look(index: int) -> dict[str, Any]:
     colour = COLOURS[index % len(COLOURS)]
     return {
         "color": colour,
+        # Six colours and four dashes meet again after twelve runs; then dashes shift.
         "ls": DASHES[(index + index // len(MARKERS)) % len(DASHES)],
         "lw": 1.3,
         "marker": MARKERS[index % len(MARKERS)],
@@ -109,6 +110,7 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
         # The labels of the axis keep their height when the layout moves the axes.
         box = ax.xaxis.get_tightbbox()
         height = 0.0 if box is None else ax.bbox.y0 - box.y0
+        # From pixels to points, of which an inch has 72; below the axis is negative.
         points = -72 * height / root_figure(ax).dpi
         corner = offset_copy(corner, root_figure(ax), 0, points, units="points")
     ax.legend(

@@ -104,6 +104,7 @@ def differences(
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)  # between the bars, one for each list
     word = "better" if direction is not None and (metric or lower) else "higher"
+    # b − a above 0 is a win of a where lower is better.
     first_wins = heights > 0 if direction and word == "better" else heights < 0
     bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
     for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
@@ -156,6 +157,7 @@ def distribution(
         ValueError: if there are several cutoffs, or a run has no value to show.
     """
     ax = drawing.axes(ax)
+    # {"mrr": values} is a run called "mrr", unless this is the metric asked for.
     is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
     holds_runs = isinstance(lists, Systems | Mapping) and not is_by_list(lists)
     records = read(
@@ -167,6 +169,7 @@ def distribution(
         run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
         values = lists_of_metric(of_system.values(), name, metric)
+        # With "skip", one undefined seed leaves a list out; else only all of them do.
         join = np.all if values.undefined == "skip" else np.any
         array, defined = values.values.mean(0)[:, 0], join(values.defined, axis=0)[:, 0]
         weights = values.weights[:, 0]

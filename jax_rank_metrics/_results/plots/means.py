@@ -63,6 +63,7 @@ def at_cutoffs(
     _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
+    # From the largest, since `fits` below keeps those that come first.
     ax.set_xticks(sorted(cutoffs, reverse=True))
     ax.set_xticks([], minor=True)  # which would be ranks that are no cutoffs
     ax.xaxis.set_major_formatter("{x:g}")
@@ -228,6 +229,7 @@ def precision_recall(
     ax.margins(0.1)  # room for the cutoffs
     drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
     drawing.legend(ax)
+    # Last, since the legend takes room from the axes and moves points together.
     for label, is_apart in zip(labels, drawing.fits(ax, labels, 1.2), strict=True):
         if not is_apart:
             label.remove()
@@ -340,6 +342,7 @@ def _holds_runs(states: Any) -> bool:
     """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
     if not isinstance(states, Mapping):
         return False
+    # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
     first = next(iter(states.values()), None)
     if not isinstance(first, Mapping):
         return True
@@ -378,6 +381,7 @@ def _stacked_groups(
             "pass the result of PerList.by"
         )
     state = jax.device_get(state)
+    # Each group takes the place of a run, whose only metric is "mean".
     groups = {
         str(group): {"mean": jax.tree.map(lambda x, group=group: x[group], state)}
         for group in range(len(state.counts))

@@ -131,13 +131,16 @@ def ranks(leaderboard: Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
         column_ends[column : column + 1] = [stop]
         ax.plot(
             [len(systems) + 0.9 + 0.45 * column] * 2,
+            # From a little above the first row to as little below the last, stop − 1.
             [start - 0.3, stop - 0.7],
             color=drawing.foreground(ax),
             lw=3,
             solid_capstyle="butt",
             label="cannot be told apart" if (start, stop) == groups[0] else None,
         )
+    # Bars of groups stand beyond the last rank, a column beside the other.
     ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
+    # Eight ticks at most.
     ax.set_xticks(range(1, len(systems) + 1, math.ceil(len(systems) / 8)))
     metric = f" by {board.metric}" if board.metric else ""
     drawing.label_axes(ax, f"rank{metric}", "")
@@ -153,6 +156,7 @@ def _rows(comparisons: Comparisons) -> list[_Row]:
     """
     fields = comparisons.name_fields()
     rows: list[_Row] = []
+    # Comparisons come task by task and system by system: groups are neighbours.
     for keys, members in itertools.groupby(
         comparisons, lambda x: _keys(x, fields)[:-1]
     ):
@@ -170,6 +174,7 @@ def _keys(comparison: Comparison, fields: Sequence[str]) -> tuple[str, ...]:
     names = [getattr(comparison, field) for field in fields if field != "baseline"]
     keys = ["" if name is None else str(name) for name in names]
     if "baseline" in fields:
+        # The baseline has no key of its own, and stood before the system.
         system = [*fields].index("system") - 1
         keys[system] = f"{comparison.system} − {comparison.baseline}"
     return tuple(keys) or ("",)
@@ -183,6 +188,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
             name = without_cutoff(keys[-1])
             sizes[name] = max(sizes.get(name, 0), abs(comparison.difference))
     large = {name for name, size in sizes.items() if size > 1 and is_metric_name(name)}
+    # The largest difference of metrics between 0 and 1, which others must not dwarf.
     reference = max((sizes[name] for name in sizes.keys() - large), default=0)
     if not reference > 0:
         return rows
@@ -250,8 +256,10 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
             )
     _shade_margins(ax, drawn)
     ax.margins(x=0.08)
+    # As they are before arrows are drawn, which end there.
     edges = ax.get_xlim()
     is_unknown = np.isinf(low) & np.isinf(high)
+    # An open end runs to the edge of the axes, where its arrow points on.
     for ends, edge, marker in zip((low, high), edges, "<>", strict=True):
         for row in np.flatnonzero(np.isinf(ends)):
             ax.plot(
@@ -295,6 +303,7 @@ def _label_rows(
         title: What the texts are.
         texts: The text of each row, at the right.
     """
+    # Upside down, so that row 0 is on top.
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_yticks(
         range(len(labels)), list(map(drawing.wrapped, labels)), fontsize="small"

@@ -47,6 +47,7 @@ class _Column:
         )
         self._has_interval = any(cell and cell.interval for cell in cells)
         self._number_format = "r@{}l" if self._is_split else "r"
+        # Each end of an interval has a column, flush right.
         self.format = self._number_format + "@{~}r@{~}r" * self._has_interval
         self.width = 1 + self._is_split + 2 * self._has_interval
 
@@ -130,6 +131,7 @@ def _group_headings(sheet: Sheet, columns: Sequence[_Column]) -> Iterator[str]:
     """Yields a row of the headings that columns share, and the rules below it."""
     if not any(group for group, _ in sheet.headings):
         return
+    # LaTeX counts from 1, and a column of numbers takes several of its columns.
     first = len(sheet.name_headings) + 1
     cells, rules = [""] * len(sheet.name_headings), []
     pairs = zip(sheet.headings, columns, strict=True)
@@ -150,10 +152,13 @@ def _number(text: str) -> str:
     """A number as LaTeX writes it: with a minus, and powers of ten instead of `e`."""
     text = text.replace("inf", r"$\infty$")
     text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
+    # 1e-05 is 10⁻⁵, without a factor.
     text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
+    # All that remain but those of exponents, which follow a brace.
     return re.sub(r"(?<!{)-", "$-$", text)
 
 
 def _escape(text: str) -> str:
     text = "".join(_ESCAPES.get(character, character) for character in text)
+    # No line ends at a sign, or between a dagger and what it says.
     return text.replace(r" $\leq$ ", r"~$\leq$~").replace(r"\dag{} ", r"\dag{}~")

@@ -39,6 +39,7 @@ def as_markdown(sheet: Sheet) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [f"| {' | '.join(row)} |" for row in _padded(rows, widths, are_right)]
     rules = [
+        # A colon at the end of a rule makes the column flush right.
         "-" * (width + 1) + "-:"[is_right]
         for width, is_right in zip(widths, are_right, strict=True)
     ]
@@ -48,6 +49,7 @@ def as_markdown(sheet: Sheet) -> str:
 
 def as_html(sheet: Sheet) -> str:
     """Returns a table of HTML, in which the best is bold and the note is the caption."""
+    # The header is made below, of two rows where columns share headings.
     (_, *rows), are_right = _texts(sheet, _HTML)
     groups = itertools.groupby(group for group, _ in sheet.headings)
     spans = [(group, len(list(members))) for group, members in groups]
@@ -87,6 +89,7 @@ def _texts(sheet: Sheet, style: _Style) -> tuple[list[list[str]], list[bool]]:
     names = [[*map(style.escape, row)] for row in names_without_repetition(sheet)]
     texts = [_column(column, style) for column in columns]
     rows = [[*row, *(text[i] for text in texts)] for i, row in enumerate(names)]
+    # Cells with intervals are padded to one width, and need no alignment.
     are_right = [all(not cell or not cell.interval for cell in x) for x in columns]
     return [header, *rows], [False] * len(sheet.name_headings) + are_right
 
@@ -96,6 +99,7 @@ def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
     cells = [cell for cell in column if cell]
     width = max((len(cell.number) for cell in cells), default=0)
     tails = [_tail(cell, style) for cell in cells]
+    # Only plain text has columns of letters; elsewhere marks may be of any width.
     tail_width = max(map(len, tails), default=0) if style.padding == " " else 0
 
     def text(cell: Cell | None) -> str:

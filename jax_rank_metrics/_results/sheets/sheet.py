@@ -64,6 +64,7 @@ def number_with_interval(
     number: float, low: float, high: float, digits: int, sign: str = ""
 ) -> Cell:
     """Returns a cell with a number and its interval, with this many digits."""
+    # Ends have no plus sign, also where the number has one.
     interval = fixed_point(low, digits), fixed_point(high, digits)
     return Cell(fixed_point(number, digits, sign), interval)
 

@@ -102,6 +102,7 @@ class Seeds(SeedValues):
                 record,
                 source=_joined([metrics[path].lists for metrics in by_run]),
                 is_of_metric=bool(path),
+                # It would be that of the first seed alone.
                 state=None,
             )
             for path, record in first.items()
@@ -147,6 +148,7 @@ class Seeds(SeedValues):
             results[record.path] = PerList(
                 jnp.asarray(means, dtype),
                 jnp.asarray(weights, dtype),
+                # What was undefined is filled in, or its list has no weight.
                 jnp.ones(weights.shape, bool),
                 cutoff_weights=has_cutoffs,
             )
@@ -184,6 +186,7 @@ class Seeds(SeedValues):
         level = checked_level(level)
         samples = _inputs.positive_integer("samples", samples)
         key = random.key(0) if key is None else _inputs.prng_key(key)
+        # Once for all metrics, whose resamples then hold the same seeds.
         counts = draws_of_seeds(len(self), samples, key)
         _check_undefined(undefined)
         results: dict[Path, Interval | tuple[Interval, ...]] = {}
@@ -261,8 +264,10 @@ def _joined(runs: list[ListValues]) -> ListValues:
         in_order.append(ordered)
     return dataclasses.replace(
         first,
+        # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
         values=np.concatenate([x.values for x in in_order]),
         defined=np.concatenate([x.defined for x in in_order]),
+        # The coarsest of them says which values are equal.
         dtype=min((x.dtype for x in runs), key=lambda x: x.itemsize),
         undefined=undefined,
         has_seeds=True,

@@ -79,6 +79,7 @@ class Record:
             ValueError: see `read_lists`.
         """
         if isinstance(self.source, ListValues):
+            # Read before, as those of `Seeds` are; only errors call them differently here.
             return dataclasses.replace(self.source, name=self.name)
         return read_lists(self.name, self.source, self.ids, self.undefined)
 
@@ -295,6 +296,7 @@ def records_of(tree: Values, name: str, path: Path = ()) -> Iterator[Record]:
             yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
     elif isinstance(tree, StatesByName):
         for key in dict.fromkeys((*tree.states, *tree.lists)):
+            # Lists stand for a metric where there are any, and its state elsewhere.
             state = tree.states.get(key)
             yield record(
                 tree.lists.get(key, state),
@@ -349,6 +351,7 @@ def lists_of_metric(
     """
     records = list(records)
     by_metric = {x.metric: x for x in records if x.is_on_this_host}
+    # States alone are left to the error that says what to pass instead.
     by_metric = by_metric or {x.metric: x for x in records}
     return lists_at_cutoff(by_metric[only_metric(by_metric, name, metric)])
 
@@ -362,6 +365,7 @@ def only_metric(
         ValueError: if there are several, or none of the name `metric`.
     """
     metrics = list(metrics)
+    # Values without a name are of whichever metric is asked for.
     matches = [x for x in metrics if metric is None or x in (metric, None)]
     if len(matches) != 1:
         raise ValueError(

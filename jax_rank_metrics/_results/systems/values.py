@@ -47,6 +47,7 @@ class ListValues:
     @property
     def rounding(self) -> float:
         """Relative error below which two values are equal."""
+        # Values that are not of 64 bits were sums in float32.
         return 1e-14 if self.dtype.itemsize == 8 else ROUNDING
 
     @property
@@ -61,6 +62,7 @@ class ListValues:
             undefined: The choice; None is the one that the values were measured with.
         """
         choice = undefined or self.undefined
+        # Seeds share their lists: one that is undefined for any seed is skipped for all.
         return np.logical_or(self.defined.all(0), choice != "skip")
 
     def filled(
@@ -74,6 +76,7 @@ class ListValues:
             undefined: As for `is_known`; values that do not say take "zero".
             mask: `[lists, cutoffs]`, further lists that do not count.
         """
+        # "skip" fills with 0, which nothing reads: such lists do not count below.
         fill = float((undefined or self.undefined) == "one")
         # A list counts in all seeds or in none, so that weights have no axis of seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
@@ -105,6 +108,7 @@ class ListValues:
         if self.undefined in ("one", "skip"):
             return 0, 0
         counts = self.weights > 0
+        # Undefined for every seed, at some cutoff.
         is_zero = counts & ~self.defined.any(0)
         return int(is_zero.any(1).sum()), int(counts.any(1).sum())
 
@@ -129,6 +133,7 @@ class ListValues:
             ValueError: if their ids differ.
         """
         ids, ids_of_first = self.ids or [], first.ids or []
+        # Lists without ids are in order by their position.
         if ids == ids_of_first:
             return self
         index_of = {name: index for index, name in enumerate(ids)}
@@ -263,6 +268,7 @@ def read_lists(
             f"{name} is traced; compare runs outside of jax.jit, and `paired` inside"
         )
     if is_by_list(source):
+        # Its keys came along as `ids`.
         source = np.array(list(source.values()), np.float64)
     if isinstance(source, PerList):
         array, weights, defined = columns_of(source)
@@ -275,6 +281,7 @@ def read_lists(
         is_ratio = False
     return ListValues(
         name,
+        # [1, lists, cutoffs]: a single seed.
         array.astype(np.float64)[None],
         weights.astype(np.float64),
         defined[None],

@@ -121,6 +121,7 @@ def sheet_of_means(
         name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
         headings = [("", titles[run]) for run in runs]
         rows = [(x, metric) for x in collections for metric in x.metrics]
+        # A single collection has no name, so that rows have that of the metric alone.
         names = [[x.name, metric][not is_by_collection :] for x, metric in rows]
         cells = [[x.cell(run, metric, digits) for run in runs] for x, metric in rows]
     return Sheet(

@@ -92,6 +92,7 @@ def marks_of(
         baseline = _baseline_of(means, in_table)
         for (run, metric), comparison in in_table.items():
             _check_values(comparison, metric, baseline, run, means)
+    # Comparisons may be with a run that the table leaves out.
     baseline = baseline or "the baseline"
     differing = {cell: DAGGER for cell, x in in_table.items() if is_significant(x)}
     legend = f"{DAGGER} {_relation(in_table, baseline)}"
@@ -151,6 +152,7 @@ def _check_values(
     if a is None or undefined or metric_part(metric) in STATES:
         return
     difference = sides[1].mean - sides[0].mean
+    # Means may have been summed in float32, the difference is one of float64.
     tolerance = 1e-4 * max(abs(sides[0].mean), abs(sides[1].mean))
     if abs(difference - comparison.difference) > tolerance:
         raise ValueError(
