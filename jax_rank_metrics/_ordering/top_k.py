@@ -107,17 +107,21 @@ def top_keys(
         return lax.cond(any_shared, separate, lambda: (keys, indices))
 
     def by_keys(raw: RawCandidates | Candidates) -> tuple[jax.Array, jax.Array]:
-        # Blocks would read scores twice, and with them all that is made of them.
-        is_raw = isinstance(raw, RawCandidates) and raw.scores.dtype == jnp.float32
-        if is_raw and not is_long(raw.scores.shape[-1], depth):
-            exists = raw.items.retrieved_items().exists
-            x = top_k_cpu.floats_of_scores(lax.stop_gradient(raw.scores), exists)
-        else:
-            x = top_k_cpu.floats_of(raw.read().keys)
+        x = _floats_on_cpu(raw, depth)
         x, indices = _top_k_on_cpu(x[..., :0], x, depth)
         return top_k_cpu.integers_of(x), indices
 
     return lax.platform_dependent(raw, cpu=by_keys, default=by_digits)
+
+
+def _floats_on_cpu(raw: RawCandidates | Candidates, depth: int) -> jax.Array:
+    """Returns the keys of items as float32 that a top-k on CPU orders as they are."""
+    if isinstance(raw, RawCandidates) and raw.scores.dtype == jnp.float32:
+        # Blocks would read scores twice, and with them all that is made of them.
+        if not is_long(raw.scores.shape[-1], depth):
+            exists = raw.items.retrieved_items().exists
+            return top_k_cpu.floats_of_scores(lax.stop_gradient(raw.scores), exists)
+    return top_k_cpu.floats_of(raw.read().keys)
 
 
 def _settled(
