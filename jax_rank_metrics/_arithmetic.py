@@ -15,7 +15,7 @@ from jax.typing import DTypeLike
 
 from jax_rank_metrics import _mesh
 
-# Axes of at most this length are added up term by term.
+# Integers along axes of at most this length are added up term by term.
 _SHORT = 2
 
 # The number of entries up to which programs do without branches and without algorithms
@@ -35,10 +35,8 @@ def total(x: jax.Array) -> jax.Array:
     An axis of more than 4096 items is first summed in chunks, if they can be equally long.
     """
     size = x.shape[-1]
-    if _is_short(size):
-        return _sum_of_short(x)
-    if is_small(x):  # which compiles in less time
-        return jnp.sum(x, axis=-1)
+    if size == 1:
+        return jnp.squeeze(x, -1)
     if isinstance(size, int) and size > 4096:  # not symbolic, as in an export
         chunk = _chunk_length(size)
         if size % chunk == 0:

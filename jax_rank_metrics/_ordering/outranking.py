@@ -22,8 +22,11 @@ Comparison = Callable[[Levels, Levels], jax.Array]
 # Counting the items above this many takes a CPU as long as sorting all items.
 MAX_COUNTED = 40
 
-# Up to this many targets are counted in one pass over the items, without a loop.
-FEW_TARGETS = 4
+# Up to this many targets are counted without a loop. A CPU writes the comparisons with each
+# of them, so that it does so up to these numbers of items in all lists: for one target,
+# and for a few.
+_FEW_TARGETS = 4
+_FEW_ITEMS = 2**22, 2**18
 
 
 class Outranking(NamedTuple):
@@ -38,15 +41,26 @@ class Outranking(NamedTuple):
     before: jax.Array  # items that precede it in the definite order of the tie policy
 
 
+def is_light(num_targets: int, num_items: int) -> bool:
+    """Whether targets are so few that a CPU counts for all of them without a loop.
+
+    Args:
+        num_targets: The number of targets in each list.
+        num_items: The number of items in all lists; symbolic in some exports.
+    """
+    is_few = 0 < num_targets <= _FEW_TARGETS and isinstance(num_items, int)
+    return is_few and num_items <= _FEW_ITEMS[num_targets > 1]
+
+
 def outranking(
     targets: Candidates, items: Candidates, is_member: jax.Array, order: ItemOrder
 ) -> Outranking:
     """Counts the items above, level with, and before each target.
 
-    Up to `FEW_TARGETS` are counted in one pass. For more of them, items are counted for
-    one target after the other, so that scores are read once for each. A CPU counts a part
-    of the items at a time, for the targets that exist in some list; many targets it looks
-    up in a sort of all scores. Accelerators always count: they read thousands of scores
+    Few targets are counted without a loop. For more of them, items are counted for one
+    target after the other, so that scores are read once for each. A CPU counts a part of
+    the items at a time, for the targets that exist in some list; many targets it looks up
+    in a sort of all scores. Accelerators always count: they read thousands of scores
     in the time of each of the dozen gathers that looking a target up takes.
 
     Args:
@@ -55,30 +69,31 @@ def outranking(
         is_member: `[*lists, targets]` bool, which targets are among `items`.
         order: How items compare.
     """
-    by_each, on_cpu = partial(_outranking, order, "each"), None
-    if targets.keys.shape[-1] > MAX_COUNTED:
+    num_targets, on_cpu = targets.keys.shape[-1], None
+    is_few = 0 < num_targets <= _FEW_TARGETS
+    count = partial(_outranking, order, "at once" if is_few else "each")
+    if num_targets > MAX_COUNTED:
         on_cpu = partial(_outranking, order, "sorted")
-    elif targets.keys.shape[-1] > FEW_TARGETS and outranking_cpu.has_parts(items.keys):
-        on_cpu = partial(_outranking, order, "parts")
+    elif not is_light(num_targets, items.keys.size):
+        if outranking_cpu.has_parts(items.keys):
+            on_cpu = partial(_outranking, order, "parts")
     if on_cpu is None:
-        return by_each(targets, items, is_member)
-    return lax.platform_dependent(
-        targets, items, is_member, cpu=on_cpu, default=by_each
-    )
+        return count(targets, items, is_member)
+    return lax.platform_dependent(targets, items, is_member, cpu=on_cpu, default=count)
 
 
 def _outranking(
     order: ItemOrder,
-    method: Literal["each", "parts", "sorted"],
+    method: Literal["at once", "each", "parts", "sorted"],
     targets: Candidates,
     items: Candidates,
     is_member: jax.Array,
 ) -> Outranking:
     """Counts items by a method, and by tie-breaks only where any tie."""
     is_sorting, count = method == "sorted", _count_each
-    if targets.keys.shape[-1] <= FEW_TARGETS:
-        count = _count_few
-    if is_sorting:
+    if method == "at once":
+        count = _count_at_once
+    elif is_sorting:
         count = outranking_cpu.count_sorted
     elif method == "parts":
         index = _arithmetic.iota(targets.items.exists)
@@ -104,7 +119,7 @@ def _outranking(
         )
         return count(target_levels, levels, _precedes)[0]
 
-    if order.policy.keeps_index_order and targets.keys.shape[-1] <= FEW_TARGETS:
+    if order.policy.keeps_index_order and method == "at once":
         return Outranking(above, equal, by_tie_breaks())  # as quick as a branch
     any_ties = _mesh.unvmap_any(
         targets.items.exists & (equal > is_member.astype(jnp.int32))
@@ -125,7 +140,7 @@ def _precedes_or_equals(levels: Levels, target_levels: Levels) -> jax.Array:
     return ~_precedes(target_levels, levels)
 
 
-def _count_few(
+def _count_at_once(
     target_levels: Levels, levels: Levels, *comparisons: Comparison
 ) -> list[jax.Array]:
     """Counts as `_count_each` does, for all targets in one program without a loop."""

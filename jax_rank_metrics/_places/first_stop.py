@@ -214,6 +214,9 @@ def _expected_by_ranks(
     # At the latest, the first stop follows all items of the group that do not stop.
     num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
     num_ranks = jnp.max(num_ranks, initial=0)
+    limits = [k for k in ks if isinstance(k, int)]
+    if len(limits) == len(ks):
+        num_ranks = jnp.minimum(num_ranks, max(limits))
 
     def add_two(state: tuple[jax.Array, _Reader]) -> tuple[jax.Array, _Reader]:
         offset, reader = state

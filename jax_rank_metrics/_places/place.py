@@ -219,20 +219,19 @@ def _sum_of_few(
     return jnp.sum(jnp.where(is_inside, values, np.zeros_like(values)), axis=0)
 
 
-# Up to this rank, reciprocals are added up one by one.
-_FIRST_RECIPROCALS = 8
+# Up to this rank, reciprocals are added up one by one: in single and in double precision.
+_FIRST_RECIPROCALS = (8, 32)
 
 
 def _sum_of_reciprocals(
     above: jax.Array, end: jax.Array, dtype: DTypeLike
 ) -> jax.Array:
-    """Sums 1 / rank over the ranks above + 1 … end, to 1e-7, without a table.
+    """Sums 1 / rank over the ranks above + 1 … end to the precision of floats, by no table.
 
     Beyond the first ranks, the sum over a + 1 … b is the integral of 1/x from a + ½ to
-    b + ½, with two terms of the Euler–Maclaurin series for midpoints; the third would be
-    below 1e-8.
+    b + ½, with four terms of the Euler–Maclaurin series for midpoints.
     """
-    first = _FIRST_RECIPROCALS
+    first = _FIRST_RECIPROCALS[jnp.dtype(dtype).itemsize > 4]
     near = _sum_of_few(reciprocal_discount, above, end, first, dtype)
     above = jnp.maximum(above, first)
     number = jnp.maximum(end - above, 0).astype(dtype)
@@ -240,8 +239,8 @@ def _sum_of_reciprocals(
     stop = start + number
 
     def correction(x: jax.Array) -> jax.Array:
-        inverse_square = 1 / (x * x)
-        return inverse_square * (1 / 24 - inverse_square * (7 / 960))
+        u = 1 / (x * x)
+        return u * (1 / 24 - u * (7 / 960 - u * (31 / 8064 - u * (127 / 30720))))
 
     far = jnp.log1p(number / start) + (correction(stop) - correction(start))
     return near + far

@@ -11,7 +11,7 @@ from jax_rank_metrics._layouts.base import RankedLayout
 from jax_rank_metrics._places import first_stop
 from jax_rank_metrics._places.tie_groups import sum_of_slots
 from jax_rank_metrics._ranking.items import ItemFn, item_values
-from jax_rank_metrics._ranking.unlisted import check_alike, check_known
+from jax_rank_metrics._ranking.unlisted import check_alike, check_unlisted
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._types import Cut, PositionFn
 
@@ -103,7 +103,7 @@ def _sorted_values(view: View, item_fn: ItemFn | None, ks: Sequence[Cut]) -> _Be
         items = pool.items.read()
         values = items.labels
         if item_fn is not None:
-            check_known(view, item_fn)
+            check_unlisted(view, item_fn)
             check_alike(view, item_fn)
             values = item_values(item_fn, items, view.data.dtype)
         return depth, *pool.layout.largest(values, items.exists, depth)

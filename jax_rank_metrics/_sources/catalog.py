@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 
 import jax
 from jax.core import Tracer
@@ -9,7 +10,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Shaped
 
 from jax_rank_metrics import _inputs, _types
-from jax_rank_metrics._ordering.outranking import FEW_TARGETS
+from jax_rank_metrics._ordering.outranking import is_light
 from jax_rank_metrics._ordering.policy import resolve
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.data import RankingData
@@ -247,13 +248,17 @@ def _may_count(catalog: Catalog) -> bool:
     """Whether counting places in a program may take less than finding the first ranks.
 
     Outside of a program, the ranks are there before a metric asks. Items in several
-    blocks would be scored twice.
+    blocks would be scored twice; and devices that share the items must exchange counts
+    where the caller ranks, and not where a metric reads, which may be in a branch.
     """
+    scorer, num_relevant = catalog.scorer, catalog.relevant.ids.shape[-1]
+    num_scores = math.prod(scorer.lists) * scorer.num_items
     return (
         catalog.depth is not None
         and catalog.attributes is None
-        and catalog.scorer.num_blocks == 1
-        and catalog.relevant.ids.shape[-1] <= FEW_TARGETS
+        and catalog.items_axis is None
+        and scorer.num_blocks == 1
+        and is_light(num_relevant, num_scores)
         and any(isinstance(x, Tracer) for x in jax.tree.leaves(catalog))
     )
 
@@ -264,8 +269,7 @@ def _counted(catalog: Catalog) -> RankingData:
         _rank_blocks(dataclasses.replace(catalog, depth=None)),
         catalog.depth,
     )
-    # Places are known to the end, but a metric must raise beyond k wherever it reads them.
-    is_whole = depth is None or depth >= catalog.total_items
+    is_whole = depth is None or depth >= catalog.scorer.num_items
     return dataclasses.replace(places, cut=None if is_whole else depth)
 
 
