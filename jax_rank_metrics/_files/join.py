@@ -11,7 +11,7 @@ from jax_rank_metrics._files.dicts import sides_of_dicts
 from jax_rank_metrics._files.frames import frame_of
 from jax_rank_metrics._files.joined import Joined
 from jax_rank_metrics._files.lists import Sides, sides_of_frames
-from jax_rank_metrics._files.places import resolved
+from jax_rank_metrics._files.places import keep_first
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,12 +210,13 @@ def _joined(
             f"{relevance[row]}, beyond float32; pass at most {max_float32:.3g}"
         )
     is_counted = is_answered if missing == "skip" else np.ones_like(is_answered)
-    sides = resolved(sides, ties, depth)
+    if depth is not None:
+        sides = keep_first(sides, depth)
     if condensed:  # Only documents that were judged stay in the run.
         is_judged = np.zeros(len(sides.retrieved.values), bool)
         is_judged[sides.run_rows()[sides.is_retrieved & (relevance >= 0)]] = True
         sides = sides.keep(is_judged)
-    return Joined(sides, is_counted.astype(np.float32))
+    return Joined(sides, is_counted.astype(np.float32), ties)
 
 
 def _subject(ids: "pl.Series") -> str:

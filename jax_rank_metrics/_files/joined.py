@@ -12,7 +12,7 @@ from jax_rank_metrics._calls.names import Metrics, bind_all
 from jax_rank_metrics._files.lists import TOPICS, Sides
 from jax_rank_metrics._files.measure import measure_places
 from jax_rank_metrics._files.packed import PackedItems, pack
-from jax_rank_metrics._files.places import Places, places_of
+from jax_rank_metrics._files.places import Places, places_of, without_ties
 from jax_rank_metrics._metrics.run import measure_ranking
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._sources.rank import rank
@@ -44,12 +44,13 @@ class Joined:
     list_weights: np.ndarray
     query_ids: "pl.Series"
 
-    def __init__(self, sides: Sides, list_weights: np.ndarray) -> None:
+    def __init__(self, sides: Sides, list_weights: np.ndarray, ties: str) -> None:
         """Holds what `join` has checked."""
         self.num_segments = len(list_weights)
         self.list_weights = list_weights
         self.query_ids = sides.query_ids
         self._sides = sides
+        self._ties = ties
 
     @property
     def labels(self) -> np.ndarray:
@@ -182,11 +183,12 @@ class Joined:
 
     @functools.cached_property
     def _places(self) -> Places:
-        return places_of(self._sides)
+        return places_of(self._sides, self._ties)
 
     @functools.cached_property
     def _packed(self) -> PackedItems:
-        return pack(self._sides)
+        is_trec = self._ties == "trec"
+        return pack(without_ties(self._sides) if is_trec else self._sides)
 
     def __repr__(self) -> str:
         """Shows how many queries and documents there are."""

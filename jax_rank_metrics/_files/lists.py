@@ -46,8 +46,7 @@ class GroupedRows(NamedTuple):
 class Sides(NamedTuple):
     """Judgements and a run, with a list for each query that is judged.
 
-    Values of the run are compared within a list only. They are scores, until
-    `places.resolved` replaces them by ranks.
+    Values of the run are compared within a list only.
     """
 
     query_ids: "pl.Series"  # [lists]
@@ -63,14 +62,6 @@ class Sides(NamedTuple):
     def is_retrieved(self) -> np.ndarray:
         """`[judged rows]` bool, whether the run has the document."""
         return ~np.isnan(self.scores)
-
-    def with_values(self, values: np.ndarray) -> "Sides":
-        """Returns the same with other values, `[run rows]`, of the documents of the run."""
-        run_rows, scores = self.run_rows(), np.full_like(self.scores, np.nan)
-        scores[run_rows >= 0] = values[run_rows[run_rows >= 0]]
-        return self._replace(
-            retrieved=self.retrieved._replace(values=values), scores=scores
-        )
 
     def keep(self, is_kept: np.ndarray) -> "Sides":
         """Returns the same judgements, and only some rows of the run.

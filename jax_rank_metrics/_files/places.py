@@ -1,6 +1,6 @@
 """The places of judged documents in a run, found on the host."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from jax_rank_metrics._ordering.on_host import (
     best_rows,
     count_places,
     in_rank_order,
-    lists_with_ties,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _UNRANKED = 2**31 - 1  # the key of documents without a rank, which come last
 
@@ -30,27 +32,38 @@ class Places(NamedTuple):
     num_retrieved: np.ndarray  # [lists] int32
 
 
-def resolved(sides: Sides, ties: str, depth: int | None) -> Sides:
-    """Returns the run as deep as asked, and without ties if these follow trec_eval.
-
-    Whoever reads the result knows of neither: values tie where they are equal. With
-    ties="trec", those of a list with ties are the negative numbers of documents above each.
+def keep_first(sides: Sides, depth: int) -> Sides:
+    """Returns the first documents of each list of the run, those with the last ids of ties.
 
     Args:
         sides: Judgements and a run.
-        ties: See `join`.
-        depth: See `join`.
+        depth: How many documents of each list to keep.
+    """
+    rows, above = _in_definite_order(sides)
+    is_kept = np.zeros(len(sides.retrieved.values), bool)
+    is_kept[rows[above < depth]] = True
+    return sides.keep(is_kept)
+
+
+def without_ties(sides: Sides) -> Sides:
+    """Returns a run whose values tell documents with equal scores apart by their ids.
+
+    They are the negative numbers of documents above each.
+    """
+    rows, above = _in_definite_order(sides)
+    values = sides.retrieved.values.copy()
+    values[rows] = -above
+    return sides._replace(retrieved=sides.retrieved._replace(values=values))
+
+
+def _in_definite_order(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the rows of the run, list after list in rank order, and their places.
+
+    Documents with equal scores are in the order of trec_eval.
     """
     retrieved, ranges = sides.retrieved, sides.retrieved.ranges()
-    if depth is None:  # Lists without ties are in order already.
-        ranges = lists_with_ties(retrieved.values, ranges) if ties == "trec" else []
-    if not ranges:
-        return sides
-    rows = best_rows(retrieved.values, ranges)  # list after list
-    values, counts = (
-        retrieved.values[rows],
-        np.array([x.stop - x.start for x in ranges]),
-    )
+    rows = best_rows(retrieved.values, ranges)
+    values, counts = retrieved.values[rows], retrieved.counts
     first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
     # Scores 9 7 7 5 of a list make the groups 1 2 2 3, of which the middle one is tied.
     begins = np.ones(len(rows), bool)
@@ -58,30 +71,30 @@ def resolved(sides: Sides, ties: str, depth: int | None) -> Sides:
     begins[first_of_list] = True
     tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
     if len(tied):
-        pl = polars("jrm.join")
-        _, run_ids = sides.doc_ids()
-        keys = {"group": np.cumsum(begins)[tied], "id": run_ids[rows[tied]]}
-        # The document with the last id, by its bytes, is the first of its group.
-        order = pl.DataFrame(keys).select(
-            pl.arg_sort_by(
-                "group", pl.col("id").cast(pl.String), descending=[False, True]
-            )
-        )
-        rows[tied] = rows[tied][order.to_series().to_numpy()]
-    above = np.arange(len(rows)) - first_of_list
-    if ties == "trec":
-        in_order = retrieved.values.copy()
-        in_order[rows] = -above
-        sides = sides.with_values(in_order)
-    if depth is None:
-        return sides
-    is_kept = np.zeros(len(retrieved.values), bool)
-    is_kept[rows[above < depth]] = True
-    return sides.keep(is_kept)
+        ids = sides.doc_ids()[1][rows[tied]].cast(polars("jrm.join").String)
+        order = _by_last_id(np.cumsum(begins)[tied], ids)
+        rows[tied] = rows[tied][order]
+    return rows, np.arange(len(rows)) - first_of_list
 
 
-def places_of(sides: Sides) -> Places:
-    """Counts the documents above each judged one, and those that tie with it."""
+def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
+    """Returns the indices that sort documents by group, and by falling id within each.
+
+    Ids are strings and compare by their bytes. Equal ids stay in order.
+    """
+    pl = polars("jrm.join")
+    frame = pl.DataFrame({"group": groups, "id": ids})
+    keys = pl.arg_sort_by("group", "id", descending=[False, True], maintain_order=True)
+    return frame.select(keys).to_series().to_numpy()
+
+
+def places_of(sides: Sides, ties: str) -> Places:
+    """Counts the documents above each judged one, and those that tie with it.
+
+    Args:
+        sides: Judgements and a run.
+        ties: See `join`. With "trec", no documents tie.
+    """
     counts, values = sides.retrieved.counts, sides.retrieved.values
     is_ranked, lists = sides.is_retrieved, sides.judged.list_ids()
     above, tied = np.zeros((2, len(lists)), np.int32)
@@ -90,6 +103,11 @@ def places_of(sides: Sides) -> Places:
         sides.scores[is_ranked],
         _starts(np.bincount(lists[is_ranked], minlength=len(counts))),
     )
+    if ties == "trec":
+        rows = np.flatnonzero(tied > 1)
+        if len(rows):
+            above[rows] += _count_later_ids(sides, rows, above[rows], tied[rows])
+        tied[rows] = 1
     order = in_rank_order(lists, np.where(is_ranked, above, _UNRANKED))
     return Places(
         starts=_starts(sides.judged.counts),
@@ -99,6 +117,42 @@ def places_of(sides: Sides) -> Places:
         tied=tied[order],
         num_retrieved=counts.astype(np.int32),
     )
+
+
+def _count_later_ids(
+    sides: Sides, judged_rows: np.ndarray, above: np.ndarray, tied: np.ndarray
+) -> np.ndarray:
+    """Counts the documents of the run with the score of a judged one and a later id.
+
+    Only tie groups that hold one of these are sorted by id.
+
+    Args:
+        sides: Judgements and a run.
+        judged_rows: `[documents]`, at least one, rows of judgements that the run has.
+        above: `[documents]`, as in `Places`.
+        tied: `[documents]`, as in `Places`.
+    """
+    retrieved, lists = sides.retrieved, sides.judged.list_ids()[judged_rows]
+    with_ties, list_of_judged = np.unique(lists, return_inverse=True)
+    starts_of_lists = _starts(retrieved.counts[with_ties])
+    # Tie groups by the place of their first document among those of all these lists.
+    first, index, group_of_judged = np.unique(
+        starts_of_lists[list_of_judged] + above, return_index=True, return_inverse=True
+    )
+    sizes = tied[index]
+    starts, groups = _starts(sizes), np.repeat(np.arange(len(first)), sizes)
+    places = np.arange(starts[-1]) + (first - starts[:-1])[groups]
+    ranges = retrieved.ranges()
+    rows = best_rows(retrieved.values, [ranges[i] for i in with_ties])[places]
+    pl, (judged_ids, run_ids) = polars("jrm.join"), sides.doc_ids()
+    # Judged documents stand before the run, so that they precede their equals there.
+    ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
+    order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))
+    is_judged = order < len(judged_rows)
+    num_before, in_order = np.cumsum(~is_judged)[is_judged], order[is_judged]
+    later = np.empty(len(judged_rows), np.int32)
+    later[in_order] = num_before - starts[group_of_judged[in_order]]
+    return later
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """The places of a few items among the scores of long lists, counted on the host."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,13 +33,6 @@ def count_places(
         above[start:end] = len(ascending) - last
         tied[start:end] = last - ascending.searchsorted(items, "left")
     return above, tied
-
-
-def lists_with_ties(values: np.ndarray, lists: Sequence[slice]) -> list[slice]:
-    """Returns the lists in which two rows have equal values, `[rows]`, not NaN."""
-    ascending = (np.sort(values[rows]) for rows in lists)
-    has_ties = [(x[1:] == x[:-1]).any() for x in ascending]
-    return list(itertools.compress(lists, has_ties))
 
 
 def best_rows(values: np.ndarray, lists: Sequence[slice]) -> np.ndarray:

@@ -110,13 +110,11 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     All pairs go through one reduction: compilers make a single loop of it, and it is
     partitioned over a mesh as a plain sum is.
     """
-    totals = _reduce_sum(axes, tuple(jax.tree.leaves(list(pairs))))
-    normal = [_normalise(*pair) for pair in zip(totals[::2], totals[1::2], strict=True)]
-    return jax.tree.map(lambda *x: jnp.stack(x), *normal)
+    return FloatPair(*_sums(axes, tuple(jax.tree.leaves(list(pairs)))))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _reduce_sum(axes: tuple[int, ...], operands: Floats) -> Floats:
+def _sums(axes: tuple[int, ...], operands: Floats) -> TwoFloats:
     """Sums operands high, low, high, low, …, each upper float with the one after it."""
     zeros = [jnp.zeros((), x.dtype) for x in operands]
 
@@ -128,16 +126,19 @@ def _reduce_sum(axes: tuple[int, ...], operands: Floats) -> Floats:
             totals += [high, x_low + y_low + error]
         return tuple(totals)
 
-    return lax.reduce(operands, tuple(zeros), add, axes)
+    totals = lax.reduce(operands, tuple(zeros), add, axes)
+    normal = _normalise(jnp.stack(totals[::2]), jnp.stack(totals[1::2]))
+    return normal.high, normal.low
 
 
-@_reduce_sum.defjvp
-def _reduce_sum_jvp(
+@_sums.defjvp
+def _sums_jvp(
     axes: tuple[int, ...], primals: tuple[Floats], tangents: tuple[Floats]
-) -> tuple[Floats, Floats]:
+) -> tuple[TwoFloats, TwoFloats]:
     # A plain sum: gradients do not need the precision of pairs.
-    slopes = tuple(jnp.sum(x, axis=axes) for x in tangents[0])
-    return _reduce_sum(axes, *primals), slopes
+    pairs = zip(tangents[0][::2], tangents[0][1::2], strict=True)
+    slopes = jnp.stack([jnp.sum(high + low, axis=axes) for high, low in pairs])
+    return _sums(axes, *primals), (slopes, jnp.zeros_like(slopes))
 
 
 def _is_pair(tree: object) -> bool:
