@@ -618,6 +618,11 @@ def test_sums_of_reciprocals_need_no_table():
         np.testing.assert_allclose(
             np.asarray(actual) / tied, sums / tied, rtol=3e-7, atol=3e-7
         )
+    with jax.enable_x64(True):
+        add = places.sum_of_many(above, tied, 2_000_000, jnp.float64)
+        actual = add(jrm.reciprocal_discount, None)
+    sums = harmonic[above + tied] - harmonic[above]
+    np.testing.assert_allclose(actual, sums, rtol=1e-9)
 
 
 def test_sums_over_millions_of_ranks():

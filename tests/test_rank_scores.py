@@ -226,6 +226,38 @@ def test_programs_that_count_instead(rng, ties, num_relevant):
             step(7, name)
 
 
+def test_an_ideal_of_all_items(metric_names):
+    """An ideal that counts items of label 0 reads all of them, in a program too."""
+
+    @jrm.metric(names=("ideal_of_all",))
+    def ideal_of_all(ranking, *, k=None):
+        ks = ranking.cutoffs(k)
+        sums = ranking.ideal_sum(lambda items: items.labels + 1, jrm.log2_discount, ks)
+        return ranking.per_list(sums, True, k, lambda items: items.labels)
+
+    scores, ids = np.float32([[3, 2, 1, 0]]), np.array([[1]])
+
+    def value(scores, k=3):
+        return ideal_of_all.of(jrm.rank_scores(scores, ids, k=k), k=3).values
+
+    expected = 2 + 1 / np.log2(3) + 1 / 2
+    for actual in (value(scores), quick_jit(value)(scores)):
+        np.testing.assert_allclose(actual, [expected], rtol=1e-6)
+    with pytest.raises(ValueError, match="label 0 is worth 1.0"):
+        value(scores, None)
+
+
+def test_no_relevant_ids_at_all():
+    """Lists may have no slot for a relevant item, in a program too."""
+    scores, ids = np.zeros((2, 30), np.float32), np.zeros((2, 0), np.int32)
+
+    def value(scores):
+        return jrm.ndcg.of(jrm.rank_scores(scores, ids, k=5), k=5)
+
+    for lists in (value(scores), quick_jit(value)(scores)):
+        assert not lists.defined.any() and not lists.values.any()
+
+
 SCORES = np.zeros((2, 3), np.float32)
 IDS = np.zeros((2, 1), np.int32)
 

@@ -293,10 +293,11 @@ def test_penalty_of_items_without_a_rank():
 
 
 @pytest.mark.long
-def test_a_perfect_ranking_is_worth_exactly_one(rng):
+@pytest.mark.parametrize("items", [2, 5, 12, 33])
+def test_a_perfect_ranking_is_worth_exactly_one(rng, items):
     """At every cutoff, in a call of its own and from a ranking deeper than the cutoff."""
     ks = (1, 3, 7, 10)
-    labels = rng.integers(0, 5, (200, 33)).astype(np.float32)
+    labels = rng.integers(0, 5, (200, items)).astype(np.float32)
     labels[:, 0] = 4
     scores = np.argsort(np.argsort(labels, axis=-1), axis=-1).astype(np.float32)
     cut = jrm.rank(labels, scores, k=20)
