@@ -25,6 +25,7 @@ class Program:
 
 def programs() -> dict[str, Program]:
     """Returns the programs by name: the main metrics, and every source of rankings."""
+    import numpy as np
     from jax import grad
 
     import jax_rank_metrics as jrm
@@ -50,6 +51,10 @@ def programs() -> dict[str, Program]:
         ranking = jrm.rank_places(labels, above, tied, num_retrieved=num_retrieved)
         return measure("ndcg@10", "map", "mrr", "recall@10")(ranking)
 
+    def in_batch(*names: str, **options: Any) -> Callable[..., Any]:
+        ids = np.arange(1024, dtype=np.int32)[:, None]
+        return lambda scores: measure(*names)(jrm.rank_scores(scores, ids, **options))
+
     def of(source: Callable[..., Any], *names: str, **options: Any) -> Any:
         return lambda *arrays: measure(*names)(source(*arrays, **options))
 
@@ -69,6 +74,9 @@ def programs() -> dict[str, Program]:
         "ndcg": (evaluate("ndcg"), wide),
         "map": (evaluate("map"), wide),
         "mrr": (evaluate("mrr"), wide),
+        "in-batch by hand · 1,024×1,024": (in_batch_by_hand, [((1024, 1024), "f")]),
+        "in-batch": (in_batch("ndcg@10", "mrr"), [((1024, 1024), "f")]),
+        "in-batch · k=10": (in_batch("ndcg@10", "mrr@10", k=10), [((1024, 1024), "f")]),
         "packed lists": (packed, [*flat, segments]),
         "rank_catalog · k=10": (of(jrm.rank_catalog, *two, k=10), [*embeddings, ids]),
         "rank_catalog · k=None": (of(jrm.rank_catalog, *uncut, k=None), [*embeddings, ids]),
@@ -99,6 +107,16 @@ def ndcg_by_hand(labels: Any, scores: Any) -> Any:
     dcg = ((jnp.exp2(ranked) - 1) * discounts).sum(-1)
     ideal = ((jnp.exp2(lax.top_k(labels, 10)[0]) - 1) * discounts).sum(-1)
     return jnp.mean(jnp.where(ideal > 0, dcg / jnp.where(ideal > 0, ideal, 1), 0))
+
+
+def in_batch_by_hand(scores: Any) -> Any:
+    """Returns ndcg@10 and mrr where row i should find item i; a tie has its mean rank."""
+    import jax.numpy as jnp
+
+    own = jnp.diagonal(scores)[:, None]
+    rank = 1 + (scores > own).sum(1) + ((scores == own).sum(1) - 1) / 2
+    gains = jnp.where(rank <= 10, 1 / jnp.log2(rank + 1), 0)
+    return gains.mean(), (1 / rank).mean()
 
 
 def _batch_of_users(users: Any, items: Any, relevant_ids: Any, seen_ids: Any) -> Any:

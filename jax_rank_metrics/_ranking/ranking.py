@@ -326,7 +326,8 @@ def counted_data_of(ranking: Ranking) -> RankingData | None:
     In a program, metrics that need no other places read these instead, and the ranks
     that nothing reads are not compiled. None where ranks are as good, or known already.
     """
-    return None if ranking._count_places is None else ranking._count_places()
+    count = ranking._count_places
+    return None if count is None else count()
 
 
 def view_of(ranking: Ranking) -> View:
