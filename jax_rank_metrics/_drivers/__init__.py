@@ -22,7 +22,7 @@ Batches, and what measures them:
     query_batches.py    the queries of a call; batches over all items, or candidates
     host_items.py       batches over items that the host reads in parts
     candidates.py       one batch of queries that rank candidates of their own
-    step.py             one batch on the device: ranked once, read by every metric
+    step.py             one batch on the device: its rankings, and what metrics read
 
 The loop, and what comes of it:
 
@@ -35,28 +35,42 @@ The loop, and what comes of it:
 
 How the values of all queries come about, for 10,000 queries in batches of 1,024:
 
+    Plan          the metrics, and which of them read the top-k or counted places; k, ties
     Model         `table [10,000, …]` and `items [items, …]`; or scores, or a function
     Judgements    sparse rows `[10,000, items]`: labels, and what leaves each list
     Queries       these two, the row of each query in the table, and the devices
     QueryParts    the slot of each query: its own index on one device; on a mesh, the part
                   of the devices that holds its row, and a place there
-    Batch         1,024 indices of queries and their slots, −1 for padding, and the width
-                  of their ids. Queries with many ids share batches, so that others are
-                  not padded to their width; batches do not follow the order of queries
+    Batch         1,024 indices of queries and their slots, −1 for padding, and two widths:
+                  of their excluded ids and of their relevant ids. Queries with many ids
+                  share batches, so that others are not padded to their width; batches do
+                  not follow the order of queries
     QueryBatch    the arrays of a batch: `rows [1024, …]`, `relevant_ids [1024, relevant]`;
                   or a CandidateBatch, with the vectors of the candidates of each query
     CatalogArrays `items [items, …]`, masks and groups, put on the devices once
-    program       ranks once, lets every metric read that ranking, and returns `Measured`:
-                  a `PerList [1024]` for each metric, `items [1024, k]`, the slots, and
-                  the first fault, such as NaN. It is jitted; on a mesh, each device runs it
+    Batches       all of these: the batches, what makes their arrays, and the program
+    program       ranks, lets every metric read a ranking, and returns `Measured`: a
+                  `PerList [1024]` for each metric, `items [1024, k]`, the slots, and the
+                  first fault, such as NaN. It is jitted; on a mesh, each device runs it
                   on the queries of its part, and with `items_axis` on its part of the items
     Collector     waits two batches behind, and writes values to their slots: to arrays of
                   NumPy, or to arrays that stay on the devices of a mesh
     Job, run      the loop around these; its checkpoints are what a Collector holds
     Evaluation    states from the values of all slots that have a query
 
-Of each batch only these values and ids come back to the host, never a score. Whether a
-score is NaN is looked for where scores are read; whatever is measured beside the metrics,
-such as popularity, is a function of the ids found (`step.measures_of_ids`). What a driver
-decides by itself is how it reads its arguments and how messages name a query.
+Where a metric reads whole lists and the first k items are returned too, `measure_queries`
+makes two rankings, by `rank_both`: the first ranks, and the places of relevant items. Each
+metric reads the one that `Plan` names. Otherwise one ranking serves all of them. Candidates
+are few, and have one ranking, to the end where a metric reads it.
+
+Two drivers make their own `Batches`. Items in host blocks are read once or twice in all, so
+that every batch advances through a part before the next part is read, and its state waits
+on the device; the program of the loop only finishes it. Links have `Questions` instead of
+`Queries`, a function that scores each batch, and counted places for every metric.
+
+A batch leaves these values and ids alone, never a score: on the host, or on the devices of
+a mesh. Whether a score is NaN is looked for where scores are read; whatever is measured
+beside the metrics, such as popularity, is a function of the ids found
+(`step.measures_of_ids`). What a driver decides by itself is how it reads its arguments and
+how messages name a query.
 """

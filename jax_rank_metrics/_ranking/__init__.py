@@ -8,7 +8,30 @@
 
 Formulas never name an axis, so that they hold for every layout. A ranking that is read
 outside of a metric makes a new view in each verb. `residual` gives a metric a view with
-other labels, which the verbs put into every function of items.
+other labels, which the verbs put into every function of items. `Ranking.items` are ids in
+rank order, for callers; `Items` are labels and columns, all that a formula's functions see.
+
+The scores 9 7 7 7 4 with the labels 1 0 1 1 0 may be held in two ways:
+
+    first ranks    `TieRuns`, of which three ranks hold 9 7 7. A 7 is missing, so that the
+                   group straddles the cut: the pool tells that it has 3 items with the
+                   labels 0 + 1 + 1, and the last item held stands for all of them, at a
+                   place with 1 item above and 3 tied. precision@3 is (1 + 2·⅔) / 3
+    counted        `CountedPlaces` of the three relevant items: 0 1 1 above, 1 3 3 tied. The
+                   others are unlisted, and known only to have the label 0. A sum over items
+                   takes none of them, so their value must be 0. Amounts that places count
+                   may be 1 for each, the baseline: the items held then count by their
+                   difference from it, −1 if irrelevant items are counted, and the group
+                   of 3 has −1 − 1 + 3·1 = 1 irrelevant item
+
+While it is traced, a ranking of first ranks may also hold what counts places
+(`counted_data_of`). `metric.of` and `measure` then read counted places, which compile to
+less. Whether metrics need more is found by trying: `UnknownPlaceError` says that a metric
+asks for places that the data do not hold, and `measure_ranking` and `read_lists`
+fall back to all ranks. So every check of unlisted items must raise it.
+
+Places are handed to a sum, not returned, since `place_reader` first traces that sum to see
+what it adds up over the ranks of a place, and then scans all of it along runs in one loop.
 
 The data, and what it holds:
 

@@ -22,8 +22,9 @@ def pays(lists: ScoredLists, depth: Depth) -> bool:
     """Whether places are counted sooner than all items are put in order.
 
     That is known outside `jax.jit` alone, where the labels can be looked at. Accelerators
-    sort as quickly as they count. Metrics must read whole lists, in tie groups; and items
-    that are not relevant must be all alike.
+    sort as quickly as they count. Whole lists must be asked for, read in tie groups; and
+    items that are not relevant must be all alike. Whether the places of relevant items are
+    all that the metrics read is not known here: `read_lists` finds it by trying.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
     reads_groups = depth.in_groups and lists.policy.is_grouped
