@@ -100,8 +100,8 @@ class Held(Protocol):
     def place_reader(self, memo: Memo, counting: Hashable) -> PlaceReader:
         """Prepares what the places of all summands share.
 
-        The reader hands places to a sum instead of returning them: it may compute them in
-        either of two branches, and only small results may leave a branch.
+        The reader hands places to a sum instead of returning them: it first traces the sum
+        to see which sums over ranks it wants, and then scans everything in one loop.
 
         Args:
             memo: The results that metrics share.

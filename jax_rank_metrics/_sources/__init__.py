@@ -21,9 +21,10 @@ items of one block by `jrm.rank`, and streams more of them.
 
 Two routes count places where ranks were asked for. `few_relevant` is for long lists on one
 CPU, outside of `jax.jit`, since it looks at the labels; `read_lists` tries it.
-`_may_count` (catalog.py) is for a k inside a program, with at most four relevant ids in
-each list and one block; `measure_ranking` (`_metrics`) tries it. Neither knows whether
-places are all that metrics read: where they need more, `UnknownPlaceError` makes both rank.
+`_may_count` (catalog.py) is for a k inside a program, with one relevant id in each list, or
+up to four where scores are few, and one block; `measure_ranking` (`_metrics`) tries it.
+Neither knows whether places are all that metrics read: where they need more,
+`UnknownPlaceError` makes both rank.
 
 Three things are called places. `jrm.rank_places` takes numbers that a caller counted,
 `Stream.places` makes a ranking of those that a stream counted, and the package `_places`
