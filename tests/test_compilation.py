@@ -173,11 +173,11 @@ FIVE = ("ndcg@10", "precision@10", "recall@10", "mrr@10", "hit_rate@10")
 @pytest.mark.parametrize(
     "names, limit",
     [
-        pytest.param(("ndcg@10",), 1_250, marks=pytest.mark.long),
-        (FIVE, 2_550),
-        pytest.param(("ndcg",), 1_650, marks=pytest.mark.long),
-        (("map",), 1_600),
-        (("mrr",), 700),
+        pytest.param(("ndcg@10",), 950, marks=pytest.mark.long),
+        (FIVE, 2_000),
+        pytest.param(("ndcg",), 1_550, marks=pytest.mark.long),
+        (("map",), 1_450),
+        (("mrr",), 730),
     ],
     ids=["ndcg@10", "five@10", "ndcg", "map", "mrr"],
 )
