@@ -265,12 +265,10 @@ def _may_count(catalog: Catalog) -> bool:
 
 def _counted(catalog: Catalog) -> RankingData:
     """Counts the places of the relevant items, of which only the first ranks are read."""
-    places, depth = (
-        _rank_blocks(dataclasses.replace(catalog, depth=None)),
-        catalog.depth,
-    )
-    is_whole = depth is None or depth >= catalog.scorer.num_items
-    return dataclasses.replace(places, cut=None if is_whole else depth)
+    assert catalog.depth is not None
+    is_whole = catalog.depth >= catalog.scorer.num_items
+    places = _rank_blocks(dataclasses.replace(catalog, depth=None))
+    return dataclasses.replace(places, cut=None if is_whole else catalog.depth)
 
 
 def rank_blocks(catalog: Catalog) -> RankingData:
