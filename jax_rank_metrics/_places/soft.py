@@ -7,7 +7,6 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.custom_derivatives import SymbolicZero
 
 from jax_rank_metrics import _arithmetic, _inputs, _mesh
 from jax_rank_metrics._layouts.base import RankedLayout
@@ -22,11 +21,6 @@ Step = Callable[[jax.Array, jax.Array], jax.Array]
 
 # At most this many items of every list are compared with others at a time.
 _MAX_BLOCK = 64
-
-# All pairs are compared at once in lists of at most so many items, if there are at most so
-# many pairs: 16 MB of them in a training step of 256 lists of 128 items.
-_FEW = 256
-_MAX_PAIRS = 2**22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,26 +135,33 @@ class SoftScores:
     def _sums_above(self, addends: jax.Array, layout: RankedLayout) -> jax.Array:
         """Sums the addends of all other items, weighted by how surely each is above.
 
-        Addends and sums are `[*lists, items, amounts]`.
+        Addends and sums are `[*lists, items, amounts]`. Items are compared one block at
+        a time; the gradient repeats the comparisons, so that they need not be kept in
+        memory.
         """
         if isinstance(layout, Packed):
             return self._sums_above_in_packed(addends, layout)
-        return _sums_above_in_lists(self, addends)
+        scores, items = self.scores, self.scores.shape[-1]
+        num_blocks, size = _blocks(items)
 
-    def _sums_above_block(
-        self, rows: jax.Array, first: jax.Array | int, addends: jax.Array
-    ) -> jax.Array:
-        """Returns `_sums_above` of neighbouring items, from the item `first` on.
+        def sums_of_block(rows: jax.Array, number: jax.Array) -> jax.Array:
+            row_slots = number * size + jnp.arange(size, dtype=jnp.int32)
+            column_slots = jnp.arange(items, dtype=jnp.int32)
+            is_other = row_slots[:, None] != column_slots[None]
+            return self._sums_of_pairs(rows, scores, is_other, addends)
 
-        Args:
-            rows: `[*lists, rows]`, the scores of these items.
-            first: int32.
-            addends: `[*lists, items, amounts]`.
-        """
-        row_slots = first + jnp.arange(rows.shape[-1], dtype=jnp.int32)
-        column_slots = jnp.arange(self.scores.shape[-1], dtype=jnp.int32)
-        is_other = row_slots[:, None] != column_slots[None]
-        return self._sums_of_pairs(rows, self.scores, is_other, addends)
+        if num_blocks == 1:
+            return sums_of_block(scores, jnp.zeros((), jnp.int32))
+        padded = _arithmetic.pad_items(scores, after=num_blocks * size - items)
+        # [blocks, *lists, size]
+        blocks = padded.reshape((*scores.shape[:-1], num_blocks, size))
+        blocks = jnp.moveaxis(blocks, -2, 0)
+        numbers = jnp.arange(num_blocks, dtype=jnp.int32)
+        again = jax.checkpoint(sums_of_block)
+        sums = lax.map(lambda x: again(*x), (blocks, numbers))
+        # [*lists, blocks, size, amounts]
+        sums = jnp.moveaxis(sums, 0, -3)
+        return lax.collapse(sums, sums.ndim - 3, sums.ndim - 1)[..., :items, :]
 
     def _sums_above_in_packed(self, addends: jax.Array, layout: Packed) -> jax.Array:
         """Returns `_sums_above` of lists that lie one after the other.
@@ -220,89 +221,8 @@ class SoftScores:
         """
         lead = columns[..., None, :] - rows[..., :, None]
         is_above = lax.logistic(lead / self.temperature)
-        is_above = jnp.where(is_other, is_above, 0)
-        # A product of matrices would write all pairs to memory first.
-        sums = [
-            jnp.sum(is_above * amounts[..., None, :], axis=-1)
-            for amounts in jnp.unstack(addends, axis=-1)
-        ]
-        return jnp.stack(sums, axis=-1)
-
-
-@jax.custom_jvp
-def _sums_above_in_lists(soft_scores: SoftScores, addends: jax.Array) -> jax.Array:
-    """Returns `SoftScores._sums_above` of lists that are not packed.
-
-    All pairs of few items are compared at once, and those of many in blocks.
-    """
-    if _are_few(soft_scores.scores):
-        return soft_scores._sums_above_block(soft_scores.scores, 0, addends)
-
-    def sums_of_block(first: jax.Array, rows: jax.Array) -> jax.Array:
-        return soft_scores._sums_above_block(rows, first, addends)
-
-    return _map_blocks(sums_of_block, soft_scores.scores)
-
-
-def _slopes_in_lists(
-    primals: tuple[SoftScores, jax.Array],
-    tangents: tuple[SoftScores, jax.Array | SymbolicZero],
-) -> tuple[jax.Array, jax.Array]:
-    # Gradients compare the pairs of each block again. Comparisons that are made once for
-    # values and gradients are kept in memory, where they take longer to write than to make.
-    (soft_scores, addends), (score_slopes, addend_slopes) = primals, tangents
-    scores, columns = soft_scores.scores, score_slopes.scores
-
-    def slopes_of_block(first: jax.Array, rows: jax.Array, slopes: jax.Array):
-        def sums(rows: jax.Array, soft_scores: SoftScores) -> jax.Array:
-            return soft_scores._sums_above_block(rows, first, addends)
-
-        primals, tangents = (rows, soft_scores), (slopes, score_slopes)
-        return jax.jvp(sums, primals, tangents)[1]
-
-    slopes = jnp.zeros_like(addends)
-    if not isinstance(columns, SymbolicZero):
-        slopes = _map_blocks(slopes_of_block, scores, columns)
-    if not isinstance(addend_slopes, SymbolicZero):  # sums are linear in addends
-        slopes = slopes + _sums_above_in_lists(soft_scores, addend_slopes)
-    return _sums_above_in_lists(soft_scores, addends), slopes
-
-
-_sums_above_in_lists.defjvp(_slopes_in_lists, symbolic_zeros=True)
-
-
-def _are_few(scores: jax.Array) -> bool:
-    """Whether all pairs of items, `[*lists, items]`, may be in memory."""
-    items, size = scores.shape[-1], scores.size
-    if not isinstance(size, int):  # symbolic, as in an export
-        return False
-    return items <= _MAX_BLOCK or (items <= _FEW and size * items <= _MAX_PAIRS)
-
-
-def _map_blocks(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Applies a function to one block of items at a time.
-
-    Args:
-        function: Maps the number of the first item of a block, and the block of each
-            array, `[*lists, size]`, to `[*lists, size, amounts]`.
-        arrays: `[*lists, items]`.
-
-    Returns:
-        `[*lists, items, amounts]`.
-    """
-    lists, items = arrays[0].shape[:-1], arrays[0].shape[-1]
-    num_blocks, size = _blocks(items)
-
-    def in_blocks(x: jax.Array) -> jax.Array:
-        padded = _arithmetic.pad_items(x, after=num_blocks * size - items)
-        return jnp.moveaxis(padded.reshape((*lists, num_blocks, size)), -2, 0)
-
-    firsts = size * jnp.arange(num_blocks, dtype=jnp.int32)
-    again = jax.checkpoint(function)
-    results = lax.map(lambda x: again(*x), (firsts, *map(in_blocks, arrays)))
-    # [*lists, blocks, size, amounts]
-    results = jnp.moveaxis(results, 0, -3)
-    return lax.collapse(results, results.ndim - 3, results.ndim - 1)[..., :items, :]
+        is_other = jnp.broadcast_to(is_other, lead.shape)
+        return _arithmetic.dot(jnp.where(is_other, is_above, 0), addends)
 
 
 def _blocks(items: int) -> tuple[int, int]:
