@@ -102,7 +102,7 @@ def test_parts_of_many_lists(rng, monkeypatch):
     lists, items = 40, 23
     monkeypatch.setattr(outranking_cpu, "_PART", 8 * lists)
     scores = rng.integers(0, 6, (lists, items)).astype(np.float32)
-    relevant = np.argsort(rng.random(scores.shape), axis=-1)[:, :4]
+    relevant = np.argsort(rng.random(scores.shape), axis=-1)[:, :5]
     relevant[::2, 3], relevant[5] = -1, -1
     held = data_of(jrm.rank_scores(scores, relevant, ties="stable")).held
     for row, ids in enumerate(relevant):
