@@ -75,6 +75,17 @@ def total_of_integers(x: jax.Array) -> jax.Array:
     return jnp.sum(x, axis=-1, dtype=x.dtype)
 
 
+def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Adds exactly, as a sum and its rounding error, whichever of the two is larger.
+
+    References:
+        Knuth, The Art of Computer Programming 2, 4.2.2.
+    """
+    high = a + b
+    b_rounded = high - a
+    return high, (a - (high - b_rounded)) + (b - b_rounded)
+
+
 def count(x: jax.Array) -> jax.Array:
     """Counts the true entries along the last axis, from `[…, items]` to `[…]` int32.
 

@@ -11,10 +11,12 @@ from jax.typing import DTypeLike
 from jax_rank_metrics import _arithmetic, _mesh
 from jax_rank_metrics._layouts.base import PoolLayout, RankedLayout
 from jax_rank_metrics._places.place import at_ranks, is_within, sum_of_many
+from jax_rank_metrics._pytree import pytree
 from jax_rank_metrics._types import Cut, PositionFn
 
 
-class FirstStop(NamedTuple):
+@pytree("max_rank")
+class FirstStop:
     """The tie group of the best item that stops, `[*lists]` int32 each.
 
     Where no item of a list stops, `stops` is 0 and the other two are not to be read.
@@ -25,6 +27,11 @@ class FirstStop(NamedTuple):
     stops: jax.Array  # how many of these stop the user
     # Where at most one item of each list can stop, the largest rank it can have, static.
     max_rank: int | None = None
+
+    @property
+    def counts(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """The three arrays."""
+        return self.above, self.tied, self.stops
 
 
 def from_keys(
@@ -136,7 +143,7 @@ def _expected_of_one(
     dtype: DTypeLike,
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` where one item stops, which may have any rank of its place."""
-    above, tied, stops, _ = first
+    above, tied, stops = first.counts
     place_sum = sum_of_many(above, tied, max_rank, dtype)
     # A place without a stop has no ranks.
     chance = stops.astype(dtype) / jnp.maximum(tied, 1).astype(dtype)
@@ -156,7 +163,7 @@ def _expected_to_few(
     max_rank: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` for cutoffs up to `max_rank`, from that many ranks at once."""
-    above, tied, stops = (x[..., None] for x in first[:3])
+    above, tied, stops = (x[..., None] for x in first.counts)
     offset = jnp.arange(max_rank, dtype=jnp.int32).reshape(
         (1,) * first.above.ndim + (-1,)
     )
@@ -186,7 +193,7 @@ def _expected_by_ranks(
     The chance to read on is carried as a float pair, from which the chance to stop at each
     rank is taken, so that it does not drift; and so are the sums.
     """
-    above, tied, stops = (x.astype(dtype) for x in first[:3])
+    above, tied, stops = (x.astype(dtype) for x in first.counts)
     finite = [k for k in ks if k is not None]
 
     def add_rank(offset: jax.Array, state: _Reader) -> _Reader:
@@ -207,7 +214,7 @@ def _expected_by_ranks(
         return _Reader((high, low), sums, chances)
 
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
-    zeros = _mesh.match_varying(jnp.zeros(above.shape, dtype), first[:3])
+    zeros = _mesh.match_varying(jnp.zeros(above.shape, dtype), first.counts)
     reader = _Reader(
         (zeros + 1, zeros), [(zeros, zeros)] * len(ks), [zeros + 1] * len(finite)
     )
@@ -238,11 +245,9 @@ _Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
 
 
 def _plus(pair: _Pair, x: jax.Array) -> _Pair:
-    """Adds a float to a pair, by a two-sum of the upper parts."""
-    high, low = pair
-    total = high + x
-    added = total - high
-    return total, low + ((high - (total - added)) + (x - added))
+    """Adds a float to a pair, without a carry from the lower part."""
+    high, error = _arithmetic.two_sum(pair[0], x)
+    return high, pair[1] + error
 
 
 class _Reader(NamedTuple):

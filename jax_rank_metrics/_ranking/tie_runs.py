@@ -1,5 +1,6 @@
 """Items in rank order whose ties are runs of equal keys."""
 
+import dataclasses
 from collections.abc import Hashable
 
 import jax
@@ -145,7 +146,8 @@ class TieRuns:
         first = first_stop.group_of_key(keys, exists, stop, key, layout)
         is_last = self.straddle.lists & (key == last_key)
         (stops,) = straddling.totals
-        return first._replace(
+        return dataclasses.replace(
+            first,
             tied=jnp.where(is_last, straddling.tied, first.tied),
             stops=jnp.where(is_last, stops, first.stops),
         )

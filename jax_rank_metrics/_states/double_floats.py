@@ -9,18 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import Tracer
 
+from jax_rank_metrics import _arithmetic
 from jax_rank_metrics._pytree import pytree
 
 T = TypeVar("T")
 Floats = tuple[jax.Array, ...]
 TwoFloats = tuple[jax.Array, jax.Array]
-
-
-def _two_sum(a: jax.Array, b: jax.Array) -> TwoFloats:
-    # Knuth's two-sum: high + low is exactly a + b, whichever of the two is larger.
-    high = a + b
-    b_rounded = high - a
-    return high, (a - (high - b_rounded)) + (b - b_rounded)
 
 
 def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
@@ -43,8 +37,8 @@ def _halves(x: jax.Array) -> TwoFloats:
 @jax.custom_jvp
 def _product(a: jax.Array, b: jax.Array) -> TwoFloats:
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
-    middle, error = _two_sum(a1 * b2, a2 * b1)
-    high, low = _two_sum(a1 * b1, middle)
+    middle, error = _arithmetic.two_sum(a1 * b2, a2 * b1)
+    high, low = _arithmetic.two_sum(a1 * b1, middle)
     # An infinity cannot be split into halves.
     high = jnp.where(jnp.isfinite(a * b), high, a * b)
     return high, _unless_infinite(high, low + (error + a2 * b2))
@@ -90,7 +84,7 @@ class FloatPair:
         return product + FloatPair.of(_unless_infinite(product.high, self.low * x))
 
     def __add__(self, other: "FloatPair") -> "FloatPair":
-        high, low = _two_sum(self.high, other.high)
+        high, low = _arithmetic.two_sum(self.high, other.high)
         return _normalise(high, low + (self.low + other.low))
 
     def round(self) -> jax.Array:
@@ -100,7 +94,7 @@ class FloatPair:
 
 def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
     """Carries digits upwards, so that `low` is below the precision of `high`."""
-    high, low = _two_sum(high, _unless_infinite(high, low))
+    high, low = _arithmetic.two_sum(high, _unless_infinite(high, low))
     return FloatPair(high, _unless_infinite(high, low))
 
 
@@ -122,7 +116,7 @@ def _sums(axes: tuple[int, ...], operands: Floats) -> TwoFloats:
         totals = []
         pairs = zip(x[::2], x[1::2], y[::2], y[1::2], strict=True)
         for x_high, x_low, y_high, y_low in pairs:
-            high, error = _two_sum(x_high, y_high)
+            high, error = _arithmetic.two_sum(x_high, y_high)
             totals += [high, x_low + y_low + error]
         return tuple(totals)
 
