@@ -10,6 +10,7 @@ from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import p_values
 from jax_rank_metrics._results.inference.means import Summary
+from jax_rank_metrics._results.inference.prediction_powered import PoweredMean
 from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seed_scores import summary_of
@@ -40,7 +41,8 @@ def compared(
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(lists, question, cluster_indices is not None)
     in_family = np.array([subject.in_family for subject in subjects], bool)
-    summary = columns.summary()
+    powered = None if columns.judged is None else PoweredMean.of(columns.judged)
+    summary = columns.summary() if powered is None else powered.summary()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     # p is that of a single comparison, and `reach` the half-width of its interval.
@@ -115,6 +117,7 @@ def compared(
                     subject.direction,
                     question,
                 ),
+                judge=None if powered is None else powered.at(column),
                 **subject.names._asdict(),
             )
         )
@@ -128,6 +131,11 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
         zip(lists.sides, lists.ratios, strict=True)
     ):
         test = question.test
+        if lists.judged is not None and ratios is not None:
+            raise ValueError(
+                "a and b are ratios that weigh the lists differently, which a judge cannot "
+                "help to compare; leave judge out"
+            )
         if sides or ratios is not None:
             reason = (
                 "values are Seeds"
