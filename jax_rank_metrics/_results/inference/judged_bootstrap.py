@@ -116,22 +116,22 @@ def _resampled(
         seeds: `[2 + samples]`, of the labelled rows, of the others, and of resamples.
     """
     columns, samples = labelled.shape[1], len(seeds) - 2
-    tuning, largest = constants
+    tuning, largest = constants[:, None]  # [1, columns], of all samples
     width = max(min(samples, RESAMPLES, SUMS // (columns * SUM_COUNT)), 1)
 
     def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y > 0, x / jnp.where(y > 0, y, 1), 0)
 
-    now = labelled.sum(0) + others.sum(0)
+    now = (labelled.sum(0) + others.sum(0))[None]
     # n/(n − 2) of the residual, and n/(n − 1) of the judge in the other lists.
-    n, m = quotient(now[:, 0] ** 2, now[:, 5]), quotient(now[:, 11] ** 2, now[:, 14])
+    n, m = (quotient(now[..., i] ** 2, now[..., j]) for i, j in ((0, 5), (11, 14)))
     factor, factor_of_others = quotient(n, n - 2), quotient(m, m - 1)
 
     def estimates(sums: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Estimates, up to what all have in common, and their errors, `[…, columns]`.
+        """Estimates, up to what all have in common, and their errors, `[samples, columns]`.
 
         Args:
-            sums: `[…, columns, SUM_COUNT]`.
+            sums: `[samples, columns, SUM_COUNT]`.
         """
         w, we, wg, weg, wgg, ww, wwe, wwg, wwee, wweg, wwgg, *rest = jnp.moveaxis(
             sums, -1, 0
@@ -178,4 +178,4 @@ def _resampled(
     change, error = lax.map(of_block, in_blocks(seeds[2:], width))
     mean_now, error_now = estimates(now)
     change = change.reshape(-1, columns)[:samples] - mean_now
-    return change, error.reshape(-1, columns)[:samples], error_now
+    return change, error.reshape(-1, columns)[:samples], error_now[0]
