@@ -202,10 +202,10 @@ from jax_rank_metrics._results.leaderboards.leaderboard import (
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard as Leaderboard
 from jax_rank_metrics._results.leaderboards.standings import Stability as Stability
 from jax_rank_metrics._results.leaderboards.tau_ap import tau_ap as tau_ap
-from jax_rank_metrics._results.systems.judged import (
+from jax_rank_metrics._results.systems.paired import paired as paired
+from jax_rank_metrics._results.systems.prediction_powered import (
     prediction_powered as prediction_powered,
 )
-from jax_rank_metrics._results.systems.paired import paired as paired
 from jax_rank_metrics._results.systems.seed_scores import Interval as Interval
 from jax_rank_metrics._results.systems.seed_scores import SeedSummary as SeedSummary
 from jax_rank_metrics._results.systems.seeds import Seeds as Seeds

@@ -133,7 +133,7 @@ def test_loops(rng, has_weights, has_clusters):
     assert result.std_error == pytest.approx(error, rel=1e-10)
     assert result.tuning == pytest.approx(tuning, rel=1e-10)
     assert result.worth == pytest.approx(n * (error_alone / error) ** 2, rel=1e-10)
-    assert (result.lists, result.others) == (12, 28)
+    assert (result.lists, result.other_lists) == (12, 28)
     low, high = result.confidence_interval(0.9)
     reach = stats.t.ppf(0.95, result.n_eff - 2) * error
     assert (low, high) == pytest.approx((mean - reach, mean + reach))
@@ -185,7 +185,21 @@ def test_judge_that_is_people(rng):
     ratio = np.var(list(human.values()), ddof=1) / np.var(list(judge.values()), ddof=1)
     assert result.tuning == pytest.approx(min(28 / 40 * ratio, 1))
     assert result.judge_bias == 0 and result.judge_bias_interval() == (0, 0)
-    # Nothing is known of λ = 1: a judge that is off by as much everywhere is exact.
+    # Lists that vary more than others have λ = 1, and an error of the other lists alone.
+    ends = dict(sorted(judge.items(), key=lambda x: abs(x[1] - 0.5))[-12:])
+    zero = dict.fromkeys(ends, 0.0), dict.fromkeys(judge, 0.0)
+    for test in ("t", "bootstrap"):
+        options = {"judge": (zero[1], judge), "test": test, "samples": 999}
+        wide = jrm.compare(zero[0], ends, **options).only
+        others = [x for name, x in judge.items() if name not in ends]
+        error = np.std(others) / np.sqrt(27)
+        assert wide.judge.tuning == 1 and wide.difference == pytest.approx(
+            np.mean(others)
+        )
+        assert wide.judge.std_error == pytest.approx(error)
+        # Resamples, some of which have a smaller λ, vary more than t allows for.
+        assert 2 * error < wide.high - wide.difference < 1 and wide.p < 0.05
+    # A judge that is off by as much everywhere is as good.
     shifted = {name: x - 0.5 for name, x in judge.items()}
     other = jrm.prediction_powered(human, shifted)
     assert other.mean == pytest.approx(result.mean)
@@ -282,8 +296,8 @@ def test_undefined_lists(rng):
     expected = jrm.prediction_powered(*known)
     assert skip.mean == pytest.approx(expected.mean, rel=1e-5)
     assert skip.std_error == pytest.approx(expected.std_error, rel=1e-5)
-    assert (zero.lists, zero.others, zero.undefined) == (12, 28, 1)
-    assert (skip.lists, skip.others, skip.undefined) == (11, 27, 1)
+    assert (zero.lists, zero.other_lists, zero.undefined) == (12, 28, 1)
+    assert (skip.lists, skip.other_lists, skip.undefined) == (11, 27, 1)
     assert zero.mean < skip.mean
     lower = [
         evaluation_of({"fall_out": x.lists["mrr"]}, users=x.users, undefined=None)
@@ -536,7 +550,7 @@ def test_text_tables_and_plots(rng):
     assert "12 lists, 28 of the judge alone, 0 undefined" in table
     assert f"{new:.3f}" in table and "(t test" in table
     record = json.loads(jrm.table(comparisons, format="json"))[0]
-    assert record["judge"]["others"] == 28
+    assert record["judge"]["other_lists"] == 28
     assert record["judge"]["judge_bias"] == comparisons[0].judge.judge_bias
     frame = jrm.to_frame(means).set_index("system")
     assert (

@@ -15,7 +15,7 @@ FEW_LISTS = 10
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
 
 # What a record has of a judge.
-_JUDGE_FIELDS = ("others", "judge_mean", "judge_bias", "tuning", "worth")
+_JUDGE_FIELDS = ("other_lists", "judge_mean", "judge_bias", "tuning", "worth")
 
 _TESTS = {
     "permutation": "permutation test",
@@ -131,7 +131,7 @@ class Comparison:
         if self.clusters is not None:
             counts.append(count_text(self.clusters, "cluster"))
         if self.judge is not None:
-            counts += [f"{self.judge.others} of the judge alone"]
+            counts += [f"{self.judge.other_lists} of the judge alone"]
             counts += [f"worth {self.judge.worth:.3g}"]
         # Equal weights give the number of lists but for rounding.
         independent = self.lists if self.clusters is None else self.clusters

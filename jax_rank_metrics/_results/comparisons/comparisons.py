@@ -270,9 +270,9 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         parts[f"{level}{question}; {method_of(x)}"] = None
     if len({x.lists for x in comparisons}) == 1:
         parts[count_text(comparisons[0].lists, "list")] = None
-    others = {x.judge.others for x in comparisons if x.judge}
-    if others:
-        numbers = " or ".join(map(str, sorted(others)))
+    judged = {x.judge.other_lists for x in comparisons if x.judge}
+    if judged:
+        numbers = " or ".join(map(str, sorted(judged)))
         parts[f"{numbers} of the judge alone, worth is in lists of people"] = None
     clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
     if clusters:

@@ -8,16 +8,16 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.inference.judged_lists import (
+    JudgedLists,
+    Moments,
+    PoweredMean,
+)
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,
     shares_of,
     total_error,
-)
-from jax_rank_metrics._results.inference.prediction_powered import (
-    JudgedLists,
-    Moments,
-    PoweredMean,
 )
 from jax_rank_metrics._results.systems.judged import judged_lists, judged_records
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
@@ -167,10 +167,10 @@ def lists_needed(
 
     if others is None:
         return _for_each(differences, smallest)
-    others = _inputs.positive_integer("others", others)
+    other_lists = _inputs.positive_integer("others", others)
     results: dict[Path, float | int | np.ndarray] = {}
     for people, model in judged_records(differences, judge):
-        pilots = _judged_pilots(judged_lists(people.lists, model.lists), others)
+        pilots = _judged_pilots(judged_lists(people.lists, model.lists), other_lists)
         at_cutoffs = list(map(smallest, pilots))
         has_cutoffs = people.lists.has_cutoffs
         results[people.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
@@ -200,20 +200,20 @@ class _JudgedPilot(NamedTuple):
 
     error: float  # of the mean over the pilot; inf where nothing is known of it
     share: float  # the effective lists in a list, by its weights
-    others: int  # lists that the judge alone will label
+    other_lists: int  # that the judge alone will label
     moments: Moments
 
     def over(self, lists: int) -> tuple[float, float]:
         """As of `_Pilot`, of so many lists that people label."""
-        x, n, others = self.moments, self.share * lists, self.share * self.others
+        x, n, n_judge = self.moments, self.share * lists, self.share * self.other_lists
         if n <= 2:
             return math.inf, 0.0
-        tuning = x.tuning(n, others)
+        tuning = x.tuning(n, n_judge)
         of_labelled = x.human_variance - 2 * tuning * x.covariance
         of_labelled = of_labelled + tuning**2 * x.judge_variance
         # The pilot has spent a degree of freedom on its own λ.
         of_labelled *= (x.n_eff - 1) / (x.n_eff - 2)
-        variance = of_labelled / n + tuning**2 * x.variance_of_all / others
+        variance = of_labelled / n + tuning**2 * x.variance_of_all / n_judge
         return float(np.sqrt(np.maximum(variance, 0))), n - 2
 
 
@@ -282,7 +282,7 @@ def _for_each(
     return nested(results)
 
 
-def _judged_pilots(lists: JudgedLists, others: int) -> list[_JudgedPilot]:
+def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_JudgedPilot]:
     """Reads the pilot of people and a judge at every cutoff."""
     moments = lists.moments()
     errors = PoweredMean.of(lists).error
@@ -290,7 +290,7 @@ def _judged_pilots(lists: JudgedLists, others: int) -> list[_JudgedPilot]:
     errors = np.where(errors > 0, errors, np.inf)
     shares = moments.n_eff / np.maximum(lists.counts, 1)
     return [
-        _JudgedPilot(error, share, others, Moments(*(x[i] for x in moments)))
+        _JudgedPilot(error, share, other_lists, Moments(*(x[i] for x in moments)))
         for i, (error, share) in enumerate(zip(errors.tolist(), shares, strict=True))
     ]
 

@@ -9,8 +9,8 @@ import numpy as np
 from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import p_values
+from jax_rank_metrics._results.inference.judged_lists import PoweredMean
 from jax_rank_metrics._results.inference.means import Summary
-from jax_rank_metrics._results.inference.prediction_powered import PoweredMean
 from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.systems.differences import Differences
 from jax_rank_metrics._results.systems.seed_scores import summary_of

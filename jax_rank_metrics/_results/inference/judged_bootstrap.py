@@ -12,10 +12,7 @@ from jax_rank_metrics._results.inference.draws import (
     seeds_of,
     sums_of_resamples,
 )
-from jax_rank_metrics._results.inference.prediction_powered import (
-    JudgedLists,
-    PoweredMean,
-)
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists, PoweredMean
 from jax_rank_metrics._results.inference.studentised import SUMS, p_and_reach
 from jax_rank_metrics._states.weights import ROUNDING
 
@@ -55,6 +52,7 @@ def judged_bootstrap(
     residuals = lists.human - estimate.tuning * lists.judge
     shares = lists.weights / lists.weights.sum(0)
     residuals = residuals - (shares * residuals).sum(0)
+    residuals = np.where(np.abs(residuals) <= lists.noise, 0, residuals)
     judge, other_judge = (
         x - estimate.judge_mean for x in (lists.judge, lists.other_judge)
     )
@@ -105,13 +103,13 @@ def _scaled(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @jax.jit
 def _resampled(
-    labelled: jax.Array, others: jax.Array, constants: jax.Array, seeds: jax.Array
+    labelled: jax.Array, unlabelled: jax.Array, constants: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Changes of the estimates and their errors, `[samples, columns]`; and the errors now.
 
     Args:
         labelled: Terms of rows with a labelled list, `[rows, columns, SUM_COUNT]`.
-        others: Those of the other rows.
+        unlabelled: Those of the other rows.
         constants: λ and its largest value, `[2, columns]`, in units of residuals.
         seeds: `[2 + samples]`, of the labelled rows, of the others, and of resamples.
     """
@@ -122,9 +120,11 @@ def _resampled(
     def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y > 0, x / jnp.where(y > 0, y, 1), 0)
 
-    now = (labelled.sum(0) + others.sum(0))[None]
+    observed = (labelled.sum(0) + unlabelled.sum(0))[None]
     # n/(n − 2) of the residual, and n/(n − 1) of the judge in the other lists.
-    n, m = (quotient(now[..., i] ** 2, now[..., j]) for i, j in ((0, 5), (11, 14)))
+    n, m = (
+        quotient(observed[..., i] ** 2, observed[..., j]) for i, j in ((0, 5), (11, 14))
+    )
     factor, factor_of_others = quotient(n, n - 2), quotient(m, m - 1)
 
     def estimates(sums: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -133,10 +133,10 @@ def _resampled(
         Args:
             sums: `[samples, columns, SUM_COUNT]`.
         """
-        w, we, wg, weg, wgg, ww, wwe, wwg, wwee, wweg, wwgg, *rest = jnp.moveaxis(
+        w, we, wg, weg, wgg, ww, wwe, wwg, wwee, wweg, wwgg, *ends = jnp.moveaxis(
             sums, -1, 0
         )
-        v, vh, vhh, vv, vvh, vvhh, wv, wve, wvg, wvh, wveh, wvgh = rest
+        v, vh, vhh, vv, vvh, vvhh, wv, wve, wvg, wvh, wveh, wvgh = ends
         e, g, h = quotient(we, w), quotient(wg, w), quotient(vh, v)
         # People are the residual and the judge's share, y = e + λ·g.
         covariance = quotient(weg, w) - e * g + tuning * (quotient(wgg, w) - g * g)
@@ -162,20 +162,22 @@ def _resampled(
         variance += (
             2 * jnp.sqrt(factor * factor_of_others) * share * quotient(products, w)
         )
-        # The squares of a single list cancel, up to rounding.
-        has_error = (squares > ROUNDING * positive) & (variance > 0)
+        # The squares of a single list cancel, up to rounding. A judge that says what
+        # people say leaves no residual, and an error of the other lists alone.
+        has_error = (squares > ROUNDING * positive) | (positive == 0)
+        has_error &= variance > 0
         error = jnp.sqrt(jnp.where(has_error, variance, 0))
         return residual + drawn * h, error
 
     def of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
         sums = [
             sums_of_resamples(x.reshape(len(x), -1), seed, block)
-            for x, seed in ((labelled, seeds[0]), (others, seeds[1]))
+            for x, seed in ((labelled, seeds[0]), (unlabelled, seeds[1]))
             if len(x)
         ]
         return estimates(sum(sums[1:], sums[0]).reshape(width, columns, SUM_COUNT))
 
     change, error = lax.map(of_block, in_blocks(seeds[2:], width))
-    mean_now, error_now = estimates(now)
-    change = change.reshape(-1, columns)[:samples] - mean_now
-    return change, error.reshape(-1, columns)[:samples], error_now[0]
+    mean_observed, error_observed = estimates(observed)
+    change = change.reshape(-1, columns)[:samples] - mean_observed
+    return change, error.reshape(-1, columns)[:samples], error_observed[0]

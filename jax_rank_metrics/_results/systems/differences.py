@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists
 from jax_rank_metrics._results.inference.means import Ratios, Summary, pseudo_values
-from jax_rank_metrics._results.inference.prediction_powered import JudgedLists
 from jax_rank_metrics._results.systems.paired import common_undefined
 from jax_rank_metrics._results.systems.values import ListValues, weights_differ
 from jax_rank_metrics._states.clusters import join_clusters

@@ -154,7 +154,7 @@ def _of_judge(
     results = []
     for x in means.at_cutoffs():
         numbers = (x.mean, *x.confidence_interval(level), x.std_error)
-        counts = (x.lists, x.undefined, x.n_eff, None, x.others)
+        counts = (x.lists, x.undefined, x.n_eff, None, x.other_lists)
         results.append(Estimate._make([*numbers, *counts]))
     return results
 

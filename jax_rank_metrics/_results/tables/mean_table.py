@@ -173,8 +173,8 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
         if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
             counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
-        if others := [mean.others for mean in means if mean.others is not None]:
-            counts.append(f"{span(others)} of the judge alone")
+        if judged := [x.other_lists for x in means if x.other_lists is not None]:
+            counts.append(f"{span(judged)} of the judge alone")
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
         parts.append(f"{name}{', '.join(counts)}")
@@ -195,7 +195,7 @@ def _records(
     ]
     # Columns that would be empty in all rows are left out.
     fields = [*_FIELDS]
-    for field in ("seeds", "others"):
+    for field in ("seeds", "other_lists"):
         if any(getattr(mean, field) is not None for mean in estimates):
             fields.append(field)
     return [
