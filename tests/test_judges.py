@@ -651,3 +651,51 @@ def test_values_on_devices(rng):
     assert result.mean == pytest.approx(
         jrm.prediction_powered(human, judge).mean, rel=1e-5
     )
+
+
+def test_compare_leaves_out_lists_that_do_not_count(rng):
+    """With "skip", a list counts where people and judge define it for both systems."""
+    human, judge = two_systems(rng)
+    sides = []
+    for systems, gaps in ((human, {"old": "q2"}), (judge, {"new": "q8", "old": "q3"})):
+        sides.append(
+            {
+                system: evaluation_of(
+                    {
+                        "mrr": lists_of(
+                            list(values.values()),
+                            defined=[name != gaps.get(system) for name in values],
+                        )
+                    },
+                    users=list(values),
+                )
+                for system, values in systems.items()
+            }
+        )
+    result = jrm.compare(sides[0], judge=sides[1], undefined="skip").only
+    counted = [
+        {name: x for name, x in differences_of(side).items() if name not in left_out}
+        for side, left_out in ((human, ("q2", "q8")), (judge, ("q2", "q8", "q3")))
+    ]
+    expected = jrm.prediction_powered(*counted)
+    assert result.difference == pytest.approx(expected.mean, rel=1e-4)
+    assert result.judge.std_error == pytest.approx(expected.std_error, rel=1e-4)
+    assert (result.lists, result.judge.other_lists) == (10, 27)
+    assert result.wins + result.ties + result.losses == 10
+
+
+def test_ratios_that_weigh_lists_differently(rng):
+    """Ratios of other weights have no differences, which a judge could help with."""
+    sides = []
+    for count in (12, 40):
+        views = [lists_of(1 + rng.random(count)) for _ in range(2)]
+        clicks = lists_of(rng.random(count))
+        names = SAMPLE if count == 12 else range(40)
+        sides.append(
+            {
+                system: evaluation_of({"ctr": clicks.over(x)}, users=list(names))
+                for system, x in zip(("old", "new"), views, strict=True)
+            }
+        )
+    with pytest.raises(ValueError, match="leave judge out"):
+        jrm.compare(sides[0], judge=sides[1])

@@ -238,10 +238,10 @@ def compare(
     old new +0.15
     old odd +0.00
     new odd -0.15
-    >>> judge = dict(enumerate([0.3, 0.5, 0.7, 0.1, 0.6, 0.3])), dict(
-    ...     enumerate([0.6, 0.6, 0.7, 0.6, 0.8, 0.5]))
-    >>> compare(dict(enumerate(a)), dict(enumerate(b)), judge=judge).only.judge
-    PredictionPowered(0.163 ± 0.048, 4 lists, 2 of the judge alone, worth 7.3)
+    >>> judge = [0.3, 0.5, 0.7, 0.1, 0.6, 0.3], [0.6, 0.6, 0.7, 0.4, 0.8, 0.5]
+    >>> a, b, *judge = (dict(enumerate(x)) for x in (a, b, *judge))
+    >>> compare(a, b, judge=judge).only.judge
+    PredictionPowered(0.161 ± 0.042, 4 lists, 2 of the judge alone, worth 9.32)
     >>> compare({"mrr": {"q1": 0.2, "q2": 0.5}}, {"mrr": {"q2": 0.6, "q1": 0.4}})["mrr"]
     Comparison(+0.15 [-0.485, 0.785], p=0.5, 2 wins 0 ties 0 losses, 2 lists)
     """

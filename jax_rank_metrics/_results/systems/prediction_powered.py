@@ -67,10 +67,13 @@ def prediction_powered(
         arXiv 2311.01453.
 
     >>> human = {"q1": 0.5, "q3": 0.0, "q4": 1.0, "q7": 0.3}
-    >>> judge = dict(zip("q1 q2 q3 q4 q5 q6 q7 q8".split(),
-    ...                  [0.7, 0.6, 0.1, 1.0, 0.9, 0.4, 0.5, 0.3]))
-    >>> prediction_powered(human, judge)
-    PredictionPowered(0.434 ± 0.110, 4 lists, 4 of the judge alone, worth 14.8)
+    >>> judge = dict(zip("q1 q2 q3 q4 q5 q6 q7 q8 q9".split(),
+    ...                  [0.9, 0.6, 0.2, 1.0, 0.9, 0.4, 0.3, 0.2, 1.0]))
+    >>> result = prediction_powered(human, judge)
+    >>> result
+    PredictionPowered(0.464 ± 0.166, 4 lists, 5 of the judge alone, worth 6.44)
+    >>> f"the judge is {result.judge_bias:.2f} above people; tuning {result.tuning:.2f}"
+    'the judge is 0.15 above people; tuning 0.72'
     """
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
