@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._results.inference.judged_lists import JudgedLists, PoweredMean
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists
+from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.p_values import student_reach
 
 DATA_SETS, SAMPLES = 2000, 1999
@@ -445,7 +446,7 @@ JUDGED: dict[str, Draw] = {
 }
 
 
-def coverage_of_judges(lists=1000, blocks=20):
+def coverage_of_judges(list_count=1000, blocks=20):
     """Coverage and width of means by people and a judge, and by people alone."""
     correlations = (0, 0.5, 0.9)
     rows = []
@@ -456,17 +457,16 @@ def coverage_of_judges(lists=1000, blocks=20):
             for column, correlation in enumerate(correlations):
                 rng = np.random.default_rng(count)
                 for _ in range(blocks):
-                    shape = (lists, JUDGED_SETS // blocks)
+                    shape = (list_count, JUDGED_SETS // blocks)
                     values, judge = judged(draw, correlation, rng, shape)
                     weights = np.ones(shape)
                     if "weights" in name:
                         weights = rng.lognormal(0, 1, shape)
-                    sides = values[:count], weights[:count], judge, weights
+                    sides = (values[:count], weights[:count]), (judge, weights)
                     rounding = np.zeros(shape[1])
-                    mean = PoweredMean.of(
-                        JudgedLists.of(*sides, rounding, np.arange(count))
-                    )
-                    for side, of in enumerate((mean, mean.human)):
+                    lists = JudgedLists.of(*sides, rounding, np.arange(count))
+                    alone = Summary.of(*sides[0])
+                    for side, of in enumerate((lists.summary(), alone)):
                         reach = student_reach(of.error, of.freedom, 0.95)
                         covered[column, side] += np.mean(abs(of.mean - truth) <= reach)
                         widths[column, side] += np.median(reach)

@@ -449,8 +449,8 @@ MUTANTS = [
     Mutant(
         "clusters of people and judge as if they were apart",
         "_results/inference/judged_lists.py",
-        "((parts[0] + parts[1]) ** 2)",
-        "(parts[0] ** 2 + parts[1] ** 2)",
+        "((scale * pulls + tuning * other_pulls) ** 2)",
+        "((scale * pulls) ** 2 + (tuning * other_pulls) ** 2)",
         "tests/test_judges.py::test_loops",
     ),
     Mutant(
@@ -463,8 +463,8 @@ MUTANTS = [
     Mutant(
         "resamples that keep the tuning",
         "_results/inference/judged_bootstrap.py",
-        "drawn = jnp.clip(ratio, 0, largest)",
-        "drawn = jnp.clip(tuning, 0, largest) + 0 * ratio",
+        "tuning = jnp.clip(tuning, 0, 1)",
+        "tuning = 0.8 + 0 * tuning",
         "tests/test_judges.py::test_bootstrap_of_people_and_judge",
     ),
     Mutant(

@@ -461,7 +461,6 @@ def test_bootstrap_of_people_and_judge(rng):
     y = np.array(list(human.values()))
     f, w = (np.array([x[name] for name in human]) for x in (judge, weights))
     g, v = (np.array([x[name] for name in others]) for x in (judge, weights))
-    factors = []
 
     def estimate(a, b):
         """Of resamples in which the lists are drawn a and b times."""
@@ -470,11 +469,11 @@ def test_bootstrap_of_people_and_judge(rng):
         n, m = size_of(w1), size_of(v1)
         spread = product_of([*f1, *g1], [*f1, *g1], [*w1, *v1])
         tuning = np.clip(product_of(y1, f1, w1) / ((1 + n / m) * spread), 0, 1)
-        rest, share = y1 - tuning * f1, w1 / w1.sum()
-        delta, mu = share @ rest, v1 @ g1 / v1.sum()
-        factors.append((n / (n - 2), m / (m - 1)))
-        variance = factors[0][0] * (share**2 @ (rest - delta) ** 2)
-        variance += factors[0][1] * tuning**2 * ((v1 / v1.sum()) ** 2 @ (g1 - mu) ** 2)
+        rest, share, of_judge = y1 - tuning * f1, w1 / w1.sum(), v1 / v1.sum()
+        delta, mu = share @ rest, of_judge @ g1
+        pulls = share * (rest - delta) / (1 - share) * (n - 1) / np.sqrt(n * (n - 2))
+        other = of_judge * (g1 - mu) / (1 - of_judge) * np.sqrt((m - 1) / m)
+        variance = pulls @ pulls + tuning**2 * other @ other
         return delta + tuning * mu, np.sqrt(variance)
 
     mean, error = estimate(np.ones(12, int), np.ones(28, int))

@@ -297,7 +297,7 @@ def compare(
         judge_lists = in_one_order([x.lists for x in judge_records])
         by_judge = _differences(judge_lists, undefined)
         differences, cluster_indices = beside_judge(
-            differences, by_judge, lists, judge_lists, clusters, undefined
+            (lists, differences), (judge_lists, by_judge), clusters, undefined
         )
     elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.

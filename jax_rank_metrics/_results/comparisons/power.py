@@ -11,7 +11,6 @@ from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.judged_lists import (
     JudgedLists,
     Moments,
-    PoweredMean,
 )
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
@@ -285,7 +284,7 @@ def _for_each(
 def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_JudgedPilot]:
     """Reads the pilot of people and a judge at every cutoff."""
     moments = lists.moments()
-    errors = PoweredMean.of(lists).error
+    errors = lists.means().std_error
     # A pilot without an error does not show how far other differences would vary.
     errors = np.where(errors > 0, errors, np.inf)
     shares = moments.n_eff / np.maximum(lists.counts, 1)

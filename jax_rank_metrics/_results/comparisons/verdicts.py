@@ -9,7 +9,6 @@ import numpy as np
 from jax_rank_metrics._results.comparisons.comparison import Comparison
 from jax_rank_metrics._results.comparisons.outcomes import tested
 from jax_rank_metrics._results.inference import p_values
-from jax_rank_metrics._results.inference.judged_lists import PoweredMean
 from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.question import Question, Subject
 from jax_rank_metrics._results.systems.differences import Differences
@@ -41,8 +40,8 @@ def compared(
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(lists, question, cluster_indices is not None)
     in_family = np.array([subject.in_family for subject in subjects], bool)
-    powered = None if columns.judged is None else PoweredMean.of(columns.judged)
-    summary = columns.summary() if powered is None else powered.summary()
+    summary = columns.summary()
+    by_judge = None if columns.judged is None else columns.judged.means()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     # p is that of a single comparison, and `reach` the half-width of its interval.
@@ -117,7 +116,7 @@ def compared(
                     subject.direction,
                     question,
                 ),
-                judge=None if powered is None else powered.at(column),
+                judge=None if by_judge is None else by_judge.at(column),
                 **subject.names._asdict(),
             )
         )

@@ -1,22 +1,22 @@
 """The studentised bootstrap of prediction-powered means, which tunes λ in each resample."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.draws import (
-    RESAMPLES,
+    draws_of_lists,
     in_blocks,
     seeds_of,
-    sums_of_resamples,
 )
-from jax_rank_metrics._results.inference.judged_lists import JudgedLists, PoweredMean
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists
 from jax_rank_metrics._results.inference.studentised import SUMS, p_and_reach
 from jax_rank_metrics._states.weights import ROUNDING
-
-SUM_COUNT = 23  # sums over lists that an estimate and its error are made of
 
 
 def judged_bootstrap(
@@ -45,139 +45,87 @@ def judged_bootstrap(
     Returns:
         As of `studentised_bootstrap`, `[columns]` each.
     """
-    sign = -1 if alternative == "less" else 1
-    estimate = PoweredMean.of(lists)
-    # Residuals and values of the judge, centred and of size 1: their squares must neither
-    # cancel nor vanish in float32.
-    residuals = lists.human - estimate.tuning * lists.judge
-    shares = lists.weights / lists.weights.sum(0)
-    residuals = residuals - (shares * residuals).sum(0)
-    residuals = np.where(np.abs(residuals) <= lists.noise, 0, residuals)
-    judge, other_judge = (
-        x - estimate.judge_mean for x in (lists.judge, lists.other_judge)
-    )
-    parts = [(residuals, lists.weights), (judge, lists.weights)]
-    parts.append((other_judge, lists.other_weights))
-    (e, size), (g, size_g), (h, size_h) = (_scaled(x, w) for x, w in parts)
-    unit = np.maximum(size_g, size_h)
-    g, h = g * (size_g / unit), h * (size_h / unit)
-    heaviest = np.maximum(lists.weights.max(0), lists.other_weights.max(0))
-    w, v = (x / heaviest for x in (lists.weights, lists.other_weights))
-    # In the order in which `_resampled` names their sums; [rows, columns, SUM_COUNT].
-    products = np.stack(
-        [w, w * e, w * g, w * e * g, w * g * g]
-        + [w * w, w * w * e, w * w * g, w * w * e * e, w * w * e * g, w * w * g * g]
-        + [v, v * h, v * h * h, v * v, v * v * h, v * v * h * h]
-        + [w * v, w * v * e, w * v * g, w * v * h, w * v * e * h, w * v * g * h],
-        axis=-1,
-    )
-    # In units of residuals, λ·judge is the tuning times as much as `unit` is of `size`.
-    largest = unit / size
+    means = lists.means()
+    values = [lists.human - means.mean]
+    values += [x - means.judge_mean for x in (lists.judge, lists.other_judge)]
+    # Centred, and of size 1: squares must neither cancel nor vanish in float32.
+    counts = [lists.weights > 0, lists.weights > 0, lists.other_weights > 0]
+    values = [np.where(w, x, 0) for x, w in zip(values, counts, strict=True)]
+    size = np.abs(values).max((0, 1))
+    largest = np.maximum(lists.weights.max(0), lists.other_weights.max(0))
+    arrays = [x / size for x in values]
+    arrays += [x / largest for x in (lists.weights, lists.other_weights)]
     is_labelled = (lists.weights > 0).any(1)
-    constants = np.stack([estimate.tuning * largest, largest])
-    arrays = [x.astype(np.float32) for x in (products, constants)]
-    changes, errors, observed = (
-        np.asarray(x, np.float64)
-        for x in _resampled(
-            arrays[0][is_labelled],
-            arrays[0][~is_labelled],
-            arrays[1],
-            seeds_of(key, samples + 1),
-        )
-    )
-    with np.errstate(divide="ignore"):
-        t = sign * np.where(errors > 0, changes / errors, np.inf * sign)
-    means = sign * (estimate.mean + shift)
+    order = np.argsort(~is_labelled, kind="stable")
+    terms = np.stack(arrays)[:, order].astype(np.float32)
+    labelled = int(is_labelled.sum())
+    change, error = _resampled(jnp.asarray(terms), labelled, seeds_of(key, samples + 1))
+    sign = -1 if alternative == "less" else 1
+    t, mean = sign * np.asarray(ratio(change, error)), sign * (means.mean + shift)
+    t = np.where(np.asarray(error) > 0, t, np.inf)
     if alternative == "two-sided":
-        t, means = np.abs(t), np.abs(means)
-    return p_and_reach(t.astype(np.float32), means, observed * size, level)
+        t, mean = np.abs(t), np.abs(mean)
+    return p_and_reach(t, mean, means.std_error, level)
 
 
-def _scaled(x: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Divides columns by their largest size, and returns that, too; 1 without any."""
-    x = np.where(weights > 0, x, 0)
-    size = np.abs(x).max(0)
-    size = np.where(size > 0, size, 1)
-    return x / size, size
-
-
-@jax.jit
+@partial(jax.jit, static_argnums=1)
 def _resampled(
-    labelled: jax.Array, unlabelled: jax.Array, constants: jax.Array, seeds: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Changes of the estimates and their errors, `[samples, columns]`; and the errors now.
+    terms: jax.Array, labelled: int, seeds: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Changes of the estimates by resampling, and their errors, `[samples, columns]`.
 
     Args:
-        labelled: Terms of rows with a labelled list, `[rows, columns, SUM_COUNT]`.
-        unlabelled: Those of the other rows.
-        constants: λ and its largest value, `[2, columns]`, in units of residuals.
+        terms: `[5, rows, columns]`: values of people and of the judge, values of the judge
+            in other lists, and the weights of both; labelled rows come first.
+        labelled: How many rows have a labelled list.
         seeds: `[2 + samples]`, of the labelled rows, of the others, and of resamples.
     """
-    columns, samples = labelled.shape[1], len(seeds) - 2
-    tuning, largest = constants[:, None]  # [1, columns], of all samples
-    width = max(min(samples, RESAMPLES, SUMS // (columns * SUM_COUNT)), 1)
+    human, judge, other_judge, weights, other_weights = terms
+    rows, columns = human.shape
+    width = max(min(len(seeds) - 2, SUMS // (rows * columns)), 1)
 
-    def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.where(y > 0, x / jnp.where(y > 0, y, 1), 0)
+    def total(x: jax.Array) -> jax.Array:
+        return x.sum(0, keepdims=True)
 
-    observed = (labelled.sum(0) + unlabelled.sum(0))[None]
-    # n/(n − 2) of the residual, and n/(n − 1) of the judge in the other lists.
-    n, m = (
-        quotient(observed[..., i] ** 2, observed[..., j]) for i, j in ((0, 5), (11, 14))
-    )
-    factor, factor_of_others = quotient(n, n - 2), quotient(m, m - 1)
-
-    def estimates(sums: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Estimates, up to what all have in common, and their errors, `[samples, columns]`.
-
-        Args:
-            sums: `[samples, columns, SUM_COUNT]`.
-        """
-        w, we, wg, weg, wgg, ww, wwe, wwg, wwee, wweg, wwgg, *ends = jnp.moveaxis(
-            sums, -1, 0
-        )
-        v, vh, vhh, vv, vvh, vvhh, wv, wve, wvg, wvh, wveh, wvgh = ends
-        e, g, h = quotient(we, w), quotient(wg, w), quotient(vh, v)
-        # People are the residual and the judge's share, y = e + λ·g.
-        covariance = quotient(weg, w) - e * g + tuning * (quotient(wgg, w) - g * g)
-        spread = quotient(wgg + vhh, w + v) - quotient(wg + vh, w + v) ** 2
-        n, m = quotient(w * w, ww), quotient(v * v, vv)
-        total = quotient((w + v) ** 2, ww + vv)
-        # The divisors n − 1 of the covariance and of the variance.
-        ratio = quotient(n, n - 1) * quotient(total - 1, total)
-        ratio *= quotient(covariance, spread) * quotient(m, m + n)
-        drawn = jnp.clip(ratio, 0, largest)
-        # y − λ*·f is e + (λ − λ*)·g, of mean `residual`.
-        less = tuning - drawn
-        residual = e + less * g
-        positive = wwee + less**2 * wwgg + residual**2 * ww
-        negative = less * wweg - residual * wwe - residual * less * wwg
-        squares = positive + 2 * negative
-        squares_of_others = jnp.maximum(vvhh - 2 * h * vvh + h * h * vv, 0)
-        products = wveh + less * wvgh - residual * wvh
-        products -= h * (wve + less * wvg - residual * wv)
-        share = quotient(drawn, v)
-        variance = factor * quotient(squares, w * w)
-        variance += factor_of_others * share**2 * squares_of_others
-        variance += (
-            2 * jnp.sqrt(factor * factor_of_others) * share * quotient(products, w)
-        )
-        # The squares of a single list cancel, up to rounding. A judge that says what
-        # people say leaves no residual, and an error of the other lists alone.
-        has_error = (squares > ROUNDING * positive) | (positive == 0)
-        has_error &= variance > 0
-        error = jnp.sqrt(jnp.where(has_error, variance, 0))
-        return residual + drawn * h, error
+    def estimate(draws: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Computes what `JudgedLists.means` does of rows that are drawn so often."""
+        w, v = draws[:, None] * weights, draws[:, None] * other_weights
+        all_w, all_v = total(w), total(v)
+        means = [
+            ratio(total(x * y), z)
+            for x, y, z in (
+                (w, human, all_w),
+                (w, judge, all_w),
+                (v, other_judge, all_v),
+            )
+        ]
+        y, f, g = human - means[0], judge - means[1], other_judge - means[2]
+        squares = total(w * weights), total(v * other_weights)
+        n, n_judge = ratio(all_w**2, squares[0]), ratio(all_v**2, squares[1])
+        n_all = ratio((all_w + all_v) ** 2, squares[0] + squares[1])
+        centre = ratio(total(w * judge + v * other_judge), all_w + all_v)
+        spread = total(w * (judge - centre) ** 2 + v * (other_judge - centre) ** 2)
+        covariance = ratio(total(w * y * f), all_w) * ratio(n, n - 1)
+        variance = ratio(spread, all_w + all_v) * ratio(n_all, n_all - 1)
+        tuning = ratio(covariance, variance) * ratio(n_judge, n + n_judge)
+        tuning = jnp.clip(tuning, 0, 1)
+        # HC3, as of `deviations`: the residual from the mean of all other lists.
+        residual = y - tuning * f
+        pulls = ratio(weights * residual, all_w - weights) * (n - 1)
+        pulls *= jnp.sqrt(ratio(jnp.ones_like(n), n * (n - 2)))
+        of_judge = ratio(other_weights * g, all_v - other_weights)
+        pulls += tuning * jnp.sqrt(ratio(n_judge - 1, n_judge)) * of_judge
+        squared_error = (draws[:, None] * pulls**2).sum(0)
+        # Two lists have no error, and one list that is drawn again and again none either.
+        has_error = (n[0] > 2) & (squared_error > ROUNDING**2)
+        error = jnp.sqrt(jnp.where(has_error, squared_error, 0))
+        return (means[0] + tuning * (means[2] - means[1]))[0], error
 
     def of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
-        sums = [
-            sums_of_resamples(x.reshape(len(x), -1), seed, block)
-            for x, seed in ((labelled, seeds[0]), (unlabelled, seeds[1]))
-            if len(x)
-        ]
-        return estimates(sum(sums[1:], sums[0]).reshape(width, columns, SUM_COUNT))
+        parts = zip((labelled, rows - labelled), seeds[:2], strict=True)
+        draws = [draws_of_lists(count, seed, block) for count, seed in parts if count]
+        return jax.vmap(estimate, in_axes=1)(jnp.concatenate(draws).astype(terms.dtype))
 
     change, error = lax.map(of_block, in_blocks(seeds[2:], width))
-    mean_observed, error_observed = estimates(observed)
-    change = change.reshape(-1, columns)[:samples] - mean_observed
-    return change, error.reshape(-1, columns)[:samples], error_observed[0]
+    samples = len(seeds) - 2
+    return change.reshape(-1, columns)[:samples], error.reshape(-1, columns)[:samples]

@@ -38,10 +38,8 @@ class JudgedLists(NamedTuple):
     @classmethod
     def of(
         cls,
-        human: np.ndarray,
-        human_weights: np.ndarray,
-        judge: np.ndarray,
-        judge_weights: np.ndarray,
+        human: tuple[np.ndarray, np.ndarray],
+        judge: tuple[np.ndarray, np.ndarray],
         noise: np.ndarray,
         indices: np.ndarray,
         cluster_indices: np.ndarray | None = None,
@@ -49,31 +47,27 @@ class JudgedLists(NamedTuple):
         """Makes rows of all lists of the judge.
 
         Args:
-            human: `[labelled, columns]`.
-            human_weights: `[labelled, columns]`; 0 where a list does not count.
-            judge: `[lists, columns]`.
-            judge_weights: `[lists, columns]`; a labelled list counts if both are above 0.
-            noise: `[columns]`, how far rounding may move a value.
+            human: Values and weights, `[labelled, columns]` each.
+            judge: Values and weights, `[lists, columns]` each; a labelled list counts if
+                both of its weights are above 0.
+            noise: `[columns]`.
             indices: `[labelled]`, the number of each labelled list among the judge's.
             cluster_indices: `[lists]`, the cluster of each list; None for none.
         """
-        values, weights = np.zeros(judge.shape), np.zeros(judge.shape)
-        values[indices] = human
-        weights[indices] = np.where(judge_weights[indices] > 0, human_weights, 0)
+        of_judge, judge_weights = judge
+        values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
+        values[indices] = human[0]
+        weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
         # A list that people have looked at is no other list, even if it does not count.
         other_weights = judge_weights.copy()
         other_weights[indices] = 0
-        ends = noise, (weights > 0).sum(0), (other_weights > 0).sum(0)
-        if cluster_indices is None:
-            return cls(values, judge, weights, judge, other_weights, *ends)
-        count = int(cluster_indices.max(initial=-1)) + 1
-
-        def joined(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return join_clusters(x, w, cluster_indices, count)
-
-        means, total = joined(values, weights)
-        judge_means, _ = joined(judge, weights)
-        return cls(means, judge_means, total, *joined(judge, other_weights), *ends)
+        parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
+        counts = [(w > 0).sum(0) for w in (weights, other_weights)]
+        if cluster_indices is not None:
+            count = int(cluster_indices.max(initial=-1)) + 1
+            parts = [join_clusters(*x, cluster_indices, count) for x in parts]
+        (values, _), labelled, unlabelled = parts
+        return cls._make([values, *labelled, *unlabelled, noise, *counts])
 
     def at(self, columns: np.ndarray) -> "JudgedLists":
         """Selects columns, by their indices."""
@@ -88,17 +82,60 @@ class JudgedLists(NamedTuple):
             np.concatenate([self.weights, self.other_weights]),
             self.noise,
         )
-        freedom = np.where(human.freedom > 0, human.freedom, 1)
-        factor = np.where(human.freedom > 0, human.n_eff / freedom, 0)
-        share = factor * human.share
-        return Moments(
-            human_variance=(share * human.residuals**2).sum(0),
-            covariance=(share * human.residuals * judge.residuals).sum(0),
-            judge_variance=(share * judge.residuals**2).sum(0),
-            variance_of_all=np.where(all_lists.freedom > 0, all_lists.spread**2, 0),
-            mean_of_all=all_lists.mean,
-            n_eff=human.n_eff,
+        # Divisors are n − 1, in effective lists.
+        share = (
+            human.share * human.n_eff / np.where(human.freedom > 0, human.freedom, 1)
         )
+        return Moments(
+            (share * human.residuals**2).sum(0),
+            (share * human.residuals * judge.residuals).sum(0),
+            (share * judge.residuals**2).sum(0),
+            np.where(all_lists.freedom > 0, all_lists.spread**2, 0),
+            all_lists.mean,
+            human.n_eff,
+        )
+
+    def means(self) -> PredictionPowered:
+        """Computes the means of all columns; arrays are `[columns]`."""
+        moments = self.moments()
+        others_mean = WeightedMean.of(self.other_judge, self.other_weights, self.noise)
+        tuning = moments.tuning(moments.n_eff, others_mean.n_eff)
+        values = self.human - tuning * self.judge
+        residual = WeightedMean.of(values, self.weights, self.noise)
+        # λ costs the residual a degree of freedom more: n − 2 in place of n − 1.
+        freedom = np.maximum(residual.freedom - 1, 0)
+        scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
+        pulls, other_pulls = (
+            deviations(x.changes, x.n_eff, x.freedom) for x in (residual, others_mean)
+        )
+        # A cluster may be in both parts, whose deviations then rise and fall together.
+        error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))
+        error = np.where(freedom > 0, error, np.inf)
+        alone = Summary.of(self.human, self.weights, self.noise).error
+        bias = Summary.of(self.judge - self.human, self.weights, self.noise)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(alone == error, 1, alone / error)
+        return PredictionPowered(
+            mean=residual.mean + tuning * others_mean.mean,
+            std_error=error,
+            judge_mean=moments.mean_of_all,
+            judge_bias=bias.mean,
+            judge_bias_error=bias.error,
+            tuning=tuning,
+            worth=np.where(freedom > 0, (self.weights > 0).sum(0) * ratio**2, 0),
+            n_eff=moments.n_eff,
+            lists=self.counts,
+            other_lists=self.other_counts,
+        )
+
+    def summary(self) -> Summary:
+        """Summarises the means; the effect is in standard deviations of people."""
+        means, variance = self.means(), self.moments().human_variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(means.mean == 0, 0, means.mean / np.sqrt(variance))
+        effect = np.where(self.counts > 1, effect, np.nan)
+        freedom = np.maximum(means.n_eff - 2, 0)
+        return Summary(means.mean, means.std_error, freedom, effect, means.n_eff)
 
 
 class Moments(NamedTuple):
@@ -133,85 +170,3 @@ class Moments(NamedTuple):
                 self.covariance / (1 + labelled / unlabelled) / self.variance_of_all
             )
         return np.clip(np.nan_to_num(tuning, posinf=0, neginf=0), 0, 1)
-
-
-class PoweredMean(NamedTuple):
-    """Means from people and a judge, and how sure they are; `[columns]` each.
-
-    Attributes:
-        mean: λ · mean of the judge in other lists + mean of (people − λ · judge).
-        error: Its standard error; inf for two labelled lists or fewer.
-        freedom: The degrees of freedom of the error, n_eff − 2.
-        tuning: λ.
-        judge_mean: The mean of the judge in all of its lists.
-        bias: The mean of (judge − people) in the labelled lists, as a `Summary`.
-        human: The mean of people alone, as a `Summary`.
-        spread: The standard deviation of people's values.
-        worth: How many lists labelled by people alone would say as much.
-        counts: The numbers of labelled lists and of others.
-    """
-
-    mean: np.ndarray
-    error: np.ndarray
-    freedom: np.ndarray
-    tuning: np.ndarray
-    judge_mean: np.ndarray
-    bias: Summary
-    human: Summary
-    spread: np.ndarray
-    worth: np.ndarray
-    counts: tuple[np.ndarray, np.ndarray]
-
-    @classmethod
-    def of(cls, lists: JudgedLists) -> "PoweredMean":
-        """Computes the means of all columns."""
-        moments = lists.moments()
-        of_judge = WeightedMean.of(lists.other_judge, lists.other_weights, lists.noise)
-        tuning = moments.tuning(moments.n_eff, of_judge.n_eff)
-        values = lists.human - tuning * lists.judge
-        residual = WeightedMean.of(values, lists.weights, lists.noise)
-        freedom = np.maximum(residual.freedom - 1, 0)
-        # λ costs the residual a degree of freedom more: n − 2 in place of n − 1.
-        scale = residual.freedom / np.where(freedom > 0, freedom, 1)
-        parts = [
-            np.sqrt(scale)
-            * deviations(residual.changes, residual.n_eff, residual.freedom),
-            tuning * deviations(of_judge.changes, of_judge.n_eff, of_judge.freedom),
-        ]
-        # A cluster may be in both parts, whose deviations then rise and fall together.
-        error = np.sqrt(((parts[0] + parts[1]) ** 2).sum(0))
-        error = np.where(freedom > 0, error, np.inf)
-        human = Summary.of(lists.human, lists.weights, lists.noise)
-        bias = Summary.of(lists.judge - lists.human, lists.weights, lists.noise)
-        labelled = (lists.weights > 0).sum(0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(human.error == error, 1, human.error / error)
-        worth = np.where(freedom > 0, labelled * ratio**2, 0)
-        mean = residual.mean + tuning * of_judge.mean
-        return cls(
-            *(mean, error, freedom, tuning, moments.mean_of_all, bias, human),
-            spread=np.sqrt(moments.human_variance),
-            worth=worth,
-            counts=(lists.counts, lists.other_counts),
-        )
-
-    def summary(self) -> Summary:
-        """The mean as a `Summary`, whose effect is in deviations of people."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effect = np.where(self.mean == 0, 0, self.mean / self.spread)
-        effect = np.where(self.human.freedom > 0, effect, np.nan)
-        return Summary(self.mean, self.error, self.freedom, effect, self.human.n_eff)
-
-    def at(self, index: int | slice, undefined: int = 0) -> PredictionPowered:
-        """Returns the mean of a column as numbers, or those of a slice as arrays."""
-        columns = (
-            *(self.mean, self.error, self.judge_mean, self.bias.mean, self.bias.error),
-            *(self.tuning, self.worth, self.human.n_eff),
-        )
-        numbers = [
-            x[index] if isinstance(index, slice) else float(x[index]) for x in columns
-        ]
-        labelled, other_lists = (int(np.max(x[index])) for x in self.counts)
-        return PredictionPowered(
-            *numbers, lists=labelled, other_lists=other_lists, undefined=undefined
-        )

@@ -1,7 +1,7 @@
 """The result of `jrm.prediction_powered`: a mean from labels of people and of a judge."""
 
 import dataclasses
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._states.show import numbers_text
 from jax_rank_metrics._types import Number
-
-# A number, or one for each cutoff.
-Numbers: TypeAlias = float | np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -37,19 +34,19 @@ class PredictionPowered:
         undefined: Number of labelled lists in which the metric is undefined.
     """
 
-    mean: Numbers
-    std_error: Numbers
-    judge_mean: Numbers
-    judge_bias: Numbers
-    judge_bias_error: Numbers
-    tuning: Numbers
-    worth: Numbers
-    n_eff: Numbers
-    lists: int
-    other_lists: int
-    undefined: int
+    mean: Any
+    std_error: Any
+    judge_mean: Any
+    judge_bias: Any
+    judge_bias_error: Any
+    tuning: Any
+    worth: Any
+    n_eff: Any
+    lists: Any
+    other_lists: Any
+    undefined: int = 0
 
-    def confidence_interval(self, level: Number = 0.95) -> tuple[Numbers, Numbers]:
+    def confidence_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
         """Returns the ends of an interval of the mean: Student's t with n_eff − 2 freedom.
 
         Args:
@@ -57,7 +54,7 @@ class PredictionPowered:
         """
         return _interval(self.mean, self.std_error, self.n_eff - 2, level)
 
-    def judge_bias_interval(self, level: Number = 0.95) -> tuple[Numbers, Numbers]:
+    def judge_bias_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
         """Returns the ends of an interval of the judge's bias: Student's paired t.
 
         Args:
@@ -66,17 +63,20 @@ class PredictionPowered:
         freedom = self.n_eff - 1
         return _interval(self.judge_bias, self.judge_bias_error, freedom, level)
 
+    @property
+    def has_cutoffs(self) -> bool:
+        """Whether numbers are arrays of several cutoffs."""
+        return np.ndim(self.mean) > 0
+
+    def at(self, index: int) -> "PredictionPowered":
+        """Returns the estimate at one of several cutoffs, in Python numbers."""
+        fields = {name: x[index].item() for name, x in vars(self).items() if np.ndim(x)}
+        return dataclasses.replace(self, **fields)
+
     def at_cutoffs(self) -> list["PredictionPowered"]:
         """Returns the estimate at each cutoff; the only one of a metric without cutoffs."""
-        if isinstance(self.mean, float):
-            return [dataclasses.replace(self)]
-        fields = {name: getattr(self, name) for name in _NUMBERS}
-        return [
-            dataclasses.replace(
-                self, **{name: float(x[i]) for name, x in fields.items()}
-            )
-            for i in range(np.size(self.mean))
-        ]
+        count = len(self.mean) if self.has_cutoffs else 1
+        return [self.at(index) for index in range(count)]
 
     def __float__(self) -> float:
         """The mean; TypeError of several cutoffs."""
@@ -96,15 +96,9 @@ class PredictionPowered:
         )
 
 
-# The fields that a metric has at each cutoff.
-_NUMBERS = [field.name for field in dataclasses.fields(PredictionPowered)][:8]
-
-
-def _interval(
-    mean: Numbers, error: Numbers, freedom: Numbers, level: Number
-) -> tuple[Numbers, Numbers]:
+def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, Any]:
     freedom = np.maximum(np.asarray(freedom, float), 0)
     reach = student_reach(np.asarray(error), freedom, checked_level(level))
-    if isinstance(mean, float):
-        return float(mean - reach), float(mean + reach)
-    return mean - reach, mean + reach
+    ends = np.stack([mean - reach, mean + reach])
+    low, high = ends if np.ndim(mean) else ends.tolist()
+    return low, high

@@ -63,6 +63,8 @@ class Differences(NamedTuple):
 
     def summary(self) -> Summary:
         """Computes the mean difference of each column, and how sure it is."""
+        if self.judged is not None:
+            return self.judged.summary()
         return Summary.of(
             self.values, self.weights, self.noise, self.sides, self.ratios
         )

@@ -1,9 +1,11 @@
 """Prediction-powered means of metrics: `jrm.prediction_powered`."""
 
+import dataclasses
 from typing import Any
 
+import numpy as np
+
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._results.inference.judged_lists import PoweredMean
 from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.systems.direction import warn_of_zeros
 from jax_rank_metrics._results.systems.judged import judged_lists, judged_records
@@ -94,7 +96,13 @@ def _powered(
 ) -> PredictionPowered:
     """Joins the values of a metric by people and judge."""
     people = human.lists
-    means = PoweredMean.of(judged_lists(people, judge.lists, clusters, undefined))
+    means = judged_lists(people, judge.lists, clusters, undefined).means()
     is_undefined = ((people.weights > 0) & ~people.defined.all(0)).any(1)
-    columns = slice(None) if people.has_cutoffs else 0
-    return means.at(columns, int(is_undefined.sum()))
+    if not people.has_cutoffs:
+        means = means.at(0)
+    return dataclasses.replace(
+        means,
+        lists=int(np.max(means.lists)),
+        other_lists=int(np.max(means.other_lists)),
+        undefined=int(is_undefined.sum()),
+    )

@@ -118,8 +118,7 @@ def _at_cutoffs(
     if isinstance(source, Estimate):
         return [source], False
     if isinstance(source, PredictionPowered):
-        has_cutoffs = not isinstance(source.mean, float)
-        return _of_judge(name, source, level, method), has_cutoffs
+        return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, PerList) and not _inputs.is_readable(source.values):
         # The other hosts take part in it.
         source = source.geometric_mean() if kind is GeometricMean else source.mean()

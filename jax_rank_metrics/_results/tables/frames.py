@@ -101,14 +101,13 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
     """The records of a mean of people and a judge, one for each cutoff."""
     assert isinstance(record.source, PredictionPowered)
     at_cutoffs = record.source.at_cutoffs()
-    names = {"task": record.task, "system": record.system}
     labels: list[str | None] = [record.metric]
-    if not isinstance(record.source.mean, float):
+    if record.source.has_cutoffs:
         labels = [*cutoff_names(record.metric or "", len(at_cutoffs))]
+    names = {"task": record.task, "system": record.system}
+    names = {name: x for name, x in names.items() if x is not None}
     return [
-        {name: x for name, x in names.items() if x is not None}
-        | {"metric": label}
-        | dataclasses.asdict(means)
+        {**names, "metric": label, **dataclasses.asdict(means)}
         for label, means in zip(labels, at_cutoffs, strict=True)
     ]
 
