@@ -472,7 +472,9 @@ def test_bootstrap_of_people_and_judge(rng):
         rest, share, of_judge = y1 - tuning * f1, w1 / w1.sum(), v1 / v1.sum()
         delta, mu = share @ rest, of_judge @ g1
         pulls = share * (rest - delta) / (1 - share) * (n - 1) / np.sqrt(n * (n - 2))
-        other = of_judge * (g1 - mu) / (1 - of_judge) * np.sqrt((m - 1) / m)
+        # The leverage of the judge's lists is that of the sample.
+        leverage = 1 - np.repeat(v / v.sum(), b)
+        other = of_judge * (g1 - mu) / leverage * np.sqrt((m - 1) / m)
         variance = pulls @ pulls + tuning**2 * other @ other
         return delta + tuning * mu, np.sqrt(variance)
 

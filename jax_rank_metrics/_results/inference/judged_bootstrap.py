@@ -1,7 +1,5 @@
 """The studentised bootstrap of prediction-powered means, which tunes λ in each resample."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,11 +8,14 @@ from jax import lax
 from jax_rank_metrics._arithmetic import ratio
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.draws import (
+    RESAMPLES,
     draws_of_lists,
     in_blocks,
     seeds_of,
+    sums_of_resamples,
 )
 from jax_rank_metrics._results.inference.judged_lists import JudgedLists
+from jax_rank_metrics._results.inference.means import shares_of
 from jax_rank_metrics._results.inference.studentised import SUMS, p_and_reach
 from jax_rank_metrics._states.weights import ROUNDING
 
@@ -46,86 +47,110 @@ def judged_bootstrap(
         As of `studentised_bootstrap`, `[columns]` each.
     """
     means = lists.means()
-    values = [lists.human - means.mean]
-    values += [x - means.judge_mean for x in (lists.judge, lists.other_judge)]
     # Centred, and of size 1: squares must neither cancel nor vanish in float32.
-    counts = [lists.weights > 0, lists.weights > 0, lists.other_weights > 0]
-    values = [np.where(w, x, 0) for x, w in zip(values, counts, strict=True)]
-    size = np.abs(values).max((0, 1))
+    y, f, g = (
+        np.where(weights > 0, x - centre, 0)
+        for x, centre, weights in (
+            (lists.human, means.mean, lists.weights),
+            (lists.judge, means.judge_mean, lists.weights),
+            (lists.other_judge, means.judge_mean, lists.other_weights),
+        )
+    )
+    y, f, g = np.stack([y, f, g]) / np.abs([y, f, g]).max((0, 1))
     largest = np.maximum(lists.weights.max(0), lists.other_weights.max(0))
-    arrays = [x / size for x in values]
-    arrays += [x / largest for x in (lists.weights, lists.other_weights)]
+    w, v = lists.weights / largest, lists.other_weights / largest
+    # Heavy lists of the judge pull more than their weight, as in `deviations` (HC3).
+    share = shares_of(v)
+    u = v / np.where(share < 1, 1 - share, 1)
+    terms = np.stack([y, f, w, g, v, u], axis=-1).astype(np.float32)
     is_labelled = (lists.weights > 0).any(1)
-    order = np.argsort(~is_labelled, kind="stable")
-    terms = np.stack(arrays)[:, order].astype(np.float32)
-    labelled = int(is_labelled.sum())
-    change, error = _resampled(jnp.asarray(terms), labelled, seeds_of(key, samples + 1))
+    change, error = (
+        np.asarray(x)
+        for x in _resampled(
+            terms[is_labelled], terms[~is_labelled], seeds_of(key, samples + 1)
+        )
+    )
     sign = -1 if alternative == "less" else 1
-    t, mean = sign * np.asarray(ratio(change, error)), sign * (means.mean + shift)
-    t = np.where(np.asarray(error) > 0, t, np.inf)
+    t, mean = np.full(change.shape, np.inf, np.float32), sign * (means.mean + shift)
+    np.divide(sign * change, error, out=t, where=error > 0)
     if alternative == "two-sided":
         t, mean = np.abs(t), np.abs(mean)
     return p_and_reach(t, mean, means.std_error, level)
 
 
-@partial(jax.jit, static_argnums=1)
+@jax.jit
 def _resampled(
-    terms: jax.Array, labelled: int, seeds: jax.Array
+    labelled: jax.Array, unlabelled: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Changes of the estimates by resampling, and their errors, `[samples, columns]`.
 
     Args:
-        terms: `[5, rows, columns]`: values of people and of the judge, values of the judge
-            in other lists, and the weights of both; labelled rows come first.
-        labelled: How many rows have a labelled list.
+        labelled: Rows with a labelled list, `[rows, columns, 6]`: the values y of people
+            and f of the judge, with the weights w, and the values g of the judge in other
+            lists, with the weights v, and u by which these pull.
+        unlabelled: The other rows, of which only g, v and u are read.
         seeds: `[2 + samples]`, of the labelled rows, of the others, and of resamples.
     """
-    human, judge, other_judge, weights, other_weights = terms
-    rows, columns = human.shape
-    width = max(min(len(seeds) - 2, SUMS // (rows * columns)), 1)
+    rows, columns, _ = labelled.shape
+    samples = len(seeds) - 2
+    width = max(min(samples, RESAMPLES, SUMS // (max(rows, 8) * columns)), 1)
+
+    def sums_of_judge(x: jax.Array) -> jax.Array:
+        """Terms of the sums that are needed of the judge alone, `[…, columns, 7]`."""
+        _, _, _, g, v, u = jnp.moveaxis(x, -1, 0)
+        return jnp.stack(
+            [v, v * g, v * g * g, v * v, u * u, u * u * g, (u * g) ** 2], -1
+        )
 
     def total(x: jax.Array) -> jax.Array:
-        return x.sum(0, keepdims=True)
+        return x.sum(0, keepdims=True)  # [1, columns]
 
-    def estimate(draws: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Computes what `JudgedLists.means` does of rows that are drawn so often."""
-        w, v = draws[:, None] * weights, draws[:, None] * other_weights
-        all_w, all_v = total(w), total(v)
-        means = [
-            ratio(total(x * y), z)
-            for x, y, z in (
-                (w, human, all_w),
-                (w, judge, all_w),
-                (v, other_judge, all_v),
-            )
-        ]
-        y, f, g = human - means[0], judge - means[1], other_judge - means[2]
-        squares = total(w * weights), total(v * other_weights)
-        n, n_judge = ratio(all_w**2, squares[0]), ratio(all_v**2, squares[1])
-        n_all = ratio((all_w + all_v) ** 2, squares[0] + squares[1])
-        centre = ratio(total(w * judge + v * other_judge), all_w + all_v)
-        spread = total(w * (judge - centre) ** 2 + v * (other_judge - centre) ** 2)
-        covariance = ratio(total(w * y * f), all_w) * ratio(n, n - 1)
-        variance = ratio(spread, all_w + all_v) * ratio(n_all, n_all - 1)
+    def estimate(draws: jax.Array, sums: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Computes what `JudgedLists.means` does, of rows that are drawn so often.
+
+        Args:
+            draws: `[rows]`, of the labelled rows.
+            sums: `[columns, 7]`, over the draws of the others.
+        """
+        m = draws[:, None]
+        y, f, w, g, _, u = jnp.moveaxis(labelled, -1, 0)
+        in_clusters = (m[..., None] * sums_of_judge(labelled)).sum(0)
+        v, vg, vgg, vv, *_ = jnp.moveaxis(sums + in_clusters, -1, 0)[:, None]
+        uu, uug, uugg = jnp.moveaxis(sums[:, 4:], -1, 0)[:, None]
+        all_w, ww = total(m * w), total(m * w * w)
+        n, n_judge, n_all = (
+            ratio(x * x, z) for x, z in ((all_w, ww), (v, vv), (all_w + v, ww + vv))
+        )
+        mean_y, mean_f = ratio(total(m * w * y), all_w), ratio(total(m * w * f), all_w)
+        mean_g = ratio(vg, v)
+        centre = ratio(total(m * w * f) + vg, all_w + v)
+        spread = (
+            total(m * w * (f - centre) ** 2) + vgg - 2 * centre * vg + centre**2 * v
+        )
+        y, f = y - mean_y, f - mean_f
+        covariance = ratio(total(m * w * y * f), all_w) * ratio(n, n - 1)
+        variance = ratio(spread, all_w + v) * ratio(n_all, n_all - 1)
         tuning = ratio(covariance, variance) * ratio(n_judge, n + n_judge)
         tuning = jnp.clip(tuning, 0, 1)
-        # HC3, as of `deviations`: the residual from the mean of all other lists.
-        residual = y - tuning * f
-        pulls = ratio(weights * residual, all_w - weights) * (n - 1)
+        # HC3, as of `deviations`: residuals from the mean of all other lists.
+        pulls = ratio(w * (y - tuning * f), all_w - w) * (n - 1)
         pulls *= jnp.sqrt(ratio(jnp.ones_like(n), n * (n - 2)))
-        of_judge = ratio(other_weights * g, all_v - other_weights)
-        pulls += tuning * jnp.sqrt(ratio(n_judge - 1, n_judge)) * of_judge
-        squared_error = (draws[:, None] * pulls**2).sum(0)
+        scale = ratio(tuning * jnp.sqrt(ratio(n_judge - 1, n_judge)), v)
+        pulls += scale * u * (g - mean_g)
+        squares = total(m * pulls**2)
+        squares += scale**2 * (uugg - 2 * mean_g * uug + mean_g**2 * uu)
         # Two lists have no error, and one list that is drawn again and again none either.
-        has_error = (n[0] > 2) & (squared_error > ROUNDING**2)
-        error = jnp.sqrt(jnp.where(has_error, squared_error, 0))
-        return (means[0] + tuning * (means[2] - means[1]))[0], error
+        has_error = (n > 2) & (squares > ROUNDING**2)
+        error = jnp.sqrt(jnp.where(has_error, squares, 0))
+        return (mean_y + tuning * (mean_g - mean_f))[0], error[0]
 
     def of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
-        parts = zip((labelled, rows - labelled), seeds[:2], strict=True)
-        draws = [draws_of_lists(count, seed, block) for count, seed in parts if count]
-        return jax.vmap(estimate, in_axes=1)(jnp.concatenate(draws).astype(terms.dtype))
+        draws = draws_of_lists(rows, seeds[0], block).T.astype(labelled.dtype)
+        sums = jnp.zeros((width, columns, 7), labelled.dtype)
+        if len(unlabelled):
+            terms = sums_of_judge(unlabelled).reshape(len(unlabelled), -1)
+            sums = sums_of_resamples(terms, seeds[1], block).reshape(sums.shape)
+        return jax.vmap(estimate)(draws, sums)
 
     change, error = lax.map(of_block, in_blocks(seeds[2:], width))
-    samples = len(seeds) - 2
     return change.reshape(-1, columns)[:samples], error.reshape(-1, columns)[:samples]
