@@ -8,10 +8,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.inference.judged_lists import (
-    JudgedLists,
-    Moments,
-)
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists, Moments
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,

@@ -14,7 +14,8 @@ from jax_rank_metrics._results.systems.values import ListValues, listing
 from jax_rank_metrics._states.weights import differ
 from jax_rank_metrics._types import Undefined
 
-Columns = tuple[np.ndarray, np.ndarray]  # values and weights, `[lists, columns]` each
+# Values, weights, and how far rounding may move a value, `[lists, columns]` each.
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def judged_records(human: Values, judge: Values) -> list[tuple[Record, Record]]:
@@ -40,17 +41,12 @@ def judged_lists(
     undefined: Undefined | None = None,
 ) -> JudgedLists:
     """Joins the values of a metric by people and judge; `prediction_powered` has errors."""
-    undefined = _undefined_of([human], [judge], undefined)
-    (values,), weights = human.finite(undefined)
-    (judge_values,), judge_weights = judge.finite(undefined)
-    largest = [np.abs(x).max(0, initial=0) for x in (values, judge_values)]
-    return JudgedLists.of(
-        (values, weights),
-        (judge_values, judge_weights),
-        max(human.rounding, judge.rounding) * np.maximum(*largest),
-        _indices_in(human, judge, weights, judge_weights),
-        None if clusters is None else judge.cluster_indices(clusters),
-    )
+    choice = undefined or human.undefined or judge.undefined
+    arrays: list[Arrays] = []
+    for lists in (human, judge):
+        values, weights = lists.finite(choice)
+        arrays.append((values[0], weights, lists.rounding * np.abs(values[0])))
+    return _joined([human], [judge], arrays, clusters, undefined)[0]
 
 
 def beside_judge(
@@ -74,80 +70,68 @@ def beside_judge(
         ValueError: as for `prediction_powered`.
     """
     (lists, by_people), (judge_lists, by_judge) = human, judge
-    _undefined_of(lists, judge_lists, undefined)
-    sides = [(x.values, x.weights) for x in (by_people, by_judge)]
-    indices = _indices_in(lists[0], judge_lists[0], sides[0][1], sides[1][1])
-    noise = np.maximum(*(x.noise.max(0, initial=0) for x in (by_people, by_judge)))
-    numbers = None if clusters is None else judge_lists[0].cluster_indices(clusters)
+    arrays = by_people[:3], by_judge[:3]
+    judged, indices, numbers = _joined(lists, judge_lists, arrays, clusters, undefined)
     # A list that does not count for the judge does not count for people.
     counts = by_judge.weights[indices] > 0
     differences = by_people._replace(
         weights=np.where(counts, by_people.weights, 0),
         signs=np.where(counts, by_people.signs, np.nan),
-        judged=JudgedLists.of(sides[0], sides[1], noise, indices, numbers),
+        judged=judged,
     )
     return differences, None if numbers is None else numbers[indices]
 
 
-def _undefined_of(
+def _joined(
     human: Sequence[ListValues],
     judge: Sequence[ListValues],
+    arrays: Sequence[Arrays],
+    clusters: Any,
     undefined: Undefined | None,
-) -> Undefined | None:
-    """Returns the choice that people and judge share.
-
-    Raises:
-        ValueError: if they differ, if lists have no ids, or if they are of several seeds.
-    """
-    for lists in (*human, *judge):
-        if lists.ids is None or lists.has_seeds:
-            problem = "is Seeds" if lists.has_seeds else "has no list ids"
-            raise ValueError(
-                f"{lists.name} {problem}, so that nothing says which lists both people and "
-                "judge have labelled; pass a Series, a frame or a dict of ids to values"
-            )
-    for x, y in zip(human, judge, strict=True):
-        undefined = undefined or common_undefined(
-            x.name, x.undefined, y.name, y.undefined
-        )
-    return undefined
-
-
-def _indices_in(
-    human: ListValues,
-    judge: ListValues,
-    weights: np.ndarray,
-    judge_weights: np.ndarray,
-) -> np.ndarray:
-    """Finds the lists of people among those of the judge, `[labelled]`.
+) -> tuple[JudgedLists, np.ndarray, np.ndarray | None]:
+    """Finds the lists of people among those of the judge, by their ids.
 
     Args:
-        human: The values of people, for their ids and their name.
+        human: The values by people, all of the same lists.
         judge: Those of the judge.
-        weights: `[labelled, columns]`; 0 for lists that do not count.
-        judge_weights: `[lists, columns]`.
+        arrays: What is made of both.
+        clusters: As for `prediction_powered`.
+        undefined: The choice of the call, or None.
 
-    Raises:
-        ValueError: if the judge lacks a list, or weighs it differently; if a weight is
-            infinite.
+    Returns:
+        The lists, the number of each list of people among the judge's, `[labelled]`, and
+        the cluster of each list of the judge, if there are clusters.
     """
-    index_of = {name: index for index, name in enumerate(judge.ids or [])}
-    ids = human.ids or []
+    for x, y in zip(human, judge, strict=True):
+        _ = undefined or common_undefined(x.name, x.undefined, y.name, y.undefined)
+        for side in (x, y):
+            if side.ids is None or side.has_seeds:
+                problem = "is Seeds" if side.has_seeds else "has no list ids"
+                raise ValueError(
+                    f"{side.name} {problem}, and a judge is joined to people by single "
+                    "values with ids; pass a Series, a frame or a dict of ids to values"
+                )
+    people, model = human[0], judge[0]
+    (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
+    ids, index_of = people.ids or [], {x: i for i, x in enumerate(model.ids or [])}
     if missing := [name for name in ids if name not in index_of]:
         raise ValueError(
-            f"ids: of the lists in {human.name}, {len(missing)} are not in {judge.name}: "
+            f"ids: of the lists in {people.name}, {len(missing)} are not in {model.name}: "
             f"{listing(missing)}; pass the judge's values of all lists"
         )
     if weights.shape[1] != judge_weights.shape[1]:
-        raise ValueError(f"{human.name} and {judge.name} have different cutoffs")
+        raise ValueError(f"{people.name} and {model.name} have different cutoffs")
     indices = np.array([index_of[name] for name in ids], np.int64)
     of_judge = judge_weights[indices]
     is_other = (weights > 0) & (of_judge > 0) & differ(weights, of_judge)
-    for owner, is_wrong in ((judge, np.isposinf(judge_weights)), (human, is_other)):
+    for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):
         if is_wrong.any():
             name = owner.id_of(_inputs.first_index(is_wrong)[0])
             raise ValueError(
-                f"list {name!r} has an infinite weight in {judge.name}, or another one "
-                f"than in {human.name}; pass the same finite weights"
+                f"list {name!r} has an infinite weight in {model.name}, or another one "
+                f"than in {people.name}; pass the same finite weights"
             )
-    return indices
+    numbers = None if clusters is None else model.cluster_indices(clusters)
+    largest = np.maximum(noise.max(0, initial=0), judge_noise.max(0, initial=0))
+    sides = (values, weights), (judge_values, judge_weights)
+    return JudgedLists.of(*sides, largest, indices, numbers), indices, numbers
