@@ -90,7 +90,7 @@ def multinomial_draws(
 
 
 def draws_of_lists(lists: int, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
-    """How often each list is drawn, `[lists, samples]`; arguments as of `words_of`."""
+    """Counts how often each list is drawn, `[lists, samples]`, as `words_of` documents."""
     if lists <= FEW:
         # Poisson draws, whose number varies, would leave out too many lists.
         return multinomial_draws(lists, shared_seed, seeds)
