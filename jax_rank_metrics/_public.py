@@ -193,6 +193,9 @@ from jax_rank_metrics._results.comparisons.power import (
 )
 from jax_rank_metrics._results.inference.bootstrap import Bootstrap as Bootstrap
 from jax_rank_metrics._results.inference.bootstrap import bootstrap as bootstrap
+from jax_rank_metrics._results.inference.prediction_powered import (
+    PredictionPowered as PredictionPowered,
+)
 from jax_rank_metrics._results.leaderboards.leaderboard import (
     leaderboard as leaderboard,
 )
@@ -200,6 +203,9 @@ from jax_rank_metrics._results.leaderboards.standings import Leaderboard as Lead
 from jax_rank_metrics._results.leaderboards.standings import Stability as Stability
 from jax_rank_metrics._results.leaderboards.tau_ap import tau_ap as tau_ap
 from jax_rank_metrics._results.systems.paired import paired as paired
+from jax_rank_metrics._results.systems.prediction_powered import (
+    prediction_powered as prediction_powered,
+)
 from jax_rank_metrics._results.systems.seed_scores import Interval as Interval
 from jax_rank_metrics._results.systems.seed_scores import SeedSummary as SeedSummary
 from jax_rank_metrics._results.systems.seeds import Seeds as Seeds

@@ -1,4 +1,6 @@
-"""Prints how often intervals cover and tests raise false alarms: docs/intervals.md.
+"""Prints how often intervals cover and tests raise false alarms.
+
+Of docs/intervals.md, and the tables "judges" and "favours" of docs/judges.md.
 
     python scripts/coverage.py [TABLE …]
 
@@ -16,8 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists
+from jax_rank_metrics._results.inference.means import Summary
+from jax_rank_metrics._results.inference.p_values import student_reach
 
 DATA_SETS, SAMPLES = 2000, 1999
+JUDGED_SETS = 10_000  # of the tables of judges
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
@@ -51,7 +57,7 @@ def print_table(
 ) -> None:
     """Prints rows as Markdown, with shares in percent, and failing ones in bold.
 
-    Columns are false alarms, unless their name or the title says coverage or power.
+    Columns are false alarms, unless their name or the title says coverage, power or width.
     """
     print(f"\n**{title}**\n")
     print("|", " | ".join(map(str, header)), "|")
@@ -63,7 +69,7 @@ def print_table(
         for column, share in zip(header[text:], row[text:], strict=True):
             name = f"{title} {column}".lower()
             fails = share > 0.07
-            if "power" in name or "coverage" in name:
+            if any(word in name for word in ("power", "coverage", "width")):
                 fails = "coverage" in name and share < 0.92
             cells.append(f"**{100 * share:.1f}**" if fails else f"{100 * share:.1f}")
             has_failed |= fails
@@ -422,6 +428,82 @@ def coverage_of_ranks():
     print_table("Coverage of ranks in a leaderboard", ("weights", *counts), rows, cure)
 
 
+def judged(draw, correlation, rng, shape):
+    """Draws values, and what a judge with a bias of 0.2 and normal noise says of them."""
+    values = draw(rng, shape)
+    noise = rng.normal(size=shape)
+    if correlation == 0:
+        return values, 0.2 + noise
+    spread = draw(np.random.default_rng(0), (1_000_000,)).std()
+    scale = spread * np.sqrt(1 / correlation**2 - 1)
+    return values, values + 0.2 + scale * noise
+
+
+JUDGED: dict[str, Draw] = {
+    "uniform": np.random.Generator.random,
+    "70 % zeros, else uniform": partial(mostly_zero, share=0.3),
+    "uniform, weights lognormal(1)": np.random.Generator.random,
+}
+
+
+def coverage_of_judges(list_count=1000, blocks=20):
+    """Coverage and width of means by people and a judge, and by people alone."""
+    correlations = (0, 0.5, 0.9)
+    rows = []
+    for name, draw in JUDGED.items():
+        truth = 0.15 if "zeros" in name else 0.5
+        for count in (20, 30, 100):
+            covered, widths = np.zeros((2, len(correlations), 2))
+            for column, correlation in enumerate(correlations):
+                rng = np.random.default_rng(count)
+                for _ in range(blocks):
+                    shape = (list_count, JUDGED_SETS // blocks)
+                    values, judge = judged(draw, correlation, rng, shape)
+                    weights = np.ones(shape)
+                    if "weights" in name:
+                        weights = rng.lognormal(0, 1, shape)
+                    sides = (values[:count], weights[:count]), (judge, weights)
+                    rounding = np.zeros(shape[1])
+                    lists = JudgedLists.of(*sides, rounding, np.arange(count))
+                    alone = Summary.of(*sides[0])
+                    for side, of in enumerate((lists.summary(), alone)):
+                        reach = student_reach(of.error, of.freedom, 0.95)
+                        covered[column, side] += np.mean(abs(of.mean - truth) <= reach)
+                        widths[column, side] += np.median(reach)
+            coverage = (covered / blocks).T
+            width = widths[:, 0] / widths[:, 1]
+            rows.append((name, count, coverage[1, 0], *coverage[0], *width))
+    header = ["values", "labels", "coverage of people alone"]
+    header += [f"coverage, {x:g}" for x in correlations]
+    header += [f"width, {x:g}" for x in correlations]
+    rows = [(name, str(count), *numbers) for name, count, *numbers in rows]
+    cure = "Label more lists: no judge shows a tail that people have not seen."
+    print_table("Means by people and a judge", header, rows, cure)
+
+
+def alarms_of_judges(lists=1000, blocks=20):
+    """False alarms of two equal systems, of which a judge favours one by 0.2."""
+    import pandas as pd
+
+    rows = []
+    for name, draw in list(JUDGED.items())[:2]:
+        for test in ("t", "bootstrap"):
+            shares = []
+            for count in (20, 30, 100):
+                rng, found = np.random.default_rng(count), []
+                for _ in range(blocks if test == "t" else blocks // 4):
+                    shape = (lists, JUDGED_SETS // blocks)
+                    a, judge_a = judged(draw, 0.7, rng, shape)
+                    b, judge_b = judged(draw, 0.7, rng, shape)
+                    frames = [pd.DataFrame(x) for x in (a[:count], b[:count])]
+                    judges = pd.DataFrame(judge_a - 0.2), pd.DataFrame(judge_b)
+                    found.append(alarms(compared(*frames, judge=judges, test=test)))
+                shares.append(np.mean(found))
+            rows.append((name, test, *shares))
+    header = ("values", "test", "20", "30", "100")
+    print_table("False alarms with a judge that favours b", header, rows, "")
+
+
 TABLES = {
     "means": coverage_of_means,
     "tests": alarms_of_tests,
@@ -434,6 +516,8 @@ TABLES = {
     "families": alarms_of_families,
     "few": few_lists_that_differ,
     "ranks": coverage_of_ranks,
+    "judges": coverage_of_judges,
+    "favours": alarms_of_judges,
 }
 
 

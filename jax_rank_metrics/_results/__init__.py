@@ -2,7 +2,8 @@
 
     sheets        a table before it has a format, and its text, Markdown, HTML and LaTeX
     inference     jrm.bootstrap; resampling, tests of chance, errors and corrections
-    systems       jrm.Systems, jrm.Seeds and jrm.paired; values of systems, read and paired
+    systems       jrm.Systems, jrm.Seeds, jrm.paired and jrm.prediction_powered; values of
+                  systems, read and paired
     comparisons   jrm.compare, jrm.minimum_detectable and jrm.lists_needed
     leaderboards  jrm.leaderboard and jrm.tau_ap: the order of many systems
     tables        jrm.table: means, comparisons and leaderboards in all formats

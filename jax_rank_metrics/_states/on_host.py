@@ -30,6 +30,7 @@ class Estimate(NamedTuple):
     undefined: int
     n_eff: float
     seeds: int | None = None  # training seeds that it is over; None for a single model
+    other_lists: int | None = None  # lists of a judge alone; None without a judge
 
 
 class HostSums(NamedTuple):

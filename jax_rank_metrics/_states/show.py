@@ -153,10 +153,11 @@ def _numbers(state: _State) -> tuple[list[str], str]:
             f"{x:.3g}" if x < 1000 else f"{x:.0f}" for x in (np.min(size), np.max(size))
         ]
         counts += f", n_eff {' to '.join(dict.fromkeys(texts))}"
-    return [_text(x) for x in values], f"{counts}, {undefined} undefined"
+    return [numbers_text(x) for x in values], f"{counts}, {undefined} undefined"
 
 
-def _text(values: np.ndarray) -> str:
+def numbers_text(values: np.ndarray) -> str:
+    """Formats a number, or those of the first cutoffs: `[0.500, 0.250]`."""
     if not np.ndim(values):
         return number(values)
     ellipsis = ["…"] * (len(values) > _MAX_SHOWN)

@@ -17,9 +17,10 @@ from jax_rank_metrics._results.systems.direction import (
     direction_of,
     warn_of_zeros,
 )
+from jax_rank_metrics._results.systems.judged import beside_judge
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Path, Values
-from jax_rank_metrics._results.systems.values import in_one_order
+from jax_rank_metrics._results.systems.values import ListValues, in_one_order
 from jax_rank_metrics._states.cutoff_names import cutoff_text
 from jax_rank_metrics._states.intervals import checked_level
 from jax_rank_metrics._types import Key, Number, Undefined
@@ -31,7 +32,8 @@ def compare(
     *,
     ids: tuple[Any, Any] | None = None,
     clusters: Any = None,
-    test: ComparisonTest = "permutation",
+    judge: Values | None = None,
+    test: ComparisonTest | None = None,
     pairs: Pairs = "baseline",
     correction: Correction = "holm",
     alternative: Alternative = "two-sided",
@@ -51,8 +53,8 @@ def compare(
     differ beyond doubt. Look at the interval of the difference instead, and at its size
     before its p: over many lists, any difference is significant.
 
-    - "permutation" is the test to prefer (Fisher's randomisation test, on the mean): it
-      assumes nothing but that a and b might have been swapped in each list.
+    - "permutation" is the test to prefer (Fisher's randomisation test, on the mean), and
+      the default: it assumes nothing but that a and b might have been swapped in each list.
     - "bootstrap" assumes that the lists are a sample of many, and agrees with it above
       some 50 lists. Where weights differ, an `n_eff` below 50 is warned of, and one below
       3 refused (but for `Seeds`).
@@ -82,6 +84,13 @@ def compare(
     differed at the 5 % level. Where some runs fail and the other system is fixed, 15 %
     differed with three seeds and 11 % with five.
 
+    Where people have labelled few lists and a judge many, such as a language model, pass
+    the values by the judge's labels as `judge`. The difference is then that of
+    `prediction_powered`, which no bias of the judge moves, and "t" is the default: its
+    error has n − 2 degrees of freedom, n being the lists of people. "bootstrap" draws lists
+    of people and of the judge alone, and finds λ in each resample; other tests have no use
+    for lists that people have not labelled.
+
     It runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` work.
     100,000 permutations of 10,000 lists take about a second on two cores, as many
     resamples for "bootstrap" about seven. Both need some 30 MiB, and "bootstrap" 10 bytes
@@ -106,7 +115,12 @@ def compare(
             system). Lists without ids have the ids 0, 1, … Each cluster then counts as
             one list: its weighted mean difference, with the sum of its weights. None takes
             each list for itself.
-        test: "permutation", "bootstrap", "t", "tukey" or "mcnemar".
+        judge: The values of the same systems and metrics by the judge's labels, for more
+            lists, of which those of a and b are a random sample: `(judge_a, judge_b)` where
+            b is passed, or else a dict by system. All need ids of lists, and `clusters`
+            are those of the judge's lists.
+        test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
+            and "t" with a judge.
         pairs: Without b, "baseline" compares each system with the first, and "all" each
             with all that come after it.
         correction: How p is corrected for the number of comparisons in the call. "holm"
@@ -180,7 +194,9 @@ def compare(
             weights differ or there are clusters; for "bootstrap", if weights leave less
             than three effective lists; for "tukey", if pairs of systems have
             other lists; if `Seeds` have fewer than three seeds. Below five, a warning says
-            what they are worth.
+            what they are worth. With a judge, if it lacks a system, a metric or a list, if
+            values have no ids, if they are `Seeds` or ratios whose weights differ, and for
+            tests other than "t" and "bootstrap".
         TypeError: if a or b is traced, or holds no per-list values; if clusters are none
             of the above.
 
@@ -222,11 +238,15 @@ def compare(
     old new +0.15
     old odd +0.00
     new odd -0.15
+    >>> judge = [0.3, 0.5, 0.7, 0.1, 0.6, 0.3], [0.6, 0.6, 0.7, 0.4, 0.8, 0.5]
+    >>> a, b, *judge = (dict(enumerate(x)) for x in (a, b, *judge))
+    >>> compare(a, b, judge=judge).only.judge
+    PredictionPowered(0.161 ± 0.042, 4 lists, 2 of the judge alone, worth 9.32)
     >>> compare({"mrr": {"q1": 0.2, "q2": 0.5}}, {"mrr": {"q2": 0.6, "q1": 0.4}})["mrr"]
     Comparison(+0.15 [-0.485, 0.785], p=0.5, 2 wins 0 ties 0 losses, 2 lists)
     """
     for name, value, choices in (
-        ("test", test, ComparisonTest),
+        ("test", test or "t", ComparisonTest),
         ("pairs", pairs, Pairs),
         ("correction", correction, Correction),
         ("alternative", alternative, Alternative),
@@ -234,11 +254,16 @@ def compare(
         _inputs.option(name, value, choices)
     if undefined is not None:
         _inputs.option("undefined", undefined, Undefined)
+    if judge is not None and test not in (None, "t", "bootstrap"):
+        raise ValueError(
+            f"test is {test!r}, which cannot use the lists that only a judge has labelled; "
+            "pass 't' or 'bootstrap'"
+        )
     question = Question(
         random.key(0) if key is None else _inputs.prng_key(key),
         _inputs.positive_integer("samples", samples),
         checked_level(level),
-        test,
+        test or ("permutation" if judge is None else "t"),
         correction,
         alternative,
         None if margin is None else _inputs.positive("margin", margin),
@@ -259,20 +284,38 @@ def compare(
     check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     check_lower(lower, [name for record in records for name in record.path])
+    of_judge: list[pairing.Pair] = []
+    if judge is not None:
+        of_judge = pairing.pairs_of_judge(judge, all_pairs, b is not None)
+    judge_records = [record for pair in of_judge for record in (pair.a, pair.b)]
     if undefined is None:
-        warn_of_zeros([(x.path, x.lists.zero_counts()) for x in records], lower)
+        zeros = [(x.path, x.lists.zero_counts()) for x in (*records, *judge_records)]
+        warn_of_zeros(zeros, lower)
+    differences = _differences(lists, undefined)
     cluster_indices = None
-    if clusters is not None:
+    if judge is not None:
+        judge_lists = in_one_order([x.lists for x in judge_records])
+        by_judge = _differences(judge_lists, undefined)
+        differences, cluster_indices = beside_judge(
+            (lists, differences), (judge_lists, by_judge), clusters, undefined
+        )
+    elif clusters is not None:
         # All lists are in the order of the first a, so that its clusters are those of all.
         cluster_indices = lists[0].cluster_indices(clusters)
-    differences = Differences.side_by_side(
+    subjects = _subjects_of(all_pairs, lower, b is None)
+    return Comparisons(compared(differences, subjects, question, cluster_indices))
+
+
+def _differences(
+    lists: Sequence[ListValues], undefined: Undefined | None
+) -> Differences:
+    """The differences of all pairs, side by side, of the values `[a, b, a, b, …]`."""
+    return Differences.side_by_side(
         [
             differences_of(*sides, undefined)
             for sides in zip(lists[::2], lists[1::2], strict=True)
         ]
     )
-    subjects = _subjects_of(all_pairs, lower, b is None)
-    return Comparisons(compared(differences, subjects, question, cluster_indices))
 
 
 def _subjects_of(

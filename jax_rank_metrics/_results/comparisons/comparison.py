@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.inference.question import Names
 from jax_rank_metrics._results.sheets.export import count_text, json_number
 from jax_rank_metrics._results.systems.seed_scores import SeedSummary
@@ -12,6 +13,9 @@ from jax_rank_metrics._results.systems.seed_scores import SeedSummary
 FEW_LISTS = 10
 # How a corrected p is called beside p.
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
+
+# What a record has of a judge.
+_JUDGE_FIELDS = ("other_lists", "judge_mean", "judge_bias", "tuning", "worth")
 
 _TESTS = {
     "permutation": "permutation test",
@@ -61,6 +65,9 @@ class Comparison:
         level: The probability with which the interval should cover the difference.
         lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
         clusters: Number of clusters that `lists` were joined to; None if each is its own.
+        judge: The same difference as `prediction_powered` has it: what the judge says by
+            itself, how far it is off, and how many labelled lists it is worth. `lists`,
+            `wins` and `n_eff` are those of people. None without a judge.
         seeds: The scores of training seeds, where a or b is `Seeds`; see `SeedSummary`.
         task: The key of the task, such as a collection; None without tasks.
         baseline: The name of a, where all systems came in one dict; None otherwise.
@@ -90,6 +97,7 @@ class Comparison:
     level: float
     lower_is_better: bool | None
     clusters: int | None = None
+    judge: PredictionPowered | None = None
     seeds: SeedSummary | None = None
     task: Hashable = None
     baseline: Hashable = None
@@ -100,7 +108,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes for JSON, with None for numbers that are not finite.
 
-        The names come first. `seeds` becomes a dict as well.
+        The names come first. `seeds` becomes a dict as well, and so does `judge`, without
+        what the comparison has already.
         """
         return {name: json_number(value) for name, value in record_of(self).items()}
 
@@ -121,6 +130,9 @@ class Comparison:
             counts.append(count_text(self.lists, "list"))
         if self.clusters is not None:
             counts.append(count_text(self.clusters, "cluster"))
+        if self.judge is not None:
+            counts += [f"{self.judge.other_lists} of the judge alone"]
+            counts += [f"worth {self.judge.worth:.3g}"]
         # Equal weights give the number of lists but for rounding.
         independent = self.lists if self.clusters is None else self.clusters
         if self.n_eff < 0.995 * independent:
@@ -142,6 +154,8 @@ class Comparison:
 def record_of(comparison: Comparison) -> dict[str, Any]:
     """Returns the attributes as they are, names first."""
     fields = dataclasses.asdict(comparison)
+    if comparison.judge is not None:
+        fields["judge"] = {name: fields["judge"][name] for name in _JUDGE_FIELDS}
     return {name: fields.pop(name) for name in Names._fields} | fields
 
 

@@ -242,6 +242,10 @@ def _columns(
         columns["ties"] = count("ties")
     if len({x.lists for x in comparisons}) > 1:
         columns["lists"] = count("lists")
+    if any(x.judge for x in comparisons):
+        columns["worth"] = lambda x: (
+            x.judge and Cell(fixed_point(float(x.judge.worth), 1))
+        )
     # Equal weights give the number of lists or clusters but for rounding.
     if any(x.n_eff < 0.995 * (x.clusters or x.lists) for x in comparisons):
         columns["n_eff"] = lambda x: Cell(fixed_point(x.n_eff, 1))
@@ -266,6 +270,10 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         parts[f"{level}{question}; {method_of(x)}"] = None
     if len({x.lists for x in comparisons}) == 1:
         parts[count_text(comparisons[0].lists, "list")] = None
+    judged = {x.judge.other_lists for x in comparisons if x.judge}
+    if judged:
+        numbers = " or ".join(map(str, sorted(judged)))
+        parts[f"{numbers} of the judge alone, worth is in lists of people"] = None
     clusters = sorted({x.clusters for x in comparisons if x.clusters is not None})
     if clusters:
         parts[" or ".join(count_text(number, "cluster") for number in clusters)] = None

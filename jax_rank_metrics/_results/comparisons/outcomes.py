@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.inference.judged_bootstrap import judged_bootstrap
 from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.p_values import (
     mcnemar_test,
@@ -116,9 +117,14 @@ def _bootstrap(
     mean = summary.mean + shift
     is_evidence = {"greater": mean > 0, "less": mean < 0}.get(alternative, mean != 0)
     p = np.where(is_evidence & (lists > 1), p, 1)
-    varied = np.flatnonzero((lists > 1) & (summary.error > 0))
+    is_known = (summary.error > 0) & np.isfinite(summary.error)
+    varied = np.flatnonzero((lists > 1) & is_known)
     sizes = [tuple(map(len, columns.sides[column])) for column in varied]
     options = (question.key, question.samples, question.level, alternative)
+    if columns.judged is not None and len(varied):
+        drawn = columns.judged.at(varied)
+        p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
+        return Outcome(p, reach, question.samples)
     for numbers_of_seeds in set(sizes):
         # Comparisons of as many seeds share their draws.
         chosen = varied[[x == numbers_of_seeds for x in sizes]]

@@ -8,12 +8,14 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists, Moments
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,
     shares_of,
     total_error,
 )
+from jax_rank_metrics._results.systems.judged import judged_lists, judged_records
 from jax_rank_metrics._results.systems.seeds import check_seed_counts
 from jax_rank_metrics._results.systems.systems import Nested, Path, Values, nested, read
 from jax_rank_metrics._results.systems.values import ListValues
@@ -96,13 +98,21 @@ def lists_needed(
     *,
     level: Number = 0.95,
     alternative: Alternative = "two-sided",
+    judge: Values | None = None,
+    others: int | None = None,
 ) -> Nested[int | float | np.ndarray]:
     """Returns how many lists it takes to detect a true difference of this size.
+
+    With a judge these are the lists that people have to label, beside others that only the
+    judge labels: the plan is that of `compare(…, judge=…)`.
 
     Args:
         differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
         difference: The mean over all lists there could be: the smallest that would matter,
             rather than that of the pilot. Its sign counts where the alternative has one.
+        judge: The same differences by a judge's labels, of the lists of the pilot and of
+            any others, both with the ids of lists as `prediction_powered` needs them.
+        others: Number of lists that only the judge will label.
 
     Returns:
         The number of lists: an int, or inf where none is enough, as for a difference of 0,
@@ -112,7 +122,8 @@ def lists_needed(
 
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
-            `Seeds` have fewer than three seeds.
+            `Seeds` have fewer than three seeds; with a judge, as `prediction_powered`, and
+            if `others` is missing, or passed without a judge.
         TypeError: if the differences are traced, or hold no per-list values.
 
     >>> pilot = [0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1]
@@ -124,8 +135,12 @@ def lists_needed(
         raise ValueError(f"difference is {difference!r}; pass a finite number")
     size = abs(difference) if test.is_two_sided else difference
     size = -size if alternative == "less" else size
+    if (judge is None) != (others is None):
+        raise ValueError(
+            "judge and others belong together; pass both, or leave both out"
+        )
 
-    def smallest(pilot: _Pilot) -> float | int:
+    def smallest(pilot: _Pilot | _JudgedPilot) -> float | int:
         if not (size > 0 and pilot.error < math.inf):
             return math.inf
 
@@ -146,7 +161,16 @@ def lists_needed(
             )
         return enough
 
-    return _for_each(differences, smallest)
+    if others is None:
+        return _for_each(differences, smallest)
+    other_lists = _inputs.positive_integer("others", others)
+    results: dict[Path, float | int | np.ndarray] = {}
+    for people, model in judged_records(differences, judge):
+        pilots = _judged_pilots(judged_lists(people.lists, model.lists), other_lists)
+        at_cutoffs = list(map(smallest, pilots))
+        has_cutoffs = people.lists.has_cutoffs
+        results[people.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
+    return nested(results)
 
 
 class _Pilot(NamedTuple):
@@ -165,6 +189,28 @@ class _Pilot(NamedTuple):
             return math.inf, 0.0
         error = self.error / math.sqrt(ratio)
         return total_error(error, size - 1, [x.over(ratio) for x in self.seeds])
+
+
+class _JudgedPilot(NamedTuple):
+    """The lists of a pilot that a judge has labelled, too, at one cutoff of a metric."""
+
+    error: float  # of the mean over the pilot; inf where nothing is known of it
+    share: float  # the effective lists in a list, by its weights
+    other_lists: int  # that the judge alone will label
+    moments: Moments
+
+    def over(self, lists: int) -> tuple[float, float]:
+        """As of `_Pilot`, of so many lists that people label."""
+        x, n, n_judge = self.moments, self.share * lists, self.share * self.other_lists
+        if n <= 2:
+            return math.inf, 0.0
+        tuning = x.tuning(n, n_judge)
+        of_labelled = x.human_variance - 2 * tuning * x.covariance
+        of_labelled = of_labelled + tuning**2 * x.judge_variance
+        # The pilot has spent a degree of freedom on its own λ.
+        of_labelled *= (x.n_eff - 1) / (x.n_eff - 2)
+        variance = of_labelled / n + tuning**2 * x.variance_of_all / n_judge
+        return float(np.sqrt(np.maximum(variance, 0))), n - 2
 
 
 class _Test(NamedTuple):
@@ -230,6 +276,19 @@ def _for_each(
         has_cutoffs = record.lists.has_cutoffs
         results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
     return nested(results)
+
+
+def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_JudgedPilot]:
+    """Reads the pilot of people and a judge at every cutoff."""
+    moments = lists.moments()
+    errors = lists.means().std_error
+    # A pilot without an error does not show how far other differences would vary.
+    errors = np.where(errors > 0, errors, np.inf)
+    shares = moments.n_eff / np.maximum(lists.counts, 1)
+    return [
+        _JudgedPilot(error, share, other_lists, Moments(*(x[i] for x in moments)))
+        for i, (error, share) in enumerate(zip(errors.tolist(), shares, strict=True))
+    ]
 
 
 def _pilots(lists: ListValues) -> list[_Pilot]:

@@ -41,6 +41,7 @@ def compared(
     tests = _tests_of(lists, question, cluster_indices is not None)
     in_family = np.array([subject.in_family for subject in subjects], bool)
     summary = columns.summary()
+    by_judge = None if columns.judged is None else columns.judged.means()
     unit = "lists" if cluster_indices is None else "clusters"
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
     # p is that of a single comparison, and `reach` the half-width of its interval.
@@ -115,6 +116,7 @@ def compared(
                     subject.direction,
                     question,
                 ),
+                judge=None if by_judge is None else by_judge.at(column),
                 **subject.names._asdict(),
             )
         )
@@ -128,6 +130,11 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
         zip(lists.sides, lists.ratios, strict=True)
     ):
         test = question.test
+        if lists.judged is not None and ratios is not None:
+            raise ValueError(
+                "a and b are ratios that weigh the lists differently, which a judge cannot "
+                "help to compare; leave judge out"
+            )
         if sides or ratios is not None:
             reason = (
                 "values are Seeds"

@@ -14,6 +14,7 @@ Functions agree about the same data, since each number comes from one place:
     Summary ── mean, error (HC3; Student's for equal weights), freedom, effect, n_eff
                  seeds:   their variance is added, less the list–seed interaction
                  ratios:  of different weights, the difference of two jackknives
+                 judge:   few lists of people and many of a judge, whose deviations add
           │
           ├─ compare         student_p, student_reach; or a test by random draws, below
           ├─ leaderboard     the deviations of all systems, drawn together
@@ -36,6 +37,9 @@ draws.py         resamples of lists and seeds, random swaps and orders, and thei
 permutations.py  sign flips, the largest t, all pairs of systems, Tukey's test
 ratio_swaps.py   the permutation test of ratios that weigh the lists differently
 studentised.py   the studentised bootstrap, over lists and seeds
+prediction_powered.py   the result of jrm.prediction_powered
+judged_lists.py         means from few labels of people and many of a judge
+judged_bootstrap.py     the studentised bootstrap of these
 bootstrap.py     jrm.bootstrap: a state of resampled means, which merges as `Mean` does
 question.py      the options of a comparison
 """

@@ -89,6 +89,14 @@ def multinomial_draws(
     return jnp.sum(is_drawn, axis=1, dtype=jnp.int32)
 
 
+def draws_of_lists(lists: int, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
+    """Counts how often each list is drawn, `[lists, samples]`, as `words_of` documents."""
+    if lists <= FEW:
+        # Poisson draws, whose number varies, would leave out too many lists.
+        return multinomial_draws(lists, shared_seed, seeds)
+    return poisson_draws(jnp.arange(lists, dtype=jnp.int32), shared_seed, seeds)
+
+
 def draws_of_seeds(seed_count: int, samples: int, key: jax.Array) -> np.ndarray:
     """Counts how often each seed is drawn, in draws of all seeds, `[samples, seeds]`."""
     if seed_count == 1:  # a fixed system needs no program
@@ -153,8 +161,7 @@ def sums_of_resamples(
     """
     lists = len(values)
     if lists <= FEW:
-        # Poisson draws, whose number varies, would leave out too many lists.
-        n = multinomial_draws(lists, shared_seed, seeds).astype(values.dtype)
+        n = draws_of_lists(lists, shared_seed, seeds).astype(values.dtype)
         return jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
     ids = jnp.arange(lists, dtype=jnp.int32)
     return resampled(values, ids, jnp.append(shared_seed, seeds)).round()[1:]

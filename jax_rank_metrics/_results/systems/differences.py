@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics import _inputs
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists
 from jax_rank_metrics._results.inference.means import Ratios, Summary, pseudo_values
 from jax_rank_metrics._results.systems.paired import common_undefined
 from jax_rank_metrics._results.systems.values import ListValues, weights_differ
@@ -28,6 +29,7 @@ class Differences(NamedTuple):
         is_binary: `[columns]`, whether all values of both systems are 0 or 1.
         sides: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
         ratios: For each column, the ratios of a and b, if their weights differ, or None.
+        judged: The same differences beside those of a judge; None without a judge.
     """
 
     values: np.ndarray
@@ -37,6 +39,7 @@ class Differences(NamedTuple):
     is_binary: np.ndarray
     sides: tuple[tuple[np.ndarray, ...], ...]
     ratios: tuple[Ratios | None, ...]
+    judged: JudgedLists | None = None
 
     @classmethod
     def side_by_side(cls, metrics: Sequence["Differences"]) -> "Differences":
@@ -47,16 +50,21 @@ class Differences(NamedTuple):
         ]
         sides = tuple(column for metric in metrics for column in metric.sides)
         ratios = tuple(column for metric in metrics for column in metric.ratios)
-        return cls._make([*arrays, sides, ratios])
+        return cls._make([*arrays, sides, ratios, None])
 
     def at(self, columns: np.ndarray) -> "Differences":
         """Selects columns, by their indices."""
         arrays = [x[..., columns] for x in self[:5]]
-        chosen = [tuple(x[i] for i in columns.tolist()) for x in self[5:]]
-        return self._make([*arrays, *chosen])
+        chosen = [
+            tuple(x[i] for i in columns.tolist()) for x in (self.sides, self.ratios)
+        ]
+        judged = None if self.judged is None else self.judged.at(columns)
+        return self._make([*arrays, *chosen, judged])
 
     def summary(self) -> Summary:
         """Computes the mean difference of each column, and how sure it is."""
+        if self.judged is not None:
+            return self.judged.summary()
         return Summary.of(
             self.values, self.weights, self.noise, self.sides, self.ratios
         )

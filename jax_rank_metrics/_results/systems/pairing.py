@@ -1,7 +1,7 @@
 """Pairs the records of systems, and the lists of two records by ids or by position."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jax_rank_metrics._choices import Pairs
@@ -41,7 +41,7 @@ def pairs_of(a: Values, b: Values | None, pairs: Pairs = "baseline") -> list[Pai
         ValueError: if either holds no metric, if the metrics of systems differ, or if
             values differ in the number of lists where they must not.
     """
-    systems = _systems_in(a) if b is None else _baseline_and(a, b)
+    systems = _systems_in(a) if b is None else _baseline_and(a, b, ("a", "b"))
     if b is not None and pairs == "all":
         raise ValueError(
             "pairs='all' takes all systems in one dict; leave b out, and pass "
@@ -55,6 +55,44 @@ def pairs_of(a: Values, b: Values | None, pairs: Pairs = "baseline") -> list[Pai
         if pairs == "all" or i == 0
         for path, record in systems[i].items()
     ]
+
+
+def pairs_of_judge(
+    judge: Values, pairs: Sequence[Pair], is_by_side: bool
+) -> list[Pair]:
+    """Finds the values of a judge for the same systems and metrics.
+
+    Args:
+        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
+        pairs: What people have labelled.
+        is_by_side: Whether a and b were passed by themselves.
+
+    Raises:
+        TypeError: if the judge's values are not passed as those of people are.
+        ValueError: if they lack a system or a metric.
+    """
+    first: Metrics = {}
+    if is_by_side:
+        if not isinstance(judge, tuple | list) or len(judge) != 2:
+            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
+        names = "judge[0]", "judge[1]"
+        first, *further = _baseline_and(judge[0], judge[1], names)
+        systems = {next(iter(x.values())).system: x for x in further}
+    else:
+        if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
+            raise TypeError("judge: pass a dict of systems, as a is")
+        systems = by_system(read(judge, "judge", "systems"))
+    of_judge = []
+    for a, b, numbers in pairs:
+        baseline = first if is_by_side else systems.get(a.system, {})
+        system = systems.get(b.system, {})
+        if a.path not in baseline or a.path not in system:
+            raise ValueError(
+                f"judge lacks {listing([a.keys, b.keys])}; pass the values of the same "
+                "systems and metrics"
+            )
+        of_judge.append(Pair(baseline[a.path], system[a.path], numbers))
+    return of_judge
 
 
 def _systems_in(tree: Values) -> list[Metrics]:
@@ -84,12 +122,12 @@ def _systems_in(tree: Values) -> list[Metrics]:
     return list(systems.values())
 
 
-def _baseline_and(a: Values, b: Values) -> list[Metrics]:
+def _baseline_and(a: Values, b: Values, names: tuple[str, str]) -> list[Metrics]:
     """Reads the baseline a, and the system or the systems in b."""
-    of_a, of_b = read(a, "a"), read(b, "b")
+    of_a, of_b = read(a, names[0]), read(b, names[1])
     if len(by_system(of_a)) > 1:
         raise ValueError(
-            "a holds several systems; pass the baseline alone, or leave b out"
+            f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
     baseline = {x.path: x for x in of_a}
     # Without names of systems, b is a single one, None.
@@ -99,7 +137,7 @@ def _baseline_and(a: Values, b: Values) -> list[Metrics]:
         systems = by_system(named_by_first_key(of_b))
     if any(x.keys() != baseline.keys() for x in systems.values()):
         raise ValueError(
-            f"a holds {paths_text(baseline)} and b holds "
+            f"{names[0]} holds {paths_text(baseline)} and {names[1]} holds "
             f"{paths_text([x.path for x in of_b])}; pass values of the same metrics, or as "
             "b a dict of systems, each with the metrics of a"
         )

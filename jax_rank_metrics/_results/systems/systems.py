@@ -17,6 +17,7 @@ import jax
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._metrics.metric import NAMES
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.sheets.export import count_text
 from jax_rank_metrics._results.systems.values import (
     FIX,
@@ -91,7 +92,7 @@ class Record:
             # Before it is gathered, an evaluation has padding, which has no ids.
             is_whole = self.ids is None or not is_spread(source.weights)
             return is_whole and _inputs.is_readable(source.weights)
-        return not isinstance(source, State | Estimate)
+        return not isinstance(source, State | Estimate | PredictionPowered)
 
     @property
     def keys(self) -> Path:

@@ -12,6 +12,7 @@ from jax.core import Tracer
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._results.inference.means import shares_of
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._states.clusters import cluster_numbers
 from jax_rank_metrics._states.list_arrays import columns_of
 from jax_rank_metrics._states.per_list import PerList
@@ -19,6 +20,7 @@ from jax_rank_metrics._states.state import State
 from jax_rank_metrics._states.weights import ROUNDING, differ
 from jax_rank_metrics._types import Undefined
 
+_SUMMARIES = (State, PredictionPowered)  # hold no values of lists
 FIX = "pass a PerList, or an array with a value for every list"
 
 
@@ -294,7 +296,7 @@ def read_lists(
 
 
 def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
-    if isinstance(values, State):
+    if isinstance(values, _SUMMARIES):
         raise TypeError(
             f"{name} is a {type(values).__name__}, which no longer holds per-list values; "
             f"{FIX}"
@@ -326,7 +328,7 @@ def _is_number(value: object) -> bool:
     if isinstance(value, numbers.Real | np.generic):
         return True
     # Scalars of other array libraries; a state has a float, too, but is no number.
-    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, State)
+    is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, _SUMMARIES)
     return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
 

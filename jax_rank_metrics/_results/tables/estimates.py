@@ -9,6 +9,7 @@ from jax_rank_metrics._calls.names import STATES
 from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._results.inference.means import error_with_seeds, shares_of
 from jax_rank_metrics._results.inference.p_values import student_reach
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.systems.systems import FIX_RUNS, Record, Values, read
 from jax_rank_metrics._results.systems.values import ListValues, is_by_list
 from jax_rank_metrics._states.cutoff_names import cutoff_names
@@ -116,6 +117,8 @@ def _at_cutoffs(
     kind = STATES.get(metric_part(name), Mean)
     if isinstance(source, Estimate):
         return [source], False
+    if isinstance(source, PredictionPowered):
+        return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, PerList) and not _inputs.is_readable(source.values):
         # The other hosts take part in it.
         source = source.geometric_mean() if kind is GeometricMean else source.mean()
@@ -137,6 +140,22 @@ def _at_cutoffs(
         return sums.estimates(level, method), sums.has_cutoffs
     except ValueError as error:
         raise ValueError(f"results: {name!r}: {error}") from error
+
+
+def _of_judge(
+    name: str, means: PredictionPowered, level: float, method: IntervalMethod
+) -> list[Estimate]:
+    """Returns the mean of people and a judge at each cutoff."""
+    if method not in ("auto", "t"):
+        raise ValueError(
+            f"results: {name!r}: method is {method!r}, which knows no judge; pass 't'"
+        )
+    results = []
+    for x in means.at_cutoffs():
+        numbers = (x.mean, *x.confidence_interval(level), x.std_error)
+        counts = (x.lists, x.undefined, x.n_eff, None, x.other_lists)
+        results.append(Estimate._make([*numbers, *counts]))
+    return results
 
 
 def _of_seeds(

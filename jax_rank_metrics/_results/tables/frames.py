@@ -1,5 +1,6 @@
 """Results as pandas frames, a row for each list or record."""
 
+import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,19 @@ from jax_rank_metrics._inputs import kind_of
 from jax_rank_metrics._optional import import_optional
 from jax_rank_metrics._results.comparisons.comparison import record_of
 from jax_rank_metrics._results.comparisons.comparisons import comparisons_in
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.leaderboards.standings import Leaderboard
 from jax_rank_metrics._results.sheets.export import flat_record
-from jax_rank_metrics._results.systems.systems import Systems, Values, is_spread, read
+from jax_rank_metrics._results.systems.systems import (
+    Record,
+    Systems,
+    Values,
+    is_spread,
+    read,
+)
 from jax_rank_metrics._results.systems.values import checked_ids, in_one_order
 from jax_rank_metrics._states.by_name import StatesByName
+from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.state import State
 
 if TYPE_CHECKING:
@@ -28,12 +37,14 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
     lists count for in means. Lists that do not count, such as those without items, stay.
     A leaderboard has a row for each system, and comparisons one for each of them, with the
-    fields that `table(…, format="csv")` has.
+    fields that `table(…, format="csv")` has; means of people and a judge have one for each,
+    with the attributes of `PredictionPowered`.
 
     Args:
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
             the result of `evaluate_users` or another driver; `Systems`, whose names are
-            further levels of the columns; a `Leaderboard`; or whatever `compare` returns.
+            further levels of the columns; a `Leaderboard`; or whatever `compare` or
+            `prediction_powered` returns.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
             several axes are in C order. None is the users of an evaluation, and otherwise
             counts from 0.
@@ -72,11 +83,33 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
 
 
 def _records(results: Values) -> Sequence[Mapping[str, Any]] | None:
-    """The records of a leaderboard or of comparisons; None for anything else."""
+    """The records of what holds no values of lists; None for anything else."""
     if isinstance(results, Leaderboard):
         return results._sheet(3).records
     comparisons = comparisons_in(results)
-    return None if comparisons is None else [*map(record_of, comparisons)]
+    if comparisons is not None:
+        return [*map(record_of, comparisons)]
+    records = read(results, "results")
+    if not all(isinstance(x.source, PredictionPowered) for x in records):
+        return None
+    if any(x.path for x in records):
+        records = read(results, "results", "tasks")
+    return [row for record in records for row in _judged_rows(record)]
+
+
+def _judged_rows(record: Record) -> list[dict[str, Any]]:
+    """The records of a mean of people and a judge, one for each cutoff."""
+    assert isinstance(record.source, PredictionPowered)
+    at_cutoffs = record.source.at_cutoffs()
+    labels: list[str | None] = [record.metric]
+    if record.source.has_cutoffs:
+        labels = [*cutoff_names(record.metric or "", len(at_cutoffs))]
+    names = {"task": record.task, "system": record.system}
+    names = {name: x for name, x in names.items() if x is not None}
+    return [
+        {**names, "metric": label, **dataclasses.asdict(means)}
+        for label, means in zip(labels, at_cutoffs, strict=True)
+    ]
 
 
 def _columns(

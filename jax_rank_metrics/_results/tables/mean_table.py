@@ -1,7 +1,7 @@
 """The contents of a table of means: runs and metrics, in one or several collections."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
@@ -173,6 +173,8 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
         if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
             counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
+        if judged := [x.other_lists for x in means if x.other_lists is not None]:
+            counts.append(f"{span(judged)} of the judge alone")
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
         parts.append(f"{name}{', '.join(counts)}")
@@ -182,23 +184,26 @@ def _note(collections: Iterable[_Collection], level: Number) -> str:
 
 
 def _records(
-    collections: Iterable[_Collection], is_by_collection: bool
+    collections: Sequence[_Collection], is_by_collection: bool
 ) -> list[dict[str, Any]]:
     has_marks = any(collection.marks.legend for collection in collections)
-    # Columns that would be empty in all rows are left out.
-    has_seeds = any(
-        mean.seeds is not None
+    estimates = [
+        mean
         for collection in collections
         for run in collection.runs.values()
         for mean in run.values()
-    )
+    ]
+    # Columns that would be empty in all rows are left out.
+    fields = [*_FIELDS]
+    for field in ("seeds", "other_lists"):
+        if any(getattr(mean, field) is not None for mean in estimates):
+            fields.append(field)
     return [
         {
             **({"collection": collection.name} if is_by_collection else {}),
             "run": run,
             "metric": metric,
-            **{field: getattr(estimate, field) for field in _FIELDS},
-            **({"seeds": estimate.seeds} if has_seeds else {}),
+            **{field: getattr(estimate, field) for field in fields},
             **(
                 {"marks": collection.marks.of_cells.get((run, metric), "")}
                 if has_marks

@@ -13,6 +13,7 @@ from jax_rank_metrics._results.comparisons.comparison import (
     method_of,
 )
 from jax_rank_metrics._results.comparisons.comparisons import Comparisons
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
 from jax_rank_metrics._results.systems.systems import Record, Systems
 from jax_rank_metrics._results.systems.values import listing
 from jax_rank_metrics._results.tables.estimates import Estimates, run_of
@@ -148,8 +149,10 @@ def _check_values(
             f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
             f"lists, and the results are of {numbers}; {_SAME_VALUES}"
         )
-    # The table shows geometric means of values whose differences are compared.
-    if a is None or undefined or metric_part(metric) in STATES:
+    # The table shows geometric means of values whose differences are compared. With a
+    # judge, differences have a λ of their own, and are not those of means.
+    has_judge = comparison.judge is not None
+    if a is None or undefined or has_judge or metric_part(metric) in STATES:
         return
     difference = sides[1].mean - sides[0].mean
     # Means may have been summed in float32, the difference is one of float64.
@@ -173,7 +176,7 @@ def _with_baseline(records: Sequence[Record], baseline: str) -> Comparisons:
             f"compare is {baseline!r}; pass the name of one of several runs, {known}"
         )
     for record in records:
-        if isinstance(record.source, State):
+        if isinstance(record.source, State | PredictionPowered):
             raise TypeError(
                 f"compare={baseline!r} needs the values of every list, but {record.name} "
                 f"is a {type(record.source).__name__}; pass what `measure` returns, or "

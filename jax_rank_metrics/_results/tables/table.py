@@ -71,11 +71,12 @@ def table(
         results: A dict of runs to the results of `evaluate`, `measure` or
             `evaluate_users`, or the result of one run. Values of a metric are a state, a
             `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
-            list ids to numbers, or `Seeds`; a run may be a pandas DataFrame with a column
-            for each metric. Each cutoff of a metric has its own mean in the table, under
-            the name that `compute(…, flat=True)` gives it. Several collections,
-            `{collection: {run: {metric: …}}}`, stand side by side. Or `Systems`, whose
-            tasks are collections; or what `compare` or `leaderboard` returns.
+            list ids to numbers, `Seeds`, or what `prediction_powered` returns; a run may
+            be a pandas DataFrame with a column for each metric. Each cutoff of a metric
+            has its own mean in the table, under the name that `compute(…, flat=True)` gives
+            it. Several collections, `{collection: {run: {metric: …}}}`, stand side by side.
+            Or `Systems`, whose tasks are collections; or what `compare` or `leaderboard`
+            returns.
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
             them. Or the result of `jrm.compare` for the runs of this table, whichever its

@@ -1,0 +1,172 @@
+"""Lists that people and a judge have labelled: their prediction-powered means."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_rank_metrics._results.inference.means import Summary, WeightedMean, deviations
+from jax_rank_metrics._results.inference.prediction_powered import PredictionPowered
+from jax_rank_metrics._states.clusters import join_clusters
+
+
+class JudgedLists(NamedTuple):
+    """Values of people and of a judge, in rows that are lists or clusters of lists.
+
+    A row holds a labelled list, another one, or, of a cluster, the means of both. What a
+    row lacks has the weight 0.
+
+    Shapes:
+        human: `[rows, columns]`, the values of people.
+        judge: `[rows, columns]`, those of the judge in the labelled lists.
+        weights: `[rows, columns]`, of the labelled lists.
+        other_judge: `[rows, columns]`, the values of the judge in the other lists.
+        other_weights: `[rows, columns]`, of these.
+        noise: `[columns]`, how far rounding may move a value.
+        counts: `[columns]`, the number of labelled lists that count.
+        other_counts: `[columns]`, that of the other lists.
+    """
+
+    human: np.ndarray
+    judge: np.ndarray
+    weights: np.ndarray
+    other_judge: np.ndarray
+    other_weights: np.ndarray
+    noise: np.ndarray
+    counts: np.ndarray
+    other_counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        human: tuple[np.ndarray, np.ndarray],
+        judge: tuple[np.ndarray, np.ndarray],
+        noise: np.ndarray,
+        indices: np.ndarray,
+        cluster_indices: np.ndarray | None = None,
+    ) -> "JudgedLists":
+        """Makes rows of all lists of the judge.
+
+        Args:
+            human: Values and weights, `[labelled, columns]` each.
+            judge: Values and weights, `[lists, columns]` each; a labelled list counts if
+                both of its weights are above 0.
+            noise: `[columns]`.
+            indices: `[labelled]`, the number of each labelled list among the judge's.
+            cluster_indices: `[lists]`, the cluster of each list; None for none.
+        """
+        of_judge, judge_weights = judge
+        values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
+        values[indices] = human[0]
+        weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
+        # A list that people have looked at is no other list, even if it does not count.
+        other_weights = judge_weights.copy()
+        other_weights[indices] = 0
+        parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
+        counts = [(w > 0).sum(0) for w in (weights, other_weights)]
+        if cluster_indices is not None:
+            count = int(cluster_indices.max(initial=-1)) + 1
+            parts = [join_clusters(*x, cluster_indices, count) for x in parts]
+        (values, _), labelled, unlabelled = parts
+        return cls._make([values, *labelled, *unlabelled, noise, *counts])
+
+    def at(self, columns: np.ndarray) -> "JudgedLists":
+        """Selects columns, by their indices."""
+        return self._make(x[..., columns] for x in self)
+
+    def moments(self) -> "Moments":
+        """Computes the moments from which λ and errors are made."""
+        human = WeightedMean.of(self.human, self.weights, self.noise)
+        judge = WeightedMean.of(self.judge, self.weights, self.noise)
+        all_lists = WeightedMean.of(
+            np.concatenate([self.judge, self.other_judge]),
+            np.concatenate([self.weights, self.other_weights]),
+            self.noise,
+        )
+        # Divisors are n − 1, in effective lists.
+        share = (
+            human.share * human.n_eff / np.where(human.freedom > 0, human.freedom, 1)
+        )
+        return Moments(
+            (share * human.residuals**2).sum(0),
+            (share * human.residuals * judge.residuals).sum(0),
+            (share * judge.residuals**2).sum(0),
+            np.where(all_lists.freedom > 0, all_lists.spread**2, 0),
+            all_lists.mean,
+            human.n_eff,
+        )
+
+    def means(self) -> PredictionPowered:
+        """Computes the means of all columns; arrays are `[columns]`."""
+        moments = self.moments()
+        others_mean = WeightedMean.of(self.other_judge, self.other_weights, self.noise)
+        tuning = moments.tuning(moments.n_eff, others_mean.n_eff)
+        values = self.human - tuning * self.judge
+        residual = WeightedMean.of(values, self.weights, self.noise)
+        # λ costs the residual a degree of freedom more: n − 2 in place of n − 1.
+        freedom = np.maximum(residual.freedom - 1, 0)
+        scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
+        pulls, other_pulls = (
+            deviations(x.changes, x.n_eff, x.freedom) for x in (residual, others_mean)
+        )
+        # A cluster may be in both parts, whose deviations then rise and fall together.
+        error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))
+        error = np.where(freedom > 0, error, np.inf)
+        alone = Summary.of(self.human, self.weights, self.noise).error
+        bias = Summary.of(self.judge - self.human, self.weights, self.noise)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(alone == error, 1, alone / error)
+        return PredictionPowered(
+            mean=residual.mean + tuning * others_mean.mean,
+            std_error=error,
+            judge_mean=moments.mean_of_all,
+            judge_bias=bias.mean,
+            judge_bias_error=bias.error,
+            tuning=tuning,
+            worth=np.where(freedom > 0, (self.weights > 0).sum(0) * ratio**2, 0),
+            n_eff=moments.n_eff,
+            lists=self.counts,
+            other_lists=self.other_counts,
+        )
+
+    def summary(self) -> Summary:
+        """Summarises the means; the effect is in standard deviations of people."""
+        means, variance = self.means(), self.moments().human_variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(means.mean == 0, 0, means.mean / np.sqrt(variance))
+        effect = np.where(self.counts > 1, effect, np.nan)
+        freedom = np.maximum(means.n_eff - 2, 0)
+        return Summary(means.mean, means.std_error, freedom, effect, means.n_eff)
+
+
+class Moments(NamedTuple):
+    """Weighted moments of the values of people and judge, `[columns]` each.
+
+    Attributes:
+        human_variance: Of people.
+        covariance: Of people and judge in the labelled lists.
+        judge_variance: Of the judge in the labelled lists.
+        variance_of_all: Of the judge in all of its lists.
+        mean_of_all: The mean of the judge in all of its lists.
+        n_eff: The effective number of labelled lists.
+    """
+
+    human_variance: np.ndarray
+    covariance: np.ndarray
+    judge_variance: np.ndarray
+    variance_of_all: np.ndarray
+    mean_of_all: np.ndarray
+    n_eff: np.ndarray
+
+    def tuning(
+        self, labelled: np.ndarray | float, unlabelled: np.ndarray | float
+    ) -> np.ndarray:
+        """Computes λ, the share of the judge, for effective numbers of lists.
+
+        It is that of the smallest error, and 0 where the judge says nothing: it has no
+        other list, or equal values in all, or goes against people.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tuning = (
+                self.covariance / (1 + labelled / unlabelled) / self.variance_of_all
+            )
+        return np.clip(np.nan_to_num(tuning, posinf=0, neginf=0), 0, 1)

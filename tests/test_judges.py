@@ -1,0 +1,702 @@
+"""Few lists that people have labelled, and many that a judge has: means, differences, plans."""
+
+import itertools
+import json
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from per_lists import evaluation_of, lists_of
+from scipy import stats
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._results.inference import draws
+
+IDS = [f"q{i}" for i in range(40)]
+SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]
+
+
+def labelled(rng, shift=0.1):
+    """Returns values of people by id, for 12 lists, and those of a judge, for 40."""
+    values = rng.random(40)
+    judge = 0.7 * values + 0.3 * rng.random(40) + shift
+    human = {IDS[i]: float(values[i]) for i in SAMPLE}
+    return human, dict(zip(IDS, judge.tolist(), strict=True))
+
+
+def mean_of(values, weights):
+    """Returns the weighted mean, by a loop."""
+    return sum(w * x for x, w in zip(values, weights, strict=True)) / sum(weights)
+
+
+def size_of(weights):
+    """Returns the effective number of lists."""
+    return sum(weights) ** 2 / sum(w * w for w in weights)
+
+
+def product_of(x, y, weights):
+    """Returns the weighted covariance, with n − 1 for n effective lists as its divisor."""
+    mean_x, mean_y, n = mean_of(x, weights), mean_of(y, weights), size_of(weights)
+    terms = [(a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)]
+    return mean_of(terms, weights) * n / (n - 1)
+
+
+def joined(values, weights, clusters):
+    """Returns the mean and the weight of each cluster by its id."""
+    return {
+        name: (
+            mean_of(
+                [x for x, c in zip(values, clusters, strict=True) if c == name],
+                of_name := [
+                    w for w, c in zip(weights, clusters, strict=True) if c == name
+                ],
+            ),
+            sum(of_name),
+        )
+        for name in clusters
+    }
+
+
+def by_loops(human, judge, weights=None, clusters=None):
+    """Returns the estimate, its error, λ, the error of people alone, and n, by loops."""
+    weights = weights or dict.fromkeys(judge, 1.0)
+    clusters = clusters or {name: name for name in judge}
+    others = [name for name in judge if name not in human]
+
+    def rows(values, names):
+        lists = [values[name] for name in names], [weights[name] for name in names]
+        return joined(*lists, [clusters[name] for name in names])
+
+    y, f, g = rows(human, human), rows(judge, human), rows(judge, others)
+    w, v = [x for _, x in y.values()], [x for _, x in g.values()]
+    ys, fs, gs = ([x for x, _ in z.values()] for z in (y, f, g))
+    n, m = size_of(w), size_of(v)
+    spread = product_of(fs + gs, fs + gs, w + v)
+    tuning = min(max(product_of(ys, fs, w) / ((1 + n / m) * spread), 0), 1)
+    rest = [a - tuning * b for a, b in zip(ys, fs, strict=True)]
+    mean, other_mean = mean_of(rest, w), mean_of(gs, v)
+
+    def pull(x, weight, mean, weights, freedom):
+        share = weight / sum(weights)
+        size = size_of(weights)
+        # HC3: the residual from the mean of all other rows.
+        change = share * (x - mean) / (1 - share)
+        return change * (size - 1) / np.sqrt(size * freedom)
+
+    pulls = {}
+    for name, x, weight in zip(y, rest, w, strict=True):
+        pulls[name] = pull(x, weight, mean, w, n - 2)
+    for name, x, weight in zip(g, gs, v, strict=True):
+        of_others = tuning * pull(x, weight, other_mean, v, m - 1)
+        pulls[name] = pulls.get(name, 0) + of_others
+    error = np.sqrt(sum(x * x for x in pulls.values()))
+    alone = [pull(x, u, mean_of(ys, w), w, n - 1) for x, u in zip(ys, w, strict=True)]
+    error_alone = np.sqrt(sum(x * x for x in alone))
+    return mean + tuning * other_mean, error, tuning, error_alone, len(y)
+
+
+def weighted(values, weights):
+    """Returns the values of a metric with ids and weights, as a driver returns them."""
+    lists = lists_of(list(values.values()), [weights[name] for name in values])
+    return evaluation_of({"mrr": lists}, users=list(values))
+
+
+@pytest.mark.parametrize("has_clusters", [False, True])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_loops(rng, has_weights, has_clusters):
+    """The estimate, λ, errors and worth are those of loops, with weights and clusters."""
+    human, judge = labelled(rng)
+    weights = dict(zip(IDS, rng.gamma(2, size=40).astype("f4").tolist(), strict=True))
+    # Twelve clusters, some of labelled lists alone, of others alone, or of both.
+    clusters = {name: f"c{i % 5 if i < 20 else i // 3}" for i, name in enumerate(IDS)}
+    assert len(
+        {clusters[x] for x in human} & {clusters[x] for x in judge if x not in human}
+    )
+    options = {"clusters": clusters} if has_clusters else {}
+    if has_weights:
+        human, judge = (
+            {name: float(np.float32(x)) for name, x in y.items()}
+            for y in (human, judge)
+        )
+        values = [weighted(x, weights) for x in (human, judge)]
+        result = jrm.prediction_powered(*values, **options)["mrr"]
+    else:
+        result = jrm.prediction_powered(human, judge, **options)
+    mean, error, tuning, error_alone, n = by_loops(
+        human, judge, weights if has_weights else None, options.get("clusters")
+    )
+    assert 0 < tuning <= 1
+    assert result.mean == pytest.approx(mean, rel=1e-10)
+    assert result.std_error == pytest.approx(error, rel=1e-10)
+    assert result.tuning == pytest.approx(tuning, rel=1e-10)
+    assert result.worth == pytest.approx(n * (error_alone / error) ** 2, rel=1e-10)
+    assert (result.lists, result.other_lists) == (12, 28)
+    low, high = result.confidence_interval(0.9)
+    reach = stats.t.ppf(0.95, result.n_eff - 2) * error
+    assert (low, high) == pytest.approx((mean - reach, mean + reach))
+
+
+def test_formula(rng):
+    """Without weights, all numbers are those of the formulas of variances."""
+    human, judge = labelled(rng)
+    y = np.array(list(human.values()))
+    f = np.array([judge[name] for name in human])
+    g = np.array([judge[name] for name in judge if name not in human])
+    n, m = len(y), len(g)
+    result = jrm.prediction_powered(human, judge)
+    tuning = np.cov(y, f)[0, 1] / ((1 + n / m) * np.var([*f, *g], ddof=1))
+    assert result.tuning == pytest.approx(tuning) and 0 < tuning < 1
+    assert result.mean == pytest.approx(tuning * g.mean() + (y - tuning * f).mean())
+    variance = np.var(y - tuning * f) * n / (n - 2) / n
+    variance += tuning**2 * np.var(g, ddof=1) / m
+    assert result.std_error == pytest.approx(np.sqrt(variance))
+    worth = n * np.var(y, ddof=1) / n / variance
+    assert result.worth == pytest.approx(worth) and worth > n
+    assert result.judge_mean == pytest.approx(np.mean(list(judge.values())))
+    bias = stats.ttest_rel(f, y)
+    assert result.judge_bias == pytest.approx((f - y).mean())
+    expected = bias.confidence_interval(0.8)
+    assert result.judge_bias_interval(0.8) == pytest.approx(
+        (expected.low, expected.high)
+    )
+
+
+def test_judge_that_is_no_help(rng):
+    """A judge of one value, against people, or without other lists leaves people alone."""
+    human, judge = labelled(rng)
+    y = np.array(list(human.values()))
+    against = {name: -x for name, x in judge.items()}
+    for useless in (dict.fromkeys(IDS, 0.3), against, {x: judge[x] for x in human}):
+        result = jrm.prediction_powered(human, useless)
+        assert result.tuning == 0 and result.mean == pytest.approx(y.mean())
+        # λ costs a degree of freedom all the same.
+        assert result.std_error == pytest.approx(np.std(y) / np.sqrt(10))
+        assert result.worth == pytest.approx(12 * 10 / 11)
+
+
+def test_judge_that_is_people(rng):
+    """Of a judge that says what people say, λ is N/(n + N) but for the sample's variance."""
+    _, judge = labelled(rng)
+    human = {name: judge[name] for name in IDS[:12]}
+    result = jrm.prediction_powered(human, judge)
+    ratio = np.var(list(human.values()), ddof=1) / np.var(list(judge.values()), ddof=1)
+    assert result.tuning == pytest.approx(min(28 / 40 * ratio, 1))
+    assert result.judge_bias == 0 and result.judge_bias_interval() == (0, 0)
+    # Lists that vary more than others have λ = 1, and an error of the other lists alone.
+    ends = dict(sorted(judge.items(), key=lambda x: abs(x[1] - 0.5))[-12:])
+    zero = dict.fromkeys(ends, 0.0), dict.fromkeys(judge, 0.0)
+    for test in ("t", "bootstrap"):
+        options = {"judge": (zero[1], judge), "test": test, "samples": 999}
+        wide = jrm.compare(zero[0], ends, **options).only
+        others = [x for name, x in judge.items() if name not in ends]
+        error = np.std(others) / np.sqrt(27)
+        assert wide.judge.tuning == 1 and wide.difference == pytest.approx(
+            np.mean(others)
+        )
+        assert wide.judge.std_error == pytest.approx(error)
+        # Resamples, some of which have a smaller λ, vary more than t allows for.
+        assert 2 * error < wide.high - wide.difference < 1 and wide.p < 0.05
+    # A judge that is off by as much everywhere is as good.
+    shifted = {name: x - 0.5 for name, x in judge.items()}
+    other = jrm.prediction_powered(human, shifted)
+    assert other.mean == pytest.approx(result.mean)
+    assert other.judge_bias == pytest.approx(-0.5)
+
+
+def test_equal_ways_to_say_it(rng):
+    """Orders of ids, unit weights, clusters of a list and containers change nothing."""
+    human, judge = labelled(rng)
+    expected = jrm.prediction_powered(human, judge)
+
+    def agrees(result):
+        numbers = zip(
+            *(jax.tree.leaves(vars(x)) for x in (expected, result)), strict=True
+        )
+        return all(x == pytest.approx(y, rel=1e-5) for x, y in numbers)
+
+    mixed = dict(reversed(judge.items()))
+    assert agrees(jrm.prediction_powered(dict(sorted(human.items())), mixed))
+    unit = dict.fromkeys(IDS, 1.0)
+    values = [weighted(x, unit) for x in (human, judge)]
+    assert agrees(jrm.prediction_powered(*values)["mrr"])
+    for clusters in (dict(zip(IDS, range(40), strict=True)), IDS, pd.Series(IDS, IDS)):
+        assert agrees(jrm.prediction_powered(human, judge, clusters=clusters))
+    assert agrees(jrm.prediction_powered(pd.Series(human), pd.Series(judge)))
+    frames = [pd.DataFrame({"mrr": x, "p@1": x}) for x in (human, judge)]
+    of_frames = jrm.prediction_powered(*frames)
+    assert list(of_frames) == ["mrr", "p@1"] and agrees(of_frames["p@1"])
+    sides = [{"new": {"mrr": x}, "old": {"mrr": x}} for x in (human, judge)]
+    of_dicts = jrm.prediction_powered(*sides)
+    of_systems = jrm.prediction_powered(*map(jrm.Systems, sides))
+    assert of_dicts == of_systems and agrees(of_dicts["old"]["mrr"])
+
+
+def test_cutoffs_have_a_tuning_each(rng):
+    """At each cutoff, the estimate is the one that it has by itself."""
+    human, judge = labelled(rng)
+    sides = [
+        evaluation_of({"recall@1,5": jrm.PerList(*arrays)}, users=list(values))
+        for values in (human, judge)
+        for column in [np.array(list(values.values()), np.float32)]
+        for arrays in [
+            (
+                np.stack([column, column**3 + len(values) * (column > 0.5)], 1),
+                np.ones(len(values), np.float32),
+                np.ones(len(values), bool),
+            )
+        ]
+    ]
+    result = jrm.prediction_powered(*sides)["recall@1,5"]
+    assert result.mean.shape == (2,) and result.tuning[0] != result.tuning[1]
+    assert repr(result).startswith("PredictionPowered([0.")
+    low, high = result.confidence_interval()
+    for i, at_cutoff in enumerate(result.at_cutoffs()):
+        alone = jrm.prediction_powered(
+            *(
+                dict(
+                    zip(
+                        x.users.tolist(),
+                        x.lists["recall@1,5"].values[:, i],
+                        strict=True,
+                    )
+                )
+                for x in sides
+            )
+        )
+        assert at_cutoff.mean == pytest.approx(alone.mean)
+        assert at_cutoff.worth == pytest.approx(alone.worth, rel=1e-5)
+        assert (low[i], high[i]) == pytest.approx(alone.confidence_interval())
+    table = jrm.table({"new": {"recall@1,5": result}}, format="csv")
+    assert "recall@5" in table and table.count("28") == 2
+    assert jrm.to_frame({"recall@1,5": result})["metric"].tolist() == [
+        "recall@1",
+        "recall@5",
+    ]
+
+
+def test_undefined_lists(rng):
+    """Lists that are undefined count as 0, or leave both parts with "skip"."""
+    human, judge = labelled(rng)
+    defined = np.ones(40, bool)
+    defined[[2, 3]] = False  # a labelled list, and another
+    sides = []
+    for values in (human, judge):
+        known = np.array([defined[IDS.index(name)] for name in values])
+        array = np.where(known, list(values.values()), 0)
+        lists = lists_of(array, defined=known)
+        sides.append(evaluation_of({"mrr": lists}, users=list(values)))
+    zero = jrm.prediction_powered(*sides)["mrr"]
+    skip = jrm.prediction_powered(*sides, undefined="skip")["mrr"]
+    known = [
+        {k: v for k, v in x.items() if defined[IDS.index(k)]} for x in (human, judge)
+    ]
+    expected = jrm.prediction_powered(*known)
+    assert skip.mean == pytest.approx(expected.mean, rel=1e-5)
+    assert skip.std_error == pytest.approx(expected.std_error, rel=1e-5)
+    assert (zero.lists, zero.other_lists, zero.undefined) == (12, 28, 1)
+    assert (skip.lists, skip.other_lists, skip.undefined) == (11, 27, 1)
+    assert zero.mean < skip.mean
+    lower = [
+        evaluation_of({"fall_out": x.lists["mrr"]}, users=x.users, undefined=None)
+        for x in sides
+    ]
+    with pytest.warns(UserWarning, match="lower is better"):
+        jrm.prediction_powered(*lower)
+
+
+def test_few_lists(rng):
+    """Two labelled lists or fewer say nothing; equal values leave no error."""
+    human, judge = labelled(rng)
+    for count in (0, 1, 2):
+        few = dict(itertools.islice(human.items(), count))
+        few = pd.Series(few, dtype=float)
+        result = jrm.prediction_powered(few, pd.Series(judge))
+        assert result.std_error == np.inf and result.worth == 0
+        assert result.confidence_interval() == (-np.inf, np.inf)
+        assert "± inf" in repr(result)
+    equal = jrm.prediction_powered(dict.fromkeys(human, 0.1), judge)
+    assert equal.std_error == 0 and equal.worth == 12 and equal.mean == 0.1
+
+
+def test_errors_say_what_to_pass(rng):
+    """Lists without ids, or that the judge lacks, and other mistakes raise."""
+    human, judge = labelled(rng)
+    short = {name: judge[name] for name in IDS[1:]}
+    weights = dict.fromkeys(IDS, 1.0)
+    heavy = [weighted(human, weights), weighted(judge, weights | {"q31": 2.0})]
+    measured = [
+        evaluation_of({"mrr": lists_of(list(x.values()))}, users=list(x), undefined=u)
+        for x, u in ((human, "zero"), (judge, "skip"))
+    ]
+    seeds = jrm.Seeds([judge, judge, judge])
+    wide = lists_of(np.ones((40, 2)))
+    at_two_cutoffs = evaluation_of({"mrr": wide}, users=IDS)
+    infinite = weighted(judge, weights | {"q1": np.inf})
+    for message, *sides in (
+        ("1 are not in judge: 'q0'", human, short),
+        ("human has no list ids", list(human.values()), judge),
+        ("judge has no list ids", human, list(judge.values())),
+        ("judge lacks", {"a": human, "b": human}, {"a": judge}),
+        ("another one", *heavy),
+        ("infinite weight", weighted(human, weights), infinite),
+        ("undefined", *measured),
+        ("Seeds", human, seeds),
+        ("not finite", human, judge | {"q1": np.nan}),
+        ("cutoffs", weighted(human, weights), at_two_cutoffs),
+    ):
+        with pytest.raises(ValueError, match=message):
+            jrm.prediction_powered(*sides)
+    with pytest.raises(ValueError, match="clusters"):
+        jrm.prediction_powered(human, judge, clusters={"q1": 1})
+    result = jrm.prediction_powered(human, judge)
+    for use in (jrm.compute, jrm.leaderboard, lambda x: jrm.compare(x, x)):
+        with pytest.raises(TypeError, match="PredictionPowered"):
+            use({"a": result, "b": result})
+    with pytest.raises(ValueError, match="knows no judge"):
+        jrm.table({"new": {"mrr": result}}, method="wilson")
+
+
+def two_systems(rng):
+    """Returns what people and a judge say of two systems, by system."""
+    sides = [labelled(rng, shift) for shift in (0, 0.3)]
+    return tuple(
+        dict(zip(("old", "new"), x, strict=True)) for x in zip(*sides, strict=True)
+    )
+
+
+def differences_of(systems):
+    """Returns new − old by list."""
+    return {name: x - systems["old"][name] for name, x in systems["new"].items()}
+
+
+@pytest.mark.parametrize("clusters", [None, {x: x[-1] for x in IDS}])
+def test_compare(rng, clusters):
+    """The comparison is the estimate of differences, and its t test; wins are of people."""
+    human, judge = two_systems(rng)
+    expected = jrm.prediction_powered(
+        differences_of(human), differences_of(judge), clusters=clusters
+    )
+    result = jrm.compare(human, judge=judge, clusters=clusters).only
+    assert result.judge == expected or result.judge.worth == pytest.approx(
+        expected.worth
+    )
+    assert result.difference == pytest.approx(expected.mean)
+    assert (result.low, result.high) == pytest.approx(expected.confidence_interval())
+    t = expected.mean / expected.std_error
+    assert result.p == pytest.approx(2 * stats.t.sf(abs(t), expected.n_eff - 2))
+    assert result.test == "t" and result.lists == 12
+    of_people = jrm.compare(human, clusters=clusters).only
+    for field in ("wins", "ties", "losses", "lists", "n_eff", "clusters"):
+        assert getattr(result, field) == getattr(of_people, field)
+    assert of_people.test == "permutation" and of_people.judge is None
+    spread = of_people.difference / of_people.effect_size
+    assert result.effect_size == pytest.approx(result.difference / spread)
+    margin = jrm.compare(
+        human, judge=judge, clusters=clusters, margin=0.5, alternative="greater"
+    ).only
+    t = (expected.mean + 0.5) / expected.std_error
+    assert margin.p == pytest.approx(stats.t.sf(t, expected.n_eff - 2))
+
+
+def test_compare_takes_a_judge_as_it_takes_people(rng):
+    """A pair of two systems, a pair with a dict, a dict in any order, or Systems agree."""
+    human, judge = two_systems(rng)
+    of_pair = jrm.compare(
+        human["old"], human["new"], judge=(judge["old"], judge["new"])
+    ).only
+    mixed = {"new": judge["new"], "old": dict(reversed(judge["old"].items()))}
+    results = [
+        jrm.compare(human, judge=mixed).only,
+        jrm.compare(jrm.Systems(human), judge=jrm.Systems(mixed)).only,
+        jrm.compare(human, judge=judge, pairs="all").only,
+        jrm.compare(
+            human["old"],
+            {"new": human["new"]},
+            judge=(judge["old"], {"new": judge["new"]}),
+        ).only,
+    ]
+    by_position = jrm.compare(
+        list(human["old"].values()),
+        list(human["new"].values()),
+        ids=(list(human["old"]), list(human["new"])),
+        judge=(judge["old"], judge["new"]),
+    ).only
+    for result in (*results, by_position):
+        assert result.difference == pytest.approx(of_pair.difference)
+        assert result.p == pytest.approx(of_pair.p)
+    three = human | {"odd": human["old"]}, judge | {"odd": judge["new"]}
+    many = jrm.compare(three[0], judge=three[1], pairs="all", correction="fdr")
+    assert [x.system for x in many] == ["new", "odd", "odd"]
+    assert many[0].p == pytest.approx(of_pair.p) and many[0].p_corrected > of_pair.p
+    # People see no difference between "odd" and "old", whatever the judge says.
+    assert many[1].difference == 0 and many[1].p == 1
+
+
+def test_bootstrap_of_people_and_judge(rng):
+    """p and the interval are those of resamples in loops, each with a λ of its own."""
+    human, judge = (differences_of(x) for x in two_systems(rng))
+    weights = {name: 0.5 + rng.random() for name in IDS}
+    zero = [weighted(dict.fromkeys(x, 0.0), weights) for x in (human, judge)]
+    sides = [weighted(x, weights) for x in (human, judge)]
+    samples = 199
+    result = jrm.compare(
+        zero[0],
+        sides[0],
+        judge=(zero[1], sides[1]),
+        test="bootstrap",
+        samples=samples,
+        level=0.8,
+    )["mrr"]
+    # Lists are drawn in the order of the judge.
+    human = {name: human[name] for name in judge if name in human}
+    others = [name for name in judge if name not in human]
+    seeds = draws.seeds_of(jax.random.key(0), samples + 1)
+    counts = [
+        np.asarray(draws.multinomial_draws(len(x), seed, seeds[2:]))
+        for x, seed in ((human, seeds[0]), (others, seeds[1]))
+    ]
+    y = np.array(list(human.values()))
+    f, w = (np.array([x[name] for name in human]) for x in (judge, weights))
+    g, v = (np.array([x[name] for name in others]) for x in (judge, weights))
+
+    def estimate(a, b):
+        """Of resamples in which the lists are drawn a and b times."""
+        y1, f1, w1 = (np.repeat(x, a) for x in (y, f, w))
+        g1, v1 = np.repeat(g, b), np.repeat(v, b)
+        n, m = size_of(w1), size_of(v1)
+        spread = product_of([*f1, *g1], [*f1, *g1], [*w1, *v1])
+        tuning = np.clip(product_of(y1, f1, w1) / ((1 + n / m) * spread), 0, 1)
+        rest, share, of_judge = y1 - tuning * f1, w1 / w1.sum(), v1 / v1.sum()
+        delta, mu = share @ rest, of_judge @ g1
+        pulls = share * (rest - delta) / (1 - share) * (n - 1) / np.sqrt(n * (n - 2))
+        # The leverage of the judge's lists is that of the sample.
+        leverage = 1 - np.repeat(v / v.sum(), b)
+        other = of_judge * (g1 - mu) / leverage * np.sqrt((m - 1) / m)
+        variance = pulls @ pulls + tuning**2 * other @ other
+        return delta + tuning * mu, np.sqrt(variance)
+
+    mean, error = estimate(np.ones(12, int), np.ones(28, int))
+    drawn = [estimate(a, b) for a, b in zip(counts[0].T, counts[1].T, strict=True)]
+    t = np.array([abs(x - mean) / e for x, e in drawn])
+    assert result.difference == pytest.approx(mean, rel=1e-5)
+    p = (1 + np.sum(t >= abs(mean) / error)) / (1 + samples)
+    assert result.p == pytest.approx(p, abs=1.5 / samples)
+    reach = np.quantile(t, 0.8, method="higher") * error
+    assert result.high - result.difference == pytest.approx(reach, rel=1e-3)
+
+
+def test_bootstrap_agrees_with_t(rng):
+    """Over enough lists both tests agree, also of clusters that both parts share."""
+    values = rng.normal(size=600)
+    judge = dict(enumerate((values + 0.5 * rng.normal(size=600) + 1).tolist()))
+    human = dict(enumerate(0.15 + values[:120]))
+    nothing = dict.fromkeys(human, 0.0), dict.fromkeys(judge, 0.0)
+    for clusters in (None, dict(zip(judge, rng.integers(0, 200, 600), strict=True))):
+        by_test = {
+            test: jrm.compare(
+                nothing[0],
+                human,
+                judge=(nothing[1], judge),
+                clusters=clusters,
+                test=test,
+                samples=5000,
+            ).only
+            for test in ("t", "bootstrap")
+        }
+        widths = [x.high - x.low for x in by_test.values()]
+        assert widths[1] == pytest.approx(widths[0], rel=0.06)
+        assert abs(by_test["t"].p - by_test["bootstrap"].p) < 0.02
+        assert 1e-3 < by_test["t"].p < 0.5
+
+
+def test_errors_of_compare(rng):
+    """Tests that need labels of people, and judges of other systems, are refused."""
+    human, judge = two_systems(rng)
+    for test in ("permutation", "tukey", "mcnemar"):
+        with pytest.raises(ValueError, match="pass 't' or 'bootstrap'"):
+            jrm.compare(human, judge=judge, test=test)
+    for error, message, of_judge in (
+        (TypeError, "dict of systems", (judge["old"], judge["new"])),
+        (ValueError, "judge lacks", {"old": judge["old"], "odd": judge["new"]}),
+        (ValueError, "not in judge", {x: {"q1": 0.5, "q2": 1.0} for x in judge}),
+        (ValueError, "list ids", {x: list(y.values()) for x, y in judge.items()}),
+        (ValueError, "Seeds", {x: jrm.Seeds([y] * 3) for x, y in judge.items()}),
+    ):
+        with pytest.raises(error, match=message):
+            jrm.compare(human, judge=of_judge)
+    with pytest.raises(TypeError, match="judge_a, judge_b"):
+        jrm.compare(human["old"], human["new"], judge=judge)
+    with pytest.raises(ValueError, match="maxT"):
+        jrm.compare(human, judge=judge, correction="maxT")
+
+
+def test_text_tables_and_plots(rng):
+    """Results print, and stand in tables, frames and plots as means and comparisons do."""
+    human, judge = (
+        {x: {"mrr": y} for x, y in side.items()} for side in two_systems(rng)
+    )
+    means = jrm.prediction_powered(human, judge)
+    new = means["new"]["mrr"]
+    text = (
+        f"PredictionPowered({new:.3f} ± {new.std_error:.3f}, 12 lists, 28 of the judge"
+    )
+    assert repr(new).startswith(text) and float(new) == new.mean
+    comparisons = jrm.compare(human, judge=judge)
+    assert "12 lists, 28 of the judge alone, worth" in repr(comparisons[0])
+    assert "28 of the judge alone, worth is in lists" in repr(comparisons)
+    table = jrm.table(means, compare=comparisons)
+    assert "12 lists, 28 of the judge alone, 0 undefined" in table
+    assert f"{new:.3f}" in table and "(t test" in table
+    record = json.loads(jrm.table(comparisons, format="json"))[0]
+    assert record["judge"]["other_lists"] == 28
+    assert record["judge"]["judge_bias"] == comparisons[0].judge.judge_bias
+    frame = jrm.to_frame(means).set_index("system")
+    assert (
+        frame.loc["new", "worth"] == new.worth and frame.loc["new", "metric"] == "mrr"
+    )
+    assert jrm.to_frame(new)["mean"].tolist() == [new.mean]
+    assert jrm.to_frame(comparisons)["tuning"].tolist() == [comparisons[0].judge.tuning]
+    with pytest.raises(TypeError, match="needs the values of every list"):
+        jrm.table(means, compare="old")
+    _, (left, right) = plt.subplots(1, 2)
+    jrm.plots.by_group({x: {"mrr": y["mrr"]} for x, y in means.items()}, ax=left)
+    jrm.plots.forest(comparisons, ax=right)
+    _, ax = plt.subplots()
+    jrm.plots.curve({1: means["old"], 2: means["new"]}, "mrr", ax=ax)
+    np.testing.assert_allclose(
+        ax.lines[0].get_ydata(), [means["old"]["mrr"].mean, new.mean]
+    )
+    plt.close("all")
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_lists_needed(rng, alternative):
+    """As many labels as are needed detect the difference, and one less does not."""
+    human, judge = (differences_of(x) for x in two_systems(rng))
+    y = np.array(list(human.values()))
+    f = np.array([judge[name] for name in human])
+    spread = np.var(list(judge.values()), ddof=1)
+    sides = 2 if alternative == "two-sided" else 1
+
+    def power(n, others):
+        tuning = np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)
+        of_rest = np.var(y - tuning * f) * 12 / 10
+        error = np.sqrt(of_rest / n + tuning**2 * spread / others)
+        limit = stats.t.isf(0.05 / sides, n - 2)
+        detects = stats.nct.sf(limit, n - 2, 0.12 / error)
+        if sides == 2:
+            detects += np.nan_to_num(stats.nct.cdf(-limit, n - 2, 0.12 / error))
+        return detects
+
+    needed = []
+    for others in (30, 3000):
+        options = {"alternative": alternative, "judge": judge, "others": others}
+        count = jrm.lists_needed(human, 0.12, **options)
+        assert type(count) is int and power(count, others) >= 0.8 > power(
+            count - 1, others
+        )
+        needed.append(count)
+    alone = jrm.lists_needed(human, 0.12, alternative=alternative)
+    assert needed[1] < needed[0] < alone
+    by_metric = jrm.lists_needed({"mrr": human}, 0.12, judge={"mrr": judge}, others=30)
+    assert list(by_metric) == ["mrr"]
+    assert jrm.lists_needed(human, 0, judge=judge, others=30) == np.inf
+    for options in ({"judge": judge}, {"others": 3}):
+        with pytest.raises(ValueError, match="belong together"):
+            jrm.lists_needed(human, 0.12, **options)
+
+
+@pytest.mark.long
+def test_coverage():
+    """Intervals cover the mean of all lists in some 95 of 100 samples, biased as the judge is."""
+    rng = np.random.default_rng(3)
+    covered, found = [], []
+    for _ in range(40):
+        values = rng.random((1000, 50))
+        judge = values + 0.2 + 0.3 * rng.normal(size=values.shape)
+        sides = [
+            pd.DataFrame(x, columns=[f"s{i}" for i in range(50)])
+            for x in (values[:30], judge)
+        ]
+        means = jrm.prediction_powered(*sides)
+        intervals = [x.confidence_interval() for x in means.values()]
+        covered += [low <= 0.5 <= high for low, high in intervals]
+        # The judge, but not people, favours the system of another seed.
+        other = rng.random((1000, 50)), 0.1
+        zero = [pd.DataFrame(other[0][:30]), pd.DataFrame(other[0] + other[1])]
+        for frame in (*sides, *zero):
+            frame.columns = [f"s{i}" for i in range(50)]
+        found += [
+            x.p < 0.05
+            for x in jrm.compare(zero[0], sides[0], judge=(zero[1], sides[1]))
+        ]
+    assert 0.93 < np.mean(covered) < 0.97
+    assert 0.03 < np.mean(found) < 0.065
+
+
+def test_values_on_devices(rng):
+    """Arrays of JAX in 32 bits give what NumPy's give."""
+    human, judge = labelled(rng)
+    sides = [
+        evaluation_of(
+            {"mrr": jrm.PerList(x, jnp.ones(len(x)), jnp.ones(len(x), bool))},
+            users=list(y),
+        )
+        for y in (human, judge)
+        for x in [jnp.asarray(list(y.values()), jnp.float32)]
+    ]
+    result = jrm.prediction_powered(*sides)["mrr"]
+    assert result.mean == pytest.approx(
+        jrm.prediction_powered(human, judge).mean, rel=1e-5
+    )
+
+
+def test_compare_leaves_out_lists_that_do_not_count(rng):
+    """With "skip", a list counts where people and judge define it for both systems."""
+    human, judge = two_systems(rng)
+    sides = []
+    for systems, gaps in ((human, {"old": "q2"}), (judge, {"new": "q8", "old": "q3"})):
+        sides.append(
+            {
+                system: evaluation_of(
+                    {
+                        "mrr": lists_of(
+                            list(values.values()),
+                            defined=[name != gaps.get(system) for name in values],
+                        )
+                    },
+                    users=list(values),
+                )
+                for system, values in systems.items()
+            }
+        )
+    result = jrm.compare(sides[0], judge=sides[1], undefined="skip").only
+    counted = [
+        {name: x for name, x in differences_of(side).items() if name not in left_out}
+        for side, left_out in ((human, ("q2", "q8")), (judge, ("q2", "q8", "q3")))
+    ]
+    expected = jrm.prediction_powered(*counted)
+    assert result.difference == pytest.approx(expected.mean, rel=1e-4)
+    assert result.judge.std_error == pytest.approx(expected.std_error, rel=1e-4)
+    assert (result.lists, result.judge.other_lists) == (10, 27)
+    assert result.wins + result.ties + result.losses == 10
+
+
+def test_ratios_that_weigh_lists_differently(rng):
+    """Ratios of other weights have no differences, which a judge could help with."""
+    sides = []
+    for count in (12, 40):
+        views = [lists_of(1 + rng.random(count)) for _ in range(2)]
+        clicks = lists_of(rng.random(count))
+        names = SAMPLE if count == 12 else range(40)
+        sides.append(
+            {
+                system: evaluation_of({"ctr": clicks.over(x)}, users=list(names))
+                for system, x in zip(("old", "new"), views, strict=True)
+            }
+        )
+    with pytest.raises(ValueError, match="leave judge out"):
+        jrm.compare(sides[0], judge=sides[1])
