@@ -126,6 +126,10 @@ from jax_rank_metrics._formulas.order_agreement import (
 from jax_rank_metrics._formulas.order_agreement import rho as rho
 from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
 from jax_rank_metrics._formulas.order_agreement import tau as tau
+from jax_rank_metrics._formulas.pooled import (
+    pooled_average_precision as pooled_average_precision,
+)
+from jax_rank_metrics._formulas.pooled import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.popularity import novelty as novelty
 from jax_rank_metrics._formulas.popularity import popularity as popularity
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
@@ -225,3 +229,7 @@ from jax_rank_metrics._states.merging import mean as mean
 from jax_rank_metrics._states.merging import merge as merge
 from jax_rank_metrics._states.merging import reduce as reduce
 from jax_rank_metrics._states.per_list import PerList as PerList
+from jax_rank_metrics._states.pooled import (
+    PooledAveragePrecision as PooledAveragePrecision,
+)
+from jax_rank_metrics._states.pooled import PooledRocAuc as PooledRocAuc
