@@ -292,17 +292,18 @@ def _exact(
     values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)
     uncertain = probabilities * (1 - probabilities)
 
-    def variance_of(direction: jax.Array) -> jax.Array:
-        (slope,) = slopes(jnp.broadcast_to(direction, values.shape).astype(values.dtype))
+    def variance_of(cutoff: int | None) -> jax.Array:
+        is_asked = jnp.ones(values.shape, bool)
+        if cutoff is not None:
+            is_asked = is_asked & (_arithmetic.iota(values) == cutoff)
+        (slope,) = slopes(_mesh.match_varying(is_asked.astype(values.dtype), values))
         return _arithmetic.total(uncertain * slope * slope)
 
     if bound.num_values is None:
-        variance = variance_of(jnp.ones((1,) * values.ndim))
+        variance = variance_of(None)
     else:
-        unit = jnp.eye(bound.num_values).reshape(
-            (bound.num_values, *(1,) * (values.ndim - 1), bound.num_values)
-        )
-        variance = jnp.stack([variance_of(x) for x in unit], axis=-1)
+        variances = [variance_of(number) for number in range(bound.num_values)]
+        variance = jnp.stack(variances, axis=-1)
     defined = lists.defined
     if undefined != "zero":
         # All labels are 0 with this chance, and the value is then 0.
