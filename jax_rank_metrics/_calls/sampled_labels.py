@@ -65,7 +65,10 @@ def sampled_labels(
     error of `lists.mean()` is that over lists; the labels alone leave the mean of n lists
     with the variance Σ label_variance / n², however many lists there could be. Labels
     that err together, as those of a judge do who misreads a query, are not independent,
-    and leave it with more. Can be called inside `jax.jit`.
+    and leave it with more.
+
+    Arguments may be sharded over Auto or Explicit mesh axes; lists are then brought whole
+    to a device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
 
     Args:
         metric: A name such as "ndcg@10" or "recall@1,5", a metric, or a
@@ -127,23 +130,22 @@ def sampled_labels(
 def _bound_of(metric: object) -> Bound:
     """Returns one metric with its options."""
     if isinstance(metric, str):
-        bounds = bind_all(metric)
-        if len(bounds) > 1:
+        bound, *others = bind_all(metric)
+        if others:
             raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
-        return bounds[0]
+        return bound
     function: Any = metric.func if isinstance(metric, functools.partial) else metric
     name = getattr(function, "__name__", "metric")
-    return bind_all({name: metric})[0]  # type: ignore[dict-item]
+    (bound,) = bind_all({name: metric})  # type: ignore[dict-item]
+    return bound
 
 
 def _check_probabilities(labels: jax.Array, mask: jax.Array | None) -> None:
     """Raises ValueError if an item that exists has a label above 1, where that is known."""
-    if not _inputs.is_readable((labels, mask)) or not _inputs.is_readable(labels):
+    if not _inputs.is_readable(labels) or not _inputs.is_readable(mask):
         return
     values = np.asarray(labels)
-    is_above = values > 1
-    if mask is not None and _inputs.is_readable(mask):
-        is_above &= np.asarray(mask)
+    is_above = (values > 1) & (True if mask is None else np.asarray(mask))
     if is_above.any():
         index = _inputs.first_index(is_above)
         raise ValueError(
@@ -187,7 +189,9 @@ def _sampled(
         return state.add(values[0], undefined), refused
 
     state, refused = jax.lax.scan(draw, _Draws.empty(bound, data), jnp.arange(draws))
-    return state.result(draws, undefined), jax.tree.map(lambda x: jnp.any(x, 0), refused)
+    return state.result(draws, undefined), jax.tree.map(
+        lambda x: jnp.any(x, 0), refused
+    )
 
 
 class _Draws(NamedTuple):
@@ -272,7 +276,8 @@ def _exact(
     the slope of the expected value in p.
     """
     assert data.pool is not None and data.held is not None
-    pool, held = data.pool.items.read(), data.held
+    raw_pool, held = data.pool, data.held
+    pool = raw_pool.items.read()
     probabilities = jnp.minimum(pool.labels, 1)
     above, tied = held.above_and_tied(View(data).memo)
 
@@ -282,9 +287,8 @@ def _exact(
         items = _held_items(held.items, index, probabilities)
         slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
         places = CountedPlaces(items, held.layout, slots, above, tied, held.ranks)
-        new_pool = dataclasses.replace(  # type: ignore[type-var]
-            data.pool, items=pool._replace(labels=probabilities)
-        )
+        items_of_pool = pool._replace(labels=probabilities)
+        new_pool = dataclasses.replace(raw_pool, items=items_of_pool)
         view = View(dataclasses.replace(data, held=places, pool=new_pool))
         lists = bound.of(dataclasses.replace(view, relabel=expected_worth))
         return lists.values, lists

@@ -147,7 +147,9 @@ def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _values_by_name(bounds, _measure_lists(bounds, lists, depth_of(bounds, lists)))
+    return _values_by_name(
+        bounds, _measure_lists(bounds, lists, depth_of(bounds, lists))
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 2))

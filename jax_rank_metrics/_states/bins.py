@@ -67,11 +67,17 @@ def weights_by_bin(
     ) -> tuple[FloatPair, None]:
         bins, weights, is_second = chunk
         columns = _pieces(weights, is_second)
+
+        def by_products(bins: jax.Array, columns: jax.Array) -> jax.Array:
+            return _product_sums(bins, columns, num_bins).astype(columns.dtype)
+
+        def by_scatter(bins: jax.Array, columns: jax.Array) -> jax.Array:
+            sums = jnp.zeros((num_bins, columns.shape[-1]), columns.dtype)
+            sums = _mesh.match_varying(sums, columns)
+            return sums.at[bins].add(columns, mode="drop")
+
         parts = lax.platform_dependent(
-            bins,
-            columns,
-            tpu=lambda *args: _product_sums(*args, num_bins).astype(columns.dtype),
-            default=lambda *args: _scattered_sums(*args, num_bins),
+            bins, columns, tpu=by_products, default=by_scatter
         )
         for part in jnp.unstack(parts, axis=-1):
             sums = sums + FloatPair.of(part)
@@ -114,11 +120,6 @@ def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
         pieces.append(jnp.floor(rest / unit) * unit)
         rest, unit = rest - pieces[-1], unit / 256
     return jnp.stack([*pieces, rest], axis=-1)
-
-
-def _scattered_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Array:
-    sums = jnp.zeros((num_bins, columns.shape[-1]), columns.dtype)
-    return _mesh.match_varying(sums, columns).at[bins].add(columns, mode="drop")
 
 
 def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Array:

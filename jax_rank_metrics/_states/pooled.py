@@ -227,9 +227,11 @@ def _sums_above(x: FloatPair) -> FloatPair:
 @jax.jit
 def _numbers(state: Pooled) -> Bounded:
     numbers = state._bounded()
-    clipped = [jnp.clip(x, 0, 1) for x in numbers[:3]]
-    values = [jnp.where(numbers.defined, x, 0) for x in clipped]
-    return Bounded(*values, numbers.defined)
+
+    def of(x: jax.Array) -> jax.Array:
+        return jnp.where(numbers.defined, jnp.clip(x, 0, 1), 0)
+
+    return Bounded(*map(of, numbers[:3]), numbers.defined)
 
 
 @jax.jit

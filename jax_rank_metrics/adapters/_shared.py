@@ -62,13 +62,11 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, .
     return bind_all(metrics)
 
 
-def evaluate_batch(
-    metrics: Metrics, batch: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Mean]:
-    """Calls `evaluate` with the entries of a batch that are arguments of it.
+def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the entries of a batch that are arguments of `evaluate`.
 
-    All other entries are ignored. A mask with one axis less than the labels, as metrics
-    of single examples have it, masks whole lists.
+    A mask with one axis less than the labels, as metrics of single examples have it, masks
+    whole lists.
 
     Raises:
         TypeError: if labels or scores are missing.
@@ -88,7 +86,7 @@ def evaluate_batch(
         if mask.ndim == jnp.ndim(labels) - 1:
             mask = jnp.broadcast_to(mask[..., None], jnp.shape(labels))
         arguments["mask"] = mask
-    return evaluate(metrics, **arguments, **options)
+    return arguments
 
 
 def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
