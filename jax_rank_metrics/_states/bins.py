@@ -131,14 +131,20 @@ def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Arr
     has the row [0, 1] and the column [1, 0].
     """
     side = 1 << (num_bins.bit_length() // 2)
-    items, num_columns = columns.shape
     rows = (bins // side)[:, None] == jnp.arange(num_bins // side)[None]
     is_column = (bins % side)[:, None] == jnp.arange(side)[None]
-    values = jnp.where(is_column[..., None], columns[:, None, :], 0)
-    sums = lax.dot_general(
-        rows.astype(jnp.bfloat16),
-        values.astype(jnp.bfloat16).reshape(items, side * num_columns),
-        (((0,), (0,)), ((), ())),
-        preferred_element_type=jnp.float32,
-    )
-    return sums.reshape(num_bins, num_columns)
+
+    def product(x: jax.Array) -> jax.Array:
+        values = jnp.where(is_column, x[:, None], 0).astype(jnp.bfloat16)
+        over_items = (((0,), (0,)), ((), ()))
+        # bfloat16 holds numbers of 8 bits, and float32 their sums.
+        return lax.dot_general(
+            rows.astype(jnp.bfloat16),
+            values,
+            over_items,
+            preferred_element_type=jnp.float32,
+        )
+
+    # One product for each, since compilers then never store the wide matrix of all.
+    products = map(product, jnp.unstack(columns, axis=-1))
+    return jnp.stack([x.reshape(-1) for x in products], axis=-1)

@@ -231,7 +231,8 @@ def _numbers(state: Pooled) -> Bounded:
     def of(x: jax.Array) -> jax.Array:
         return jnp.where(numbers.defined, jnp.clip(x, 0, 1), 0)
 
-    return Bounded(*map(of, numbers[:3]), numbers.defined)
+    value, low, high, defined = numbers
+    return Bounded(of(value), of(low), of(high), defined)
 
 
 @jax.jit
