@@ -131,8 +131,10 @@ def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Arr
     has the row [0, 1] and the column [1, 0].
     """
     side = 1 << (num_bins.bit_length() // 2)
-    rows = (bins // side)[:, None] == jnp.arange(num_bins // side)[None]
-    is_column = (bins % side)[:, None] == jnp.arange(side)[None]
+    rows = (bins // side)[:, None] == jnp.arange(num_bins // side, dtype=bins.dtype)[
+        None
+    ]
+    is_column = (bins % side)[:, None] == jnp.arange(side, dtype=bins.dtype)[None]
 
     def product(x: jax.Array) -> jax.Array:
         values = jnp.where(is_column, x[:, None], 0).astype(jnp.bfloat16)

@@ -78,12 +78,12 @@ class Pooled(State):
     @property
     def positives(self) -> jax.Array:
         """The number of positive items, or the sum of their weights, `[]`."""
-        return _totals(canonical(self).sums).round()[..., 0]
+        return _numbers_of_items(canonical(self))[..., 0]
 
     @property
     def negatives(self) -> jax.Array:
         """The number of negative items, or the sum of their weights, `[]`."""
-        return _totals(canonical(self).sums).round()[..., 1]
+        return _numbers_of_items(canonical(self))[..., 1]
 
     @abc.abstractmethod
     def _bounded(self) -> Bounded:
@@ -189,9 +189,8 @@ def _mean_precision(
     shares, since differences of large counts would lose digits.
     """
     # Σ 1/r: the first eight terms are compared with those eight ranks further down.
-    steps = jnp.arange(1, 9, dtype=above.dtype)
-    start = above[..., None] + steps
-    near = jnp.sum(tied[..., None] / (start * (start + tied[..., None])), axis=-1)
+    starts = [above + step for step in range(1, 9)]
+    near = sum(tied / (start * (start + tied)) for start in starts)
     reciprocals = near + sum_of_far_reciprocals(above + 8.5, tied)
     weight = ratio((above + 1) * reciprocals, tied)
     share_above = (hits_above + 1) / (above + 1)
@@ -222,6 +221,11 @@ def _sums_above(x: FloatPair) -> FloatPair:
 
     before = jax.tree.map(lambda leaf: _arithmetic.shifted(leaf, 1), x)
     return lax.fori_loop(0, (x.high.shape[-1] - 1).bit_length(), double, before)
+
+
+@jax.jit
+def _numbers_of_items(state: Pooled) -> jax.Array:
+    return _totals(state.sums).round()
 
 
 @jax.jit
