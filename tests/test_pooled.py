@@ -159,23 +159,24 @@ def test_average_precision_of_many_items_in_few_bins():
 
 def test_unweighted_states_do_not_depend_on_cuts(rng):
     """Batches, shapes and orders change no bit; weights change 1e-6 at most."""
-    labels, scores = rng.random(960) < 0.3, rng.normal(size=960).astype("f")
-    weights = (rng.gamma(0.3, size=960) ** 3).astype("f")
+    labels, scores = rng.random(ITEMS) < 0.4, rng.normal(size=ITEMS).astype("f")
+    weights = (rng.gamma(0.3, size=ITEMS) ** 3 + 1e-6).astype("f")
+    labels, mask = labels.astype("f"), np.ones(ITEMS, bool)
     auc = partial(jrm.pooled_roc_auc, bits=BITS)
-    one, weighed = auc(labels, scores), auc(labels, scores, None, weights)
-    order = rng.permutation(960)
-    for cut in ((4, 240), (240, 4)):
-        y, s, w = (x[order].reshape(cut) for x in (labels, scores, weights))
-        chex.assert_trees_all_equal(auc(y, s), one)
-        np.testing.assert_allclose(float(auc(y, s, None, w)), float(weighed), atol=1e-6)
-    halves = [auc(y[i::2], s[i::2], None, w[i::2]) for i in (0, 1)]
-    np.testing.assert_allclose(float(jrm.merge(*halves)), float(weighed), atol=1e-6)
-    chex.assert_trees_all_equal(auc(y[::2], s[::2]).merge(auc(y[1::2], s[1::2])), one)
-    stacked = jax.vmap(partial(jrm.pooled_roc_auc, bits=BITS))(y, s)
-    assert repr(stacked) == "PooledRocAuc(stacked [240], float32[240])"
+    one, weighed = auc(labels, scores, mask), auc(labels, scores, mask, weights)
+    order = rng.permutation(ITEMS)
+    y, s, w = (x[order].reshape(4, 6) for x in (labels, scores, weights))
+    chex.assert_trees_all_equal(auc(y, s, mask.reshape(4, 6)), one)
+    first = rng.random(ITEMS) < 0.3
+    halves = [auc(labels, scores, x) for x in (first, ~first)]
+    chex.assert_trees_all_equal(jrm.merge(*halves), one)
+    chex.assert_trees_all_equal(auc(labels[order], scores[order], mask), one)
+    for parts in ((first, ~first), (mask, ~mask)):
+        states = [auc(labels[order], scores[order], x, weights[order]) for x in parts]
+        np.testing.assert_allclose(float(jrm.merge(*states)), float(weighed), atol=1e-6)
+    stacked = jax.vmap(auc)(y, s)
+    assert repr(stacked) == "PooledRocAuc(stacked [4], float32[4])"
     chex.assert_trees_all_equal(stacked.reduce(), one)
-    whole = jrm.pooled_roc_auc(labels, scores, None, 3.0, bits=BITS)
-    np.testing.assert_allclose(float(whole), float(one), atol=1e-6)
 
 
 def test_weights_lose_nothing_in_one_bin(rng):
@@ -215,33 +216,40 @@ def test_products_count_as_scatters_do(rng):
         assert "stablehlo.scatter" in lowered("cuda", *arrays)
 
 
-def test_scores_of_every_dtype(rng):
-    """A higher score is never in a later bin; equal scores are in one."""
-    whole = np.sort(rng.integers(-(2**31), 2**31 - 1, 200)).astype(np.int32)
-    real = np.sort(np.concatenate([rng.normal(size=188) * 10.0 ** rng.integers(-40, 38, 188), [*SPECIAL[:-1], 1, 1]]))  # fmt: skip
+REAL = np.sort(
+    [*SPECIAL[:-1], *10.0 ** np.arange(-45, 38), *-(10.0 ** np.arange(-45, 38))]
+)
+WHOLE = np.sort(
+    [0, *(2 ** np.arange(31)), *-(2 ** np.arange(32)), 2**31 - 1, 2**24 + 1]
+)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "uint8", "bool"])
+def test_scores_of_every_dtype(dtype):
+    """A higher score is never in a later bin, and no bin is beyond the last."""
+    scores = WHOLE if dtype == "int32" else np.abs(WHOLE) % 200
+    if "float" in dtype:
+        scores = REAL
     with np.errstate(over="ignore"):
-        cases = [real.astype(np.float32), real.astype(np.float16), whole]
-        cases += [whole.astype(np.uint32), np.array([False, True])]
-        cases += [jnp.asarray(real.astype(np.float32)).astype(jnp.bfloat16)]
-    for scores in cases:
-        scores = np.sort(np.asarray(scores), kind="stable")
-        if scores.dtype == np.int32:
-            scores = np.sort(scores)
-        found = np.asarray(pooled.score_bin(jnp.asarray(scores), 16))
-        assert (np.diff(found) <= 0).all(), scores.dtype
-        assert (found >= 0).all() and (found < 2**16).all()
+        scores = np.sort(np.asarray(scores).astype(jnp.dtype(dtype)), kind="stable")
+    found = jax.jit(pooled.score_bin, static_argnums=1)(scores, 16)
+    assert (np.diff(found) <= 0).all() and len(set(found.tolist())) > 1
+    assert ((found >= 0) & (found < 2**16)).all()
+
+
+@pytest.mark.long
+def test_double_precision(rng):
+    """Scores of 64 bits are binned as float32; states are wide, and outlive the setting."""
     with jax.enable_x64(True):
-        found = np.asarray(pooled.score_bin(jnp.asarray(real * 1e30), 20))
+        found = np.asarray(pooled.score_bin(jnp.asarray(REAL * 1e30), 20))
         assert (np.diff(found) <= 0).all()
-        labels = np.arange(200) % 3 == 0
-        state = jrm.pooled_roc_auc(labels, real, None, np.full(200, 0.1))
+        scores, labels = rng.normal(size=200), rng.random(200) < 0.3
+        state = jrm.pooled_roc_auc(labels, scores, None, np.full(200, 0.1))
         low, high = state.bounds()
-        keys = list(map(rank_key, real.tolist()))
+        keys = list(map(rank_key, scores.tolist()))
         assert low <= auc_of_loops(labels, keys, [1.0] * 200) <= high
         assert state.compute().dtype == jnp.float64
-    assert state.compute().dtype == jnp.float32  # outlives the setting
-    nan = pooled.score_bin(jnp.array([-jnp.inf, jnp.nan]), 16)
-    assert nan[1] == nan[0] + 1
+    assert state.compute().dtype == jnp.float32
 
 
 @pytest.mark.parametrize(
@@ -254,10 +262,8 @@ def test_devices(rng, kind):
         x.astype("f")
         for x in (rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64)), rng.gamma(1, size=(24, 64)))
     )  # fmt: skip
-    one, weighed = (
-        jrm.pooled_roc_auc(labels, scores),
-        jrm.pooled_roc_auc(labels, scores, None, weights),
-    )
+    one = jrm.pooled_roc_auc(labels, scores)
+    weighed = jrm.pooled_roc_auc(labels, scores, None, weights)
     # Six devices, of which none gets the same number of bins.
     mesh = jax.make_mesh((3, 2), ("a", "b"), (kind,) * 2, devices=jax.devices()[:6])
     put = [jax.device_put(x, NamedSharding(mesh, P("a", "b"))) for x in (labels, scores, weights)]  # fmt: skip
