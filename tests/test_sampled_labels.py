@@ -99,12 +99,16 @@ def test_other_metrics_are_drawn(name, undefined):
     assert (distance <= 5 * np.sqrt(variance / DRAWS) + 1e-6).all()
 
 
-def test_many_items_and_programs():
-    """Long lists are those of a formula; jit, vmap and meshes change nothing."""
+def long_lists():
+    """Draws probabilities, and scores without ties."""
     rng = np.random.default_rng(1)
-    p = rng.random((8, 64)).astype("f")
     scores = np.tile(np.arange(64.0, dtype="f"), (8, 1))[:, rng.permutation(64)]
-    key = jax.random.key(0)
+    return rng.random((8, 64)).astype("f"), scores
+
+
+def test_long_lists():
+    """Items too many for pairs add up as a formula says."""
+    (p, scores), key = long_lists(), jax.random.key(0)
     lists, variance = jrm.sampled_labels("dcg", p, scores, key)
     ranked = np.take_along_axis(p, np.argsort(-scores, 1), 1).astype(np.float64)
     discounts = 1 / np.log2(np.arange(2, 66))
@@ -112,6 +116,12 @@ def test_many_items_and_programs():
     np.testing.assert_allclose(
         variance, (ranked * (1 - ranked)) @ discounts**2, rtol=1e-5
     )
+
+
+@pytest.mark.long
+def test_programs():
+    """Programs and meshes read the same draws, and another key other ones."""
+    (p, scores), key = long_lists(), jax.random.key(0)
     one = jrm.sampled_labels("ndcg@5", p, scores, key, 20)
     mesh = jax.make_mesh((4, 2), ("a", "b"), (AxisType.Explicit,) * 2)
     put = [jax.device_put(x, NamedSharding(mesh, P("a", "b"))) for x in (p, scores)]

@@ -130,8 +130,8 @@ def sampled_labels(
 def _bound_of(metric: object) -> Bound:
     """Returns one metric with its options."""
     if isinstance(metric, str):
-        bound, *others = bind_all(metric)
-        if others:
+        bound, *further = bind_all(metric)
+        if further:
             raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
         return bound
     function: Any = metric.func if isinstance(metric, functools.partial) else metric

@@ -34,11 +34,11 @@ def expected_worth(item_fn: ItemFn) -> ItemFn:
 
     def values(items: Items) -> jax.Array:
         labels = items.labels
-        one, zero = (
+        of_one, of_zero = (
             jnp.asarray(item_fn(_with_labels(items, x))).astype(labels.dtype)
             for x in (jnp.ones_like(labels), jnp.zeros_like(labels))
         )
-        return zero + widen(labels, one) * (one - zero)
+        return of_zero + widen(labels, of_one) * (of_one - of_zero)
 
     return values
 

@@ -115,11 +115,11 @@ def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
     exponent = (info.maxexp * 2 - 1) << info.nmant
     bits = lax.bitcast_convert_type(jnp.maximum(largest, _SMALLEST), integer)
     unit = lax.bitcast_convert_type(bits & exponent, weights.dtype) / 128
-    pieces, rest = [], weights
+    pieces, remainder = [], weights
     for _ in range(_PIECES):
-        pieces.append(jnp.floor(rest / unit) * unit)
-        rest, unit = rest - pieces[-1], unit / 256
-    return jnp.stack([*pieces, rest], axis=-1)
+        pieces.append(jnp.floor(remainder / unit) * unit)
+        remainder, unit = remainder - pieces[-1], unit / 256
+    return jnp.stack([*pieces, remainder], axis=-1)
 
 
 def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Array:

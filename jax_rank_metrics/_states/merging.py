@@ -199,8 +199,8 @@ def _fold_parts(pair: FloatPair, axis_name: AxisNames) -> FloatPair:
         return _mesh.exchange_parts(padded.reshape(parts, -1), axis_name)
 
     def join(x: jax.Array) -> jax.Array:
-        whole = _mesh.concatenate_over(x, axis_name, 0)
-        return whole[:size].reshape(pair.high.shape)
+        flat = _mesh.concatenate_over(x, axis_name, 0)
+        return flat[:size].reshape(pair.high.shape)
 
     return jax.tree.map(join, reduce_axis(jax.tree.map(cut, pair)))
 

@@ -149,22 +149,22 @@ class PooledAveragePrecision(Pooled):
 
     def _bounded(self) -> Bounded:
         counts, above = self.sums.round(), _sums_above(self.sums)
-        hits, others = counts[..., 0, :], counts[..., 1, :]
-        hits_above, others_above = above.round()[..., 0, :], above.round()[..., 1, :]
-        items, items_above = hits + others, hits_above + others_above
+        hits, misses = counts[..., 0, :], counts[..., 1, :]
+        hits_above, misses_above = above.round()[..., 0, :], above.round()[..., 1, :]
+        items, items_above = hits + misses, hits_above + misses_above
         total = _totals(self.sums).round()[..., 0]
         shares = ratio(hits, total[..., None])
 
-        def mean(above: jax.Array, tied: jax.Array, rest: jax.Array) -> jax.Array:
-            return _sum(shares * _mean_precision(hits_above, above, tied, rest))
+        def mean(above: jax.Array, tied: jax.Array, share: jax.Array) -> jax.Array:
+            return _sum(shares * _mean_precision(hits_above, above, tied, share))
 
-        # The share of hits among the rest of the bin, as its items see it.
-        rest = ratio(hits - 1, items - 1)
-        all_hits = jnp.ones_like(rest)
+        # The share of hits among the other items of the bin, as a hit sees it.
+        share = ratio(hits - 1, items - 1)
+        all_hits = jnp.ones_like(share)
         return Bounded(
-            value=jnp.minimum(mean(items_above, items, rest), 1),
+            value=jnp.minimum(mean(items_above, items, share), 1),
             # The hits of each bin are its last items, or its first.
-            low=mean(items_above + others, hits, all_hits) - _ROUNDING_OF_PRECISION,
+            low=mean(items_above + misses, hits, all_hits) - _ROUNDING_OF_PRECISION,
             high=mean(items_above, hits, all_hits) + _ROUNDING_OF_PRECISION,
             defined=total > 0,
         )
@@ -179,13 +179,13 @@ def checked_bits(bits: object) -> int:
 
 
 def _mean_precision(
-    hits_above: jax.Array, above: jax.Array, tied: jax.Array, rest: jax.Array
+    hits_above: jax.Array, above: jax.Array, tied: jax.Array, share: jax.Array
 ) -> jax.Array:
     """Returns the mean precision at the rank of a hit that ties with others.
 
     The hit stands at each of the ranks above + 1 … above + tied, as in `precision_at`:
-    with the share of hits among the `rest` of the group, its precision at rank r is
-    (hits_above + 1 − rest·(above + 1)) / r + rest. Its mean is written as one between two
+    with the `share` of hits among the others of the group, its precision at rank r is
+    (hits_above + 1 − share·(above + 1)) / r + share. Its mean is written as one between two
     shares, since differences of large counts would lose digits.
     """
     # Σ 1/r: the first eight terms are compared with those eight ranks further down.
@@ -194,7 +194,7 @@ def _mean_precision(
     reciprocals = near + sum_of_far_reciprocals(above + 8.5, tied)
     weight = ratio((above + 1) * reciprocals, tied)
     share_above = (hits_above + 1) / (above + 1)
-    return rest + (share_above - rest) * jnp.minimum(weight, 1)
+    return share + (share_above - share) * jnp.minimum(weight, 1)
 
 
 def _sum(x: jax.Array) -> jax.Array:

@@ -101,20 +101,20 @@ def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
         TypeError: if `evaluate` or a metric has no such option.
     """
     entries: Any = (metrics,) if isinstance(metrics, str) else metrics
-    pooled, others = list[_PooledMetric | None](), entries
+    pooled, ranked = list[_PooledMetric | None](), entries
     if isinstance(entries, Mapping):
         pooled = [_pooled_metric(name, value) for name, value in entries.items()]
         names = {x.name for x in pooled if x is not None}
-        others = {name: x for name, x in entries.items() if name not in names}
+        ranked = {name: x for name, x in entries.items() if name not in names}
     elif isinstance(entries, (list, tuple)):
         pooled = [_pooled_metric(entry, entry) for entry in entries]
-        others = tuple(x for x in entries if _pooled_metric(x, x) is None)
+        ranked = tuple(x for x in entries if _pooled_metric(x, x) is None)
     bound_pooled = tuple(x for x in pooled if x is not None)
-    if bound_pooled and not others:
+    if bound_pooled and not ranked:
         inspect.signature(evaluate).bind_partial((), **options)
         bounds = ()
     else:
-        bounds = bind_metrics(others, options)
+        bounds = bind_metrics(ranked, options)
     names = [x.name for x in (*bounds, *bound_pooled)]
     for name in names:
         if names.count(name) > 1:
