@@ -1,7 +1,6 @@
 """A metric of labels that are not known, but only how likely each item is relevant."""
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -106,18 +105,28 @@ def sampled_labels(
     Array(True, dtype=bool)
     """
     _inputs.option("undefined", undefined, _types.Undefined)
-    bound, draws = _bound_of(metric), _inputs.positive_integer("draws", draws)
+    named: Any = metric if isinstance(metric, str) else {"metric": metric}
+    bound, *further = bind_all(named)
+    if further:
+        raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
+    draws = _inputs.positive_integer("draws", draws)
     if draws < 2:
         raise ValueError("draws is 1; pass at least 2, for a variance")
     key = _inputs.prng_key(key)
     labels, _ = _inputs.item_arrays("probabilities", probabilities, mask)
     lists = checked(labels, scores, mask, list_weights=list_weights)
     # In floats, since labels of integers would be compared as these.
-    raw_items = dataclasses.replace(
-        lists.raw_items, labels=labels.astype(lists.raw_items.dtype)
-    )
-    _check_probabilities(raw_items.labels, raw_items.mask)
+    labels = labels.astype(lists.raw_items.dtype)
+    raw_items = dataclasses.replace(lists.raw_items, labels=labels)
     lists = dataclasses.replace(lists, raw_items=raw_items)
+    exists = True if raw_items.mask is None else raw_items.mask
+    is_above = (labels > 1) & exists
+    if _inputs.is_readable(is_above) and np.any(is_above):
+        index = _inputs.first_index(np.asarray(is_above))
+        raise ValueError(
+            f"probabilities holds {float(labels[index]):g} at {index}; pass numbers from "
+            "0 to 1, such as label / max_label"
+        )
     run.check_columns((bound,), (), allow_unread=False)
     depth = run.depth_of((bound,), lists)._replace(few_relevant=False)
     if bound.spec.linear:
@@ -125,33 +134,6 @@ def sampled_labels(
     result, refused = _sampled(bound, lists, depth, key, draws, undefined)
     run.raise_refused(refused)
     return result
-
-
-def _bound_of(metric: object) -> Bound:
-    """Returns one metric with its options."""
-    if isinstance(metric, str):
-        bound, *further = bind_all(metric)
-        if further:
-            raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
-        return bound
-    function: Any = metric.func if isinstance(metric, functools.partial) else metric
-    name = getattr(function, "__name__", "metric")
-    (bound,) = bind_all({name: metric})  # type: ignore[dict-item]
-    return bound
-
-
-def _check_probabilities(labels: jax.Array, mask: jax.Array | None) -> None:
-    """Raises ValueError if an item that exists has a label above 1, where that is known."""
-    if not _inputs.is_readable(labels) or not _inputs.is_readable(mask):
-        return
-    values = np.asarray(labels)
-    is_above = (values > 1) & (True if mask is None else np.asarray(mask))
-    if is_above.any():
-        index = _inputs.first_index(is_above)
-        raise ValueError(
-            f"probabilities holds {values[index]:g} at {index}; pass numbers from 0 to 1, "
-            "such as label / max_label"
-        )
 
 
 @partial(jax.jit, static_argnums=(0, 2, 4, 5))
@@ -175,7 +157,7 @@ def _sampled(
         return _shards.map_shards(read_all, data, data.list_exists), {}
     probabilities = raw_items.labels
 
-    def draw(state: _Draws, number: jax.Array) -> tuple[_Draws, dict[str, jax.Array]]:
+    def draw(number: jax.Array) -> tuple[PerList, dict[str, jax.Array]]:
         chances = jax.random.uniform(
             jax.random.fold_in(key, number), probabilities.shape, probabilities.dtype
         )
@@ -186,67 +168,36 @@ def _sampled(
             return run.read((bound,), _relabelled(*tree))
 
         values, refused = _shards.map_shards(read, (data, labels), data.list_exists)
-        return state.add(values[0], undefined), refused
+        return values[0], refused
 
-    state, refused = jax.lax.scan(draw, _Draws.empty(bound, data), jnp.arange(draws))
-    return state.result(draws, undefined), jax.tree.map(
-        lambda x: jnp.any(x, 0), refused
-    )
+    drawn, refused = jax.lax.map(draw, jnp.arange(draws))
+    refused = jax.tree.map(lambda x: jnp.any(x, axis=0), refused)
+    return _of_draws(drawn, undefined), refused
 
 
-class _Draws(NamedTuple):
-    """The sums of the draws so far, in floats.
+def _of_draws(drawn: PerList, undefined: _types.Undefined) -> SampledLabels:
+    """Returns the mean and the variance of the draws, which are along the first axis.
 
     A list counts in each draw by its weight there, which some metrics, such as gauc, take
     from the labels; for all others it is the same in every draw.
     """
-
-    number: jax.Array  # [*lists], of draws that count
-    weight: jax.Array  # [*lists], of draws that count
-    total_weight: jax.Array  # [*lists], of all draws
-    defined: jax.Array  # [*lists] bool, in any draw
-    mean: jax.Array  # [*lists] or [*lists, len(k)]
-    squares: jax.Array  # of the shape of mean, weighted squared distances to it
-
-    @classmethod
-    def empty(cls, bound: Bound, data: RankingData) -> "_Draws":
-        """Returns the sums of no draws."""
-        zeros = jnp.zeros_like(data.list_exists, dtype=data.dtype)
-        zeros = wide = _mesh.match_varying(zeros, data)
-        if bound.num_values is not None:
-            shape = (*zeros.shape, bound.num_values)
-            wide = jnp.broadcast_to(zeros[..., None], shape)
-        return cls(zeros, zeros, zeros, zeros > 0, wide, wide)
-
-    def add(self, lists: PerList, undefined: _types.Undefined) -> "_Draws":
-        """Adds a draw, by the recurrence of West, which cancels no digits."""
-        values, weights, defined = lists.values, lists.weights, lists.defined
-        if undefined == "one":
-            values = jnp.where(widen(defined, values), values, 1)
-        counts = defined if undefined == "skip" else weights > 0
-        weight = jnp.where(counts, weights, 0)
-        total = self.weight + weight
-        distance = values - self.mean
-        step = widen(ratio(weight, total), values) * distance
-        return _Draws(
-            number=self.number + (weight > 0).astype(weight.dtype),
-            weight=total,
-            total_weight=self.total_weight + weights,
-            defined=self.defined | defined,
-            mean=self.mean + step,
-            squares=self.squares + widen(self.weight, values) * step * distance,
-        )
-
-    def result(self, draws: int, undefined: _types.Undefined) -> SampledLabels:
-        """Returns the mean and the variance of the draws of every list."""
-        defined = widen(self.defined, self.mean)
-        values = jnp.where(defined, self.mean, 0)
-        scale = ratio(self.number, (self.number - 1) * self.weight)
-        variance = self.squares * widen(scale, values)
-        is_single = widen(self.number == 1, values)
-        variance = jnp.where(is_single, jnp.inf, jnp.where(defined, variance, 0))
-        lists = PerList(values, self.total_weight / draws, self.defined, undefined)
-        return SampledLabels(lists, variance)
+    values, weights, defined = drawn.values, drawn.weights, drawn.defined
+    counts = jnp.where(defined, weights, 0) if undefined == "skip" else weights
+    if undefined == "one":
+        values = jnp.where(widen(defined, values), values, 1)
+    shares = ratio(counts, jnp.sum(counts, axis=0, keepdims=True))
+    shares = widen(shares, values)
+    mean = jnp.sum(shares * values, axis=0)
+    number = jnp.sum(shares > 0, axis=0).astype(mean.dtype)
+    variance = jnp.sum(shares * (values - mean[None]) ** 2, axis=0)
+    variance = variance * ratio(number, number - 1)
+    variance = jnp.where(number == 1, jnp.inf, variance)
+    is_defined = jnp.any(defined, axis=0)
+    mean, variance = (
+        jnp.where(widen(is_defined, mean), x, 0) for x in (mean, variance)
+    )
+    lists = PerList(mean, jnp.mean(weights, axis=0), is_defined, undefined)
+    return SampledLabels(lists, variance)
 
 
 def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
@@ -276,51 +227,43 @@ def _exact(
     the slope of the expected value in p.
     """
     assert data.pool is not None and data.held is not None
-    raw_pool, held = data.pool, data.held
-    pool = raw_pool.items.read()
-    probabilities = jnp.minimum(pool.labels, 1)
+    pool, held, items = data.pool, data.held, data.pool.items.read()
+    probabilities, index = jnp.minimum(items.labels, 1), held.item_indices()
     above, tied = held.above_and_tied(View(data).memo)
+    slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
         # Each item with its own place: sums over tie groups are loops without slopes.
-        index = held.item_indices()
-        items = _held_items(held.items, index, probabilities)
-        slots = jnp.broadcast_to(_arithmetic.iota(index), index.shape)
-        places = CountedPlaces(items, held.layout, slots, above, tied, held.ranks)
-        items_of_pool = pool._replace(labels=probabilities)
-        new_pool = dataclasses.replace(raw_pool, items=items_of_pool)
+        ranked = _held_items(held.items, index, probabilities)
+        places = CountedPlaces(ranked, held.layout, slots, above, tied, held.ranks)
+        labelled = items._replace(labels=probabilities)
+        new_pool = dataclasses.replace(pool, items=labelled)
         view = View(dataclasses.replace(data, held=places, pool=new_pool))
         lists = bound.of(dataclasses.replace(view, relabel=expected_worth))
         return lists.values, lists
 
     values, slopes, lists = jax.vjp(expected, probabilities, has_aux=True)
-    uncertain = probabilities * (1 - probabilities)
-
-    def variance_of(cutoff: int | None) -> jax.Array:
+    variances = []
+    for cutoff in range(bound.num_values or 1):
         is_asked = jnp.ones(values.shape, bool)
-        if cutoff is not None:
+        if bound.num_values is not None:
             is_asked = is_asked & (_arithmetic.iota(values) == cutoff)
         (slope,) = slopes(_mesh.match_varying(is_asked.astype(values.dtype), values))
-        return _arithmetic.total(uncertain * slope * slope)
-
-    if bound.num_values is None:
-        variance = variance_of(None)
-    else:
-        variances = [variance_of(number) for number in range(bound.num_values)]
-        variance = jnp.stack(variances, axis=-1)
-    defined = lists.defined
+        terms = probabilities * (1 - probabilities) * slope * slope
+        variances.append(_arithmetic.total(terms))
+    variance = jnp.stack(variances, axis=-1).reshape(values.shape)
+    # All labels are 0 with this chance, and the value is then 0.
+    is_undefined = lists.defined & ~expected(jnp.zeros_like(probabilities))[1].defined
+    chance = jnp.where(is_undefined, jnp.prod(1 - probabilities, axis=-1), 0)
+    defined, chance = lists.defined & (chance < 1), widen(chance, values)
     if undefined != "zero":
-        # All labels are 0 with this chance, and the value is then 0.
-        all_zero = jnp.prod(1 - probabilities, axis=-1)
-        is_undefined = ~expected(jnp.zeros_like(probabilities))[1].defined & defined
-        chance = jnp.where(is_undefined, all_zero, 0)
-        defined, chance = defined & (chance < 1), widen(chance, values)
         squares = variance + values * values
-        if undefined == "one":
-            mean, squares = values + chance, squares + chance
-        else:
-            mean, squares = ratio(values, 1 - chance), ratio(squares, 1 - chance)
-        variance = jnp.maximum(squares - mean * mean, 0)
-        values = jnp.where(widen(defined, mean), mean, 0)
-    variance = jnp.where(widen(defined, variance), variance, 0)
+        values, squares = (
+            x + chance if undefined == "one" else ratio(x, 1 - chance)
+            for x in (values, squares)
+        )
+        variance = jnp.maximum(squares - values * values, 0)
+    values, variance = (
+        jnp.where(widen(defined, values), x, 0) for x in (values, variance)
+    )
     return SampledLabels(PerList(values, lists.weights, defined, undefined), variance)

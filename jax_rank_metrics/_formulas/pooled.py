@@ -1,13 +1,14 @@
 """Metrics of all items at once, as if they were one list."""
 
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 
 from jax_rank_metrics import _inputs, _shards, _types
+from jax_rank_metrics._arithmetic import widen
 from jax_rank_metrics._items import RawItems
 from jax_rank_metrics._ordering.keys import score_bin
 from jax_rank_metrics._ranking import Items
@@ -77,8 +78,8 @@ def pooled_roc_auc(
     >>> state, [f"{x:.4f}" for x in state.bounds()]
     (PooledRocAuc(0.750, 0.750 to 0.750, 1 list, 0 undefined), ['0.7500', '0.7500'])
     """
-    options = (PooledRocAuc, labels, scores, mask, weights)
-    return _pooled(*options, bits, relevance_threshold)
+    arguments = (labels, scores, mask, weights, bits, relevance_threshold)
+    return _pooled(PooledRocAuc, *arguments)
 
 
 def pooled_average_precision(
@@ -123,15 +124,8 @@ def pooled_average_precision(
     >>> f"{pooled_average_precision(labels, scores):.4f}"  # (1/1 + 2/3) / 2
     '0.8333'
     """
-    options = (PooledAveragePrecision, labels, scores, mask, None)
-    return _pooled(*options, bits, relevance_threshold)
-
-
-class _PooledItems(NamedTuple):
-    """The items of a call, checked, as they were passed; `[*lists, items]` each."""
-
-    items: RawItems
-    scores: jax.Array
+    arguments = (labels, scores, mask, None, bits, relevance_threshold)
+    return _pooled(PooledAveragePrecision, *arguments)
 
 
 def _pooled(
@@ -150,47 +144,42 @@ def _pooled(
     score_array = _inputs.real("scores", scores)
     _inputs.same_shape("scores", score_array, "labels", label_array.shape)
     item_weights, list_weights = _inputs.weights_for(label_array, weights)
-    dtype = _inputs.float_dtype(label_array, item_weights, list_weights).name
-    items = RawItems(label_array, dtype, mask_array, item_weights)
-    return kind(_sums(_PooledItems(items, score_array), list_weights, bits, threshold))
-
-
-@partial(jax.jit, static_argnums=(2, 3))
-def _sums(
-    pooled: _PooledItems, list_weights: jax.Array | None, bits: int, threshold: float
-) -> FloatPair:
-    """Sums both classes by bin, on every device the items that it has."""
     if list_weights is not None:
-        shape, wide = pooled.scores.shape, _shards.gathered(list_weights)
-        wide = wide[..., None] if wide.ndim else wide.reshape((1,) * len(shape))
-        wide = jnp.broadcast_to(wide, shape)
-        items = RawItems(
-            pooled.items.labels, pooled.items.dtype, pooled.items.mask, wide
-        )
-        pooled = pooled._replace(items=items)
-    cut = _shards.cut_of(pooled.scores.ndim - 1, per_item=pooled)
+        wide = widen(list_weights, label_array)
+        item_weights = jnp.broadcast_to(wide, label_array.shape)
+    dtype = _inputs.float_dtype(label_array, item_weights).name
+    items = RawItems(label_array, dtype, mask_array, item_weights)
+    return kind(_sums((items, score_array), bits, threshold))
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _sums(arrays: tuple[RawItems, jax.Array], bits: int, threshold: float) -> FloatPair:
+    """Sums both classes by bin, on every device the items that it has."""
+    cut = _shards.cut_of(arrays[1].ndim - 1, per_item=arrays)
     if cut is None:
-        return _sums_of_part(pooled, bits, threshold)
+        return _sums_of_part(*arrays, bits, threshold)
     axes = tuple(name for names in (*cut.over_lists, cut.over_items) for name in names)
 
-    def local(pooled: _PooledItems) -> FloatPair:
-        return fold_over(_sums_of_part(pooled, bits, threshold), axes)
+    def local(arrays: tuple[RawItems, jax.Array]) -> FloatPair:
+        return fold_over(_sums_of_part(*arrays, bits, threshold), axes)
 
-    in_specs = (jax.tree.map(lambda _: cut.per_item, pooled),)
-    return _shards.shard_map(local, cut.mesh, in_specs, PartitionSpec(), pooled)
+    in_specs = (jax.tree.map(lambda _: cut.per_item, arrays),)
+    return _shards.shard_map(local, cut.mesh, in_specs, PartitionSpec(), arrays)
 
 
-def _sums_of_part(pooled: _PooledItems, bits: int, threshold: float) -> FloatPair:
-    arrays, num_bins = pooled.items.read(), 2**bits
-    is_positive = Items.of(arrays).relevant(threshold).reshape(-1)
+def _sums_of_part(
+    raw_items: RawItems, scores: jax.Array, bits: int, threshold: float
+) -> FloatPair:
+    items, num_bins = raw_items.read(), 2**bits
+    is_positive = Items.of(items).relevant(threshold).reshape(-1)
     # The bins of negative items follow those of positive ones.
-    bins = score_bin(pooled.scores, bits).reshape(-1)
+    bins = score_bin(scores, bits).reshape(-1)
     bins = jnp.where(is_positive, bins, bins + num_bins)
-    bins = jnp.where(arrays.exists.reshape(-1), bins, 2 * num_bins)
-    if arrays.weights is None:
+    bins = jnp.where(items.exists.reshape(-1), bins, 2 * num_bins)
+    if items.weights is None:
         sums = counts_by_bin(bins, 2 * num_bins)
     else:
-        weights = arrays.weights.reshape(-1)
-        weights = weights.astype(jax.dtypes.canonicalize_dtype(float))
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        weights = items.weights.reshape(-1).astype(dtype)
         sums = weights_by_bin(bins, weights, ~is_positive, 2 * num_bins)
     return jax.tree.map(lambda x: x.reshape(2, num_bins), sums)

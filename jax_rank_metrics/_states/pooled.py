@@ -55,7 +55,7 @@ class Pooled(State):
 
     @property
     def _tally(self) -> jax.Array:
-        return _tally_of(self)
+        return _tally(canonical(self))
 
     @property
     def _stacked(self) -> tuple[int, ...]:
@@ -78,16 +78,16 @@ class Pooled(State):
     @property
     def positives(self) -> jax.Array:
         """The number of positive items, or the sum of their weights, `[]`."""
-        return _numbers_of_items(canonical(self))[..., 0]
+        return _totals(canonical(self).sums).round()[..., 0]
 
     @property
     def negatives(self) -> jax.Array:
         """The number of negative items, or the sum of their weights, `[]`."""
-        return _numbers_of_items(canonical(self))[..., 1]
+        return _totals(canonical(self).sums).round()[..., 1]
 
     @abc.abstractmethod
-    def _bounded(self) -> Bounded:
-        """Computes the number and its bounds, from a canonical state."""
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        """Computes the number and its bounds, from the sums of both classes, `[2]`."""
 
     def compute(self) -> jax.Array:
         """The number, `[]`, with the items of a bin as ties; 0 where it is undefined."""
@@ -117,11 +117,10 @@ class PooledRocAuc(Pooled):
     PooledRocAuc(0.750, 0.750 to 0.750, 1 list, 0 undefined)
     """
 
-    def _bounded(self) -> Bounded:
-        totals = _totals(self.sums).round()[..., None]
-        shares = ratio(self.sums.round(), totals)
-        above = ratio(_sums_above(self.sums).round(), totals)
-        positive, negative = shares[..., 0, :], shares[..., 1, :]
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        shares = ratio(self.sums.round(), totals[..., None])
+        above = ratio(_sums_above(self.sums).round(), totals[..., None])
+        positive, negative = jnp.unstack(shares, axis=-2)
         # Pairs with the positive item in an earlier bin are in order; those of one bin
         # are ties, of which the exact scores may have any number in order.
         in_order = _sum(negative * above[..., 0, :])
@@ -130,7 +129,7 @@ class PooledRocAuc(Pooled):
             value=jnp.minimum(in_order + tied / 2, 1),
             low=in_order - _ROUNDING_OF_AUC,
             high=in_order + tied + _ROUNDING_OF_AUC,
-            defined=jnp.all(totals > 0, axis=(-2, -1)),
+            defined=jnp.all(totals > 0, axis=-1),
         )
 
 
@@ -147,13 +146,11 @@ class PooledAveragePrecision(Pooled):
     '0.833'
     """
 
-    def _bounded(self) -> Bounded:
-        counts, above = self.sums.round(), _sums_above(self.sums)
-        hits, misses = counts[..., 0, :], counts[..., 1, :]
-        hits_above, misses_above = above.round()[..., 0, :], above.round()[..., 1, :]
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        hits, misses = jnp.unstack(self.sums.round(), axis=-2)
+        hits_above, misses_above = jnp.unstack(_sums_above(self.sums).round(), axis=-2)
         items, items_above = hits + misses, hits_above + misses_above
-        total = _totals(self.sums).round()[..., 0]
-        shares = ratio(hits, total[..., None])
+        shares = ratio(hits, totals[..., :1])
 
         def mean(above: jax.Array, tied: jax.Array, share: jax.Array) -> jax.Array:
             return _sum(shares * _mean_precision(hits_above, above, tied, share))
@@ -166,7 +163,7 @@ class PooledAveragePrecision(Pooled):
             # The hits of each bin are its last items, or its first.
             low=mean(items_above + misses, hits, all_hits) - _ROUNDING_OF_PRECISION,
             high=mean(items_above, hits, all_hits) + _ROUNDING_OF_PRECISION,
-            defined=total > 0,
+            defined=totals[..., 0] > 0,
         )
 
 
@@ -202,6 +199,7 @@ def _sum(x: jax.Array) -> jax.Array:
     return sums([FloatPair.of(x)], (x.ndim - 1,)).round()[0]
 
 
+@jax.jit
 def _totals(x: FloatPair) -> FloatPair:
     """Sums both classes over the bins, `[2]`."""
     total = sums([x], (x.high.ndim - 1,))
@@ -224,25 +222,19 @@ def _sums_above(x: FloatPair) -> FloatPair:
 
 
 @jax.jit
-def _numbers_of_items(state: Pooled) -> jax.Array:
-    return _totals(state.sums).round()
-
-
-@jax.jit
 def _numbers(state: Pooled) -> Bounded:
-    numbers = state._bounded()
+    totals = _totals(state.sums).round()
+    value, low, high, defined = state._bounded(totals)
 
-    def of(x: jax.Array) -> jax.Array:
-        return jnp.where(numbers.defined, jnp.clip(x, 0, 1), 0)
+    def clipped(x: jax.Array) -> jax.Array:
+        return jnp.where(defined, jnp.clip(x, 0, 1), 0)
 
-    value, low, high, defined = numbers
-    return Bounded(of(value), of(low), of(high), defined)
+    return Bounded(clipped(value), clipped(low), clipped(high), defined)
 
 
 @jax.jit
-def _tally_of(state: Pooled) -> jax.Array:
+def _tally(state: Pooled) -> jax.Array:
     """One list if there are items, and whether it is undefined, `[2]` int32."""
-    state = canonical(state)
     has_items = jnp.any(state.sums.high > 0, axis=(-2, -1))
-    is_undefined = has_items & ~state._bounded().defined
+    is_undefined = has_items & ~_numbers(state).defined
     return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)

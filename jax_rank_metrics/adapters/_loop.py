@@ -11,70 +11,57 @@ from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics, name_and_options
 from jax_rank_metrics._formulas.pooled import pooled_average_precision, pooled_roc_auc
 from jax_rank_metrics._metrics.spec import Bound
-from jax_rank_metrics._states.pooled import PooledAveragePrecision, PooledRocAuc
 from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._shared import batch_arguments, bind_metrics
 
-_POOLED = {
-    function.__name__: (function, kind)
-    for function, kind in (
-        (pooled_roc_auc, PooledRocAuc),
-        (pooled_average_precision, PooledAveragePrecision),
-    )
+_POOLED: dict[str, Callable[..., State]] = {
+    "pooled_roc_auc": pooled_roc_auc,
+    "pooled_average_precision": pooled_average_precision,
 }
 
 
 class _PooledMetric(NamedTuple):
     """A metric of all items, with its options; hashable."""
 
-    name: str
     function: Callable[..., State]
     options: tuple[tuple[str, Any], ...]
 
     def empty(self) -> State:
         """Returns the state of no items."""
-        _, kind = _POOLED[self.function.__name__]
-        return kind.empty(dict(self.options).get("bits", 16))
+        return self.function(jnp.zeros(0), jnp.zeros(0), **dict(self.options))
 
     def evaluate(self, arguments: Mapping[str, Any]) -> State:
         """Returns the state of a batch, from the arguments of `evaluate`.
 
         What has no rank in its list, such as an item that was not retrieved, is not in the
-        pool. Average precision counts all items of a weight above 0 alike.
+        pool.
+
+        Raises:
+            ValueError: if there are weights, and the metric has none.
         """
-        labels, scores = arguments["labels"], arguments["scores"]
-        exists = jnp.ones(jnp.shape(labels), bool)
-        for name in ("mask", "retrieved"):
-            if name in arguments:
-                exists = exists & jnp.asarray(arguments[name])
-        weights, ids = arguments.get("weights"), arguments.get("segment_ids")
-        if weights is None:
-            weights = arguments.get("list_weights")
-            if weights is not None and ids is not None:
-                indices = jnp.maximum(jnp.asarray(ids), 0)
-                weights = jnp.take_along_axis(jnp.asarray(weights), indices, axis=-1)
-        if ids is not None:
-            exists = exists & (jnp.asarray(ids) >= 0)
-        if self.function is pooled_roc_auc:
-            return self.function(labels, scores, exists, weights, **dict(self.options))
+        masks = [arguments[x] for x in ("mask", "retrieved") if x in arguments]
+        if "segment_ids" in arguments:
+            masks.append(jnp.asarray(arguments["segment_ids"]) >= 0)
+        mask = functools.reduce(jnp.logical_and, masks) if masks else None
+        values = [arguments["labels"], arguments["scores"], mask]
+        weights = arguments.get("weights", arguments.get("list_weights"))
         if weights is not None:
-            has_weight = jnp.asarray(weights) > 0
-            if has_weight.ndim < exists.ndim:
-                has_weight = has_weight[..., None]
-            exists = exists & jnp.broadcast_to(has_weight, exists.shape)
-        return self.function(labels, scores, exists, **dict(self.options))
+            if self.function is not pooled_roc_auc:
+                raise ValueError("pooled_average_precision has no weights; pass a mask")
+            values.append(weights)
+        return self.function(*values, **dict(self.options))
 
 
 class LoopMetrics(NamedTuple):
     """The metrics of a loop, hashable; those of all items come last in results."""
 
     bounds: tuple[Bound, ...]
-    pooled: tuple[_PooledMetric, ...]
+    pooled: tuple[tuple[str, _PooledMetric], ...]
 
     def empty(self) -> dict[str, State]:
         """Returns states of no lists."""
         states: dict[str, State] = {**(empty(self.bounds) if self.bounds else {})}
-        return states | {metric.name: metric.empty() for metric in self.pooled}
+        return states | {name: metric.empty() for name, metric in self.pooled}
 
     def evaluate(
         self, batch: Mapping[str, Any], options: Mapping[str, Any]
@@ -87,7 +74,7 @@ class LoopMetrics(NamedTuple):
         arguments, states = batch_arguments(batch), dict[str, State]()
         if self.bounds:
             states |= evaluate(self.bounds, **arguments, **options)
-        return states | {x.name: x.evaluate(arguments) for x in self.pooled}
+        return states | {name: x.evaluate(arguments) for name, x in self.pooled}
 
 
 def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
@@ -100,49 +87,34 @@ def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
         ValueError: if a name is unknown, or repeats.
         TypeError: if `evaluate` or a metric has no such option.
     """
-    entries: Any = (metrics,) if isinstance(metrics, str) else metrics
-    pooled, ranked = list[_PooledMetric | None](), entries
-    if isinstance(entries, Mapping):
-        pooled = [_pooled_metric(name, value) for name, value in entries.items()]
-        names = {x.name for x in pooled if x is not None}
-        ranked = {name: x for name, x in entries.items() if name not in names}
-    elif isinstance(entries, (list, tuple)):
-        pooled = [_pooled_metric(entry, entry) for entry in entries]
-        ranked = tuple(x for x in entries if _pooled_metric(x, x) is None)
-    bound_pooled = tuple(x for x in pooled if x is not None)
-    if bound_pooled and not ranked:
-        inspect.signature(evaluate).bind_partial((), **options)
-        bounds = ()
-    else:
-        bounds = bind_metrics(ranked, options)
-    names = [x.name for x in (*bounds, *bound_pooled)]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"metrics names {name!r} twice; pass each once")
-    return LoopMetrics(bounds, bound_pooled)
+    ranked: Any = (metrics,) if isinstance(metrics, str) else metrics
+    pooled: dict[str, _PooledMetric] = {}
+    if isinstance(ranked, (Mapping, list, tuple)):
+        values = ranked if isinstance(ranked, Mapping) else {x: x for x in ranked}
+        metrics_of = {name: _pooled_metric(value) for name, value in values.items()}
+        pooled = {name: x for name, x in metrics_of.items() if x is not None}
+        if isinstance(ranked, Mapping):
+            ranked = {name: x for name, x in ranked.items() if name not in pooled}
+        else:
+            ranked = tuple(name for name in ranked if name not in pooled)
+    inspect.signature(evaluate).bind_partial((), **options)
+    bounds = () if pooled and not ranked else bind_metrics(ranked, options)
+    return LoopMetrics(bounds, tuple(pooled.items()))
 
 
-def _pooled_metric(name: object, value: object) -> _PooledMetric | None:
+def _pooled_metric(value: object) -> _PooledMetric | None:
     """Returns a metric of all items as named or passed; None for any other metric."""
     function, options = value, dict[str, Any]()
     if isinstance(value, str):
-        base, options = name_and_options(value)
-        function, _ = _POOLED.get(base, (None, None))
+        name, options = name_and_options(value)
+        function = _POOLED.get(name)
+        if function is not None and "@" in value:
+            raise ValueError(f"metric name {value!r}: no cutoff applies; leave out @")
     elif isinstance(value, functools.partial):
         function, options = value.func, dict(value.keywords)
-    if function not in [function for function, _ in _POOLED.values()]:
-        return None
-    if isinstance(value, str) and "@" in value:
-        raise ValueError(
-            f"metric name {value!r}: all items have no cutoff; leave out @"
-        )
-    parameters = inspect.signature(function).parameters  # type: ignore[arg-type]
-    known = [x.name for x in parameters.values() if x.kind == x.KEYWORD_ONLY]
-    for option in options:
-        if option not in known:
-            raise TypeError(
-                f"metrics: {name!r} sets {option!r}; its options are {', '.join(known)}"
-            )
-    metric = _PooledMetric(str(name), function, tuple(sorted(options.items())))  # type: ignore[arg-type]
-    metric.empty()  # raises for bits out of range
-    return metric
+    for known in _POOLED.values():
+        if function is known:
+            metric = _PooledMetric(known, tuple(sorted(options.items())))
+            metric.empty()  # raises where options are wrong
+            return metric
+    return None
