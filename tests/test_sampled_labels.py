@@ -92,10 +92,10 @@ def test_other_metrics_are_drawn(name, undefined):
     key = jax.random.key(3)
     arguments = (DRAWN[name], probabilities, scores, key, DRAWS)
     lists, actual = jrm.sampled_labels(*arguments, undefined=undefined)
-    distance = np.abs(lists.values.reshape(mean.shape) - mean)
+    distance = np.abs(np.asarray(lists.values).reshape(mean.shape) - mean)
     assert (distance <= 5 * np.sqrt(variance / DRAWS) + 1e-6).all()
     # Values in [0, 1]: their squared distance to the mean has at most this variance.
-    distance = np.abs(actual.reshape(mean.shape) - variance)
+    distance = np.abs(np.asarray(actual).reshape(mean.shape) - variance)
     assert (distance <= 5 * np.sqrt(variance / DRAWS) + 1e-6).all()
 
 
