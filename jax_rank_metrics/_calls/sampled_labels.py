@@ -76,7 +76,8 @@ def sampled_labels(
             labels. Above 1 counts as 1 where values are known only inside `jax.jit`.
         scores: See `rank`. Ties are read as without a key.
         key: One PRNG key, typed or legacy. Metrics of one key read the same labels.
-        draws: At least 2. A metric that is linear in gains does not read it.
+        draws: At least 2; a value of each list and draw is in memory. A metric that is
+            linear in gains does not read it.
         mask: See `rank`.
         list_weights: See `rank`.
         undefined: What a draw counts where the metric is undefined: "zero", "one", or

@@ -135,7 +135,8 @@ def all_reduce(states: T, axis_name: AxisNames) -> T:
     Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
     device and typed so: `out_specs=P()` passes under the default `check_vma`. However many
     lists there were, a few floats travel per metric and device (a few for each resample of
-    a `Bootstrap`), and one sum of all counts.
+    a `Bootstrap`), and one sum of all counts. Of long sums, as those by bin of
+    `pooled_roc_auc` are, each device adds a part, and all of them exchange the parts.
 
     Reduce the states of a step before merging them with states carried from earlier steps,
     which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.

@@ -37,16 +37,7 @@ class Bounded(NamedTuple):
 class Pooled(State):
     """Counts of positive and negative items by the leading bits of their scores.
 
-    All items of all lists are one list, which is undefined while a class that the metric
-    needs is missing. A state has 2^(bits + 2) floats, however many items it has seen, and
-    merges, reduces and all_reduces as `Mean` does; merge only states of the same bits.
-
-    Sums are pairs of floats, so that ten billion items lose none, and without weights a
-    state is the same however the items were split into batches and over devices.
-
-    Shapes:
-        sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
-            positive items, and of negative ones, by bin, highest scores first.
+    Each class of these states documents them. A number is made of the same sums.
     """
 
     sums: FloatPair
@@ -108,8 +99,17 @@ class Pooled(State):
 class PooledRocAuc(Pooled):
     """The area under the ROC curve of all items at once, in a state of fixed size.
 
-    The function `pooled_roc_auc` makes it. It is undefined, and 0, where all items are
-    positive or all are negative. See `Pooled` for what all such states share.
+    The function `pooled_roc_auc` makes it. All items of all lists are one list, which is
+    undefined, and 0, where all items are positive or all are negative. A state has
+    2^(bits + 2) floats, however many items it has seen, and merges, reduces and
+    all_reduces as `Mean` does; merge only states of the same bits.
+
+    Sums are pairs of floats, so that ten billion items lose none, and without weights a
+    state is the same however the items were split into batches and over devices.
+
+    Shapes:
+        sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
+            positive items, and of negative ones, by bin, highest scores first.
 
     >>> from jax_rank_metrics import pooled_roc_auc
     >>> state = pooled_roc_auc(jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.3, 0.1]))
@@ -138,7 +138,11 @@ class PooledAveragePrecision(Pooled):
     """Average precision of all items at once, in a state of fixed size.
 
     The function `pooled_average_precision` makes it. It is undefined, and 0, where no
-    item is positive. See `Pooled` for what all such states share.
+    item is positive. In all else it is as `PooledRocAuc`.
+
+    Shapes:
+        sums: `[2, 2**bits]` floats, as a pair of arrays: the numbers of positive items,
+            and of negative ones, by bin, highest scores first.
 
     >>> from jax_rank_metrics import pooled_average_precision
     >>> state = pooled_average_precision(jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7]))
