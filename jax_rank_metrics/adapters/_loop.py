@@ -1,18 +1,17 @@
 """The metrics of a loop: those of one ranking of each list, and those of all items."""
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
 from jax_rank_metrics._calls.evaluate import empty, evaluate
-from jax_rank_metrics._calls.names import Metrics, name_and_options
+from jax_rank_metrics._calls.names import Metrics, bind_all, name_and_options
 from jax_rank_metrics._formulas.pooled import pooled_average_precision, pooled_roc_auc
 from jax_rank_metrics._metrics.spec import Bound
 from jax_rank_metrics._states.state import State
-from jax_rank_metrics.adapters._shared import batch_arguments, bind_metrics
+from jax_rank_metrics.adapters._shared import batch_arguments, check_options
 
 _POOLED: dict[str, Callable[..., State]] = {
     "pooled_roc_auc": pooled_roc_auc,
@@ -97,8 +96,8 @@ def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
             ranked = {name: x for name, x in ranked.items() if name not in pooled}
         else:
             ranked = tuple(name for name in ranked if name not in pooled)
-    inspect.signature(evaluate).bind_partial((), **options)
-    bounds = () if pooled and not ranked else bind_metrics(ranked, options)
+    check_options(options)
+    bounds = () if pooled and not ranked else bind_all(ranked)
     return LoopMetrics(bounds, tuple(pooled.items()))
 
 

@@ -53,13 +53,18 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, .
         ValueError: if a name is unknown.
         TypeError: if `evaluate` has no such option, or one of them is `k`.
     """
+    check_options(options)
+    return bind_all(metrics)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises TypeError if `evaluate` has no such option, or one of them is `k`."""
     if "k" in options:
         raise TypeError(
             "got the option k, but each metric has its own cutoff; write it into the "
             "name, as in 'ndcg@10'"
         )
-    inspect.signature(evaluate).bind_partial(metrics, **options)
-    return bind_all(metrics)
+    inspect.signature(evaluate).bind_partial((), **options)
 
 
 def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
