@@ -55,7 +55,11 @@ def ours(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         ranking = jrm.rank_scores(scores, jnp.arange(len(scores))[:, None])
         return jrm.compute(jrm.mean(jrm.measure(("ndcg@10", "mrr"), ranking)))
 
+    def pooled(labels: jax.Array, scores: jax.Array) -> Any:
+        return jrm.pooled_roc_auc(labels, scores).compute()
+
     calls = {"packed": packed, "catalog": catalog, "in-batch": in_batch}
+    calls |= {"pooled": pooled}
     run = jax.jit(calls.get(work.task, states))
     return lambda: jax.block_until_ready(run(**arrays))
 
@@ -68,6 +72,8 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         return {"packed": _numpy_packed, "catalog": _numpy_catalog}[work.task](
             work, data
         )
+    if work.task == "pooled":
+        return lambda: _numpy_auc(data["labels"], data["scores"])
     scores = data["scores"]
     labels, mask = data.get("labels"), data.get("mask")
     if labels is None:
@@ -135,6 +141,12 @@ def numpy(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
         "five@10": five,
         "ap": ap,
     }[work.task]
+
+
+def _numpy_auc(labels: np.ndarray, scores: np.ndarray) -> float:
+    is_positive = labels[np.argsort(scores)] >= 1
+    below = np.cumsum(~is_positive)
+    return below[is_positive].sum() / (is_positive.sum() * below[-1])
 
 
 def _numpy_packed(work: Workload, data: dict[str, np.ndarray]) -> Call:
@@ -239,8 +251,10 @@ def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:
 
 def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
     """Runs scikit-learn, which takes one list at a time where it averages ties."""
-    from sklearn.metrics import average_precision_score, ndcg_score
+    from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
+    if work.task == "pooled":
+        return lambda: roc_auc_score(data["labels"], data["scores"])
     if (
         work.masked
         or work.policy == "random"

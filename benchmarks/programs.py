@@ -55,6 +55,9 @@ def programs() -> dict[str, Program]:
         ids = np.arange(1024, dtype=np.int32)[:, None]
         return lambda scores: measure(*names)(jrm.rank_scores(scores, ids, **options))
 
+    def pooled(labels: Any, scores: Any, *weights: Any) -> Any:
+        return jrm.pooled_roc_auc(labels, scores, None, *weights)
+
     def of(source: Callable[..., Any], *names: str, **options: Any) -> Any:
         return lambda *arrays: measure(*names)(source(*arrays, **options))
 
@@ -86,6 +89,8 @@ def programs() -> dict[str, Program]:
         "rank_retrieved": (of(jrm.rank_retrieved, *two), [((1024, 100), "f")]),
         "rank_places": (places, judged),
         "evaluate_users": (_batch_of_users, [*embeddings, ids, ((1024, 64), "i")]),
+        "pooled_roc_auc": (pooled, wide),
+        "pooled_roc_auc · weights": (pooled, [*wide, wide[0]]),
         "relax · gradient, 64×200": (grad(soft_loss), soft),
         "relax · gradient, packed lists": (grad(soft_loss), [*flat, segments]),
     }  # fmt: skip

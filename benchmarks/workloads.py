@@ -15,11 +15,13 @@ class Workload:
     Attributes:
         task: The task that contenders implement: "ndcg@10", "five@10", "ndcg", "ap",
             "packed", "catalog", "train" (ndcg@10 and mrr inside the train step of the
-            demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff), and
-            "in-batch" (ndcg@10 and mrr where query i should find item i).
-        shape: Lists and items; for "catalog" queries, items and dimensions; for
-            "packed" lists and the longest list; for "train" images in a batch, each of
-            which is a candidate for all others, and the width of the network.
+            demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff),
+            "in-batch" (ndcg@10 and mrr where query i should find item i), and "pooled"
+            (one ROC AUC of all items, which are clicks and sigmoids).
+        shape: Lists and items; for "pooled" items; for "catalog" queries, items and
+            dimensions; for "packed" lists and the longest list; for "train" images in a
+            batch, each of which is a candidate for all others, and the width of the
+            network.
         ties: The share of items whose score another item of the list has too.
         masked: Whether a fifth of the items is padding.
         policy: The tie policy, for contenders that have a choice.
@@ -102,11 +104,20 @@ def _in_batch(workload: Workload) -> dict[str, np.ndarray]:
     return {"scores": np.random.default_rng(0).normal(size=workload.shape).astype("f")}
 
 
+def _clicks(workload: Workload) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=workload.shape)
+    labels = rng.random(workload.shape) < 1 / (1 + np.exp(2 - logits))
+    scores = 1 / (1 + np.exp(-logits))
+    return {"labels": labels.astype(np.float32), "scores": scores.astype(np.float32)}
+
+
 _DATA: dict[str, Callable[[Workload], dict[str, np.ndarray]]] = {
     "packed": _packed,
     "catalog": _catalog,
     "train": _train,
     "in-batch": _in_batch,
+    "pooled": _clicks,
 }
 
 
@@ -135,4 +146,5 @@ def workloads() -> list[Workload]:
         Workload("catalog", (1024, 200_000, 64)),
         *(Workload("train", (256, width)) for width in (128, 16_384)),
         Workload("eager", (8, 16)),
+        Workload("pooled", (10_000_000,)),
     ]

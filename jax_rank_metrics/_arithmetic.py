@@ -170,7 +170,7 @@ def along_runs(
         grows: jax.Array, by: jax.Array | int, arrays: Sequence[jax.Array]
     ) -> list[jax.Array]:
         return [
-            jnp.where(widen(grows, x), combine(x, _delayed(x, by, axis)), x)
+            jnp.where(widen(grows, x), combine(x, delayed(x, by, axis)), x)
             for x, combine in zip(arrays, combines, strict=True)
         ]
 
@@ -179,7 +179,7 @@ def along_runs(
     ) -> tuple[jax.Array, jax.Array, list[jax.Array]]:
         # So far, an offset is no larger than `step`; those that are equal may grow.
         grows = offset == step
-        before = jnp.where(grows, _delayed(offset, step, axis), 0)
+        before = jnp.where(grows, delayed(offset, step, axis), 0)
         return 2 * step, offset + before, absorb(grows, step, arrays)
 
     # Written so that each array has the shape that it will have after a step, and, inside
@@ -193,7 +193,7 @@ def along_runs(
     )[1:]
 
 
-def _delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
+def delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
     """Shifts an axis towards its end; 0 moves in."""
     size = x.shape[axis]
     static_by = by if isinstance(by, int) else None

@@ -40,6 +40,12 @@ def concatenate_over(x: jax.Array, axis_name: AxisNames, axis: int) -> jax.Array
     return joined.astype(x.dtype)
 
 
+def exchange_parts(parts: jax.Array, axis_name: AxisNames) -> jax.Array:
+    """Gives row i of `[devices, …]` to device i, and stacks what comes from each device."""
+    parts = match_varying(parts, lax.axis_index(axis_name))
+    return lax.all_to_all(parts, axis_name, split_axis=0, concat_axis=0)
+
+
 def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
     """Sums int32 counts over all devices by one psum, saturating at 2³¹ − 1.
 

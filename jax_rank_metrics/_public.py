@@ -6,6 +6,8 @@ from jax_rank_metrics import testing as testing
 from jax_rank_metrics._calls.evaluate import empty as empty
 from jax_rank_metrics._calls.evaluate import evaluate as evaluate
 from jax_rank_metrics._calls.evaluate import measure as measure
+from jax_rank_metrics._calls.sampled_labels import SampledLabels as SampledLabels
+from jax_rank_metrics._calls.sampled_labels import sampled_labels as sampled_labels
 from jax_rank_metrics._check.check import check as check
 from jax_rank_metrics._drivers.evaluate_embeddings import (
     evaluate_embeddings as evaluate_embeddings,
@@ -126,6 +128,10 @@ from jax_rank_metrics._formulas.order_agreement import (
 from jax_rank_metrics._formulas.order_agreement import rho as rho
 from jax_rank_metrics._formulas.order_agreement import roc_auc as roc_auc
 from jax_rank_metrics._formulas.order_agreement import tau as tau
+from jax_rank_metrics._formulas.pooled import (
+    pooled_average_precision as pooled_average_precision,
+)
+from jax_rank_metrics._formulas.pooled import pooled_roc_auc as pooled_roc_auc
 from jax_rank_metrics._formulas.popularity import novelty as novelty
 from jax_rank_metrics._formulas.popularity import popularity as popularity
 from jax_rank_metrics._formulas.positions import average_precision as average_precision
@@ -231,3 +237,7 @@ from jax_rank_metrics._states.merging import mean as mean
 from jax_rank_metrics._states.merging import merge as merge
 from jax_rank_metrics._states.merging import reduce as reduce
 from jax_rank_metrics._states.per_list import PerList as PerList
+from jax_rank_metrics._states.pooled import (
+    PooledAveragePrecision as PooledAveragePrecision,
+)
+from jax_rank_metrics._states.pooled import PooledRocAuc as PooledRocAuc

@@ -107,6 +107,9 @@ weights, they bound what any order could give for every *closed* metric without 
 and for `bpref`. For others they are two orders among many: labels do not say which of two
 relevant items gives `psp` more.
 
+Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
+`pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).
+
 A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}

@@ -2,5 +2,6 @@
 
 names.py     parses names such as 'ndcg(gain_fn=linear_gain)@10', and dicts of metrics
 suggestions.py  answers to unknown names
+sampled_labels.py  a metric of labels that are probabilities
 evaluate.py  `jrm.evaluate`, `jrm.measure` and `jrm.empty`: many metrics at once
 """

@@ -102,14 +102,16 @@ def parse(text: object) -> Bound:
     return bound._replace(name=text, state=STATES.get(name, Mean))
 
 
-def typed_options(name: str) -> set[str]:
-    """Returns the options in the parentheses of a metric's name.
+def name_and_options(text: str) -> tuple[str, dict[str, object]]:
+    """Parts the name of a metric, in lower case, from the options in its parentheses.
 
-    >>> typed_options("map(rel=1)@5"), typed_options("map")
-    ({'relevance_threshold'}, set())
+    >>> name_and_options("map(rel=1)@5"), name_and_options("MAP")
+    (('map', {'relevance_threshold': 1}), ('map', {}))
     """
-    match = _GRAMMAR.fullmatch(name)
-    return set(dict(_options(match["options"]))) if match else set()
+    match = _GRAMMAR.fullmatch(text)
+    if match is None:
+        return text, {}
+    return match["name"].lower(), dict(_options(match["options"]))
 
 
 def lower_is_better(name: str) -> bool | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jax_rank_metrics import _gains, _trec
-from jax_rank_metrics._calls.names import parse, typed_options
+from jax_rank_metrics._calls.names import name_and_options, parse
 from jax_rank_metrics._command.words import metric_names
 from jax_rank_metrics._files.lists import TOPICS
 from jax_rank_metrics._files.measure import COLUMNS
@@ -97,7 +97,7 @@ def _with_options(
     True
     """
     spec, options = bound.spec, dict(bound.options)
-    typed = typed_options(bound.name)
+    _, typed = name_and_options(bound.name)
     if spec.name == "residual":  # what the call sets are options of its metric
         of = options["of"] if isinstance(options["of"], Bound) else parse(options["of"])
         options["of"] = _with_options(of, trec, level, has_cutoff)

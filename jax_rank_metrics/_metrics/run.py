@@ -73,7 +73,7 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
             raise ValueError(reason.format(where))
 
 
-def _depth(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
+def depth_of(bounds: tuple[Bound, ...], lists: ScoredLists) -> Depth:
     """Returns the depth to which the metrics together need the items in rank order."""
     readers = [bound for bound in bounds if not bound.spec.order_free]
     ks = [bound.depth for bound in readers]
@@ -147,7 +147,9 @@ def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
     """Ranks once and reads every metric; returns values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    return _values_by_name(bounds, _measure_lists(bounds, lists, _depth(bounds, lists)))
+    return _values_by_name(
+        bounds, _measure_lists(bounds, lists, depth_of(bounds, lists))
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 2))
@@ -162,7 +164,7 @@ def mean_lists(
 ) -> dict[str, Mean]:
     """Ranks once and reads the mean of every metric; returns states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
-    means, refused = _mean_lists(bounds, lists, undefined, _depth(bounds, lists))
+    means, refused = _mean_lists(bounds, lists, undefined, depth_of(bounds, lists))
     raise_refused(refused)
     return _by_name(bounds, means)
 

@@ -57,6 +57,21 @@ def float_key(x: jax.Array) -> jax.Array:
     return jnp.where(magnitude > infinity, -infinity - 1, key)
 
 
+def score_bin(scores: jax.Array, bits: int) -> jax.Array:
+    """Returns the leading bits of the key of each score as float32, from 0 for the best.
+
+    These bins are in rank order: the last ones, below `2**bits`, hold −inf and NaN. A bin
+    holds scores of one sign and of nearly one size, so that bins are narrow whatever the
+    scale of the scores is. Rounding to float32 swaps no two scores, so that a higher
+    score is never in a later bin.
+    """
+    dtype = scores.dtype
+    if not jnp.issubdtype(dtype, jnp.floating) or dtype.itemsize > 4:
+        scores = scores.astype(jnp.float32)
+    key = score_key(scores, jnp.ones((), bool))
+    return 2 ** (bits - 1) - 1 - (key >> (32 - bits))
+
+
 def shares_least_key(dtype: DTypeLike) -> bool:
     """Whether a score of this dtype may have the key of missing items."""
     return not jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize > 2

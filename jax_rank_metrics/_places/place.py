@@ -235,15 +235,21 @@ def _sum_of_reciprocals(
     near = _sum_of_few(reciprocal_discount, above, end, first, dtype)
     above = jnp.maximum(above, first)
     number = jnp.maximum(end - above, 0).astype(dtype)
-    start = above.astype(dtype) + 0.5
+    return near + sum_of_far_reciprocals(above.astype(dtype) + 0.5, number)
+
+
+def sum_of_far_reciprocals(start: jax.Array, number: jax.Array) -> jax.Array:
+    """Sums 1 / rank over the `number` of ranks from start + ½ on, both of them floats.
+
+    To the precision of float32 from rank 9 on, and of float64 from rank 33 on.
+    """
     stop = start + number
 
     def correction(x: jax.Array) -> jax.Array:
         u = 1 / (x * x)
         return u * (1 / 24 - u * (7 / 960 - u * (31 / 8064 - u * (127 / 30720))))
 
-    far = jnp.log1p(number / start) + (correction(stop) - correction(start))
-    return near + far
+    return jnp.log1p(number / start) + (correction(stop) - correction(start))
 
 
 class _Pair(NamedTuple):

@@ -52,6 +52,7 @@ The reader:
 The verbs, as functions of a view:
 
     items.py        items as formulas read them
+    labels.py       other labels than those passed
     sums.py         `expected_sum` and `expected_max`
     stops.py        `expected_first`
     concordance.py  `pairs`: how far the order by score agrees with the order by a value
@@ -66,9 +67,11 @@ Beside the verbs, for formulas of the package:
     browsing.py     a user whose chance to go on depends on what was gained so far
 """
 
+from jax_rank_metrics._ranking.counted_places import CountedPlaces as CountedPlaces
 from jax_rank_metrics._ranking.data import RankingData as RankingData
 from jax_rank_metrics._ranking.held import UnknownPlaceError as UnknownPlaceError
 from jax_rank_metrics._ranking.items import Items as Items
+from jax_rank_metrics._ranking.labels import expected_worth as expected_worth
 from jax_rank_metrics._ranking.ranking import Ranking as Ranking
 from jax_rank_metrics._ranking.ranking import counted_data_of as counted_data_of
 from jax_rank_metrics._ranking.ranking import data_of as data_of

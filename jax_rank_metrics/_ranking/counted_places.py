@@ -83,6 +83,11 @@ class CountedPlaces:
                 place = groups.place_of_any_size(line.dtype, self.ranks)
                 return sum_over(place, values)
 
+            if not line.amounts and summands.combine is None:
+                # Nothing is added up in a group, so that each item counts by itself.
+                return read_groups(
+                    tie_groups.TieGroups(self.above, self.tied, (), ()), values
+                )
             if not self.reads_prefix_sums:
                 # Items tie where equally many score higher, so that `above` is their key.
                 pairs = few_ranks.Pairs.of(self.above, line.exists)

@@ -12,6 +12,7 @@ from jax_rank_metrics import _arithmetic, _inputs
 from jax_rank_metrics._ranking import concordance, ideal, stops, sums, totals
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.items import ItemFn
+from jax_rank_metrics._ranking.labels import relabelling
 from jax_rank_metrics._ranking.view import View
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, PositionFn
@@ -346,7 +347,8 @@ def with_labels(ranking: Ranking, label_fn: ItemFn) -> Ranking:
         label_fn: From `Items`, the label of each.
     """
     view = view_of(ranking)
-    return Ranking(view.data, dataclasses.replace(view, label_fn=label_fn))
+    relabel = relabelling(label_fn)
+    return Ranking(view.data, dataclasses.replace(view, relabel=relabel))
 
 
 # The view and `count_places` stay behind: they belong to the trace that made them.

@@ -55,14 +55,14 @@ def num_relevant(view: View, threshold: Number) -> jax.Array:
 
     def count() -> jax.Array:
         # The caller has counted the labels as passed, and no others.
-        if data.known_relevant is None or view.label_fn is not None:
+        if data.known_relevant is None or view.relabel is not None:
             return pool_sum(view, view.labelled(is_relevant))
         # Never fewer than were retrieved, so that no recall exceeds 1.
         assert data.held is not None
         retrieved = _arithmetic.count(is_relevant(Items.of(data.held.items)))
         return jnp.maximum(data.known_relevant, retrieved).astype(data.dtype)
 
-    return view.memo.once(("relevant", threshold, view.label_fn), count)
+    return view.memo.once(("relevant", threshold, view.relabel), count)
 
 
 def cutoffs(view: View, k: Cutoffs) -> tuple[Cut, ...]:

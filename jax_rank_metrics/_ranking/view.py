@@ -1,8 +1,7 @@
 """A view of the data of a ranking: what one metric reads, for as long as it is traced."""
 
 import dataclasses
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
@@ -12,7 +11,7 @@ from jax_rank_metrics._layouts.base import PoolLayout
 from jax_rank_metrics._ordering.policy import Policy
 from jax_rank_metrics._ranking.data import RankingData
 from jax_rank_metrics._ranking.held import Held, UnknownPlaceError
-from jax_rank_metrics._ranking.items import ItemFn, Items
+from jax_rank_metrics._ranking.items import ItemFn
 from jax_rank_metrics._ranking.memo import Memo
 from jax_rank_metrics._ranking.pool import PoolScores
 from jax_rank_metrics._ranking.soft_places import NO_ORDER
@@ -36,15 +35,15 @@ class View:
         tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
             where the policy of the ranking has them, "order" its definite order, and
             "own" tie groups under every policy.
-        label_fn: From `Items`, other labels, which `residual` lets a metric read; None
-            for the labels as passed.
+        relabel: Makes a function of items read other labels, as `residual` lets a metric
+            do; None for the labels as passed.
         linear_in: The columns in which the metric declares that it is linear.
     """
 
     data: RankingData
     memo: Memo = dataclasses.field(default_factory=Memo)
     tie_reading: TieReading = "expected"
-    label_fn: ItemFn | None = None
+    relabel: Callable[[ItemFn], ItemFn] | None = None
     linear_in: tuple[str, ...] = ()
 
     @property
@@ -80,13 +79,11 @@ class View:
         where it is asked for the value of items that are not listed, or of those that tie
         across the cut. Results in the memo are kept apart by the function returned.
         """
-        if self.label_fn is None:
-            return item_fn
-        return _with_labels(item_fn, self.label_fn)
+        return item_fn if self.relabel is None else self.relabel(item_fn)
 
     def check_labels_as_passed(self, name: str) -> None:
         """Raises where a linear metric reads what is not linear in other labels."""
-        if self.label_fn is not None:
+        if self.relabel is not None:
             raise ValueError(
                 f"a metric with linear=True does not read {name} of a ranking; register "
                 "the metric without it"
@@ -100,7 +97,7 @@ class View:
             ValueError: if it does, but the metric reads other labels, in which it would
                 not be linear.
         """
-        if self.data.has_item_weights and self.label_fn is not None:
+        if self.data.has_item_weights and self.relabel is not None:
             raise ValueError(
                 "weights weighs items, and their mean weight, by which this metric "
                 "divides, depends on the labels of all, so that it is not linear in gains; "
@@ -198,14 +195,3 @@ class View:
         """
         refused = self.memo.refused
         refused[reason] = refused.get(reason, False) | lists
-
-
-@functools.lru_cache(maxsize=256)
-def _with_labels(item_fn: ItemFn, label_fn: ItemFn) -> ItemFn:
-    """Returns `item_fn` of the items with the labels that `label_fn` gives them."""
-
-    def values(items: Items) -> jax.Array:
-        labels = jnp.where(items.exists, label_fn(items), 0)
-        return item_fn(dataclasses.replace(items, labels=labels))
-
-    return values

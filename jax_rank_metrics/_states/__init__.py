@@ -20,8 +20,8 @@ Merging adds two states, so the mean does not depend on how the lists were split
 
 Other kinds of states merge in the same way, leaf by leaf: sums and counts add, and other
 floats are maxima. A `GeometricMean` holds the sums of logarithms, a `Histogram` counts by
-bin with the smallest and the largest value, an `Exposure` counts by item, and a
-`GroupExposure` sums by group of items.
+bin with the smallest and the largest value, an `Exposure` counts by item, a `GroupExposure`
+sums by group of items, and a `Pooled` state counts items by their scores.
 
 Files, each of which imports only those before it:
 
@@ -39,6 +39,7 @@ Files, each of which imports only those before it:
 - `of_lists.py`: the states of the values of lists, and their ratios.
 - `clusters.py`: joins lists to clusters.
 - `per_list.py`: the values of lists, and what users compute from them.
+- `bins.py`, `pooled.py`: counts of all items by bin of their scores, and their states.
 - `group_exposure.py`: the sums of groups of items, made of such values.
 - `on_host.py`: the same numbers in NumPy, for tables.
 - `cutoff_names.py`: the names of the values at several cutoffs.

@@ -136,7 +136,8 @@ def _sums_jvp(
     return _sums(axes, *primals), (slopes, jnp.zeros_like(slopes))
 
 
-def _is_pair(tree: object) -> bool:
+def is_pair(tree: object) -> bool:
+    """Whether a node of a pytree is a pair, for `jax.tree.map(…, is_leaf=…)`."""
     return isinstance(tree, FloatPair)
 
 
@@ -156,7 +157,7 @@ def merge_two(a: T, b: T) -> T:
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
     return jax.tree.map(
-        lambda x, y: x + y if _is_pair(x) else merged(x, y), a, b, is_leaf=_is_pair
+        lambda x, y: x + y if is_pair(x) else merged(x, y), a, b, is_leaf=is_pair
     )
 
 
@@ -175,7 +176,7 @@ def reduce_axis(tree: T) -> T:
         approximate = jnp.sum(x.astype(jnp.float32), axis=0)
         return jnp.where((count < 0) | (approximate > largest), largest, count)
 
-    return jax.tree.map(total, tree, is_leaf=_is_pair)
+    return jax.tree.map(total, tree, is_leaf=is_pair)
 
 
 def canonical(tree: T) -> T:
@@ -185,7 +186,7 @@ def canonical(tree: T) -> T:
     """
     if jax.config.jax_enable_x64:  # pyright: ignore
         return tree
-    return jax.tree.map(_narrow, tree, is_leaf=_is_pair)
+    return jax.tree.map(_narrow, tree, is_leaf=is_pair)
 
 
 def _narrow(x: object) -> object:

@@ -5,13 +5,17 @@ from types import EllipsisType
 from typing import Any, Literal, TypeVar, cast, overload
 
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from jax_rank_metrics import _inputs, _mesh
 from jax_rank_metrics._states.by_name import StatesByName
 from jax_rank_metrics._states.cutoff_names import cutoff_names
 from jax_rank_metrics._states.double_floats import (
+    FloatPair,
     canonical,
     is_count,
+    is_pair,
     merge_two,
     reduce_axis,
 )
@@ -30,6 +34,9 @@ from jax_rank_metrics._types import AxisNames, Undefined
 K = TypeVar("K")
 S = TypeVar("S", bound=State)
 T = TypeVar("T")
+
+# Pairs of more floats are added part by part over devices, as those of many bins are.
+_LONG = 2**12
 
 
 @overload
@@ -128,7 +135,8 @@ def all_reduce(states: T, axis_name: AxisNames) -> T:
     Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
     device and typed so: `out_specs=P()` passes under the default `check_vma`. However many
     lists there were, a few floats travel per metric and device (a few for each resample of
-    a `Bootstrap`), and one sum of all counts.
+    a `Bootstrap`), and one sum of all counts. Of long sums, as those by bin of
+    `pooled_roc_auc` are, each device adds a part, and all of them exchange the parts.
 
     Reduce the states of a step before merging them with states carried from earlier steps,
     which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.
@@ -159,14 +167,43 @@ def all_reduce(states: T, axis_name: AxisNames) -> T:
                 "merge the result with the earlier ones"
             )
 
-    def slots(x: jax.Array) -> jax.Array:
-        """Stacks a leaf of floats as `[devices, …]`; sums a leaf of counts to `[1, …]`."""
+    return in_order(states, fold_over(states, axis_name))
+
+
+def fold_over(states: T, axis_name: AxisNames) -> T:
+    """Merges states, or their leaves, over devices, without the checks of `all_reduce`."""
+
+    def slots(x: FloatPair | jax.Array) -> Any:
+        """Stacks floats as `[devices, …]`; sums counts and long pairs to `[1, …]`."""
+        if isinstance(x, FloatPair):
+            if x.high.size > _LONG:
+                return jax.tree.map(lambda x: x[None], _fold_parts(x, axis_name))
+            return jax.tree.map(lambda x: _mesh.stack_over(x, axis_name), x)
         if is_count(x):
             return _mesh.sum_counts_over(x, axis_name)[None]
         return _mesh.stack_over(x, axis_name)
 
     # Every device folds the slots in one order, and so to the same bits.
-    return in_order(states, reduce_axis(jax.tree.map(slots, states)))
+    return reduce_axis(jax.tree.map(slots, states, is_leaf=is_pair))
+
+
+def _fold_parts(pair: FloatPair, axis_name: AxisNames) -> FloatPair:
+    """Adds long pairs over devices: each adds a part for all, and they exchange the sums.
+
+    Of all pairs of all devices, each device then holds and adds no more than its own
+    number, where slots would be as many times that as there are devices.
+    """
+    size, parts = pair.high.size, lax.axis_size(axis_name)
+
+    def cut(x: jax.Array) -> jax.Array:
+        padded = lax.pad(x.reshape(-1), jnp.zeros((), x.dtype), [(0, -size % parts, 0)])
+        return _mesh.exchange_parts(padded.reshape(parts, -1), axis_name)
+
+    def join(x: jax.Array) -> jax.Array:
+        flat = _mesh.concatenate_over(x, axis_name, 0)
+        return flat[:size].reshape(pair.high.shape)
+
+    return jax.tree.map(join, reduce_axis(jax.tree.map(cut, pair)))
 
 
 @overload

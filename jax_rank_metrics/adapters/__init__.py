@@ -7,6 +7,7 @@
     sklearn.py       a scorer, for `cross_val_score`, `GridSearchCV` and similar tools
     tensorboard.py   states as scalars of a `SummaryWriter`
     _flax.py         registers states with `flax.serialization`, for nnx and clu
+    _loop.py         the metrics of a loop, of lists and of all items
     _shared.py       imports a framework, and reads the batches of its loops
 
 Each ranks a batch once for all of its metrics, and keeps the states: so beside the means

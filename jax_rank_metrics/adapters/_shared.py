@@ -53,22 +53,25 @@ def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, .
         ValueError: if a name is unknown.
         TypeError: if `evaluate` has no such option, or one of them is `k`.
     """
+    check_options(options)
+    return bind_all(metrics)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises TypeError if `evaluate` has no such option, or one of them is `k`."""
     if "k" in options:
         raise TypeError(
             "got the option k, but each metric has its own cutoff; write it into the "
             "name, as in 'ndcg@10'"
         )
-    inspect.signature(evaluate).bind_partial(metrics, **options)
-    return bind_all(metrics)
+    inspect.signature(evaluate).bind_partial((), **options)
 
 
-def evaluate_batch(
-    metrics: Metrics, batch: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Mean]:
-    """Calls `evaluate` with the entries of a batch that are arguments of it.
+def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the entries of a batch that are arguments of `evaluate`.
 
-    All other entries are ignored. A mask with one axis less than the labels, as metrics
-    of single examples have it, masks whole lists.
+    A mask with one axis less than the labels, as metrics of single examples have it, masks
+    whole lists.
 
     Raises:
         TypeError: if labels or scores are missing.
@@ -88,7 +91,7 @@ def evaluate_batch(
         if mask.ndim == jnp.ndim(labels) - 1:
             mask = jnp.broadcast_to(mask[..., None], jnp.shape(labels))
         arguments["mask"] = mask
-    return evaluate(metrics, **arguments, **options)
+    return arguments
 
 
 def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:

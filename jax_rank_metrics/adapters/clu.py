@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import jax
 
-from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
-from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge, reduce
+from jax_rank_metrics._states.state import State
 from jax_rank_metrics.adapters._flax import register_states
-from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
+from jax_rank_metrics.adapters._loop import bind_loop
+from jax_rank_metrics.adapters._shared import framework
 
 _clu = framework("clu.metrics", __name__)
 _values, _struct = framework("clu.values", __name__), framework("flax.struct", __name__)
@@ -29,7 +29,8 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
     `write_values`, see `flatten`.
 
     Args:
-        metrics: As for `evaluate`.
+        metrics: As for `evaluate`; also "pooled_roc_auc(bits=20)" and
+            "pooled_average_precision", which come last in results.
         **options: The arguments of `evaluate` that no batch changes, such as `ties`.
 
     Returns:
@@ -54,21 +55,21 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
     >>> results.merge(results).rank.states["mrr"]
     Mean(0.750 ± 0.144, 4 lists, 0 undefined)
     """
-    bounds = bind_metrics(metrics, options)
+    loop = bind_loop(metrics, options)
 
     @_struct.dataclass
     class RankingMetrics(_clu.Metric):
         """Ranking metrics, as clu merges and reduces them."""
 
-        states: dict[str, Mean]
+        states: dict[str, State]
 
         @classmethod
         def empty(cls) -> Self:
-            return cls(empty(bounds))
+            return cls(loop.empty())
 
         @classmethod
         def from_model_output(cls, **outputs: Any) -> Self:
-            return cls(evaluate_batch(bounds, outputs, options))
+            return cls(loop.evaluate(outputs, options))
 
         def merge(self, other: Self) -> Self:
             return type(self)(merge(self.states, other.states))
@@ -77,7 +78,7 @@ def metric(metrics: Metrics, **options: Any) -> type[Any]:
             return type(self)(reduce(self.states))
 
         def compute(self) -> dict[str, jax.Array]:
-            return compute(in_order(empty(bounds), self.states), flat=True)
+            return compute(in_order(loop.empty(), self.states), flat=True)
 
         def compute_value(self) -> dict[str, Any]:
             values = self.compute()

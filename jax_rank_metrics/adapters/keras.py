@@ -8,15 +8,11 @@ from typing import Any
 
 import jax
 
-from jax_rank_metrics._calls.evaluate import empty, evaluate
 from jax_rank_metrics._calls.names import Metrics
-from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import compute, in_order, merge
-from jax_rank_metrics.adapters._shared import (
-    bind_metrics,
-    framework,
-    require_lists,
-)
+from jax_rank_metrics._states.state import State
+from jax_rank_metrics.adapters._loop import bind_loop
+from jax_rank_metrics.adapters._shared import framework, require_lists
 
 _keras = framework("keras", __name__)
 
@@ -59,7 +55,10 @@ class RankingMetrics(_keras.metrics.Metric):
         """Creates metrics of no lists.
 
         Args:
-            metrics: As for `evaluate`; names, if the model is to be saved.
+            metrics: As for `evaluate`; names, if the model is to be saved. Also
+                "pooled_roc_auc(bits=20)" and "pooled_average_precision", which come last
+                in results. Where there are no others, `y_true` and `y_pred` may have any
+                shape, such as `[examples, 1]`.
             name: The name of the Keras metric, which does not appear in logs.
             dtype: As for any Keras metric; sums are floats of JAX's default dtype in any
                 case.
@@ -80,15 +79,15 @@ class RankingMetrics(_keras.metrics.Metric):
             )
         # Before Keras tracks attributes: it would wrap the containers among them.
         self._ranking_metrics, self._options, self._prefix = metrics, options, prefix
-        self._bounds = bind_metrics(metrics, options)
+        self._loop = bind_loop(metrics, options)
         super().__init__(name=name, dtype=dtype)
-        for index, leaf in enumerate(jax.tree.leaves(empty(self._bounds))):
+        for index, leaf in enumerate(jax.tree.leaves(self._loop.empty())):
             self.add_variable(leaf.shape, "zeros", leaf.dtype.name, name=f"sum_{index}")
 
     @property
-    def states(self) -> dict[str, Mean]:
+    def states(self) -> dict[str, State]:
         """The state of each metric, which merges and has a standard error."""
-        zeros = empty(self._bounds)
+        zeros = self._loop.empty()
         leaves = [variable.value for variable in self.variables]
         return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
@@ -106,18 +105,18 @@ class RankingMetrics(_keras.metrics.Metric):
             sample_weight: `[*lists]` or `[*lists, items]`, or None.
 
         Raises:
-            ValueError: if shapes differ, if the last axis is 1 or the only one; as
-                `evaluate`.
+            ValueError: if shapes differ; if the last axis is 1 or the only one, and a
+                metric reads lists; as `evaluate`.
         """
         cure = (
             "pass [lists, items], as keras.layers.Reshape((items,)) makes of a Dense(1)"
         )
-        require_lists("y_true", tuple(y_true.shape), cure)
-        require_lists("y_pred", tuple(y_pred.shape), cure)
-        batch = evaluate(
-            self._bounds, y_true, y_pred, weights=sample_weight, **self._options
-        )
-        leaves = jax.tree.leaves(merge(self.states, batch))
+        if self._loop.bounds:
+            require_lists("y_true", tuple(y_true.shape), cure)
+            require_lists("y_pred", tuple(y_pred.shape), cure)
+        batch = {"labels": y_true, "scores": y_pred, "weights": sample_weight}
+        states = self._loop.evaluate(batch, self._options)
+        leaves = jax.tree.leaves(merge(self.states, states))
         for variable, leaf in zip(self.variables, leaves, strict=True):
             variable.assign(leaf)
 

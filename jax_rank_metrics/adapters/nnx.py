@@ -5,14 +5,14 @@ from typing import Any
 
 import jax
 
-from jax_rank_metrics._calls.evaluate import empty
 from jax_rank_metrics._calls.names import Metrics
 from jax_rank_metrics._mesh import varying_axes
-from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._states.merging import all_reduce, compute, in_order, merge
+from jax_rank_metrics._states.state import State
 from jax_rank_metrics._types import AxisNames
 from jax_rank_metrics.adapters._flax import register_states
-from jax_rank_metrics.adapters._shared import bind_metrics, evaluate_batch, framework
+from jax_rank_metrics.adapters._loop import bind_loop
+from jax_rank_metrics.adapters._shared import framework
 
 _nnx = framework("flax.nnx", __name__)
 register_states()
@@ -45,7 +45,8 @@ class RankingMetrics(_nnx.Metric):
         """Creates metrics of no lists.
 
         Args:
-            metrics: As for `evaluate`.
+            metrics: As for `evaluate`; also "pooled_roc_auc(bits=20)" and
+                "pooled_average_precision", which come last in results.
             axis_name: The mesh axis, or a tuple of axes, over which lists are divided
                 inside `nnx.shard_map`. Every `update` then adds the lists of all
                 devices, so the metrics stay equal on all of them: `in_specs` and
@@ -58,11 +59,11 @@ class RankingMetrics(_nnx.Metric):
             TypeError: if `evaluate` has no such option.
         """
         # Plain hashable values, by which nnx tells programs apart.
-        self._bounds = bind_metrics(metrics, options)
+        self._loop = bind_loop(metrics, options)
         self._options = tuple(sorted(options.items()))
         self._axis_name = axis_name
         self._sums = _nnx.Dict()
-        for path, leaf in jax.tree_util.tree_leaves_with_path(empty(self._bounds)):
+        for path, leaf in jax.tree_util.tree_leaves_with_path(self._loop.empty()):
             *branches, name = _names(path)
             node = self._sums
             for branch in branches:
@@ -72,9 +73,9 @@ class RankingMetrics(_nnx.Metric):
             node[name] = _nnx.metrics.MetricState(leaf)
 
     @property
-    def states(self) -> dict[str, Mean]:
+    def states(self) -> dict[str, State]:
         """The state of each metric, which merges and has a standard error."""
-        zeros = empty(self._bounds)
+        zeros = self._loop.empty()
         leaves = [variable.get_value() for variable in self._variables(zeros)]
         return in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
 
@@ -93,7 +94,7 @@ class RankingMetrics(_nnx.Metric):
             ValueError: as `evaluate`; inside `nnx.shard_map`, if lists are divided over a
                 mesh axis and there is no `axis_name`.
         """
-        states = evaluate_batch(self._bounds, batch, dict(self._options))
+        states = self._loop.evaluate(batch, dict(self._options))
         if self._axis_name is not None:
             states = all_reduce(states, self._axis_name)
         elif axes := sorted(varying_axes(states) - varying_axes(self.states)):
@@ -106,7 +107,7 @@ class RankingMetrics(_nnx.Metric):
 
     def reset(self) -> None:
         """Forgets all lists."""
-        self._assign(empty(self._bounds))
+        self._assign(self._loop.empty())
 
     def compute(self) -> dict[str, jax.Array]:
         """Returns a scalar for each metric and cutoff, by names such as "recall@5".
@@ -115,12 +116,12 @@ class RankingMetrics(_nnx.Metric):
         """
         return compute(self.states, flat=True)
 
-    def _assign(self, states: dict[str, Mean]) -> None:
+    def _assign(self, states: dict[str, State]) -> None:
         leaves = jax.tree.leaves(states)
         for variable, leaf in zip(self._variables(states), leaves, strict=True):
             variable.set_value(leaf)
 
-    def _variables(self, states: dict[str, Mean]) -> Iterator[Any]:
+    def _variables(self, states: dict[str, State]) -> Iterator[Any]:
         """Yields the variables of the leaves of states, in the order of `jax.tree`."""
         for path, _ in jax.tree_util.tree_leaves_with_path(states):
             node = self._sums

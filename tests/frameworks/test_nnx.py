@@ -184,3 +184,25 @@ def test_scan_and_checkpoint(lists, agree):
     nnx.update(later, nnx.state(metrics))
     later.update(labels=lists.labels[8:], scores=scores[8:])
     agree(later.compute(), lists.labels, scores)
+
+
+def test_metrics_of_all_items(lists):
+    """They are named beside others, and hold the states of `pooled_roc_auc`."""
+    metrics = RankingMetrics(("mrr", "pooled_roc_auc(bits=8)"))
+    scores = lists.features.sum(-1)
+    for part in (slice(0, 4), slice(4, None)):
+        metrics.update(labels=lists.labels[part], scores=scores[part])
+    expected = jrm.pooled_roc_auc(lists.labels, scores, bits=8)
+    state = metrics.states["pooled_roc_auc(bits=8)"]
+    np.testing.assert_array_equal(state.sums.high, expected.sums.high)
+    assert list(metrics.compute()) == ["mrr", "pooled_roc_auc(bits=8)"]
+    for name, error in (
+        ("pooled_roc_auc@3", ValueError),
+        ("pooled_roc_auc(x=1)", TypeError),
+    ):
+        with pytest.raises(error):
+            RankingMetrics(name)
+    with pytest.raises(ValueError, match="has no weights"):
+        RankingMetrics("pooled_average_precision").update(
+            labels=lists.labels, scores=scores, weights=2.0
+        )

@@ -213,3 +213,26 @@ def test_roc_auc_of_tied_lists(lists, agree):
         state = measured["gauc"].mean(undefined)
         agree(state.compute(), expected)
         assert state.lists == len(values)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pooled_auc_of_a_million_sigmoids(rng, weighted):
+    """Within 1e-5, and always within bounds, of which more bits make narrower ones."""
+    logits = rng.normal(size=10**6)
+    clicks = rng.random(10**6) < 1 / (1 + np.exp(2 - logits))
+    scores = (1 / (1 + np.exp(-logits))).astype(np.float32)
+    weights = rng.gamma(1, size=10**6).astype(np.float32) if weighted else None
+    exact = sklearn_metrics.roc_auc_score(clicks, scores, sample_weight=weights)
+    widths = []
+    for bits, error in ((12, 2e-3), (16, 1e-5), (20, 3e-7)):
+        state = jrm.pooled_roc_auc(clicks, scores, None, weights, bits=bits)
+        low, high = map(float, state.bounds())
+        assert low <= exact <= high
+        np.testing.assert_allclose(float(state), exact, atol=error)
+        widths.append(high - low)
+    assert widths[0] > 10 * widths[1] > 100 * widths[2]
+    if not weighted:
+        average = jrm.pooled_average_precision(clicks, scores, bits=20)
+        low, high = map(float, average.bounds())
+        exact = sklearn_metrics.average_precision_score(clicks, scores)
+        assert low <= exact <= high

@@ -1,0 +1,244 @@
+"""The states of all items as one list: positives and negatives by the bin of the score."""
+
+import abc
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jax_rank_metrics import _arithmetic, _inputs
+from jax_rank_metrics._arithmetic import ratio
+from jax_rank_metrics._places.place import sum_of_far_reciprocals
+from jax_rank_metrics._pytree import pytree
+from jax_rank_metrics._states.double_floats import FloatPair, canonical, sums
+from jax_rank_metrics._states.state import State
+
+P = TypeVar("P", bound="Pooled")
+
+MIN_BITS, MAX_BITS = 8, 20
+
+# What rounding may add to a number or take from it: each count is rounded to a float, as
+# are shares and products of them, and weights are summed within 2⁻²² (see `bins.py`). For
+# average precision, sums of reciprocals are rounded too.
+_ROUNDING_OF_AUC, _ROUNDING_OF_PRECISION = 2.0**-19, 2.0**-18
+
+
+class Bounded(NamedTuple):
+    """A number, and the interval that holds what all scores would give."""
+
+    value: jax.Array
+    low: jax.Array
+    high: jax.Array
+    defined: jax.Array
+
+
+@pytree()
+class Pooled(State):
+    """Counts of positive and negative items by the leading bits of their scores.
+
+    Each class of these states documents them. A number is made of the same sums.
+    """
+
+    sums: FloatPair
+    _must_share = "the same bits"
+    _text = "{}, {} to {}"
+
+    @property
+    def _tally(self) -> jax.Array:
+        return _tally(canonical(self))
+
+    @property
+    def _stacked(self) -> tuple[int, ...]:
+        return jnp.shape(self.sums.high)[:-2]
+
+    def _shown(self) -> tuple[jax.Array, ...]:
+        return self.compute(), *self.bounds()
+
+    @classmethod
+    def empty(cls: type[P], bits: int = 16) -> P:
+        """Returns the state of no items, the identity of merge.
+
+        Raises:
+            TypeError: if `bits` is not a Python int.
+            ValueError: if it is not from 8 to 20.
+        """
+        zeros = jnp.zeros((2, 2 ** checked_bits(bits)), float)
+        return cls(FloatPair.of(zeros))
+
+    @property
+    def positives(self) -> jax.Array:
+        """The number of positive items, or the sum of their weights, `[]`."""
+        return _totals(canonical(self).sums).round()[..., 0]
+
+    @property
+    def negatives(self) -> jax.Array:
+        """The number of negative items, or the sum of their weights, `[]`."""
+        return _totals(canonical(self).sums).round()[..., 1]
+
+    @abc.abstractmethod
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        """Computes the number and its bounds, from the sums of both classes, `[2]`."""
+
+    def compute(self) -> jax.Array:
+        """The number, `[]`, with the items of a bin as ties; 0 where it is undefined."""
+        return _numbers(canonical(self)).value
+
+    def bounds(self) -> tuple[jax.Array, jax.Array]:
+        """Returns the interval, `[]` each, that holds the number of the exact scores.
+
+        It is as wide as the orders within bins and the rounding of all sums can make it,
+        so that it holds the number without exception. More bits make it narrower. It is 0
+        to 0 where the number is undefined.
+        """
+        numbers = _numbers(canonical(self))
+        return numbers.low, numbers.high
+
+
+@pytree()
+class PooledRocAuc(Pooled):
+    """The area under the ROC curve of all items at once, in a state of fixed size.
+
+    The function `pooled_roc_auc` makes it. All items of all lists are one list, which is
+    undefined, and 0, where all items are positive or all are negative. A state has
+    2^(bits + 2) floats, however many items it has seen, and merges, reduces and
+    all_reduces as `Mean` does; merge only states of the same bits.
+
+    Sums are pairs of floats, so that ten billion items lose none, and without weights a
+    state is the same however the items were split into batches and over devices.
+
+    Shapes:
+        sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
+            positive items, and of negative ones, by bin, highest scores first.
+
+    >>> from jax_rank_metrics import pooled_roc_auc
+    >>> state = pooled_roc_auc(jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.3, 0.1]))
+    >>> state.merge(state)
+    PooledRocAuc(0.750, 0.750 to 0.750, 1 list, 0 undefined)
+    """
+
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        shares = ratio(self.sums.round(), totals[..., None])
+        above = ratio(_sums_above(self.sums).round(), totals[..., None])
+        positive, negative = jnp.unstack(shares, axis=-2)
+        # Pairs with the positive item in an earlier bin are in order; those of one bin
+        # are ties, of which the exact scores may have any number in order.
+        in_order = _sum(negative * above[..., 0, :])
+        tied = _sum(negative * positive)
+        return Bounded(
+            value=jnp.minimum(in_order + tied / 2, 1),
+            low=in_order - _ROUNDING_OF_AUC,
+            high=in_order + tied + _ROUNDING_OF_AUC,
+            defined=jnp.all(totals > 0, axis=-1),
+        )
+
+
+@pytree()
+class PooledAveragePrecision(Pooled):
+    """Average precision of all items at once, in a state of fixed size.
+
+    The function `pooled_average_precision` makes it. It is undefined, and 0, where no
+    item is positive. In all else it is as `PooledRocAuc`.
+
+    Shapes:
+        sums: `[2, 2**bits]` floats, as a pair of arrays: the numbers of positive items,
+            and of negative ones, by bin, highest scores first.
+
+    >>> from jax_rank_metrics import pooled_average_precision
+    >>> state = pooled_average_precision(jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7]))
+    >>> f"{state:.3f}"  # (1/1 + 2/3) / 2
+    '0.833'
+    """
+
+    def _bounded(self, totals: jax.Array) -> Bounded:
+        hits, misses = jnp.unstack(self.sums.round(), axis=-2)
+        hits_above, misses_above = jnp.unstack(_sums_above(self.sums).round(), axis=-2)
+        items, items_above = hits + misses, hits_above + misses_above
+        shares = ratio(hits, totals[..., :1])
+
+        def mean(above: jax.Array, tied: jax.Array, share: jax.Array) -> jax.Array:
+            return _sum(shares * _mean_precision(hits_above, above, tied, share))
+
+        # The share of hits among the other items of the bin, as a hit sees it.
+        share = ratio(hits - 1, items - 1)
+        all_hits = jnp.ones_like(share)
+        return Bounded(
+            value=jnp.minimum(mean(items_above, items, share), 1),
+            # The hits of each bin are its last items, or its first.
+            low=mean(items_above + misses, hits, all_hits) - _ROUNDING_OF_PRECISION,
+            high=mean(items_above, hits, all_hits) + _ROUNDING_OF_PRECISION,
+            defined=totals[..., 0] > 0,
+        )
+
+
+def checked_bits(bits: object) -> int:
+    """Returns how many leading bits make a bin; raises on what is not from 8 to 20."""
+    number = _inputs.positive_integer("bits", bits)
+    if not MIN_BITS <= number <= MAX_BITS:
+        raise ValueError(f"bits is {number}; pass {MIN_BITS} to {MAX_BITS}")
+    return number
+
+
+def _mean_precision(
+    hits_above: jax.Array, above: jax.Array, tied: jax.Array, share: jax.Array
+) -> jax.Array:
+    """Returns the mean precision at the rank of a hit that ties with others.
+
+    The hit stands at each of the ranks above + 1 … above + tied, as in `precision_at`:
+    with the `share` of hits among the others of the group, its precision at rank r is
+    (hits_above + 1 − share·(above + 1)) / r + share. Its mean is written as one between two
+    shares, since differences of large counts would lose digits.
+    """
+    # Σ 1/r: the first eight terms are compared with those eight ranks further down.
+    starts = [above + step for step in range(1, 9)]
+    near = sum(tied / (start * (start + tied)) for start in starts)
+    reciprocals = near + sum_of_far_reciprocals(above + 8.5, tied)
+    weight = ratio((above + 1) * reciprocals, tied)
+    share_above = (hits_above + 1) / (above + 1)
+    return share + (share_above - share) * jnp.minimum(weight, 1)
+
+
+def _sum(x: jax.Array) -> jax.Array:
+    """Sums floats over the bins without drift."""
+    return sums([FloatPair.of(x)], (x.ndim - 1,)).round()[0]
+
+
+@jax.jit
+def _totals(x: FloatPair) -> FloatPair:
+    """Sums both classes over the bins, `[2]`."""
+    total = sums([x], (x.high.ndim - 1,))
+    return jax.tree.map(lambda leaf: leaf[0], total)
+
+
+def _sums_above(x: FloatPair) -> FloatPair:
+    """Sums both classes over the bins before each bin, `[2, bins]`."""
+    axis = x.high.ndim - 1
+
+    def double(step: jax.Array, total: FloatPair) -> FloatPair:
+        # So far a sum reaches over 2^step bins.
+        by = jnp.left_shift(1, step)
+        return total + jax.tree.map(
+            lambda leaf: _arithmetic.delayed(leaf, by, axis), total
+        )
+
+    before = jax.tree.map(lambda leaf: _arithmetic.shifted(leaf, 1), x)
+    return lax.fori_loop(0, (x.high.shape[-1] - 1).bit_length(), double, before)
+
+
+@jax.jit
+def _numbers(state: Pooled) -> Bounded:
+    totals = _totals(state.sums).round()
+    value, low, high, defined = state._bounded(totals)
+
+    def clipped(x: jax.Array) -> jax.Array:
+        return jnp.where(defined, jnp.clip(x, 0, 1), 0)
+
+    return Bounded(clipped(value), clipped(low), clipped(high), defined)
+
+
+@jax.jit
+def _tally(state: Pooled) -> jax.Array:
+    """One list if there are items, and whether it is undefined, `[2]` int32."""
+    has_items = jnp.any(state.sums.high > 0, axis=(-2, -1))
+    is_undefined = has_items & ~_numbers(state).defined
+    return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)

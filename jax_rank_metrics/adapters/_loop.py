@@ -1,0 +1,119 @@
+"""The metrics of a loop: those of one ranking of each list, and those of all items."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from jax_rank_metrics._calls.evaluate import empty, evaluate
+from jax_rank_metrics._calls.names import Metrics, bind_all, name_and_options
+from jax_rank_metrics._formulas.pooled import pooled_average_precision, pooled_roc_auc
+from jax_rank_metrics._metrics.spec import Bound
+from jax_rank_metrics._states.state import State
+from jax_rank_metrics.adapters._shared import batch_arguments, check_options
+
+_POOLED: dict[str, Callable[..., State]] = {
+    "pooled_roc_auc": pooled_roc_auc,
+    "pooled_average_precision": pooled_average_precision,
+}
+
+
+class _PooledMetric(NamedTuple):
+    """A metric of all items, with its options; hashable."""
+
+    function: Callable[..., State]
+    options: tuple[tuple[str, Any], ...]
+
+    def empty(self) -> State:
+        """Returns the state of no items."""
+        return self.function(jnp.zeros(0), jnp.zeros(0), **dict(self.options))
+
+    def evaluate(self, arguments: Mapping[str, Any]) -> State:
+        """Returns the state of a batch, from the arguments of `evaluate`.
+
+        What has no rank in its list, such as an item that was not retrieved, is not in the
+        pool.
+
+        Raises:
+            ValueError: if there are weights, and the metric has none.
+        """
+        masks = [arguments[x] for x in ("mask", "retrieved") if x in arguments]
+        if "segment_ids" in arguments:
+            masks.append(jnp.asarray(arguments["segment_ids"]) >= 0)
+        mask = functools.reduce(jnp.logical_and, masks) if masks else None
+        values = [arguments["labels"], arguments["scores"], mask]
+        weights = arguments.get("weights", arguments.get("list_weights"))
+        if weights is not None:
+            if self.function is not pooled_roc_auc:
+                raise ValueError("pooled_average_precision has no weights; pass a mask")
+            values.append(weights)
+        return self.function(*values, **dict(self.options))
+
+
+class LoopMetrics(NamedTuple):
+    """The metrics of a loop, hashable; those of all items come last in results."""
+
+    bounds: tuple[Bound, ...]
+    pooled: tuple[tuple[str, _PooledMetric], ...]
+
+    def empty(self) -> dict[str, State]:
+        """Returns states of no lists."""
+        states: dict[str, State] = {**(empty(self.bounds) if self.bounds else {})}
+        return states | {name: metric.empty() for name, metric in self.pooled}
+
+    def evaluate(
+        self, batch: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> dict[str, State]:
+        """Returns the states of a batch, whose other entries are ignored.
+
+        Raises:
+            TypeError: if labels or scores are missing.
+        """
+        arguments, states = batch_arguments(batch), dict[str, State]()
+        if self.bounds:
+            states |= evaluate(self.bounds, **arguments, **options)
+        return states | {name: x.evaluate(arguments) for name, x in self.pooled}
+
+
+def bind_loop(metrics: Metrics, options: Mapping[str, Any]) -> LoopMetrics:
+    """Returns the metrics of a loop in a hashable form, and checks options.
+
+    Metrics of all items are named as the others are, "pooled_roc_auc(bits=20)", or passed
+    in a dict, as `jrm.pooled_roc_auc` or a `functools.partial` of it.
+
+    Raises:
+        ValueError: if a name is unknown, or repeats.
+        TypeError: if `evaluate` or a metric has no such option.
+    """
+    ranked: Any = (metrics,) if isinstance(metrics, str) else metrics
+    pooled: dict[str, _PooledMetric] = {}
+    if isinstance(ranked, (Mapping, list, tuple)):
+        values = ranked if isinstance(ranked, Mapping) else {x: x for x in ranked}
+        metrics_of = {name: _pooled_metric(value) for name, value in values.items()}
+        pooled = {name: x for name, x in metrics_of.items() if x is not None}
+        if isinstance(ranked, Mapping):
+            ranked = {name: x for name, x in ranked.items() if name not in pooled}
+        else:
+            ranked = tuple(name for name in ranked if name not in pooled)
+    check_options(options)
+    bounds = () if pooled and not ranked else bind_all(ranked)
+    return LoopMetrics(bounds, tuple(pooled.items()))
+
+
+def _pooled_metric(value: object) -> _PooledMetric | None:
+    """Returns a metric of all items as named or passed; None for any other metric."""
+    function, options = value, dict[str, Any]()
+    if isinstance(value, str):
+        name, options = name_and_options(value)
+        function = _POOLED.get(name)
+        if function is not None and "@" in value:
+            raise ValueError(f"metric name {value!r}: no cutoff applies; leave out @")
+    elif isinstance(value, functools.partial):
+        function, options = value.func, dict(value.keywords)
+    for known in _POOLED.values():
+        if function is known:
+            metric = _PooledMetric(known, tuple(sorted(options.items())))
+            metric.empty()  # raises where options are wrong
+            return metric
+    return None

@@ -1,0 +1,174 @@
+"""Metrics of labels that are probabilities: over all labels there can be, and by draws."""
+
+import functools
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+
+LISTS, ITEMS, DRAWS = 3, 6, 400
+TOTAL = functools.partial(jrm.insq, value="total_utility")
+LINEAR = {"p@1,2": "p@1,2", "dcg@3": "dcg@3", "rbp": "rbp", "insq": TOTAL}
+DRAWN = {"ndcg@3": "ndcg@3", "mrr": "mrr", "recall@1,3": "recall@1,3"}
+
+
+def pairs_of(names, short):
+    """Pairs names with the three meanings of undefined; all but a few run with `long`."""
+    pairs = itertools.product(names, ("zero", "one", "skip"))
+    cases = [
+        pytest.param(*x, marks=[pytest.mark.long] * (x not in short)) for x in pairs
+    ]
+    return pytest.mark.parametrize(("name", "undefined"), cases)
+
+
+def drawn():
+    """Draws probabilities, 0 and 1 and padding among them, and scores with ties."""
+    rng = np.random.default_rng(0)
+    probabilities = rng.random((LISTS, ITEMS)).astype(np.float32)
+    probabilities[0, 5], probabilities[1, :4], probabilities[2, :4] = (
+        -1,
+        0,
+        (1, 0, 0, 0),
+    )
+    return probabilities, rng.integers(0, 4, (LISTS, ITEMS)).astype(np.float32)
+
+
+@functools.cache
+def all_labels(name):
+    """Measures a metric of all labels that there can be, and how likely these are."""
+    probabilities, scores = drawn()
+    bits = np.array(list(itertools.product([0, 1], repeat=ITEMS)), np.float32)
+    labels = np.broadcast_to(bits[:, None], (len(bits), LISTS, ITEMS))
+    labels = np.where(probabilities < 0, -1, labels)
+    ranking = jrm.rank(labels, np.broadcast_to(scores, labels.shape))
+    metric = (LINEAR | DRAWN)[name]
+    named = metric if isinstance(metric, str) else {"metric": metric}
+    (lists,) = jrm.measure(named, ranking).values()
+    chances = np.where(labels == 1, probabilities, 1 - probabilities)
+    chances = np.where(labels < 0, 0.5, chances).astype(np.float64).prod(-1)
+    values = np.asarray(lists.values, np.float64).reshape(len(bits), LISTS, -1)
+    return values, np.asarray(lists.defined), chances
+
+
+def expected(name, undefined):
+    """Returns mean and variance over all labels, and whether a list is ever defined."""
+    values, defined, chances = all_labels(name)
+    if undefined == "one":
+        values = np.where(defined[..., None], values, 1)
+    if undefined == "skip":
+        chances = chances * defined
+    known = (chances * defined).sum(0) > 0
+    chances = (chances / np.maximum(chances.sum(0), 1e-30))[..., None]
+    mean = (chances * values).sum(0)
+    variance = (chances * (values - mean) ** 2).sum(0)
+    return mean, variance, known
+
+
+@pairs_of(LINEAR, [("p@1,2", "one"), ("insq", "zero")])
+def test_linear_metrics_are_exact(name, undefined):
+    """Ties, padding, several cutoffs and sums: those of all 64 labels of a list."""
+    mean, variance, known = expected(name, undefined)
+    probabilities, scores = drawn()
+    key = jax.random.key(0)
+    lists, actual = jrm.sampled_labels(
+        LINEAR[name], probabilities, scores, key, undefined=undefined
+    )
+    np.testing.assert_array_equal(lists.defined, known)
+    np.testing.assert_allclose(lists.values.reshape(mean.shape), mean, atol=2e-6)
+    np.testing.assert_allclose(actual.reshape(mean.shape), variance, atol=2e-6)
+    assert lists.undefined == undefined
+
+
+@pairs_of(DRAWN, [("recall@1,3", "skip")])
+def test_other_metrics_are_drawn(name, undefined):
+    """Mean and variance of draws are within five standard errors of those of all labels."""
+    mean, variance, _ = expected(name, undefined)
+    probabilities, scores = drawn()
+    key = jax.random.key(3)
+    arguments = (DRAWN[name], probabilities, scores, key, DRAWS)
+    lists, actual = jrm.sampled_labels(*arguments, undefined=undefined)
+    distance = np.abs(np.asarray(lists.values).reshape(mean.shape) - mean)
+    assert (distance <= 5 * np.sqrt(variance / DRAWS) + 1e-6).all()
+    # Values in [0, 1]: their squared distance to the mean has at most this variance.
+    distance = np.abs(np.asarray(actual).reshape(mean.shape) - variance)
+    assert (distance <= 5 * np.sqrt(variance / DRAWS) + 1e-6).all()
+
+
+def long_lists():
+    """Draws probabilities, and scores without ties."""
+    rng = np.random.default_rng(1)
+    scores = np.tile(np.arange(64.0, dtype="f"), (8, 1))[:, rng.permutation(64)]
+    return rng.random((8, 64)).astype("f"), scores
+
+
+def test_long_lists():
+    """Items too many for pairs add up as a formula says."""
+    (p, scores), key = long_lists(), jax.random.key(0)
+    lists, variance = jrm.sampled_labels("dcg", p, scores, key)
+    ranked = np.take_along_axis(p, np.argsort(-scores, 1), 1).astype(np.float64)
+    discounts = 1 / np.log2(np.arange(2, 66))
+    np.testing.assert_allclose(lists.values, ranked @ discounts, rtol=1e-5)
+    np.testing.assert_allclose(
+        variance, (ranked * (1 - ranked)) @ discounts**2, rtol=1e-5
+    )
+
+
+@pytest.mark.long
+def test_programs():
+    """Programs and meshes read the same draws, and another key other ones."""
+    (p, scores), key = long_lists(), jax.random.key(0)
+    one = jrm.sampled_labels("ndcg@5", p, scores, key, 20)
+    mesh = jax.make_mesh((4, 2), ("a", "b"), (AxisType.Explicit,) * 2)
+    put = [jax.device_put(x, NamedSharding(mesh, P("a", "b"))) for x in (p, scores)]
+    for other in (
+        jax.jit(lambda *x: jrm.sampled_labels("ndcg@5", *x, 20))(p, scores, key),
+        jrm.sampled_labels("ndcg@5", *put, key, 20),
+    ):
+        np.testing.assert_allclose(other.lists.values, one.lists.values, rtol=1e-5)
+        np.testing.assert_allclose(other.label_variance, one.label_variance, rtol=1e-3)
+    again = jrm.sampled_labels("ndcg@5", p, scores, jax.random.key(1), 20)
+    assert not np.array_equal(again.lists.values, one.lists.values)
+
+
+@pytest.mark.long
+def test_certain_labels_and_weights():
+    """Labels of 0 and 1 are what they are; masks and weights of lists apply."""
+    labels = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
+    scores = np.array([[4.0, 3, 2, 1]] * 3)
+    mask, weights = np.ones(labels.shape, bool), np.array([2.0, 1, 0])
+    mask[0, 3] = False
+    uncertain = np.where(mask, labels, 7)  # what is masked is never read
+    for name in ("map", "p@3"):
+        exact = getattr(jrm, {"map": "average_precision", "p@3": "precision"}[name])
+        k = {} if name == "map" else {"k": 3}
+        of = exact.per_list(labels, scores, mask, list_weights=weights, **k)
+        lists, variance = jrm.sampled_labels(
+            name, uncertain, scores, jax.random.PRNGKey(0), 5,
+            mask=mask, list_weights=weights,
+        )  # fmt: skip
+        for a, b in zip(jax.tree.leaves(lists), jax.tree.leaves(of), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-6)
+        assert not variance.any()
+
+
+def test_errors():
+    """Impossible probabilities, and metrics that cannot be drawn."""
+    p, scores, key = np.full(3, 0.5), np.arange(3.0), jax.random.key(0)
+    for error, message, arguments in (
+        (ValueError, r"holds 1.5 at \(1,\)", ("mrr", [0.5, 1.5, 0], scores, key)),
+        (ValueError, "draws is 1", ("mrr", p, scores, key, 1)),
+        (ValueError, "undefined is", ("mrr", p, scores, key)),
+        (ValueError, "column 'subtopics'", ("alpha_ndcg", p, scores, key)),
+        (ValueError, "set of metrics", ("official", p, scores, key)),
+        (ValueError, "several are relevant", ("mrr(rank=realistic)", p, scores, key)),
+        (TypeError, "is 3; pass a metric", (3, p, scores, key)),
+        (TypeError, "key: got int", ("mrr", p, scores, 0)),
+    ):
+        options = {"undefined": "none"} if message == "undefined is" else {}
+        with pytest.raises(error, match=message):
+            jrm.sampled_labels(*arguments, **options)
