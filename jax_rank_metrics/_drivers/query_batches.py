@@ -183,13 +183,15 @@ def over_all_items(
         queries.model.names,
         queries.model.items,
     )
-    if items is not None:
+    if items is not None and queries.model.score_fn is None:
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
     catalog = step.put_catalog(devices, catalog, num_items)
     vectors = None
     if catalog.items is not None:
-        vectors = Vectors(name, catalog.items, num_items, catalog.item_mask)
+        items = catalog.items
+    if items is not None:
+        vectors = Vectors(name, items, num_items, catalog.item_mask)
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
         if number > 0:  # also of an evaluation that resumes
