@@ -97,13 +97,16 @@ def evaluate_embeddings(
         metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function.
+            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
             such an iterator. All queries advance through a block before the next one is
             read, so that the items are read once. Metrics without a cutoff read them a
-            second time, which an iterator does not allow.
+            second time, which an iterator does not allow. Under "maxsim" `Tokens` or a
+            list of arrays `[tokens, dims]`, of which those of similar lengths are scored
+            together; or an iterator of such, or a function that returns one, for which
+            all scores of queries and items are held.
         relevant: The items to be found: a list of ids for each query; a dict or a pandas
             Series from rows of queries to such lists; a frame of pandas or polars with
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
@@ -125,6 +128,9 @@ def evaluate_embeddings(
               ties, up to squared distances of 2²³.
             - "hamming": by minus the number of bits that differ, exactly. Both are
               packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
+            - "maxsim": by the sum, over the tokens of the query, of the largest product
+              with a token of the item. Items without tokens rank last. A batch holds its
+              scores of all items.
             - A function of a batch of queries and a block of items, which returns their
               scores `[queries, items]`, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
@@ -145,7 +151,8 @@ def evaluate_embeddings(
             default counts every order of tied items.
         key: See `rank`.
         undefined: See `PerList.mean`.
-        block_size: How many items are scored at a time. None chooses.
+        block_size: How many items are scored at a time; of one length, under "maxsim".
+            None chooses.
         mesh: The devices that share the work; see `evaluate_users`. Queries, items and
             their attributes may then be global arrays; with candidates, queries alone.
         queries_axis: The mesh axis or axes that divide queries; see there.

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from jax_rank_metrics._drivers.devices import Devices
+from jax_rank_metrics._drivers.devices import Array, Devices
 from jax_rank_metrics._drivers.model import OVERFLOW, Model
 from jax_rank_metrics._inputs.libraries import is_of_jax
 from jax_rank_metrics._sources.token_items import TokenItems
@@ -40,7 +40,7 @@ class TokenScores:
         block_size: How many items are scored at a time.
     """
 
-    queries: np.ndarray
+    queries: Array
     items: TokenItems
     devices: Devices
     block_size: int
@@ -86,12 +86,13 @@ def read_tokens(queries: Any, items: Any) -> tuple[Any, Any, TokenItems | None]:
     """
     if all(isinstance(x, Tokens) and is_of_jax(x.vectors) for x in (queries, items)):
         return packed("queries", queries), packed("items", items), None
-    rows, tokens = TokenItems("queries", queries), TokenItems("items", items)
-    return packed_on_host(list(rows), rows.width), None, tokens
+    rows = TokenItems("queries", queries)
+    packed_rows = packed_on_host(list(rows), rows.width)
+    return packed_rows, None, TokenItems("items", items, packed_rows.shape[-1] - 1)
 
 
 def token_model(
-    queries: np.ndarray,
+    queries: Array,
     items: TokenItems,
     devices: Devices,
     block_size: int | None,

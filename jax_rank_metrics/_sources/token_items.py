@@ -54,15 +54,16 @@ class TokenItems:
         is_repeatable: Whether the items can be read more than once.
     """
 
-    def __init__(self, name: str, source: Any) -> None:
+    def __init__(self, name: str, source: Any, num_dims: int | None = None) -> None:
         """Opens the items.
 
         Args:
             name: The argument, for messages.
             source: `Tokens` of `[items, tokens, dims]`; a list of arrays `[tokens, dims]`;
                 or an iterator of such `Tokens` or lists, or a function that returns one.
+            num_dims: How many dims vectors must have, as those of queries; None for any.
         """
-        self._name, self._source = name, source
+        self._name, self._source, self._num_dims = name, source, num_dims
         in_blocks = isinstance(source, Iterator) or callable(source)
         self.is_repeatable = not in_blocks
         self.num_items: int | None = None
@@ -82,6 +83,11 @@ class TokenItems:
         for index, item in enumerate(self._opened()):
             dims = item.dtype, item.shape[1:]
             kind = kind or dims
+            if self._num_dims not in (None, item.shape[1]):
+                raise ValueError(
+                    f"{self._name}[{index}] has shape {item.shape}, but tokens of queries "
+                    f"have {self._num_dims} dims; pass [tokens, {self._num_dims}]"
+                )
             if dims != kind:
                 raise ValueError(
                     f"{self._name}[{index}] is {item.dtype} of shape {item.shape}, after "
@@ -92,7 +98,7 @@ class TokenItems:
     def _opened(self) -> Iterable[np.ndarray]:
         if self.is_repeatable:
             return self._items
-        blocks = self._source() if callable(self._source) else self._source
+        blocks: Any = self._source() if callable(self._source) else self._source
         return (item for block in blocks for item in _arrays(self._name, block))
 
     @functools.cached_property

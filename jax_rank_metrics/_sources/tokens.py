@@ -103,7 +103,9 @@ def maxsim(queries: jax.Array, items: jax.Array) -> jax.Array:
         `[*lists, items]`, floats.
     """
     if items.ndim > 3:
-        return jax.vmap(lambda query, own: maxsim(query[None], own)[0])(queries, items)
+        return jax.vmap(lambda query, listed: maxsim(query[None], listed)[0])(
+            queries, items
+        )
     lists = queries.shape[:-2]
     rows = queries.reshape(-1, *queries.shape[-2:])
     tokens = jnp.swapaxes(items, 0, 1)
@@ -136,7 +138,8 @@ def scores_of_tokens(
         scores = products(rows, vectors).astype(best.dtype)
         return jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None
 
-    dtype = jnp.promote_types(jnp.float32, queries.dtype)
+    is_wide = jnp.float64 in (queries.dtype, vectors.dtype)
+    dtype = jnp.float64 if is_wide else jnp.float32
     best = jnp.full((rows.shape[0], num_items), -jnp.inf, dtype)
     best = _mesh.match_varying(best, (rows, vectors, exists))
     best = lax.scan(step, best, (vectors, exists))[0]
@@ -146,7 +149,7 @@ def scores_of_tokens(
 
 
 def padded_width(num_tokens: int) -> int:
-    """How many tokens an item of some length is filled up to, by its length alone.
+    """Returns the number of tokens that an item is filled up to, by its length alone.
 
     There are four widths from a power of two to the next: 4, 5, 6, 7, 8, 10, 12, 14, 16,
     20. Less than a fifth of a width is padding.
