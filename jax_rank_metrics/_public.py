@@ -226,6 +226,7 @@ from jax_rank_metrics._sources.places import rank_places as rank_places
 from jax_rank_metrics._sources.rank import rank as rank
 from jax_rank_metrics._sources.retrieved import rank_ids as rank_ids
 from jax_rank_metrics._sources.retrieved import rank_retrieved as rank_retrieved
+from jax_rank_metrics._sources.tokens import Tokens as Tokens
 from jax_rank_metrics._states.exposure import Exposure as Exposure
 from jax_rank_metrics._states.geometric import GeometricMean as GeometricMean
 from jax_rank_metrics._states.group_exposure import GroupExposure as GroupExposure

@@ -52,6 +52,12 @@ CALLS = {
         },
     ),
     "users": ("model", {"batch_size": 1, "block_size": 13}),
+    "tokens": ("maxsim", {"batch_size": 1, "block_size": 21}),
+    "tokens on devices": (
+        "maxsim",
+        {"batch_size": 8, "mesh": CUT, "queries_axis": "q", "items_axis": "i"},
+    ),
+    "tokens of candidates": ("maxsim", {"candidates": [range(ITEMS)] * 8}),
 }  # fmt: skip
 
 
@@ -61,8 +67,11 @@ def evaluate(similarity, metrics=("mrr@50",), items=EQUAL, **options):
     if similarity == "model":
         found = jrm.evaluate_users(metrics, (QUERIES, items), RELEVANT, **options)
     else:
-        options["similarity"] = similarity
-        found = jrm.evaluate_embeddings(metrics, QUERIES, items, RELEVANT, **options)
+        options["similarity"], queries = similarity, QUERIES
+        if similarity == "maxsim":
+            queries = [np.stack([query, -query]) for query in QUERIES]
+            items = [np.stack([*[item] * 3, -item]) for item in items]
+        found = jrm.evaluate_embeddings(metrics, queries, items, RELEVANT, **options)
     found = found.gather()
     return found.items, found.lists[metrics[-1]].values
 

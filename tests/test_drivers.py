@@ -64,6 +64,32 @@ BY_CLASS = jrm.by_attributes(
 OF_CLASS = CLASSES[0][:, None] == CLASSES[1]
 OTHER_SHOP = SHOPS[0][:, None] != SHOPS[1]
 
+# Tokens of whole numbers; some items have none, and their scores are the least.
+QUERY_TOKENS = [RNG.integers(-2, 3, (n, DIMS)) for n in RNG.integers(1, 5, QUERIES)]
+ITEM_TOKENS = [RNG.integers(-2, 3, (n, DIMS)) for n in RNG.integers(0, 20, ITEMS)]
+QUERY_TOKENS, ITEM_TOKENS = (
+    [x.astype(np.float32) for x in tokens] for tokens in (QUERY_TOKENS, ITEM_TOKENS)
+)
+MAXSIM = np.array(
+    [
+        [(q @ x.T).max(1).sum() if len(x) else -np.inf for x in ITEM_TOKENS]
+        for q in QUERY_TOKENS
+    ]
+)
+
+
+def padded(arrays, wrap=np.asarray, folder=None):
+    """Tokens as padded arrays, with NaN in the padding, or in a file."""
+    shape = len(arrays), max(map(len, arrays)), DIMS
+    vectors, mask = np.full(shape, np.nan, np.float32), np.zeros(shape[:2], bool)
+    for index, array in enumerate(arrays):
+        vectors[index, : len(array)] = array
+        mask[index, : len(array)] = True
+    if folder is not None:
+        vectors.tofile(folder / "tokens")
+        vectors = np.memmap(folder / "tokens", np.float32, "r", shape=shape)
+    return jrm.Tokens(wrap(vectors), wrap(mask))
+
 
 class Input(NamedTuple):
     """The arguments of a driver, and the dense rows that they stand for."""
@@ -107,6 +133,13 @@ def of_gallery():
     return Input(*case[:2], is_same, VECTORS @ VECTORS.T, others, whole)
 
 
+def of_tokens(queries=QUERY_TOKENS, items=ITEM_TOKENS, **options):
+    """Queries and items with a vector for each token."""
+    options |= {"queries": queries, "similarity": "maxsim", "item_mask": MASK}
+    case = of_queries(items, **options)
+    return case._replace(scores=MAXSIM, pool=~EXCLUDED & MASK)
+
+
 def memory_map(folder):
     """Writes the items to a file, and maps it."""
     CATALOG.tofile(folder / "items")
@@ -141,6 +174,19 @@ INPUTS = {
     ),
     "an iterator": lambda _: by_class(blocks())._replace(metrics=METRICS[:2]),
     "a memory map": lambda folder: of_queries(memory_map(folder)),
+    "lists of tokens": lambda _: of_tokens(),
+    "tokens on devices": lambda _: of_tokens(
+        padded(QUERY_TOKENS, jax.numpy.asarray), padded(ITEM_TOKENS, jax.numpy.asarray)
+    ),
+    "tokens in a file": lambda folder: of_tokens(
+        padded(QUERY_TOKENS), padded(ITEM_TOKENS, folder=folder)
+    ),
+    "an iterator of tokens": lambda _: of_tokens(
+        items=(ITEM_TOKENS[i : i + 30] for i in range(0, ITEMS, 30))
+    ),
+    "tokens of candidates": lambda _: of_tokens(
+        candidates=lists_of(CANDIDATES)
+    )._replace(ranked=CANDIDATES),
 }
 MESH = {"mesh": jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Auto,) * 2)}
 EXECUTORS = {
@@ -165,6 +211,8 @@ SHORT = {
     ("attributes in one block", "one device"),
     ("a function of blocks", "one device"),
     ("a matrix", "items cut"),
+    ("lists of tokens", "one device"),
+    ("tokens on devices", "both cut"),
 }
 CELLS = [
     pytest.param(*cell, marks=[pytest.mark.long] * (cell not in SHORT))

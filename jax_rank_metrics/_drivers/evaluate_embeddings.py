@@ -29,13 +29,16 @@ from jax_rank_metrics._drivers.query_batches import (
     over_all_items,
     over_candidates,
 )
+from jax_rank_metrics._drivers.token_scores import read_tokens, token_model
 from jax_rank_metrics._sources.attributes import by_attributes
 from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
 from jax_rank_metrics._sources.similarities import (
+    Similarity,
     SimilarityFn,
     SimilarityName,
     read_similarity,
 )
+from jax_rank_metrics._sources.tokens import maxsim
 
 
 def evaluate_embeddings(
@@ -94,13 +97,16 @@ def evaluate_embeddings(
         metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function.
+            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
             such an iterator. All queries advance through a block before the next one is
             read, so that the items are read once. Metrics without a cutoff read them a
-            second time, which an iterator does not allow.
+            second time, which an iterator does not allow. Under "maxsim" `Tokens` or a
+            list of arrays `[tokens, dims]`, of which those of similar lengths are scored
+            together; or an iterator of such, or a function that returns one, for which
+            all scores of queries and items are held.
         relevant: The items to be found: a list of ids for each query; a dict or a pandas
             Series from rows of queries to such lists; a frame of pandas or polars with
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
@@ -122,6 +128,9 @@ def evaluate_embeddings(
               ties, up to squared distances of 2²³.
             - "hamming": by minus the number of bits that differ, exactly. Both are
               packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
+            - "maxsim": by the sum, over the tokens of the query, of the largest product
+              with a token of the item. Items without tokens rank last. A batch holds its
+              scores of all items.
             - A function of a batch of queries and a block of items, which returns their
               scores `[queries, items]`, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
@@ -142,7 +151,8 @@ def evaluate_embeddings(
             default counts every order of tied items.
         key: See `rank`.
         undefined: See `PerList.mean`.
-        block_size: How many items are scored at a time. None chooses.
+        block_size: How many items are scored at a time; of one length, under "maxsim".
+            None chooses.
         mesh: The devices that share the work; see `evaluate_users`. Queries, items and
             their attributes may then be global arrays; with candidates, queries alone.
         queries_axis: The mesh axis or axes that divide queries; see there.
@@ -199,29 +209,40 @@ def evaluate_embeddings(
     """
     _inputs.option("undefined", undefined, _types.Undefined)
     plan, key = make_plan(metrics, k, block_size, ties, key)
+    raw_items, tokens, in_blocks = items, None, is_in_blocks(items)
+    if similarity == "maxsim":
+        in_blocks = False
+        queries, items, tokens = read_tokens(queries, items)
     # What says how it is sharded decides on the devices, before anything is read.
-    in_blocks = is_in_blocks(items)
-    arguments = global_arguments(queries, None if in_blocks else items, relevant)
+    known_items = None if in_blocks else items
+    arguments = global_arguments(queries, known_items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
-    vectors, raw_items, blocks = read_vectors("queries", queries), items, None
+    vectors, blocks = read_vectors("queries", queries), None
     num_queries = len(vectors)
     # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
         items = blocks.example
-    items = read_vectors("items", items)
-    num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
-    scoring = read_similarity(similarity, vectors, items)
+    if tokens is not None:
+        model = token_model(vectors, tokens, devices, block_size, candidates is None)
+        scoring, num_items = Similarity(maxsim), len(tokens)
+    else:
+        items = read_vectors("items", items)
+        num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
+        scoring = read_similarity(similarity, vectors, items)
+        model = embeddings_model(vectors, items, scoring, devices)
     judgements = read_judgements(
         relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
     size = block_size or block_size_for(plan, num_items, in_blocks)
+    if tokens is not None:
+        size = num_items  # all scores of a batch are known
     scoring.check(vectors, items, min(size, num_items), (num_queries,))
     plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(
@@ -230,14 +251,13 @@ def evaluate_embeddings(
         similarity=scoring,
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
-    scorer = embeddings_model(vectors, items, scoring, devices)
     rows = np.arange(num_queries)
-    all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
+    all_queries = Queries(devices, model, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
     # What a call that resumes must have in common with this one, by names of arguments.
     inputs = {
         "queries": vectors,
-        "items": items if blocks is None else (raw_items, blocks.num_items),
+        "items": raw_items if blocks is None else (raw_items, blocks.num_items),
         **judgements._asdict(),
         "similarity": similarity,
         "item_mask": catalog.item_mask,

@@ -10,6 +10,7 @@ from jax_rank_metrics import _inputs
 from jax_rank_metrics._drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._drivers.nan_causes import INFINITIES
 from jax_rank_metrics._sources.similarities import Similarity
+from jax_rank_metrics._sources.token_items import TokenItems
 
 # Causes of NaN where no vector holds it, and what to pass instead.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
@@ -25,17 +26,18 @@ class Model(NamedTuple):
     Attributes:
         names: What messages call the next two.
         table: `[rows, …]`, vectors of queries, or scores `[rows, items]`, as devices hold
-            them between batches; None where a function makes scores.
-        items: `[items, …]`, vectors of items, as they were passed; None where scores are
-            known.
-        score_fn: Maps rows `[size]` to scores `[size, items]`; None beside a table.
+            them between batches; None where a user's function makes scores.
+        items: `[items, …]`, vectors of items, as they were passed, or their tokens; None
+            where scores are known.
+        score_fn: Maps rows `[size]` to scores `[size, items]`; None where a table says
+            them, or a program makes them.
         scores_of: How messages call the scores of a query, before its name.
         nan_cause: What makes NaN where no vector holds it, and what to pass instead.
     """
 
     names: tuple[str, str]
     table: Array | None
-    items: Array | None
+    items: Array | TokenItems | None
     score_fn: Callable[[np.ndarray], Any] | None = None
     scores_of: str = "the scores of model for"
     nan_cause: str = OVERFLOW

@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_rank_metrics._drivers.devices import is_global
 from jax_rank_metrics._sources.host_blocks import HostBlocks
+from jax_rank_metrics._sources.token_items import TokenItems
 
 # How messages name what numbers make NaN, beside NaN itself.
 INFINITIES = "inf − inf and inf/inf are nan"
@@ -64,7 +65,11 @@ class Vectors(NamedTuple):
     def _parts(self) -> Iterator[tuple[int, Any, Any]]:
         """Yields the index of the first vector of each part, its vectors and its mask."""
         blocks = self.values
-        if not isinstance(blocks, HostBlocks):
+        if isinstance(blocks, TokenItems):
+            for index, tokens in enumerate(blocks):
+                is_read = self.mask is None or bool(self.mask[index])
+                yield index, tokens[None], np.array([is_read])
+        elif not isinstance(blocks, HostBlocks):
             yield 0, blocks, self.mask
         elif blocks.is_repeatable:  # an iterator has been read, and says nothing
             for part in blocks.parts(1):

@@ -22,6 +22,7 @@ from jax_rank_metrics._drivers.judgements import Judgements
 from jax_rank_metrics._drivers.model import Model
 from jax_rank_metrics._drivers.nan_causes import Vectors, nan_message
 from jax_rank_metrics._drivers.plan import Plan
+from jax_rank_metrics._sources.token_items import TokenItems
 
 # How many scores a batch has at once where all items are in one block: 128 MiB. It also
 # bounds how many numbers a batch gathers from the embeddings of its candidates.
@@ -183,13 +184,16 @@ def over_all_items(
         queries.model.names,
         queries.model.items,
     )
-    if items is not None:
+    # The scores of tokens are known, batch by batch.
+    if items is not None and not isinstance(items, TokenItems):
         catalog = catalog._replace(items=devices.items(name, items))
     # Once for all batches; from here on, items may be longer by padding that is masked.
     catalog = step.put_catalog(devices, catalog, num_items)
     vectors = None
     if catalog.items is not None:
-        vectors = Vectors(name, catalog.items, num_items, catalog.item_mask)
+        items = catalog.items
+    if items is not None:
+        vectors = Vectors(name, items, num_items, catalog.item_mask)
 
     def arrays(number: int, batch: Batch) -> step.QueryBatch:
         if number > 0:  # also of an evaluation that resumes

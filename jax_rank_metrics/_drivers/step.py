@@ -26,7 +26,8 @@ from jax_rank_metrics._sources.attributes import by_attributes, label_dtype
 from jax_rank_metrics._sources.blocks import Catalog, Scorer
 from jax_rank_metrics._sources.catalog import rank_blocks, rank_both
 from jax_rank_metrics._sources.lists import Relevant
-from jax_rank_metrics._sources.similarities import Similarity, products
+from jax_rank_metrics._sources.products import products
+from jax_rank_metrics._sources.similarities import Similarity
 from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Arrays, AxisNames
 

@@ -49,6 +49,9 @@ is the theory of ties, from which formulas read any of them.
     seen.py       the relevant items in the blocks so far, and totals of all items
     blocks.py     a catalogue, and its scores in blocks
     similarities.py  scores by product, cosine, distance, differing bits, or a function
+    products.py   products of vectors, equal for equal items
+    tokens.py     `jrm.Tokens`, and their scores by late interaction
     host_blocks.py  items that the host reads one part after the other
+    token_items.py  items with tokens, which the host groups by their lengths
     streams.py    the two ways through the blocks: the first ranks, or counting places
 """

@@ -99,6 +99,8 @@ class Scorer:
         # Queries of a user's function may have any trailing axes; its scores have one.
         if self.similarity.is_custom:
             return "scores", jax.eval_shape(lambda: self.scores(0))
+        if self.similarity.query_axes > 1:
+            return "queries", jax.ShapeDtypeStruct(self.queries.shape[:-1], bool)
         return "queries", self.queries
 
     @property

@@ -28,11 +28,12 @@ from jax_rank_metrics._sources.labelled import rank_labelled, rank_labelled_twic
 from jax_rank_metrics._sources.sharded_catalog import map_catalog_shards
 from jax_rank_metrics._sources.similarities import SimilarityFn, SimilarityName
 from jax_rank_metrics._sources.streams import Stream, rank_listed
+from jax_rank_metrics._sources.tokens import Tokens
 
 
 def rank_catalog(
-    queries: Shaped[ArrayLike, "..."],
-    items: Shaped[ArrayLike, "items ..."],
+    queries: Shaped[ArrayLike, "..."] | Tokens,
+    items: Shaped[ArrayLike, "items ..."] | Tokens,
     relevant_ids: _types.RelevantIds | by_attributes,
     *,
     k: _types.RankCutoffs,
@@ -81,13 +82,14 @@ def rank_catalog(
             those a user has already seen; ids below 0 are padding.
         item_mask: `[items]` bool, items that exist, for every list.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding.
-        similarity: How a query and an item are scored: "dot", "cosine", "l2" or
-            "hamming", as for `evaluate_embeddings`; "l2" measures around the mean of
-            these queries. Or a function of queries and a block of items that returns
-            their scores `[*lists, block]`; `queries` `[*lists, …]` and `items`
-            `[items, …]` may then have any trailing axes. Static under `jax.jit`: pass a
-            named function rather than a fresh lambda. If types of arrays are sharded, it
-            may hold NumPy arrays, but none on the mesh.
+        similarity: How a query and an item are scored: "dot", "cosine", "l2",
+            "hamming" or "maxsim", as for `evaluate_embeddings`; "l2" measures around the
+            mean of these queries, and "maxsim" takes `Tokens` as queries and items. Or a
+            function of queries and a block of items that returns their scores `[*lists,
+            block]`; `queries` `[*lists, …]` and `items` `[items, …]` may then have any
+            trailing axes. Static under `jax.jit`: pass a named function rather than a
+            fresh lambda. If types of arrays are sharded, it may hold NumPy arrays, but
+            none on the mesh.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
             cut into equal parts: `items`, `item_mask` and attributes of items are the

@@ -18,16 +18,19 @@ from jax_rank_metrics._sources.similarities import (
     SimilarityName,
     read_similarity,
 )
+from jax_rank_metrics._sources.tokens import Tokens, packed
 
 
 def checked_embeddings(
-    queries: Shaped[ArrayLike, "..."],
-    items: Shaped[ArrayLike, "items ..."],
+    queries: Shaped[ArrayLike, "..."] | Tokens,
+    items: Shaped[ArrayLike, "items ..."] | Tokens,
     similarity: SimilarityName | SimilarityFn,
     block_size: int,
     relevant_ids: _types.RelevantIds | by_attributes,
 ) -> Scorer:
     """Checks what `rank_catalog` scores, and that a function returns scores for it."""
+    if similarity == "maxsim":
+        queries, items = packed("queries", queries), packed("items", items)
     queries = _inputs.real("queries", queries)
     items = _inputs.real("items", items)
     if items.ndim == 0 or items.shape[0] == 0:

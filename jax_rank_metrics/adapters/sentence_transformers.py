@@ -209,3 +209,26 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
                 ]
                 line = {"query_id": query_id, "query": query, "results": results}
                 file.write(json.dumps(line) + "\n")
+
+
+# sentence-transformers has such models from version 6 on.
+if importlib.util.find_spec("sentence_transformers.multi_vector_encoder") is not None:
+    _multi_vector = framework(
+        "sentence_transformers.multi_vector_encoder.evaluation", __name__
+    )
+
+    class MultiVectorInformationRetrievalEvaluator(
+        InformationRetrievalEvaluator,
+        _multi_vector.MultiVectorInformationRetrievalEvaluator,
+    ):
+        """`InformationRetrievalEvaluator` for models with a vector for each token.
+
+        It is a subclass of the class of this name of sentence-transformers, whose "maxsim"
+        or "meanmaxsim" scores the documents.
+
+        >>> evaluator = MultiVectorInformationRetrievalEvaluator(
+        ...     {"q": "a query"}, {"a": "a text"}, {"q": {"a"}}, std_errors=True
+        ... )
+        >>> evaluator.evaluations  # before `results = evaluator(model)`
+        {}
+        """

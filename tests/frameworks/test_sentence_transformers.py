@@ -1,6 +1,7 @@
 """The evaluator for sentence-transformers beside theirs, alone and in a Trainer, on CPU."""
 
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.multi_vector_encoder.evaluation import (
+    MultiVectorInformationRetrievalEvaluator as TheirTokens,
 )
 from sentence_transformers.sentence_transformer.evaluation import (
     InformationRetrievalEvaluator as Theirs,
@@ -23,6 +27,9 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters.sentence_transformers import (
     InformationRetrievalEvaluator as Ours,
+)
+from jax_rank_metrics.adapters.sentence_transformers import (
+    MultiVectorInformationRetrievalEvaluator as OurTokens,
 )
 
 WORDS = [f"w{i}" for i in range(40)]
@@ -187,6 +194,61 @@ def test_embeddings_of_the_corpus(model, texts):
         {"corpus_model": model},
     ):
         assert evaluator(model, **arguments) == results
+
+
+class TokenModel:
+    """A model with a vector for each word, which stands in for a multi-vector encoder.
+
+    Each text moves its words a little, so that no scores tie.
+    """
+
+    prompts: dict = {}
+    model_card_data = None
+
+    def __init__(self, similarity_fn_name):
+        """Draws the vectors of words."""
+        self.similarity_fn_name = similarity_fn_name
+        rng = np.random.default_rng(0)
+        self.vectors = {word: rng.normal(size=8) for word in WORDS}
+
+    def encode(self, texts, **_):
+        """Returns the vectors of the words of each text."""
+        tokens = []
+        for text in texts:
+            noise = np.random.default_rng(zlib.crc32(text.encode())).normal(size=8)
+            vectors = [self.vectors[word] + noise / 9 for word in text.split()]
+            tokens.append(torch.tensor(np.array(vectors), dtype=torch.float32))
+        return tokens
+
+    encode_query = encode_document = encode
+
+
+@pytest.mark.parametrize("name", ["maxsim", "meanmaxsim"])
+def test_multi_vector_models(texts, monkeypatch, name):
+    """Results are theirs, and those of `evaluate_embeddings`, ids included."""
+    queries, corpus, relevant = texts
+    model, options = TokenModel(name), {**KS, "corpus_chunk_size": 20}
+    for kind in (TheirTokens, OurTokens):
+        monkeypatch.setattr(
+            kind, "store_metrics_in_model_card_data", lambda *_, **__: None
+        )
+    theirs = TheirTokens(*texts, **options)(model)
+    evaluator = OurTokens(*texts, **options)
+    ours = evaluator(model)
+    assert [*ours] == [*theirs]
+    np.testing.assert_allclose([*ours.values()], [*theirs.values()], atol=1e-7)
+    found = jrm.evaluate_embeddings(
+        "ndcg@10",
+        [x.numpy() for x in model.encode(queries[q] for q in evaluator.queries_ids)],
+        [x.numpy() for x in model.encode(corpus.values())],
+        [
+            [int(id[1:]) for id in relevant[q] if id in corpus]
+            for q in evaluator.queries_ids
+        ],
+        similarity="maxsim",
+        k=20,
+    )
+    np.testing.assert_array_equal(found.items, evaluator.evaluations[name].items)
 
 
 def test_standard_errors(model, texts):

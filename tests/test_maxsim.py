@@ -1,0 +1,185 @@
+"""Late interaction: `maxsim` beside loops, in every form, and its errors.
+
+For values of batches, candidates and meshes see test_drivers.py, and for ties of equal items
+test_equal_rows.py.
+"""
+
+import re
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._sources.token_items import TokenItems
+from jax_rank_metrics._sources.tokens import maxsim, packed, padded_width
+
+DIMS = 6
+
+
+def draw(rng, lengths, dtype=np.float32):
+    """Arrays of tokens of some lengths."""
+    return [rng.normal(size=(n, DIMS)).astype(dtype) for n in lengths]
+
+
+def padded(arrays, width):
+    """The same as `Tokens`, with NaN where there is no token."""
+    vectors = np.full((len(arrays), width, DIMS), np.nan, arrays[0].dtype)
+    mask = np.zeros(vectors.shape[:2], bool)
+    for index, array in enumerate(arrays):
+        vectors[index, : len(array)], mask[index, : len(array)] = array, True
+    return jrm.Tokens(jnp.asarray(vectors), jnp.asarray(mask))
+
+
+def by_loops(queries, items):
+    """The scores in float64, token by token."""
+    scores = np.full((len(queries), len(items)), -np.inf)
+    for row, query in zip(scores, queries, strict=True):
+        for column, item in enumerate(items):
+            if len(item):
+                products = [max(float(a @ b) for b in item) for a in query]
+                row[column] = sum(products)
+    return scores
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
+def test_scores(rng, dtype):
+    """They are those of loops; padding counts neither in queries nor in items."""
+    queries, items = draw(rng, [3, 1, 0, 4]), draw(rng, [5, 0, 2, 7, 1])
+    queries, items = ([(9 * x).astype(dtype) for x in y] for y in (queries, items))
+    expected = by_loops(*([x.astype(float) for x in y] for y in (queries, items)))
+    actual = maxsim(
+        packed("queries", padded_int(queries, 5)), packed("items", padded_int(items, 9))
+    )
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-5)
+    assert actual.dtype == jnp.zeros(()).dtype
+
+
+def padded_int(arrays, width):
+    """Returns `padded`, of integers too, which have no NaN."""
+    tokens = padded([x.astype(np.float32) for x in arrays], width)
+    vectors = jnp.where(tokens.mask[..., None], tokens.vectors, 77)
+    return jrm.Tokens(vectors.astype(arrays[0].dtype), tokens.mask)
+
+
+def test_catalog_in_programs(rng):
+    """`rank_catalog` takes tokens in programs, under vmap and with items cut."""
+    queries, items = draw(rng, [2, 4, 3, 1]), draw(rng, rng.integers(0, 8, 24))
+    scores = by_loops(queries, items)
+    relevant = rng.integers(0, 24, (4, 1)).astype(np.int32)
+    queries, items = padded(queries, 4), padded(items, 8)
+    rank = partial(jrm.rank_catalog, k=24, similarity="maxsim", ties="stable")
+    expected = np.argsort(-scores, axis=1, kind="stable")
+
+    @partial(jax.jit, static_argnames="block_size")
+    def ids(queries, relevant, block_size):
+        return rank(queries, items, relevant, block_size=block_size).items
+
+    for block_size in (24, 7):
+        np.testing.assert_array_equal(ids(queries, relevant, block_size), expected)
+    mapped = jax.vmap(partial(ids, block_size=24))(queries, relevant)
+    np.testing.assert_array_equal(mapped, expected)
+    mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Auto,) * 2)
+
+    @partial(
+        jax.shard_map, mesh=mesh, in_specs=(P("q"), P("i"), P("q")), out_specs=P("q")
+    )
+    def on_devices(queries, items, relevant):
+        return rank(queries, items, relevant, block_size=4, items_axis="i").items
+
+    np.testing.assert_array_equal(on_devices(queries, items, relevant), expected)
+
+
+@given(st.integers(0, 10**6))
+def test_padded_width(length):
+    """It depends on the length alone, and less than a fifth of it is padding."""
+    width = padded_width(length)
+    assert width - length <= max(width - 1, 0) / 5
+    assert padded_width(width) == width
+
+
+def test_blocks_hold_equally_many_items(rng):
+    """Also the last one of each width; items without tokens are in none."""
+    items = TokenItems("items", draw(rng, [0, 3, 9, 10, 3, 0, 9, 3]))
+    blocks = list(items.blocks(2))
+    assert [x.vectors.shape for x in blocks] == [
+        (10, 2, DIMS),
+        (3, 2, DIMS),
+        (10, 2, DIMS),
+        (3, 2, DIMS),
+    ]
+    assert [x.ids.tolist() for x in blocks] == [[2, 3], [1, 4], [6], [7]]
+    assert not blocks[-1].exists[:, 1].any() and len(items) == 8
+
+
+def test_nan_and_masks(rng):
+    """NaN in an item stops the call, unless the item does not exist."""
+    queries, items = draw(rng, [2, 3]), draw(rng, [2, 4, 1, 5])
+    items[2][0, 0] = np.nan
+    call = partial(
+        jrm.evaluate_embeddings, "mrr", relevant=[[0], [3]], similarity="maxsim", k=2
+    )
+    mask = np.arange(4) != 2
+    for forms in ((queries, items), (padded(queries, 3), padded(items, 5))):
+        with pytest.raises(ValueError, match=r"1 of 4 items, such as item 2"):
+            call(queries=forms[0], items=forms[1])
+        found = call(queries=forms[0], items=forms[1], item_mask=mask)
+        assert 2 not in found.items
+
+
+def test_resumed(rng):
+    """A call goes on from a checkpoint, and refuses one of other tokens."""
+    queries, items = draw(rng, [2] * 9), draw(rng, rng.integers(1, 6, 20))
+    call = partial(jrm.evaluate_embeddings, "ndcg@3", similarity="maxsim", batch_size=3)
+    relevant, checkpoints = [[i] for i in range(9)], []
+    whole = call(queries, items, relevant, on_batch=checkpoints.append)
+    again = call(queries, items, relevant, resume_from=checkpoints[0])
+    np.testing.assert_array_equal(again.items, whole.items)
+    others = [x + 1 for x in items]
+    with pytest.raises(ValueError, match="items"):
+        call(queries, others, relevant, resume_from=checkpoints[0])
+
+
+def error(match, kind=ValueError, **changes):
+    """A call that raises, as a parameter."""
+    return pytest.param(kind, match, changes, id=match)
+
+
+TOKENS = [np.ones((2, DIMS), np.float32)] * 3
+
+
+@pytest.mark.parametrize(
+    "kind, match, changes",
+    [
+        error("pass jrm.Tokens, or a list of arrays", TypeError, items=np.ones((3, 2))),
+        error("pass arrays of one kind", items=[*TOKENS, np.ones((2, DIMS))]),
+        error("tokens of queries have 6 dims", items=[x[:, 1:] for x in TOKENS]),
+        error("at least one", items=[]),
+        error("shape (3, 2)", queries=jrm.Tokens(np.ones((3, 2)))),
+        error(
+            "queries.mask", queries=jrm.Tokens(np.ones((3, 2, DIMS)), np.ones(3) > 0)
+        ),
+        error("come in blocks", items=iter([TOKENS]), candidates=[[0]] * 3),
+    ],
+)
+def test_errors(kind, match, changes):
+    arguments = {"queries": TOKENS, "items": TOKENS, "relevant": [[0]] * 3} | changes
+    with pytest.raises(kind, match=re.escape(match)):
+        jrm.evaluate_embeddings("mrr@2", similarity="maxsim", **arguments)
+
+
+def test_errors_of_rank_catalog():
+    tokens = jrm.Tokens(jnp.ones((3, 2, DIMS)))
+    call = partial(jrm.rank_catalog, k=1, similarity="maxsim")
+    with pytest.raises(TypeError, match="pass jrm.Tokens"):
+        call(jnp.ones((3, 2, DIMS)), tokens, [[0]] * 3)
+    with pytest.raises(ValueError, match="tokens, dims"):
+        call(tokens, jrm.Tokens(jnp.ones((3, 2, DIMS + 1))), [[0]] * 3)
+    with pytest.raises(ValueError, match="relevant_ids"):
+        call(tokens, tokens, [[0]] * 4)
