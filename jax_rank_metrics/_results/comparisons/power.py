@@ -8,7 +8,7 @@ import numpy as np
 
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Alternative
-from jax_rank_metrics._results.inference.judged_lists import JudgedLists, Moments
+from jax_rank_metrics._results.inference.judged_lists import JudgedLists, JudgedMoments
 from jax_rank_metrics._results.inference.means import (
     SeedVariance,
     Summary,
@@ -197,7 +197,7 @@ class _JudgedPilot(NamedTuple):
     error: float  # of the mean over the pilot; inf where nothing is known of it
     share: float  # the effective lists in a list, by its weights
     other_lists: int  # that the judge alone will label
-    moments: Moments
+    moments: JudgedMoments
 
     def over(self, lists: int) -> tuple[float, float]:
         """As of `_Pilot`, of so many lists that people label."""
@@ -286,7 +286,7 @@ def _judged_pilots(lists: JudgedLists, other_lists: int) -> list[_JudgedPilot]:
     errors = np.where(errors > 0, errors, np.inf)
     shares = moments.n_eff / np.maximum(lists.counts, 1)
     return [
-        _JudgedPilot(error, share, other_lists, Moments(*(x[i] for x in moments)))
+        _JudgedPilot(error, share, other_lists, JudgedMoments(*(x[i] for x in moments)))
         for i, (error, share) in enumerate(zip(errors.tolist(), shares, strict=True))
     ]
 

@@ -73,7 +73,7 @@ class JudgedLists(NamedTuple):
         """Selects columns, by their indices."""
         return self._make(x[..., columns] for x in self)
 
-    def moments(self) -> "Moments":
+    def moments(self) -> "JudgedMoments":
         """Computes the moments from which λ and errors are made."""
         human = WeightedMean.of(self.human, self.weights, self.noise)
         judge = WeightedMean.of(self.judge, self.weights, self.noise)
@@ -86,7 +86,7 @@ class JudgedLists(NamedTuple):
         share = (
             human.share * human.n_eff / np.where(human.freedom > 0, human.freedom, 1)
         )
-        return Moments(
+        return JudgedMoments(
             (share * human.residuals**2).sum(0),
             (share * human.residuals * judge.residuals).sum(0),
             (share * judge.residuals**2).sum(0),
@@ -138,7 +138,7 @@ class JudgedLists(NamedTuple):
         return Summary(means.mean, means.std_error, freedom, effect, means.n_eff)
 
 
-class Moments(NamedTuple):
+class JudgedMoments(NamedTuple):
     """Weighted moments of the values of people and judge, `[columns]` each.
 
     Attributes:
