@@ -1,5 +1,6 @@
 """The queries of a call, and their batches: over all items, or over candidates."""
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -82,9 +83,11 @@ class Queries(NamedTuple):
         size, num_blocks = batch_size_for(self.rows.size, self.batch_size), 1
         if self.model.items is not None:
             num_blocks = -(-num_items // plan.block_size)
-            # A large block holds the scores of a whole batch at once.
-            if plan.block_size > BLOCK_SIZE:
-                size = _bounded(size, min(plan.block_size, num_items))
+            # A block holds the scores of a whole batch at once, those of each token of its
+            # queries where a program makes them.
+            table = None if self.model.score_fn else self.model.table
+            num_rows = 1 if table is None else math.prod(table.shape[1:-1])
+            size = _bounded(size, num_rows * min(plan.block_size, num_items))
         work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))
