@@ -126,9 +126,9 @@ MUTANTS = [
     ),
     Mutant(
         "a residual reads the labels of items as they are",
-        "_ranking/view.py",
-        "return item_fn(dataclasses.replace(items, labels=labels))",
-        "return item_fn(items)",
+        "_ranking/labels.py",
+        "item_fn(_with_labels(items, label_fn(items)))",
+        "item_fn(items)",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     Mutant(
@@ -655,6 +655,20 @@ MUTANTS = [
         "of_worst = worth_of_ranks(length - num_active, num_active)[..., None]",
         "of_worst = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "tokens that are padding count",
+        "_sources/tokens.py",
+        "jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None",
+        "jnp.maximum(best, scores), None",
+        "tests/test_maxsim.py::test_scores",
+    ),
+    Mutant(
+        "the last block of a width is shorter",
+        "_sources/token_items.py",
+        "            yield TokenBlock.of(group, width, size)\n        self.num_items",
+        "            yield TokenBlock.of(group, width, len(group))\n        self.num_items",
+        "tests/test_maxsim.py::test_blocks_hold_equally_many_items",
     ),
 ]
 
