@@ -488,6 +488,7 @@ def test_bootstrap_of_people_and_judge(rng):
     assert result.high - result.difference == pytest.approx(reach, rel=1e-3)
 
 
+@pytest.mark.long
 def test_bootstrap_agrees_with_t(rng):
     """Over enough lists both tests agree, also of clusters that both parts share."""
     values = rng.normal(size=600)

@@ -68,6 +68,7 @@ def padded_int(arrays, width):
     return jrm.Tokens(vectors.astype(arrays[0].dtype), tokens.mask)
 
 
+@pytest.mark.long
 def test_catalog_in_programs(rng):
     """`rank_catalog` takes tokens in programs, under vmap and with items cut."""
     queries, items = draw(rng, [2, 4, 3, 1]), draw(rng, rng.integers(0, 8, 24))
@@ -133,6 +134,7 @@ def test_nan_and_masks(rng):
         assert 2 not in found.items
 
 
+@pytest.mark.long
 def test_resumed(rng):
     """A call goes on from a checkpoint, and refuses one of other tokens."""
     queries, items = draw(rng, [2] * 9), draw(rng, rng.integers(1, 6, 20))

@@ -252,6 +252,7 @@ def test_double_precision(rng):
     assert state.compute().dtype == jnp.float32
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [AxisType.Explicit, pytest.param(AxisType.Auto, marks=pytest.mark.long)],
