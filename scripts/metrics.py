@@ -81,6 +81,8 @@ Each metric is a function of `jax_rank_metrics`, and each of its names is a name
 `evaluate` and `measure`. Its docstring, which `help(jrm.ndcg)` and the
 [API](api/metrics.rst) show, has the formula, the options and the columns.
 
+## Names
+
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
 first percent of each list, which is `jrm.share(0.01)` in Python. For
 `interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
@@ -95,6 +97,8 @@ are those of trec_eval.
 with which options, and where not. [My number differs](my-number-differs.md) goes through
 what makes two libraries disagree.
 
+## Ties
+
 What a metric does with ties, unless you ask for another policy or pass a key:
 
 - *closed*: the mean over all orders of the tied items, by a formula.
@@ -107,7 +111,10 @@ weights, they bound what any order could give for every *closed* metric without 
 and for `bpref`. For others they are two orders among many: labels do not say which of two
 relevant items gives `psp` more.
 
-A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
+## Undefined
+
+A list without a value of its own, as where nothing is relevant, is *undefined*; it counts
+0. `undefined="one"` and `"skip"` change that, and a state records how many there were."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}
 
