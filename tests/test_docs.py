@@ -1,6 +1,7 @@
 """The pages of docs/: their examples run, their links resolve, and the site has them all."""
 
 import ast
+import doctest
 import importlib.util
 import inspect
 import re
@@ -88,6 +89,35 @@ def test_the_site_has_every_name():
     modules = inspect.getmembers(jrm, inspect.ismodule)
     public = {*jrm.__all__} - {name for name, _ in modules}
     assert public <= set(documented), sorted(public - set(documented))
+
+
+def test_examples_of_docstrings_show_their_output():
+    """A docstring with an example shows what it returns."""
+    for name in jrm.__all__:
+        doc = inspect.getdoc(getattr(jrm, name)) or ""
+        examples = doctest.DocTestParser().get_examples(doc)
+        assert not examples or any(example.want for example in examples), name
+
+
+def test_the_sidebar_is_short():
+    """Titles in the table of contents have four words at most."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    titles = re.findall(r"^([^`:<\n]+) <[\w/-]+>$", index, re.M)
+    for page in re.findall(r"^[a-z][\w/-]+$", index, re.M):
+        paths = [ROOT / "docs" / f"{page}.{suffix}" for suffix in ("md", "rst")]
+        text = next(path for path in paths if path.exists()).read_text()
+        titles.append(text.splitlines()[0].removeprefix("# "))
+    assert len(titles) >= len(PAGES) - 1
+    assert [title for title in titles if len(title.split()) > 4] == []
+
+
+def test_the_readme_is_short_and_begins_with_the_ten_lines():
+    """Its first block of Python, which the site includes, is ten lines and a table."""
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 150
+    lines = blocks(ROOT / "README.md")[0].splitlines()
+    assert sum(line.startswith((">>>", "...")) for line in lines) == 10
+    assert "pip install jax-rank-metrics" in readme.partition(">>>")[0]
 
 
 def test_check_is_in_sight():
