@@ -55,7 +55,8 @@ async function survey(pages) {
     }
     if (wide(inside.documentElement)) report("page", inside.querySelector("h1"));
     for (const formula of inside.querySelectorAll(".math"))
-      if (!formula.querySelector("mjx-container")) report("TeX", formula);
+      if (!formula.querySelector("mjx-container:not(:has([data-mjx-error]))"))
+        report("TeX", formula);
   }
   document.getElementById("found").textContent = JSON.stringify(found);
 }

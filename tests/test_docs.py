@@ -13,6 +13,7 @@ import pytest
 from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_examples
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._metrics.metric import NAMES
 
 
 @pytest.mark.long
@@ -97,6 +98,33 @@ def test_examples_of_docstrings_show_their_output():
         doc = inspect.getdoc(getattr(jrm, name)) or ""
         examples = doctest.DocTestParser().get_examples(doc)
         assert not examples or any(example.want for example in examples), name
+
+
+def test_formulas_are_typeset():
+    """Fractions span what they divide, and the symbols below a formula are mathematics."""
+    module = runpy.run_path(str(ROOT / "docs" / "typesetting.py"))
+    for formula, expected in {
+        "P@k = hits@k / min(k, n)": r"\mathrm{P}@k=\frac{\mathrm{hits}@k}{\min(k,n)}",
+        "Σ_i g_i · r_i / Σ_i g_i": r"\frac{\sum_ig_i\cdotr_i}{\sum_ig_i}",
+        "Σ_i x_i · (a + b) / (n · R) − 1": r"\sum_ix_i\cdot\frac{a+b}{n\cdotR}-1",
+        "(1 + b) · P · R / (b · P + R)": r"\frac{(1+b)\cdotP\cdotR}{b\cdotP+R}",
+        "(C − D) / √(P_s · P_l)": r"\frac{C-D}{\sqrt{P_s\cdotP_l}}",
+    }.items():
+        assert module["tex"](formula).replace(" ", "") == expected
+    lines = [
+        "Text.",
+        "",
+        ".. math:: x = a_i / R",
+        "",
+        "R is large. `R`",
+        ":param R: R.",
+    ]
+    typeset = module["docstring"](lines)
+    assert r":math:`R` is large. `R`" in typeset[-3] and typeset[-2] == lines[-1]
+    for metric in {id(metric): metric for metric in NAMES.values()}.values():
+        typeset = module["docstring"]((inspect.getdoc(metric) or "").splitlines())
+        for line in typeset:
+            assert line.count("{") == line.count("}"), line
 
 
 def test_the_sidebar_is_short():
