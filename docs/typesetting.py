@@ -94,6 +94,13 @@ def tex(formula):
     return " ".join(typeset)
 
 
+def typeset_power(found):
+    """Returns a power in the prose as mathematics."""
+    base, exponent = found[1], found[2].replace("−", "-").replace("_", r"\_")
+    exponent = exponent if len(exponent) < 3 else rf"\text{{{exponent}}}"
+    return rf":math:`{base}^{{{exponent}}}`"
+
+
 def prose(line, formula):
     """Sets the symbols of a formula in a line below it as mathematics."""
     symbols = {
@@ -102,13 +109,17 @@ def prose(line, formula):
     symbols |= {*re.findall(r"(?<!\w)[B-Zb-zα-ωℓ](?![\w^])", formula)}
     for symbol in sorted(symbols, key=len, reverse=True):
         name = re.escape(re.sub(r"[{}]", "", symbol))
-        around = rf"(?<![\w`^_/·@.\-{{]){name}(?![\w`^_@(*⁺⁰/·}}]|\.\w)"
+        around = rf"(?<![\w`^_/·@.\-{{]){name}(?![\w`^_@(*⁺⁰/·}}]|[.-]\w)"
         pieces = re.split(r"(:math:`[^`]*`|`[^`]*`)", line)
         pieces[::2] = [
             re.sub(around, lambda _, x=symbol: f":math:`{words(x)}`", piece)
             for piece in pieces[::2]
         ]
         line = "".join(pieces)
+    power = r"(?<![\w`.])(\w+)\^(−?\w+)(?![\w`(·*])"  # such as 2^label
+    pieces = re.split(r"(:math:`[^`]*`|`[^`]*`)", line)
+    pieces[::2] = [re.sub(power, typeset_power, piece) for piece in pieces[::2]]
+    line = "".join(pieces)
     return re.sub(r"^( *)(:math:)", r"\1\\ \2", line)  # which is no field of a list
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.metric import NAMES
+
+assert jrm.ndcg.__name__ in NAMES  # which the package fills when it is first used
 
 SITE = Path(os.environ.get("SITE", Path(__file__).parents[2] / "build" / "site"))
 
