@@ -3,15 +3,19 @@
 sphinx-build -W --keep-going -b html docs build/site
 """
 
+import inspect
 import os
 import re
+import runpy
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")  # autodoc imports the Keras adapter
 
-from jax_rank_metrics import __version__
+import jax_rank_metrics
+from jax_rank_metrics import Metric, __version__
+from jax_rank_metrics._metrics.metric import NAMES
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -24,14 +28,17 @@ html_title = f"{project} {version}"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
 ]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks show their stored outputs; CI executes them
 
@@ -43,6 +50,16 @@ napoleon_custom_sections = [("Shapes", "params_style")]
 default_role = "py:obj"
 exclude_patterns = ["demo"]
 
+# A copied example has neither prompts nor what they print.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# One file of MathJax that draws formulas without fonts, and so without a network.
+if mathjax := find_spec("sphinx-mathjax-offline"):
+    folder = Path(mathjax.origin).parent / "static" / "mathjax"
+    html_static_path.append(str(folder / "tex-svg.js"))
+mathjax_path = "tex-svg.js"
+
 # The libraries that adapters import. Those that are not installed are imitated, since
 # docstrings can be read without them.
 adapters = (ROOT / "jax_rank_metrics" / "adapters").glob("*.py")
@@ -51,6 +68,17 @@ libraries = re.findall(imports, "".join(path.read_text() for path in adapters))
 autodoc_mock_imports = [
     name for name in sorted({*libraries}) if find_spec(name) is None
 ]
+
+
+typesetting = runpy.run_path(str(DOCS / "typesetting.py"))
+# Names in the index of what compares two rankings, and has no name for `evaluate`.
+ALIASES = {
+    "rank_biased_overlap": ("rank_biased_overlap", "rbo"),
+    **{
+        x: (x,) for x in ("overlap", "jaccard", "kendall_tau", "spearman_rho", "tau_ap")
+    },
+    "neighbor_recall": ("neighbor_recall",),
+}
 
 
 def copy_pages_of_the_repository():
@@ -67,61 +95,58 @@ def copy_pages_of_the_repository():
             shutil.copy(page, COPIES)
 
 
-def home_page():
-    """Returns the part of the README that the home page shares, with links from docs/."""
-    readme = (ROOT / "README.md").read_text()
-    _, start, text = readme.partition("<!-- home page from here -->\n")
-    text, end, _ = text.partition("<!-- home page to here -->\n")
-    assert start and end, "README.md lacks a marker of the home page"
-    return re.sub(r"\]\((?!docs/|https?:)", "](../", text).replace("](docs/", "](")
-
-
 def prepare_source(app, name, source):
-    """Fills in the home page, and points links between pages at the copies."""
-    text = source[0].replace("<!-- home page -->", home_page())
-    text = re.sub(r"\]\((?:\.\./)?docs/", "](/", text)
+    """Points links between pages at the copies, and those of metrics at docstrings."""
+    text = re.sub(r"\]\((?:\.\./)?docs/", "](/", source[0])
+    text = re.sub(r"\n\n```", "\n```", text)  # the end of a doctest, for its parser
     if name == "metrics":  # each row begins with a metric: link it to its docstring
         text = re.sub(r"(?m)^\| `(\w+)`", r"| {obj}`\1 <jax_rank_metrics.\1>`", text)
     copied = r"notebooks/|(?=BENCHMARKS|CHANGELOG|CONTRIBUTING)"
     source[0] = re.sub(rf"\]\(\.\./(?:{copied})", "](/copies/", text)
 
 
-def tex(formula):
-    """Writes a formula of a docstring as TeX: upright words, large sums and products."""
-    formula = re.sub(r"[A-Za-z]{2,}|[A-Z](?=@)", r"\\mathrm{\g<0>}", formula)
-    for plain, command in (
-        (r"\mathrm{min}", r"\min"),
-        (r"\mathrm{max}", r"\max"),
-        (r"\mathrm{log}2", r"\log_2 "),
-        ("Σ", r"\sum"),
-        ("Π", r"\prod"),
-        ("·", r"\cdot "),
-        ("−", "-"),
-    ):
-        formula = formula.replace(plain, command)
-    return formula
+def prepare_part(app, path, name, content):
+    """Prepares a part of the README that a page includes, as its own text."""
+    prepare_source(app, name, content)
 
 
 def typeset_docstring(app, what, name, target, options, lines):
     """Typesets the formulas of a docstring, which are plain text for `help`."""
-    is_formula = False
-    for index, line in enumerate(lines):
-        directive, is_math, formula = line.partition(".. math::")
-        if is_math:
-            lines[index] = f"{directive}{is_math}{tex(formula)}"
-        elif is_formula and line.startswith(" "):
-            lines[index] = tex(line)
-        is_formula = bool(is_math) or (is_formula and (not line or line[0] == " "))
+    lines[:] = typesetting["docstring"](lines)
 
 
-def name_functions(app, what, name, target, options, signature, returns):
-    """Shows a default that is a function by its name."""
-    return re.sub(r"<function (\w+)>", r"\1", signature or "") or None, returns
+def sign_metrics(app, what, name, target, options, signature, returns):
+    """Shows the options of a metric itself; its docstring links to those of `rank`."""
+    if not isinstance(target, Metric):  # a default that is a function has a name
+        return re.sub(r"<function (\w+)>", r"\1", signature or "") or None, returns
+    parameters = inspect.signature(target).parameters
+    texts = ["labels", "scores", "*" if target.spec.options else ""]
+    for option in target.spec.options:
+        default = parameters[option].default
+        texts.append(f"{option}={getattr(default, '__name__', repr(default))}")
+    return f"({', '.join(filter(None, texts))}, **arguments_of_rank)", returns
+
+
+def index_aliases(app, doctree):
+    """Enters every name of a metric into the index, where the search looks first."""
+    from sphinx import addnodes
+
+    names = {id(metric): [] for metric in NAMES.values()}
+    for alias, metric in NAMES.items():
+        names[id(metric)].append(alias)
+    for node in doctree.findall(addnodes.index):
+        for kind, _, target, _, key in list(node["entries"]):
+            _, is_public, name = target.partition(f"{project}.")
+            known = vars(jax_rank_metrics).get(name) if is_public else None
+            for alias in names.get(id(known), ALIASES.get(name, ())):
+                node["entries"].append((kind, alias, target, "main", key))
 
 
 def setup(app):
     """Registers the functions above."""
     copy_pages_of_the_repository()
     app.connect("source-read", prepare_source)
+    app.connect("include-read", prepare_part)
     app.connect("autodoc-process-docstring", typeset_docstring)
-    app.connect("autodoc-process-signature", name_functions)
+    app.connect("autodoc-process-signature", sign_metrics)
+    app.connect("doctree-read", index_aliases)

@@ -18,6 +18,7 @@ from jax_rank_metrics._drivers.evaluate_users import UserEvaluation as UserEvalu
 from jax_rank_metrics._drivers.evaluate_users import evaluate_users as evaluate_users
 from jax_rank_metrics._drivers.evaluation import Evaluation as Evaluation
 from jax_rank_metrics._files.join import join as join
+from jax_rank_metrics._files.joined import Joined as Joined
 from jax_rank_metrics._files.read import read_qrels as read_qrels
 from jax_rank_metrics._files.read import read_run as read_run
 from jax_rank_metrics._formulas.adjusted_for_chance import (

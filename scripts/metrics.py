@@ -81,6 +81,8 @@ Each metric is a function of `jax_rank_metrics`, and each of its names is a name
 `evaluate` and `measure`. Its docstring, which `help(jrm.ndcg)` and the
 [API](api/metrics.rst) show, has the formula, the options and the columns.
 
+## Names
+
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
 first percent of each list, which is `jrm.share(0.01)` in Python. For
 `interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
@@ -94,6 +96,8 @@ are those of trec_eval.
 *Agrees with* names libraries whose number is the same; the docstring of the metric says
 with which options, and where not. [My number differs](my-number-differs.md) goes through
 what makes two libraries disagree.
+
+## Ties
 
 What a metric does with ties, unless you ask for another policy or pass a key:
 
@@ -110,7 +114,10 @@ relevant items gives `psp` more.
 Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
 `pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).
 
-A list without a value of its own is *undefined*; it counts 0, or what `undefined=` says."""
+## Undefined
+
+A list without a value of its own, as where nothing is relevant, is *undefined*; it counts
+0. `undefined="one"` and `"skip"` change that, and a state records how many there were."""
 
 TIES = {"expected": "closed", "order": "one order", "own": "own"}
 

@@ -16,7 +16,11 @@ SHOWING = [page for page in PAGES if ">>>" in page.read_text()]
 # The examples of these pages need libraries that the extra "test" lacks, so the tests of
 # the folders tests/peers and tests/frameworks run them.
 OF_PEERS = [page for page in SHOWING if page.stem == "learning-to-rank"]
-OF_FRAMEWORKS = [page for page in SHOWING if page.stem == "frameworks"]
+OF_LIBRARIES = (
+    *("frameworks", "ir-measures", "keras-rs", "metrax", "ranx", "rax"),
+    *("scikit-learn", "torchmetrics", "trec-eval"),
+)
+OF_FRAMEWORKS = [page for page in SHOWING if page.stem in OF_LIBRARIES]
 
 
 def blocks(page):

@@ -1,6 +1,7 @@
 """The pages of docs/: their examples run, their links resolve, and the site has them all."""
 
 import ast
+import doctest
 import importlib.util
 import inspect
 import re
@@ -12,6 +13,7 @@ import pytest
 from pages import OF_FRAMEWORKS, OF_PEERS, PAGES, ROOT, SHOWING, blocks, wrong_examples
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._metrics.metric import NAMES
 
 
 @pytest.mark.long
@@ -56,7 +58,8 @@ def test_the_site_has_every_page():
     """Every page is in a table of contents."""
     index = (ROOT / "docs" / "index.md").read_text()
     pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES}
-    assert pages - {"index"} <= set(index.split())
+    listed = re.findall(r"^(?:[^`:<\n]* <)?/?([\w/-]+)>?$", index, re.M)
+    assert pages - {"index"} <= set(listed)
 
 
 def test_the_site_needs_no_framework(monkeypatch):
@@ -87,6 +90,63 @@ def test_the_site_has_every_name():
     modules = inspect.getmembers(jrm, inspect.ismodule)
     public = {*jrm.__all__} - {name for name, _ in modules}
     assert public <= set(documented), sorted(public - set(documented))
+
+
+def test_examples_of_docstrings_show_their_output():
+    """A docstring with an example shows what it returns."""
+    for name in jrm.__all__:
+        doc = inspect.getdoc(getattr(jrm, name)) or ""
+        examples = doctest.DocTestParser().get_examples(doc)
+        assert not examples or any(example.want for example in examples), name
+
+
+def test_formulas_are_typeset():
+    """Fractions span what they divide, and the symbols below a formula are mathematics."""
+    module = runpy.run_path(str(ROOT / "docs" / "typesetting.py"))
+    for formula, expected in {
+        "P@k = hits@k / min(k, n)": r"\mathrm{P}@k=\frac{\mathrm{hits}@k}{\min(k,n)}",
+        "Σ_i g_i · r_i / Σ_i g_i": r"\frac{\sum_ig_i\cdotr_i}{\sum_ig_i}",
+        "Σ_i x_i · (a + b) / (n · R) − 1": r"\sum_ix_i\cdot\frac{a+b}{n\cdotR}-1",
+        "(1 + b) · P · R / (b · P + R)": r"\frac{(1+b)\cdotP\cdotR}{b\cdotP+R}",
+        "(C − D) / √(P_s · P_l)": r"\frac{C-D}{\sqrt{P_s\cdotP_l}}",
+    }.items():
+        assert module["tex"](formula).replace(" ", "") == expected
+    lines = [
+        "Text.",
+        "",
+        ".. math:: x = a_i / R",
+        "",
+        "R is large. `R`",
+        ":param R: R.",
+    ]
+    typeset = module["docstring"](lines)
+    assert r":math:`R` is large. `R`" in typeset[-3] and typeset[-2] == lines[-1]
+    assert jrm.ndcg in NAMES.values()
+    for metric in {id(metric): metric for metric in NAMES.values()}.values():
+        typeset = module["docstring"]((inspect.getdoc(metric) or "").splitlines())
+        for line in typeset:
+            assert line.count("{") == line.count("}"), line
+
+
+def test_the_sidebar_is_short():
+    """Titles in the table of contents have four words at most."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    titles = re.findall(r"^([^`:<\n]+) <[\w/-]+>$", index, re.M)
+    for page in re.findall(r"^[a-z][\w/-]+$", index, re.M):
+        paths = [ROOT / "docs" / f"{page}.{suffix}" for suffix in ("md", "rst")]
+        text = next(path for path in paths if path.exists()).read_text()
+        titles.append(text.splitlines()[0].removeprefix("# "))
+    assert len(titles) >= len(PAGES) - 1
+    assert [title for title in titles if len(title.split()) > 4] == []
+
+
+def test_the_readme_is_short_and_begins_with_the_ten_lines():
+    """Its first block of Python, which the site includes, is ten lines and a table."""
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 150
+    lines = blocks(ROOT / "README.md")[0].splitlines()
+    assert sum(line.startswith((">>>", "...")) for line in lines) == 10
+    assert "pip install jax-rank-metrics" in readme.partition(">>>")[0]
 
 
 def test_check_is_in_sight():
