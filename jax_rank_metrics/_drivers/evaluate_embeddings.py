@@ -26,8 +26,14 @@ from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_batches import (
     Queries,
     block_size_for,
+    bounded,
     over_all_items,
     over_candidates,
+)
+from jax_rank_metrics._drivers.sparse_vectors import (
+    KNOWN_SCORES,
+    read_sparse,
+    sparse_model,
 )
 from jax_rank_metrics._sources.attributes import by_attributes
 from jax_rank_metrics._sources.host_blocks import HostBlocks, is_in_blocks
@@ -206,23 +212,35 @@ def evaluate_embeddings(
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
-    vectors, raw_items, blocks = read_vectors("queries", queries), items, None
-    num_queries = len(vectors)
+    is_sparse = _inputs.is_sparse(queries) or _inputs.is_sparse(items)
+    raw_items, blocks = items, None
+    if is_sparse:
+        vectors, items = read_sparse(queries, items, similarity)
+    else:
+        vectors = read_vectors("queries", queries)
+    num_queries = vectors.shape[0]
     # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
         items = blocks.example
-    items = read_vectors("items", items)
-    num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
-    scoring = read_similarity(similarity, vectors, items)
+    if is_sparse:
+        scoring = KNOWN_SCORES
+        batch_size = _inputs.positive_integer("batch_size", batch_size)
+        if candidates is None:  # a batch holds the scores of all items at once
+            batch_size = bounded(batch_size, items.shape[0])
+    else:
+        items = read_vectors("items", items)
+        scoring = read_similarity(similarity, vectors, items)
+    num_items = items.shape[0] if blocks is None else blocks.num_items or MAX_ITEMS
     judgements = read_judgements(
         relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
     size = block_size or block_size_for(plan, num_items, in_blocks)
-    scoring.check(vectors, items, min(size, num_items), (num_queries,))
+    if not is_sparse:
+        scoring.check(vectors, items, min(size, num_items), (num_queries,))
     plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(
         item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
@@ -230,7 +248,10 @@ def evaluate_embeddings(
         similarity=scoring,
         groups=read_groups(item_groups, plan.bounds, num_items, relevant),
     )
-    scorer = embeddings_model(vectors, items, scoring, devices)
+    if is_sparse:
+        scorer = sparse_model(vectors, items, catalog.item_mask, candidates is not None)
+    else:
+        scorer = embeddings_model(vectors, items, scoring, devices)
     rows = np.arange(num_queries)
     all_queries = Queries(devices, scorer, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
