@@ -600,6 +600,27 @@ MUTANTS = [
         "of_worst = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
+    Mutant(
+        "entries of sparse items in any order",
+        "_drivers/sparse_vectors.py",
+        "if not rows.has_canonical_format:",
+        "if rows is None:",
+        "tests/test_sparse_vectors.py::test_equal_items_tie",
+    ),
+    Mutant(
+        "sparse integers multiplied in their own dtype",
+        "_drivers/sparse_vectors.py",
+        "np.result_type(queries.dtype, items.dtype, np.float32)",
+        "np.result_type(queries.dtype, items.dtype)",
+        "tests/test_sparse_vectors.py::test_small_integers_do_not_overflow",
+    ),
+    Mutant(
+        "the rows of masked sparse items",
+        "_drivers/sparse_vectors.py",
+        'np.searchsorted(rows.indptr, entries, side="right") - 1',
+        'np.searchsorted(rows.indptr, entries, side="right")',
+        "tests/test_sparse_vectors.py::test_masked_items_may_hold_nan",
+    ),
 ]
 
 

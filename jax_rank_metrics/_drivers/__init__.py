@@ -11,6 +11,7 @@ Arguments, read once, on the host:
     plan.py             the options that all batches share, static
     devices.py          one device, or those of a mesh: how they hold queries and items
     model.py            vectors of queries and items, a matrix of scores, or a function
+    sparse_vectors.py   vectors of scipy, multiplied on the host: a function of queries
     interactions.py     ids of any form, checked, as sparse rows `[queries, items]`
     long_frames.py      ids as a frame of pandas or polars, a row for each pair
     judgements.py       the items relevant, excluded or candidates, by ids or attributes

@@ -100,7 +100,9 @@ def evaluate_embeddings(
         metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function.
+            function. With "dot", both queries and items may be sparse matrices or arrays
+            of scipy: it multiplies them, on the host. A batch then holds the scores of
+            all items at once, and is smaller where these would exceed 128 MiB.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
@@ -168,8 +170,10 @@ def evaluate_embeddings(
     Raises:
         ValueError: as `rank_catalog`; if an id is not of an item, or a query not of
             `queries`; if a score is NaN, unless its item is excluded, masked or no
-            candidate; if a mesh, its axes and shardings do not agree; if `resume_from` is
-            of another call; if no metric has a cutoff and k is None.
+            candidate; if a sparse entry is not finite, unless its item is masked; if only
+            one of queries and items is sparse, or the similarity is not "dot"; if a mesh,
+            its axes and shardings do not agree; if `resume_from` is of another call; if no
+            metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.

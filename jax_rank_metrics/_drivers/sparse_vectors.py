@@ -49,8 +49,9 @@ def read_sparse(
             f"queries has shape {shapes[0]} and items has shape {shapes[1]}; pass "
             "embeddings [queries, dims] and [items, dims]"
         )
-    # Small integers would overflow in their own dtype: int8 becomes float32, int64 float64.
+    # The dtype in which JAX multiplies dense vectors; integers would overflow in theirs.
     dtype = np.result_type(queries.dtype, items.dtype, np.float32)
+    dtype = jax.dtypes.canonicalize_dtype(dtype)
     return _rows("queries", queries, dtype), _rows("items", items, dtype)
 
 
@@ -112,7 +113,7 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> SparseRows:
         raise TypeError(f"{name}: dtype is {matrix.dtype}; pass real numbers")
     if not matrix.shape[0]:
         raise ValueError(f"{name} has shape {matrix.shape}; pass at least one row")
-    rows = scipy.sparse.csr_array(matrix).astype(dtype, copy=False)
+    rows: Any = scipy.sparse.csr_array(matrix).astype(dtype, copy=False)
     if not rows.has_canonical_format:
         rows = rows.copy()  # the arrays of the caller stay as they are
         rows.sum_duplicates()
