@@ -300,15 +300,14 @@ def sparse() -> Iterator[Row]:
 
     def theirs() -> Any:
         scores = (queries @ items.T).toarray()
-        return np.argpartition(scores, -20, axis=1)[:, -20:]
+        # The largest of so many zeros take ten times as long as the least.
+        np.negative(scores, out=scores)
+        return np.argpartition(scores, 19, axis=1)[:, :20]
 
-    # The product and its array alone are the most that any other selection leaves.
     name, metrics = "1,000×100,000×30,000, sparse", ("recall@20", "ndcg@10")
-    yield Row(f"{name} · recall@20, ndcg@10", lambda: ours(*metrics), theirs, "scipy")
-    product = lambda: (queries @ items.T).toarray()  # noqa: E731
-    yield Row(
-        "the same and mrr", lambda: ours(*metrics, "mrr"), product, "no selection"
-    )
+    peer = "scipy, argpartition"
+    yield Row(f"{name} · recall@20, ndcg@10", lambda: ours(*metrics), theirs, peer)
+    yield Row("the same and mrr", lambda: ours(*metrics, "mrr"), theirs, peer)
 
 
 def links() -> Iterator[Row]:

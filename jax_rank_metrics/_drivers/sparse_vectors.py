@@ -113,11 +113,11 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> SparseRows:
         raise TypeError(f"{name}: dtype is {matrix.dtype}; pass real numbers")
     if not matrix.shape[0]:
         raise ValueError(f"{name} has shape {matrix.shape}; pass at least one row")
-    rows: Any = scipy.sparse.csr_array(matrix).astype(dtype, copy=False)
+    rows: Any = scipy.sparse.csr_array(matrix)
     if not rows.has_canonical_format:
         rows = rows.copy()  # the arrays of the caller stay as they are
         rows.sum_duplicates()
-    return rows
+    return rows.astype(dtype, copy=False)
 
 
 def _check_finite(name: str, rows: SparseRows, mask: Any) -> None:
