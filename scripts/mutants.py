@@ -670,6 +670,27 @@ MUTANTS = [
         "            yield TokenBlock.of(group, width, len(group))\n        self.num_items",
         "tests/test_maxsim.py::test_blocks_hold_equally_many_items",
     ),
+    Mutant(
+        "entries of sparse items in any order",
+        "_drivers/sparse_vectors.py",
+        "if not rows.has_canonical_format:",
+        "if rows is None:",
+        "tests/test_sparse_vectors.py::test_equal_items_tie",
+    ),
+    Mutant(
+        "sparse integers multiplied in their own dtype",
+        "_drivers/sparse_vectors.py",
+        "np.result_type(queries.dtype, items.dtype, np.float32)",
+        "np.result_type(queries.dtype, items.dtype)",
+        "tests/test_sparse_vectors.py::test_small_integers_do_not_overflow",
+    ),
+    Mutant(
+        "the rows of masked sparse items",
+        "_drivers/sparse_vectors.py",
+        'np.searchsorted(rows.indptr, entries, side="right") - 1',
+        'np.searchsorted(rows.indptr, entries, side="right")',
+        "tests/test_sparse_vectors.py::test_masked_items_may_hold_nan",
+    ),
 ]
 
 

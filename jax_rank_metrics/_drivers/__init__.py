@@ -12,6 +12,7 @@ Arguments, read once, on the host:
     devices.py          one device, or those of a mesh: how they hold queries and items
     model.py            vectors of queries and items, a matrix of scores, or a function
     token_scores.py     such a function, which scores tokens that the host groups
+    sparse_vectors.py   vectors of scipy, multiplied on the host: a function of queries
     interactions.py     ids of any form, checked, as sparse rows `[queries, items]`
     long_frames.py      ids as a frame of pandas or polars, a row for each pair
     judgements.py       the items relevant, excluded or candidates, by ids or attributes

@@ -26,8 +26,14 @@ from jax_rank_metrics._drivers.progress import Progress
 from jax_rank_metrics._drivers.query_batches import (
     Queries,
     block_size_for,
+    bounded,
     over_all_items,
     over_candidates,
+)
+from jax_rank_metrics._drivers.sparse_vectors import (
+    KNOWN_SCORES,
+    read_sparse,
+    sparse_model,
 )
 from jax_rank_metrics._drivers.token_scores import read_tokens, token_model
 from jax_rank_metrics._sources.attributes import by_attributes
@@ -38,7 +44,7 @@ from jax_rank_metrics._sources.similarities import (
     SimilarityName,
     read_similarity,
 )
-from jax_rank_metrics._sources.tokens import maxsim
+from jax_rank_metrics._sources.tokens import Tokens, maxsim
 
 
 def evaluate_embeddings(
@@ -97,7 +103,10 @@ def evaluate_embeddings(
         metrics: As for `evaluate`. Of columns, `groups` are supported, as `item_groups`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`.
+            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`. With
+            "dot", both queries and items may be sparse matrices or arrays of scipy: it
+            multiplies them, on the host. A batch then holds the scores of all items at
+            once, and is smaller where these would exceed 128 MiB.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
@@ -172,8 +181,10 @@ def evaluate_embeddings(
     Raises:
         ValueError: as `rank_catalog`; if an id is not of an item, or a query not of
             `queries`; if a score is NaN, unless its item is excluded, masked or no
-            candidate; if a mesh, its axes and shardings do not agree; if `resume_from` is
-            of another call; if no metric has a cutoff and k is None.
+            candidate; if a sparse entry is not finite, unless its item is masked; if only
+            one of queries and items is sparse, or the similarity is not "dot"; if a mesh,
+            its axes and shardings do not agree; if `resume_from` is of another call; if no
+            metric has a cutoff and k is None.
         TypeError: if an argument has none of these forms; if lists of ids look like a
             dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -220,16 +231,28 @@ def evaluate_embeddings(
     if isinstance(items, np.memmap):
         # Devices cut a mapped array, and candidates are gathered from it, as from others.
         in_blocks = devices.mesh is None and candidates is None
-    vectors, blocks = read_vectors("queries", queries), None
-    num_queries = len(vectors)
+    is_sparse = _inputs.is_sparse(queries) or _inputs.is_sparse(items)
+    if is_sparse:
+        vectors, items = read_sparse(queries, items, similarity)
+    else:
+        vectors = read_vectors("queries", queries)
+    num_queries, blocks = vectors.shape[0], None
     # Blocks are known by one item, and by their number if anything says it.
     if in_blocks:
         expected = num_queries if exclude_self else None
         blocks = read_blocks(items, (item_mask, item_groups), relevant, expected)
         items = blocks.example
+    # Of tokens and sparse vectors, the scores of a batch are known before it is ranked.
     if tokens is not None:
         model = token_model(vectors, tokens, devices, block_size, candidates is None)
         scoring, num_items = Similarity(maxsim), len(tokens)
+    elif is_sparse:
+        scoring, num_items = KNOWN_SCORES, items.shape[0]
+        mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
+        model = sparse_model(vectors, items, mask, candidates is not None)
+        batch_size = _inputs.positive_integer("batch_size", batch_size)
+        if candidates is None:  # a batch holds the scores of all items at once
+            batch_size = bounded(batch_size, num_items)
     else:
         items = read_vectors("items", items)
         num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
@@ -242,8 +265,9 @@ def evaluate_embeddings(
     plan = plan._replace(label_fn=judgements.label_fn)
     size = block_size or block_size_for(plan, num_items, in_blocks)
     if tokens is not None:
-        size = num_items  # all scores of a batch are known
-    scoring.check(vectors, items, min(size, num_items), (num_queries,))
+        size = num_items
+    elif not is_sparse:
+        scoring.check(vectors, items, min(size, num_items), (num_queries,))
     plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(
         item_mask=_inputs.boolean("item_mask", item_mask, "items", (num_items,)),
@@ -254,10 +278,14 @@ def evaluate_embeddings(
     rows = np.arange(num_queries)
     all_queries = Queries(devices, model, QUERY, rows, judgements, batch_size, key)
     work = _batches(plan, all_queries, catalog, num_items, blocks, progress)
+    source = items if blocks is None else (raw_items, blocks.num_items)
+    if tokens is not None:
+        is_padded = isinstance(raw_items, Tokens)
+        source = (raw_items.vectors, raw_items.mask) if is_padded else raw_items
     # What a call that resumes must have in common with this one, by names of arguments.
     inputs = {
         "queries": vectors,
-        "items": raw_items if blocks is None else (raw_items, blocks.num_items),
+        "items": source,
         **judgements._asdict(),
         "similarity": similarity,
         "item_mask": catalog.item_mask,

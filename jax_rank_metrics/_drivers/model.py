@@ -33,6 +33,8 @@ class Model(NamedTuple):
             them, or a program makes them.
         scores_of: How messages call the scores of a query, before its name.
         nan_cause: What makes NaN where no vector holds it, and what to pass instead.
+        pair_score_fn: Maps rows `[size]` and ids `[size, listed]`, −1 for padding, to
+            scores of the same shape; None where candidates are scored by their vectors.
     """
 
     names: tuple[str, str]
@@ -41,6 +43,7 @@ class Model(NamedTuple):
     score_fn: Callable[[np.ndarray], Any] | None = None
     scores_of: str = "the scores of model for"
     nan_cause: str = OVERFLOW
+    pair_score_fn: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     @property
     def num_rows(self) -> int | None:
@@ -62,6 +65,18 @@ class Model(NamedTuple):
         # Scores are cut over queries and items, and vectors of queries over queries alone.
         spec = devices.of_scores if self.items is None else devices.of_queries
         return devices.rows(self.names[0], self.table, indices, spec)
+
+    def listed(
+        self, devices: Devices, indices: np.ndarray, ids: np.ndarray
+    ) -> tuple[Array, Array]:
+        """Returns the rows of queries, and of the items `[size, listed, …]` of each.
+
+        Items whose scores are known have these in their place, `[size, listed]`.
+        """
+        if self.pair_score_fn is not None:
+            return indices, self.pair_score_fn(indices, ids)
+        assert self.items is not None
+        return self.rows(devices, indices), self.items[np.maximum(ids, 0)]
 
 
 def embeddings_model(

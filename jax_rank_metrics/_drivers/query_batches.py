@@ -87,7 +87,7 @@ class Queries(NamedTuple):
             # queries where a program makes them.
             table = None if self.model.score_fn else self.model.table
             num_rows = 1 if table is None else math.prod(table.shape[1:-1])
-            size = _bounded(size, num_rows * min(plan.block_size, num_items))
+            size = bounded(size, num_rows * min(plan.block_size, num_items))
         work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
         size = self.devices.batch_size(size)
         return list(make_batches(lengths, size, work, self.parts))
@@ -215,28 +215,32 @@ def over_candidates(
     """Returns the batches in which each query ranks its candidates."""
     devices, judgements = queries.devices, queries.judgements
     items = queries.model.items
-    assert judgements.candidates is not None and items is not None
+    assert judgements.candidates is not None
     mask = None if catalog.item_mask is None else np.asarray(catalog.item_mask)
     listed = Listed.of(
         judgements.candidates, judgements.relevant, judgements.exclude, mask
     )
     # Each batch brings the embeddings of its own candidates; the program has no items.
     catalog = step.put_catalog(devices, catalog._replace(item_mask=None), 0)
-    row_size, parts = int(np.prod(items.shape[1:])), queries.parts
+    row_size = 1 if items is None else int(np.prod(items.shape[1:]))
+    parts = queries.parts
     max_size = batch_size_for(queries.rows.size, queries.batch_size)
 
     def size_for(width: int) -> int:
-        return devices.batch_size(_bounded(max_size, width * row_size, min_size=1))
+        return devices.batch_size(bounded(max_size, width * row_size, min_size=1))
 
     def arrays(number: int, batch: Batch) -> step.CandidateBatch:
         width = batch.widths[1]
         ids, labels = pad_rows(listed.labels, batch.indices, width)
         _, retrieved = pad_rows(listed.retrieved, batch.indices, width)
+        rows, listed_items = queries.model.listed(
+            devices, queries.rows[batch.indices], ids
+        )
         return step.CandidateBatch(
             batch.slots,
-            queries.scored_rows(batch),
+            rows,
             step.key_of_batch(queries.key, number),
-            items[np.maximum(ids, 0)],
+            listed_items,
             ids,
             labels,
             retrieved > 0,
@@ -246,10 +250,10 @@ def over_candidates(
     cost = NANOSECONDS_A_NUMBER * row_size
     batches = list(batches_by_width(listed.widths, size_for, cost, parts))
     program = step.program_of(devices, plan, catalog, measure_candidates)
-    vectors = Vectors("items", items, len(items), mask)
+    vectors = None if items is None else Vectors("items", items, len(items), mask)
     return step.Batches(parts, batches, arrays, program, vectors)
 
 
-def _bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:
+def bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:
     """Returns the size of a batch that holds no more numbers at once than it may."""
     return max(min(size, MAX_AT_ONCE // max(numbers_per_query, 1)), min(size, min_size))

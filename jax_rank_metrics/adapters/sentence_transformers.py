@@ -232,3 +232,35 @@ if importlib.util.find_spec("sentence_transformers.multi_vector_encoder") is not
         >>> evaluator.evaluations  # before `results = evaluator(model)`
         {}
         """
+
+
+if _HAS_FOLDER:
+    _theirs_sparse = framework(
+        "sentence_transformers.sparse_encoder.evaluation", __name__
+    )
+
+    # Theirs comes first: it encodes, and counts active dimensions, around our metrics.
+    class SparseInformationRetrievalEvaluator(
+        _theirs_sparse.SparseInformationRetrievalEvaluator,
+        InformationRetrievalEvaluator,
+    ):
+        """The class of this name of sentence-transformers, for sparse encoders.
+
+        Its results have the sparsity of embeddings beside the metrics, as theirs have.
+        Scores that tie are more common than for dense embeddings: all documents that share
+        no dimension with a query have the score 0. It needs version 6.
+
+        Attributes:
+            evaluations: See `InformationRetrievalEvaluator`.
+        """
+
+        def __init__(self, *args: Any, std_errors: bool = False, **kwargs: Any) -> None:
+            """Holds queries, a corpus and relevant documents.
+
+            Args:
+                *args: See the class of sentence-transformers.
+                std_errors: See `InformationRetrievalEvaluator`.
+                **kwargs: See the class of sentence-transformers.
+            """
+            super().__init__(*args, **kwargs)
+            self.std_errors = std_errors

@@ -5,13 +5,16 @@ import zlib
 
 import numpy as np
 import pytest
+import scipy.sparse
 import tokenizers
 import torch
+import transformers
 from datasets import Dataset
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
+    SparseEncoder,
 )
 from sentence_transformers.multi_vector_encoder.evaluation import (
     MultiVectorInformationRetrievalEvaluator as TheirTokens,
@@ -23,6 +26,10 @@ from sentence_transformers.sentence_transformer.losses import (
     MultipleNegativesRankingLoss,
 )
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from sentence_transformers.sparse_encoder.evaluation import (
+    SparseInformationRetrievalEvaluator as TheirsOfSparse,
+)
+from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.adapters.sentence_transformers import (
@@ -30,6 +37,9 @@ from jax_rank_metrics.adapters.sentence_transformers import (
 )
 from jax_rank_metrics.adapters.sentence_transformers import (
     MultiVectorInformationRetrievalEvaluator as OurTokens,
+)
+from jax_rank_metrics.adapters.sentence_transformers import (
+    SparseInformationRetrievalEvaluator as OursOfSparse,
 )
 
 WORDS = [f"w{i}" for i in range(40)]
@@ -48,6 +58,9 @@ METRICS = {
     "recall": "recall",
     "map": "map(denominator=attainable)",
 }
+METRICS_AND_KS = [
+    (name, k) for name in METRICS.values() for k in sorted({*sum(KS.values(), [])})
+]
 
 
 @pytest.fixture(scope="module")
@@ -313,3 +326,86 @@ def test_trainer(model, texts, tmp_path):
     assert comparison.difference == pytest.approx(best - start, abs=1e-6)
     assert abs(best - start) > 1e-3
     assert "0." in jrm.table({"before": before.states, "after": after.states})
+
+
+@pytest.fixture
+def sparse_model():
+    """Returns a model of a random weight for each word, in whole numbers and quarters."""
+    vocabulary = {word: index for index, word in enumerate(["[UNK]", *WORDS])}
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[UNK]"
+    )
+    weight = torch.from_numpy(
+        np.random.default_rng(0).standard_normal(len(vocabulary)).astype(np.float32)
+    )
+    module = SparseStaticEmbedding(fast, weight=weight)
+    return SparseEncoder(modules=[module], device="cpu")
+
+
+def arrays_of(embeddings):
+    """Returns a sparse tensor as a sparse array of scipy."""
+    return scipy.sparse.csr_array(embeddings.cpu().to_dense().numpy())
+
+
+@pytest.mark.parametrize("chunk", [50_000, 7])
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+@pytest.mark.parametrize(("num_words", "is_tied"), [(20, False), (3, True)])
+def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
+    """Results are theirs where no scores tie, and always those of the same embeddings."""
+    rng = np.random.default_rng(4)
+    texts = [" ".join(x) for x in rng.choice(WORDS, (62, num_words))]
+    queries = {f"q{i}": x for i, x in enumerate(texts[:12])}
+    corpus = {f"d{i}": x for i, x in enumerate(texts[12:])}
+    ids = [rng.choice(50, 4, replace=False).tolist() for _ in queries]
+    relevant = {q: {f"d{i}" for i in row} for q, row in zip(queries, ids, strict=True)}
+    results, headers = [], []
+    for index, kind in enumerate((TheirsOfSparse, OursOfSparse)):
+        evaluator = kind(
+            queries, corpus, relevant, **KS, corpus_chunk_size=chunk, name="dev"
+        )
+        folder = tmp_path / str(index)
+        results.append(evaluator(sparse_model, str(folder)))
+        headers.append(next(folder.glob("*.csv")).read_text().splitlines()[0])
+    theirs, ours = results
+    assert [*ours] == [*theirs] and headers[0] == headers[1]
+    assert evaluator.primary_metric == "dev_dot_ndcg@10"
+    names = {f"{metric}@{k}" for metric, k in METRICS_AND_KS}
+    found = jrm.evaluate_embeddings(
+        sorted(names),
+        arrays_of(sparse_model.encode_query([*queries.values()])),
+        arrays_of(sparse_model.encode_document([*corpus.values()])),
+        ids,
+        k=20,
+        ties=None,
+    )
+    for key, value in ours.items():
+        measure, _, k = key.removeprefix("dev_dot_").partition("@")
+        if k:
+            state = found.states[f"{METRICS[measure]}@{k}"]
+            assert abs(value - float(state)) < 1e-6, key
+        if not k or not is_tied:
+            assert abs(value - theirs[key]) < 1e-6, key
+    if is_tied:
+        assert max(abs(ours[key] - theirs[key]) for key in ours) > 1e-3
+    else:
+        items = evaluator.evaluations["dot"].items
+        np.testing.assert_array_equal(found.items, items)
+    # Embeddings of the corpus may be known, and errors are those of the states.
+    evaluator = OursOfSparse(
+        queries,
+        corpus,
+        relevant,
+        **KS,
+        corpus_chunk_size=chunk,
+        name="dev",
+        std_errors=True,
+    )
+    embeddings = sparse_model.encode_document([*corpus.values()])
+    again = evaluator(sparse_model, corpus_embeddings=embeddings)
+    assert {key: again[key] for key in ours} == pytest.approx(ours, abs=1e-6)
+    error = evaluator.evaluations["dot"].states["ndcg@10,5"].std_error()[0]
+    assert again["dev_dot_ndcg@10_std_error"] == pytest.approx(float(error))

@@ -1,0 +1,224 @@
+"""Sparse queries and items rank as the same numbers do in dense arrays, ties and all."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.sparse
+from jax.sharding import AxisType
+
+import jax_rank_metrics as jrm
+from jax_rank_metrics._drivers import query_batches, sparse_vectors
+
+METRICS = ("recall@5", "map")
+NUM_QUERIES, NUM_ITEMS = 70, 300
+
+
+def draw(seed=0):
+    """Returns small whole numbers, most of them 0: scores tie, cancel and are negative."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(-2, 3, (NUM_QUERIES + NUM_ITEMS, 12))
+    vectors = vectors * (rng.random(vectors.shape) < 0.4)
+    relevant = [rng.integers(0, NUM_ITEMS, rng.integers(0, 9)) for _ in range(70)]
+    return vectors[:NUM_QUERIES], vectors[NUM_QUERIES:], relevant
+
+
+QUERIES, ITEMS, RELEVANT = draw()
+MASK = np.arange(NUM_ITEMS) % 5 > 0
+EXCLUDED = np.arange(140).reshape(70, 2)
+CANDIDATES = np.random.default_rng(1).integers(-1, NUM_ITEMS, (NUM_QUERIES, 40))
+MESH = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Auto,) * 2)
+
+
+def same_parity(query, item):
+    """Labels items whose number is as odd as that of the query."""
+    return query[:, None] % 2 == item[None] % 2
+
+
+def is_equal(found, expected):
+    """Whether two evaluations have the same ids and the same values of every query."""
+    return (found.items == expected.items).all() and all(
+        np.array_equal(found.lists[name].values, x.values)
+        and np.array_equal(found.lists[name].defined, x.defined)
+        for name, x in expected.lists.items()
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
+        {"candidates": CANDIDATES, "item_mask": MASK, "exclude": EXCLUDED},
+        {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
+        *(
+            pytest.param(options, marks=pytest.mark.long)
+            for options in (
+                {"candidates": CANDIDATES},
+                {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},
+                {"mesh": MESH, "queries_axis": "q", "candidates": CANDIDATES},
+                {"batch_size": 9, "key": jax.random.key(0), "ties": "random"},
+                {
+                    "item_groups": np.eye(3)[np.arange(300) % 3],
+                    "metrics": "group_recall@9",
+                },
+            )
+        ),
+    ],
+)
+def test_equal_to_dense(options):
+    """Integers are exact, so that ids and values are those of dense arrays to the bit."""
+    options = {"metrics": METRICS, "relevant": RELEVANT, **options}
+    dense, sparse = (
+        jrm.evaluate_embeddings(queries=queries, items=items, **options)
+        for queries, items in (
+            (QUERIES.astype(np.float32), ITEMS.astype(np.float32)),
+            (scipy.sparse.csr_array(QUERIES), scipy.sparse.csc_matrix(ITEMS)),
+        )
+    )
+    assert is_equal(sparse, dense)
+
+
+def test_places_by_loops():
+    """Zeros are one group, below positive and above negative scores."""
+    found = jrm.evaluate_embeddings(
+        METRICS,
+        scipy.sparse.csr_array(QUERIES),
+        scipy.sparse.coo_array(ITEMS),
+        RELEVANT,
+    )
+    counts, best = [], []
+    for query, ids in zip(QUERIES, RELEVANT, strict=True):
+        scores = [int(sum(a * b for a, b in zip(query, x, strict=True))) for x in ITEMS]
+        counts.append(sum(x == 0 for x in scores))
+        best.append(max(scores))
+        labels = np.isin(np.arange(NUM_ITEMS), ids).astype(np.float32)
+        expected = jrm.average_precision(labels, np.array(scores, np.float32))
+        index = len(counts) - 1
+        assert abs(found.lists["map"].values[index] - float(expected)) < 1e-6
+        assert scores[found.items[index, 0]] == best[-1]
+    assert min(counts) > 20 and max(best) > 5
+
+
+def test_equal_items_tie(monkeypatch):
+    """Whatever the order of their entries is, and in how many parts they are stored."""
+    rng = np.random.default_rng(0)
+    queries = scipy.sparse.random_array((40, 500), density=0.1, rng=rng)
+    columns = rng.permutation(500)[:300]
+    values = rng.standard_normal(300, np.float32)
+    part = values * np.float32(0.7)  # the rest is exact, and so is the sum
+    orders = [rng.permutation(300) for _ in range(7)]
+    items = scipy.sparse.csr_array(
+        (
+            np.concatenate([*(values[x] for x in orders), part, values - part]),
+            np.concatenate([*(columns[x] for x in orders), columns, columns]),
+            [*range(0, 2101, 300), 2700],
+        ),
+        (8, 500),
+    )
+    before = items.data.copy()
+    monkeypatch.setattr(sparse_vectors, "PAIRS_AT_ONCE", 7)
+    for candidates in (None, np.tile(np.arange(8), (40, 1))):
+        found = jrm.evaluate_embeddings(
+            "mrr",
+            queries,
+            items,
+            [[i % 8] for i in range(40)],
+            k=8,
+            candidates=candidates,
+        )
+        # Of 8 items that tie, the mean of 1/rank.
+        expected = np.mean(1 / np.arange(1, 9))
+        np.testing.assert_allclose(found.lists["mrr"].values, expected, rtol=1e-6)
+    np.testing.assert_array_equal(items.data, before)
+
+
+def test_resumed():
+    """A checkpoint goes on, and is refused where an entry differs."""
+    saved = []
+    queries, items = scipy.sparse.csr_array(QUERIES), scipy.sparse.csr_array(ITEMS)
+    whole = jrm.evaluate_embeddings(
+        METRICS, queries, items, RELEVANT, on_batch=saved.append
+    )
+    assert len(saved) == 3
+    found = jrm.evaluate_embeddings(
+        METRICS, queries, items, RELEVANT, resume_from=saved[1]
+    )
+    assert is_equal(found, whole)
+    items.data[0] += 1
+    with pytest.raises(ValueError, match="other items"):
+        jrm.evaluate_embeddings(METRICS, queries, items, RELEVANT, resume_from=saved[1])
+
+
+def test_small_integers_do_not_overflow():
+    """The products of int8 are larger than int8."""
+    items = scipy.sparse.csr_array(np.array([[100], [1]], np.int8))
+    found = jrm.evaluate_embeddings("mrr", items, items, [[0], [0]], k=2)
+    assert found.items.tolist() == [[0, 1], [0, 1]]
+
+
+def test_memory_bounds_batches(monkeypatch):
+    """A batch holds no more scores than it may, whatever its size is to be."""
+    monkeypatch.setattr(query_batches, "MAX_AT_ONCE", 33 * NUM_ITEMS)
+    queries = scipy.sparse.csr_array(np.tile(QUERIES, (4, 1)))
+    items, done = scipy.sparse.csr_array(ITEMS), []
+    jrm.evaluate_embeddings(
+        METRICS, queries, items, RELEVANT * 4, progress=lambda x, _: done.append(x)
+    )
+    assert max(np.diff(done)) <= 33
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"queries": QUERIES.astype(np.float32)}, ValueError, "items is sparse, and"),
+        ({"items": ITEMS.astype(np.float32)}, ValueError, "queries is sparse, and"),
+        ({"similarity": "cosine"}, ValueError, "similarity is 'cosine'"),
+        (
+            {"queries": scipy.sparse.csr_array((70, 11))},
+            ValueError,
+            "shape \\(70, 11\\)",
+        ),
+        ({"items": scipy.sparse.csr_array((0, 12))}, ValueError, "at least one row"),
+        ({"items": scipy.sparse.csr_array(ITEMS * 1j)}, TypeError, "complex128"),
+        (
+            {"items": scipy.sparse.csr_array(ITEMS * np.nan)},
+            ValueError,
+            "holds nan in row",
+        ),
+        (
+            {
+                "queries": scipy.sparse.csr_array(QUERIES * np.float32(1e30)),
+                "items": scipy.sparse.csr_array(ITEMS * np.float32(1e30)),
+            },
+            ValueError,
+            "products overflow",
+        ),
+        ({"batch_size": 0}, ValueError, "batch_size"),
+        ({"item_mask": MASK[:7]}, ValueError, "item_mask"),
+    ],
+)
+def test_what_is_refused(change, error, match):
+    arguments = {
+        "queries": scipy.sparse.csr_array(QUERIES),
+        "items": scipy.sparse.csr_array(ITEMS),
+        "relevant": RELEVANT,
+        **change,
+    }
+    with pytest.raises(error, match=match):
+        jrm.evaluate_embeddings("mrr@5", **arguments)
+
+
+def test_masked_items_may_hold_nan():
+    """They are never read; the message about others names the row."""
+    items = ITEMS.astype(np.float64)
+    items[~MASK] = np.nan
+    sparse = scipy.sparse.csr_array(QUERIES), scipy.sparse.csr_array(items)
+    found = jrm.evaluate_embeddings("mrr@5", *sparse, RELEVANT, item_mask=MASK)
+    expected = jrm.evaluate_embeddings(
+        "mrr@5",
+        QUERIES.astype(np.float32),
+        ITEMS.astype(np.float32),
+        RELEVANT,
+        item_mask=MASK,
+    )
+    assert is_equal(found, expected)
