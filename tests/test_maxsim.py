@@ -185,3 +185,21 @@ def test_errors_of_rank_catalog():
         call(tokens, jrm.Tokens(jnp.ones((3, 2, DIMS + 1))), [[0]] * 3)
     with pytest.raises(ValueError, match="relevant_ids"):
         call(tokens, tokens, [[0]] * 4)
+
+
+def test_queries_without_tokens():
+    """They score 0 with every item that has tokens, also if no query has any."""
+    empty, items = np.ones((2, 0, DIMS), np.float32), jrm.Tokens(np.ones((5, 2, DIMS)))
+    relevant = np.array([[0], [1]])
+    ranking = jrm.rank_catalog(
+        jrm.Tokens(empty), items, relevant, k=3, similarity="maxsim"
+    )
+    found = jrm.evaluate_embeddings(
+        "mrr@3", [*empty], TOKENS + TOKENS[:2], relevant, similarity="maxsim"
+    )
+    expected = (1 + 1 / 2 + 1 / 3) / 5
+    for values in (
+        jrm.reciprocal_rank.of(ranking, k=3).values,
+        found.lists["mrr@3"].values,
+    ):
+        np.testing.assert_allclose(values, expected, rtol=1e-6)

@@ -57,8 +57,8 @@ def pooled_roc_auc(
             and NaN comes last, where all NaN tie.
         mask: `[*lists, items]` bool, items that exist; None is all.
         weights: A scalar, `[*lists]` or `[*lists, items]`: a pair counts the product of
-            the weights of its items. An item whose weight is not above 0 is masked. Weights
-            beyond 2⁻⁶⁴ and 2⁶⁴ count as these.
+            the weights of its items. An item whose weight is not above 0, or is
+            subnormal, is masked. Weights beyond 2⁻⁶⁴ and 2⁶⁴ count as these: scale them.
         bits: From 8 to 20; a state holds 2^(bits + 2) floats.
         relevance_threshold: Least label of a positive item.
 

@@ -1,5 +1,6 @@
 """Late interaction: queries and items with a vector for each of their tokens."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ def maxsim(queries: jax.Array, items: jax.Array) -> jax.Array:
             queries, items
         )
     lists = queries.shape[:-2]
-    rows = queries.reshape(-1, *queries.shape[-2:])
+    rows = queries.reshape(math.prod(lists), *queries.shape[-2:])
     tokens = jnp.swapaxes(items, 0, 1)
     scores = scores_of_tokens(rows, tokens[..., :-1], tokens[..., -1] > 0)
     return scores.reshape(*lists, items.shape[0])
@@ -129,7 +130,8 @@ def scores_of_tokens(
     num_items, num_dims = vectors.shape[1:]
     # [queries · tokens, dims], which meet the tokens of all items one after the other: the
     # products of a step stay in the cache, and a maximum of them needs no other order.
-    rows = queries[..., :-1].reshape(-1, num_dims)
+    num_tokens = math.prod(queries.shape[:-1])
+    rows = queries[..., :-1].reshape(num_tokens, num_dims)
 
     def step(
         best: jax.Array, tokens: tuple[jax.Array, jax.Array]
@@ -140,7 +142,7 @@ def scores_of_tokens(
 
     is_wide = jnp.float64 in (queries.dtype, vectors.dtype)
     dtype = jnp.float64 if is_wide else jnp.float32
-    best = jnp.full((rows.shape[0], num_items), -jnp.inf, dtype)
+    best = jnp.full((num_tokens, num_items), -jnp.inf, dtype)
     best = _mesh.match_varying(best, (rows, vectors, exists))
     best = lax.scan(step, best, (vectors, exists))[0]
     best = best.reshape(*queries.shape[:-1], num_items)

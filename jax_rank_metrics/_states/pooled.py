@@ -88,8 +88,8 @@ class Pooled(State):
         """Returns the interval, `[]` each, that holds the number of the exact scores.
 
         It is as wide as the orders within bins and the rounding of all sums can make it,
-        so that it holds the number without exception. More bits make it narrower. It is 0
-        to 0 where the number is undefined.
+        so that it holds the number without exception, for the weights as they count. More
+        bits make it narrower. It is 0 to 0 where the number is undefined.
         """
         numbers = _numbers(canonical(self))
         return numbers.low, numbers.high

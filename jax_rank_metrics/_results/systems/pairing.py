@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from jax_rank_metrics import _inputs
 from jax_rank_metrics._choices import Pairs
 from jax_rank_metrics._results.systems.systems import (
     Path,
@@ -80,16 +81,19 @@ def pairs_of_judge(
         systems = {next(iter(x.values())).system: x for x in further}
     else:
         if not isinstance(judge, Mapping | Systems) or is_by_list(judge):
-            raise TypeError("judge: pass a dict of systems, as a is")
+            raise TypeError(
+                f"judge: got {_inputs.kind_of(judge)}; pass a dict of systems, as a is"
+            )
         systems = by_system(read(judge, "judge", "systems"))
     of_judge = []
     for a, b, numbers in pairs:
         baseline = first if is_by_side else systems.get(a.system, {})
         system = systems.get(b.system, {})
-        if a.path not in baseline or a.path not in system:
+        sides = (a, baseline), (b, system)
+        if missing := [x.keys for x, values in sides if x.path not in values]:
             raise ValueError(
-                f"judge lacks {listing([a.keys, b.keys])}; pass the values of the same "
-                "systems and metrics"
+                f"judge lacks {listing(missing)}; pass the values of the same systems and "
+                "metrics"
             )
         of_judge.append(Pair(baseline[a.path], system[a.path], numbers))
     return of_judge
