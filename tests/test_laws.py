@@ -326,7 +326,7 @@ def by_list(x, factor):
     return np.asarray(x).reshape(-1, *(1,) * (factor.ndim - 1))
 
 
-@law(COLUMNED, UNCUT, *OTHERS)
+@law(*ANEW, *OTHERS)
 def test_lists_that_do_not_count(cases, ks, ties, data):
     """Lists without weight or items have weight 0 and value 0, and are undefined.
 

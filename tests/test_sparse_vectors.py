@@ -46,13 +46,13 @@ def is_equal(found, expected):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
         {"item_mask": MASK, "exclude": EXCLUDED, "ties": "stable", "k": 30},
         {"candidates": CANDIDATES, "item_mask": MASK, "exclude": EXCLUDED},
-        {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
         *(
             pytest.param(options, marks=pytest.mark.long)
             for options in (
+                {},
+                {"mesh": MESH, "queries_axis": "q", "items_axis": "i"},
                 {"candidates": CANDIDATES},
                 {"relevant": jrm.by_attributes(same_parity, range(70), range(300))},
                 {"mesh": MESH, "queries_axis": "q", "candidates": CANDIDATES},
@@ -132,6 +132,7 @@ def test_equal_items_tie(monkeypatch):
     np.testing.assert_array_equal(items.data, before)
 
 
+@pytest.mark.long
 def test_resumed():
     """A checkpoint goes on, and is refused where an entry differs."""
     saved = []
@@ -156,6 +157,7 @@ def test_small_integers_do_not_overflow():
     assert found.items.tolist() == [[0, 1], [0, 1]]
 
 
+@pytest.mark.long
 def test_memory_bounds_batches(monkeypatch):
     """A batch holds no more scores than it may, whatever its size is to be."""
     monkeypatch.setattr(query_batches, "MAX_AT_ONCE", 33 * NUM_ITEMS)
