@@ -214,10 +214,17 @@ SHORT = {
     ("lists of tokens", "one device"),
     ("tokens on devices", "both cut"),
 }
+# Forms of tokens, whose scores are known before any device sees them.
+SAME_SCORES = {
+    *itertools.product(
+        ("tokens in a file", "an iterator of tokens", "tokens of candidates"),
+        ("queries cut", "items cut"),
+    )
+}
 CELLS = [
     pytest.param(*cell, marks=[pytest.mark.long] * (cell not in SHORT))
     for cell in itertools.product(INPUTS, EXECUTORS)
-    if cell not in REFUSED
+    if cell not in REFUSED | SAME_SCORES
 ]
 
 
