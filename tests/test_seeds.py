@@ -68,7 +68,7 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
     monkeypatch.setattr(
         studentised,
         "p_and_reach",
-        lambda t, means, errors, level: statistics.update(t=t, m=means, e=errors),
+        lambda t, means, errors, *_: statistics.update(t=t, m=means, e=errors),
     )
     key = jax.random.key(5)
     studentised.studentised_bootstrap(

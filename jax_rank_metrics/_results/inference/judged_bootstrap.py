@@ -73,9 +73,7 @@ def judged_bootstrap(
     sign = -1 if alternative == "less" else 1
     t, mean = np.full(change.shape, np.inf, np.float32), sign * (means.mean + shift)
     np.divide(sign * change, error, out=t, where=error > 0)
-    if alternative == "two-sided":
-        t, mean = np.abs(t), np.abs(mean)
-    return p_and_reach(t, mean, means.std_error, level)
+    return p_and_reach(t, mean, means.std_error, level, alternative)
 
 
 @jax.jit

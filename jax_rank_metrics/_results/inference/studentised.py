@@ -114,22 +114,27 @@ def studentised_bootstrap(
     )
     arrays = [x.astype(np.float32) for x in arrays]
     t = np.asarray(_resampled_t(*arrays, seeds_of(key, samples), sizes))
-    if alternative == "two-sided":
-        t, means = np.abs(t), np.abs(means)
-    return p_and_reach(t, means, errors, level)
+    return p_and_reach(t, means, errors, level, alternative)
 
 
 def p_and_reach(
-    t: np.ndarray, means: np.ndarray, errors: np.ndarray, level: float
+    t: np.ndarray,
+    means: np.ndarray,
+    errors: np.ndarray,
+    level: float,
+    alternative: Alternative,
 ) -> tuple[np.ndarray, np.ndarray]:
     """P values of means by resampled statistics, and how far their intervals reach.
 
     Args:
-        t: `[samples, comparisons]` float32, t* of every resample, or |t*| for two sides.
-        means: `[comparisons]`, or their distance from 0 for two sides.
+        t: `[samples, comparisons]` float32, t* of every resample; −t* for "less".
+        means: `[comparisons]`, with the sign of t*.
         errors: `[comparisons]`, the standard errors.
         level: Coverage of the intervals.
+        alternative: As of `studentised_bootstrap`.
     """
+    if alternative == "two-sided":
+        t, means = np.abs(t), np.abs(means)
     # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
     threshold = np.float32((1 - np.sign(means) * ROUNDING) * means / errors)
     # The data are one more resample, so that p is never 0.

@@ -142,14 +142,19 @@ def _at_cutoffs(
         raise ValueError(f"results: {name!r}: {error}") from error
 
 
+def _check_student(name: str, method: IntervalMethod, subject: str) -> None:
+    """Raises unless the interval is Student's, the only one that knows the subject."""
+    if method not in ("auto", "t"):
+        raise ValueError(
+            f"results: {name!r}: method is {method!r}, which knows no {subject}; pass 't'"
+        )
+
+
 def _of_judge(
     name: str, means: PredictionPowered, level: float, method: IntervalMethod
 ) -> list[Estimate]:
     """Returns the mean of people and a judge at each cutoff."""
-    if method not in ("auto", "t"):
-        raise ValueError(
-            f"results: {name!r}: method is {method!r}, which knows no judge; pass 't'"
-        )
+    _check_student(name, method, "judge")
     results = []
     for x in means.at_cutoffs():
         numbers = (x.mean, *x.confidence_interval(level), x.std_error)
@@ -162,10 +167,7 @@ def _of_seeds(
     name: str, lists: ListValues, level: float, method: IntervalMethod
 ) -> list[Estimate]:
     """Returns the mean over seeds and lists at each cutoff, with its two-way interval."""
-    if method not in ("auto", "t"):
-        raise ValueError(
-            f"results: {name!r}: method is {method!r}, which knows no seeds; pass 't'"
-        )
+    _check_student(name, method, "seeds")
     if metric_part(name) in STATES:
         raise ValueError(
             f"results: {name!r} is a geometric mean, which has no interval over seeds; "
