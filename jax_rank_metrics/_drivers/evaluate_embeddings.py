@@ -250,23 +250,22 @@ def evaluate_embeddings(
         scoring, num_items = KNOWN_SCORES, items.shape[0]
         mask = _inputs.boolean("item_mask", item_mask, "items", (num_items,))
         model = sparse_model(vectors, items, mask, candidates is not None)
-        batch_size = _inputs.positive_integer("batch_size", batch_size)
-        if candidates is None:  # a batch holds the scores of all items at once
-            batch_size = bounded(batch_size, num_items)
     else:
         items = read_vectors("items", items)
         num_items = len(items) if blocks is None else blocks.num_items or MAX_ITEMS
         scoring = read_similarity(similarity, vectors, items)
         model = embeddings_model(vectors, items, scoring, devices)
+    knows_scores = tokens is not None or is_sparse
+    if knows_scores and candidates is None:  # those of all items, for a whole batch
+        batch_size = _inputs.positive_integer("batch_size", batch_size)
+        batch_size = bounded(batch_size, num_items)
     judgements = read_judgements(
         relevant, candidates, exclude, exclude_self, (num_queries, num_items), devices
     )
     # Labels by attributes may need all items in one block, which ids never do.
     plan = plan._replace(label_fn=judgements.label_fn)
     size = block_size or block_size_for(plan, num_items, in_blocks)
-    if tokens is not None:
-        size = num_items
-    elif not is_sparse:
+    if not knows_scores:
         scoring.check(vectors, items, min(size, num_items), (num_queries,))
     plan = plan._replace(block_size=size)
     catalog = step.CatalogArrays(

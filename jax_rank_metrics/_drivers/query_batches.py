@@ -81,12 +81,11 @@ class Queries(NamedTuple):
             if rows is not None:
                 lengths[:, column] = np.diff(rows.indptr)
         size, num_blocks = batch_size_for(self.rows.size, self.batch_size), 1
-        if self.model.items is not None:
+        table, makes_scores = self.model.table, self.model.score_fn is None
+        if self.model.items is not None and table is not None and makes_scores:
             num_blocks = -(-num_items // plan.block_size)
-            # A block holds the scores of a whole batch at once, those of each token of its
-            # queries where a program makes them.
-            table = None if self.model.score_fn else self.model.table
-            num_rows = 1 if table is None else math.prod(table.shape[1:-1])
+            # A block holds the scores of a whole batch at once, of each token of queries.
+            num_rows = math.prod(table.shape[1:-1])
             size = bounded(size, num_rows * min(plan.block_size, num_items))
         work = Work(num_items, num_blocks, bool(plan.whole_list_metrics))
         size = self.devices.batch_size(size)

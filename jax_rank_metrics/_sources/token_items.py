@@ -10,7 +10,6 @@ import numpy as np
 from jax_rank_metrics import _inputs
 from jax_rank_metrics._sources.tokens import (
     Tokens,
-    is_token_array,
     packed_on_host,
     padded_width,
 )
@@ -119,18 +118,18 @@ class TokenItems:
     def blocks(self, size: int) -> Iterator[TokenBlock]:
         """Reads all items with tokens, and groups those of one padded width."""
         groups: dict[int, list[tuple[int, np.ndarray]]] = {}
-        number = 0
-        for item in self:
+        num_items = 0
+        for number, item in enumerate(self):
+            num_items = number + 1
             width = padded_width(len(item))
             if width:
                 group = groups.setdefault(width, [])
                 group.append((number, item))
                 if len(group) == size:
                     yield TokenBlock.of(groups.pop(width), width, size)
-            number += 1
         for width, group in groups.items():
             yield TokenBlock.of(group, width, size)
-        self.num_items = number
+        self.num_items = num_items
 
 
 def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
@@ -144,7 +143,8 @@ def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
         vectors = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
         mask = _inputs.boolean(f"{name}.mask", source.mask, name, vectors.shape[:-1])
         return _Rows(vectors, None if mask is None else np.asarray(mask))
-    if not isinstance(source, list | tuple) or not all(map(is_token_array, source)):
+    is_list = isinstance(source, list | tuple)
+    if not is_list or any(getattr(item, "ndim", None) != 2 for item in source):
         raise TypeError(
             f'{name}: got {_inputs.kind_of(source)}, and similarity is "maxsim"; pass '
             "jrm.Tokens, or a list of arrays [tokens, dims]"

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -70,8 +69,7 @@ def packed(name: str, tokens: object) -> jax.Array:
         raise ValueError(
             f"{name}.vectors has shape {vectors.shape}; pass [..., tokens, dims]"
         )
-    dtype = vectors.dtype
-    if not jnp.issubdtype(dtype, jnp.floating):
+    if not jnp.issubdtype(vectors.dtype, jnp.floating):
         vectors = vectors.astype(_inputs.float_dtype(vectors))
     mask = _inputs.boolean(f"{name}.mask", tokens.mask, name, vectors.shape[:-1])
     if mask is None:
@@ -158,8 +156,3 @@ def padded_width(num_tokens: int) -> int:
     """
     step = 2 ** max(0, num_tokens.bit_length() - 3)
     return -(-num_tokens // step) * step
-
-
-def is_token_array(value: Any) -> bool:
-    """Whether a value is an array `[tokens, dims]`."""
-    return getattr(value, "ndim", None) == 2
