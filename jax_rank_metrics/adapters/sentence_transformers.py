@@ -211,20 +211,23 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
                 file.write(json.dumps(line) + "\n")
 
 
-# sentence-transformers has such models from version 6 on.
-if importlib.util.find_spec("sentence_transformers.multi_vector_encoder") is not None:
+if _HAS_FOLDER:
     _multi_vector = framework(
         "sentence_transformers.multi_vector_encoder.evaluation", __name__
     )
+    _theirs_sparse = framework(
+        "sentence_transformers.sparse_encoder.evaluation", __name__
+    )
 
+    # Theirs come first: they encode, and count active dimensions, around our metrics.
     class MultiVectorInformationRetrievalEvaluator(
-        InformationRetrievalEvaluator,
         _multi_vector.MultiVectorInformationRetrievalEvaluator,
+        InformationRetrievalEvaluator,
     ):
         """`InformationRetrievalEvaluator` for models with a vector for each token.
 
         It is a subclass of the class of this name of sentence-transformers, whose "maxsim"
-        or "meanmaxsim" scores the documents.
+        or "meanmaxsim" scores the documents. It needs version 6.
 
         >>> evaluator = MultiVectorInformationRetrievalEvaluator(
         ...     {"q": "a query"}, {"a": "a text"}, {"q": {"a"}}, std_errors=True
@@ -233,13 +236,6 @@ if importlib.util.find_spec("sentence_transformers.multi_vector_encoder") is not
         {}
         """
 
-
-if _HAS_FOLDER:
-    _theirs_sparse = framework(
-        "sentence_transformers.sparse_encoder.evaluation", __name__
-    )
-
-    # Theirs comes first: it encodes, and counts active dimensions, around our metrics.
     class SparseInformationRetrievalEvaluator(
         _theirs_sparse.SparseInformationRetrievalEvaluator,
         InformationRetrievalEvaluator,

@@ -81,16 +81,22 @@ def texts():
     return queries, corpus, relevant
 
 
-@pytest.fixture
-def model():
-    """Returns a model that adds random embeddings of words."""
+def word_tokenizer():
+    """Returns a tokenizer of the words, after one that stands for all others."""
     vocabulary = {word: index for index, word in enumerate(["[UNK]", *WORDS])}
     tokenizer = tokenizers.Tokenizer(
         tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]")
     )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+@pytest.fixture
+def model():
+    """Returns a model that adds random embeddings of words."""
+    tokenizer = word_tokenizer()
     torch.manual_seed(0)
-    weights = torch.randn(len(vocabulary), 8).numpy()
+    weights = torch.randn(tokenizer.get_vocab_size(), 8).numpy()
     modules = [StaticEmbedding(tokenizer, embedding_weights=weights)]
     return SentenceTransformer(modules=modules, device="cpu")
 
@@ -331,16 +337,14 @@ def test_trainer(model, texts, tmp_path):
 @pytest.fixture
 def sparse_model():
     """Returns a model of a random weight for each word, in whole numbers and quarters."""
-    vocabulary = {word: index for index, word in enumerate(["[UNK]", *WORDS])}
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]")
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer = word_tokenizer()
     fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[UNK]"
     )
     weight = torch.from_numpy(
-        np.random.default_rng(0).standard_normal(len(vocabulary)).astype(np.float32)
+        np.random.default_rng(0)
+        .standard_normal(tokenizer.get_vocab_size())
+        .astype(np.float32)
     )
     module = SparseStaticEmbedding(fast, weight=weight)
     return SparseEncoder(modules=[module], device="cpu")
