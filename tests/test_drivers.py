@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from jax.sharding import AxisType
+from padded_tokens import padded
 from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
@@ -78,17 +79,12 @@ MAXSIM = np.array(
 )
 
 
-def padded(arrays, wrap=np.asarray, folder=None):
-    """Tokens as padded arrays, with NaN in the padding, or in a file."""
-    shape = len(arrays), max(map(len, arrays)), DIMS
-    vectors, mask = np.full(shape, np.nan, np.float32), np.zeros(shape[:2], bool)
-    for index, array in enumerate(arrays):
-        vectors[index, : len(array)] = array
-        mask[index, : len(array)] = True
-    if folder is not None:
-        vectors.tofile(folder / "tokens")
-        vectors = np.memmap(folder / "tokens", np.float32, "r", shape=shape)
-    return jrm.Tokens(wrap(vectors), wrap(mask))
+def in_a_file(tokens, folder):
+    """The same tokens, with vectors in a file that is mapped."""
+    tokens.vectors.tofile(folder / "tokens")
+    shape = tokens.vectors.shape
+    vectors = np.memmap(folder / "tokens", np.float32, "r", shape=shape)
+    return jrm.Tokens(vectors, tokens.mask)
 
 
 class Input(NamedTuple):
@@ -176,10 +172,10 @@ INPUTS = {
     "a memory map": lambda folder: of_queries(memory_map(folder)),
     "lists of tokens": lambda _: of_tokens(),
     "tokens on devices": lambda _: of_tokens(
-        padded(QUERY_TOKENS, jax.numpy.asarray), padded(ITEM_TOKENS, jax.numpy.asarray)
+        *(padded(x, wrap=jax.numpy.asarray) for x in (QUERY_TOKENS, ITEM_TOKENS))
     ),
     "tokens in a file": lambda folder: of_tokens(
-        padded(QUERY_TOKENS), padded(ITEM_TOKENS, folder=folder)
+        padded(QUERY_TOKENS), in_a_file(padded(ITEM_TOKENS), folder)
     ),
     "an iterator of tokens": lambda _: of_tokens(
         items=(ITEM_TOKENS[i : i + 30] for i in range(0, ITEMS, 30))

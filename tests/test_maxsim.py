@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
+from padded_tokens import padded
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources.token_items import TokenItems
@@ -22,19 +23,12 @@ from jax_rank_metrics._sources.tokens import maxsim, packed, padded_width
 
 DIMS = 6
 
+on_device = partial(padded, wrap=jnp.asarray)
+
 
 def draw(rng, lengths, dtype=np.float32):
     """Arrays of tokens of some lengths."""
     return [rng.normal(size=(n, DIMS)).astype(dtype) for n in lengths]
-
-
-def padded(arrays, width):
-    """The same as `Tokens`, with NaN where there is no token."""
-    vectors = np.full((len(arrays), width, DIMS), np.nan, arrays[0].dtype)
-    mask = np.zeros(vectors.shape[:2], bool)
-    for index, array in enumerate(arrays):
-        vectors[index, : len(array)], mask[index, : len(array)] = array, True
-    return jrm.Tokens(jnp.asarray(vectors), jnp.asarray(mask))
 
 
 def by_loops(queries, items):
@@ -62,8 +56,8 @@ def test_scores(rng, dtype):
 
 
 def padded_int(arrays, width):
-    """Returns `padded`, of integers too, which have no NaN."""
-    tokens = padded([x.astype(np.float32) for x in arrays], width)
+    """Returns `on_device`, of integers too, which have no NaN."""
+    tokens = on_device([x.astype(np.float32) for x in arrays], width)
     vectors = jnp.where(tokens.mask[..., None], tokens.vectors, 77)
     return jrm.Tokens(vectors.astype(arrays[0].dtype), tokens.mask)
 
@@ -74,7 +68,7 @@ def test_catalog_in_programs(rng):
     queries, items = draw(rng, [2, 4, 3, 1]), draw(rng, rng.integers(0, 8, 24))
     scores = by_loops(queries, items)
     relevant = rng.integers(0, 24, (4, 1)).astype(np.int32)
-    queries, items = padded(queries, 4), padded(items, 8)
+    queries, items = on_device(queries, 4), on_device(items, 8)
     rank = partial(jrm.rank_catalog, k=24, similarity="maxsim", ties="stable")
     expected = np.argsort(-scores, axis=1, kind="stable")
 
@@ -127,7 +121,7 @@ def test_nan_and_masks(rng):
         jrm.evaluate_embeddings, "mrr", relevant=[[0], [3]], similarity="maxsim", k=2
     )
     mask = np.arange(4) != 2
-    for forms in ((queries, items), (padded(queries, 3), padded(items, 5))):
+    for forms in ((queries, items), (on_device(queries, 3), on_device(items, 5))):
         with pytest.raises(ValueError, match=r"1 of 4 items, such as item 2"):
             call(queries=forms[0], items=forms[1])
         found = call(queries=forms[0], items=forms[1], item_mask=mask)
