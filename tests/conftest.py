@@ -1,9 +1,10 @@
-"""Strict JAX for every test, eight virtual devices, and the option `--metric`."""
+"""Strict JAX for every test, quick compilation, and the option `--metric`."""
 
 import contextlib
 import gc
 import itertools
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import quick_compilation
 
 # A virtual device that waits for others holds a thread. By default there are only as many
 # threads as cores or devices, so steps that were dispatched ahead could deadlock.
@@ -23,13 +26,48 @@ jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-import cases  # noqa: E402  (after the flags)
-
-from jax_rank_metrics._metrics.metric import NAMES  # noqa: E402
-from jax_rank_metrics._ordering import top_k  # noqa: E402
-
-# Test modules that walk through the tables of tests/cases.py.
+# Modules that walk through the tables of tests/cases.py.
 OF_ALL_METRICS = ("test_values", "test_laws", "test_layouts", "test_brute_force")
+
+# Modules and tests that need the optimisations of XLA, which may reorder sums, contract
+# products, and drop what seems to change nothing. `pytest -m as_users` runs them, with the
+# default settings of XLA; all others run in programs that compile quickly.
+AS_USERS = {
+    "test_compilation": (
+        "test_nothing_is_of_the_size_of_items_squared",
+        "test_programs_stay_small",
+        "test_random_ties_cost_only_where_there_are_some",
+    ),
+    "test_evaluate_embeddings": ("test_scores_of_similarities",),
+    "test_laws": ("test_padding_is_never_read[top-k]",),
+    "test_mean": (
+        "test_few_lists",
+        "test_many_merges_do_not_drift",
+        "test_mean_and_error_equal_float64",
+        "test_merge_laws",
+        "test_states_outlive_double_precision",
+    ),
+    "test_places": (
+        "test_first_stops_of_huge_groups",
+        "test_places_across_a_cut",
+        "test_places_of_whole_rows",
+        "test_stops_by_chance",
+        "test_sums_beyond_the_table",
+        "test_sums_of_reciprocals_need_no_table",
+        "test_sums_over_millions_of_ranks",
+    ),
+    "test_scores": (
+        "test_high_labels_stay_finite",
+        "test_labels_of_every_dtype",
+        "test_low_precision_is_summed_in_float32",
+        "test_negative_zero_under_jit",
+        "test_order_of_every_dtype",
+        "test_ties_of_every_dtype",
+    ),
+    "test_share": ("test_cutoffs_are_those_of_float64",),
+    "test_sparse_vectors": ("test_equal_items_tie",),
+    "test_values": None,  # all of it
+}
 
 
 def pytest_addoption(parser):
@@ -38,10 +76,24 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Reduces the tables to the cases of the chosen metric, before tests read them."""
-    name = config.getoption("--metric")
-    if name is None:
-        return
+    """Chooses how XLA compiles, and which metrics the tables hold, before tests read them."""
+    if not is_as_users(config):
+        quick_compilation.switch_on(config.cache)
+    if config.getoption("--metric") is not None:
+        keep_metric(config.getoption("--metric"))
+
+
+def is_as_users(config):
+    """Whether the tests that need the optimisations of XLA were asked for."""
+    return re.search(r"(?<!not )\bas_users\b", config.option.markexpr) is not None
+
+
+def keep_metric(name):
+    """Reduces the tables of cases to those of one metric."""
+    import cases
+
+    from jax_rank_metrics._metrics.metric import NAMES
+
     metric = NAMES.get(name.lower())
     chosen = {key: case for key, case in cases.CASES.items() if case.metric is metric}
     if not chosen:
@@ -50,15 +102,28 @@ def pytest_configure(config):
     cases.keep_only(chosen)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Imports no module of which no test will run."""
+    if collection_path.suffix != ".py" or not collection_path.stem.startswith("test_"):
+        return None
+    modules = None
+    if config.getoption("--metric") is not None:
+        modules = OF_ALL_METRICS
+    elif is_as_users(config):
+        modules = AS_USERS
+    return None if modules is None or collection_path.stem in modules else True
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Deselects the tests that are not about the chosen metric."""
-    if config.getoption("--metric") is None:
+    """Marks the tests of `AS_USERS`, before pytest selects tests by their marks."""
+    if config.getoption("--metric") is not None:  # one run holds all of its tests
         return
-    selected = [item for item in items if item.path.stem in OF_ALL_METRICS]
-    config.hook.pytest_deselected(
-        items=[item for item in items if item.path.stem not in OF_ALL_METRICS]
-    )
-    items[:] = selected
+    for item in items:
+        names = AS_USERS.get(item.path.stem, ())
+        if names is None or not {item.name, item.originalname}.isdisjoint(names):
+            if not item.get_closest_marker("long"):
+                item.add_marker("as_users")
 
 
 @pytest.fixture
@@ -71,6 +136,8 @@ def rng(request):
 @pytest.fixture
 def metric_names(monkeypatch):
     """The names of metrics; those that a test adds vanish when it ends."""
+    from jax_rank_metrics._metrics.metric import NAMES
+
     known = dict(NAMES)
     monkeypatch.setattr("jax_rank_metrics._metrics.metric.NAMES", known)
     monkeypatch.setattr("jax_rank_metrics._calls.names.NAMES", known)
@@ -111,6 +178,7 @@ def compiled_with(monkeypatch):
 @pytest.fixture
 def lowering(compiled_with):
     """Forces one way of ordering: "top_k" at any depth, or "sort"."""
+    from jax_rank_metrics._ordering import top_k
 
     def force(name):
         share = {"top_k": 1.0, "sort": -1.0}[name]

@@ -12,7 +12,6 @@ import numpy as np
 from cases import CASES, TOP
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.testing import COLUMNS
@@ -157,7 +156,7 @@ def sharded(problem, then=lambda ranking: ranking, devices=(1, 8), **how):
     of_items = {name: options.pop(name) for name in ("weights", "columns")}
     list_weights = options.pop("list_weights")
 
-    @quick_jit
+    @jax.jit
     @jax.shard_map(
         mesh=mesh,
         in_specs=(P("data", "model"), P("data"), P()),
@@ -206,7 +205,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
     mesh = make_mesh(devices, ("data", "model"))
 
-    @quick_jit
+    @jax.jit
     @jax.shard_map(
         mesh=mesh,
         in_specs=(P("data"), P("model"), P()),

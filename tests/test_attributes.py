@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit, quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources.census import MAX_LABELS
@@ -145,7 +144,7 @@ def check_same(actual, expected):
 )
 def test_streamed_labels_are_dense_labels(kind, ties, rng):
     """The first ranks and their metrics are those of `rank`; first stops at any cutoff."""
-    problem, read = Problem(rng, kind), functools.partial(quick_measure, SOME + FIRSTS)
+    problem, read = Problem(rng, kind), functools.partial(jrm.measure, SOME + FIRSTS)
     how = {"k": DEPTH, "ties": ties}
     how |= {"key": jax.random.key(1)} if ties == "random" else {}
     expected, actual = problem.dense(**how), problem.by_attributes(**how)
@@ -163,7 +162,7 @@ def test_items_in_one_block_are_rows(rng):
     ]
     for ranking in rankings:
         np.testing.assert_array_equal(ranking.items, expected.items)
-        check_same(*(quick_measure(("map", "tau"), x) for x in (ranking, expected)))
+        check_same(*(jrm.measure(("map", "tau"), x) for x in (ranking, expected)))
 
 
 @pytest.mark.long
@@ -241,7 +240,7 @@ def test_too_many_labels():
 
     with pytest.raises(ValueError, match="more than 64 different labels"):
         rank(labels)
-    lists = quick_jit(rank)(labels)
+    lists = jax.jit(rank)(labels)
     np.testing.assert_array_equal(lists.weights, [0, 1])
     last = labels[1, -2:].sum()
     np.testing.assert_array_equal(lists.values, [0, last])

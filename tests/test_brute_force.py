@@ -15,7 +15,6 @@ from cases import (
     compare,
     metrics,
 )
-from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.testing import COLUMNS, Lists
@@ -85,7 +84,7 @@ def whole():
     constant.mask[:] = True
     both = jax.tree.map(lambda *parts: np.concatenate(parts), data, constant)
     ranking = both.ranked(k=KS)
-    measured = jax.device_get(quick_measure(metrics(KS, cases=CASES), ranking))
+    measured = jax.device_get(jrm.measure(metrics(KS, cases=CASES), ranking))
     lists = oracle.lists(*both, items=ranking.items)
     return lists[: len(data.labels)], lists[len(data.labels) :], measured
 
@@ -119,7 +118,7 @@ def test_items_without_a_rank(rng):
     data = draw_edges(rng, 20)
     retrieved = rng.random(data.labels.shape) < 0.7
     ranking = data.ranked(retrieved=retrieved)
-    measured = jax.device_get(quick_measure(metrics(KS, cases=EVERY), ranking))
+    measured = jax.device_get(jrm.measure(metrics(KS, cases=EVERY), ranking))
     lists = oracle.lists(*data, retrieved, ranking.items)
     compare_all(measured, EVERY, lists, None)
 
@@ -193,7 +192,7 @@ def test_in_double_precision(rng):
     data = data.map(lambda x: x.astype(np.float64) if x.dtype == np.float32 else x)
     with jax.enable_x64(True):
         ranking = data.ranked()
-        measured = jax.device_get(quick_measure(metrics(KS, cases=EVERY), ranking))
+        measured = jax.device_get(jrm.measure(metrics(KS, cases=EVERY), ranking))
     assert all(x.values.dtype == jnp.float64 for x in measured.values())
     lists = oracle.lists(*data, items=ranking.items)
     compare_all(measured, EVERY, lists, None, atol=1e-12)

@@ -9,7 +9,6 @@ import oracle
 import pytest
 from cases import ORDERS
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -154,7 +153,7 @@ def test_counted_over_devices(rng):
     data = draw(rng)
     mesh = make_mesh((4,), ("model",))
 
-    @quick_jit
+    @jax.jit
     @jax.shard_map(mesh=mesh, in_specs=P(None, "model"), out_specs=P())
     def run(*data):
         plain = {

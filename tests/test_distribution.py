@@ -12,7 +12,6 @@ import pytest
 import recipes
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -130,7 +129,7 @@ def batch_states(data):
     batches = [
         x.reshape(-1, 64, *x.shape[1:]) for x in recipes.pad(data, -(-LISTS // 64) * 64)
     ]
-    measure = quick_jit(
+    measure = jax.jit(
         lambda xs: jax.lax.map(lambda batch: jrm.evaluate(METRICS, *batch), xs)
     )
     stacked = jax.device_get(measure(batches))

@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse
 from jax.sharding import AxisType
 from padded_tokens import padded
-from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._sources import host_blocks
@@ -230,7 +229,7 @@ def measured(metrics):
 
     def measure(labels, scores, pool, ranked):
         arrays = labels.astype(np.float32), scores.astype(np.float32)
-        return quick_measure(metrics, jrm.rank(*arrays, pool, retrieved=ranked))
+        return jrm.measure(metrics, jrm.rank(*arrays, pool, retrieved=ranked))
 
     return measure
 

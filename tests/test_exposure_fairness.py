@@ -8,7 +8,6 @@ import numpy as np
 import oracle
 import pytest
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_measure
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -132,7 +131,7 @@ def test_infinite_memberships():
         "ndkl",
     )
     labels, scores = np.ones((1, 3)), -np.arange(3.0)[None]
-    lists = quick_measure(names, jrm.rank(labels, scores, columns={"groups": groups}))
+    lists = jrm.measure(names, jrm.rank(labels, scores, columns={"groups": groups}))
     assert all(np.isfinite(x.values).all() for x in lists.values())
     np.testing.assert_allclose(lists["group_recall@1"].values, 2.0**-32, rtol=1e-5)
 

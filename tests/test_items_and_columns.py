@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_measure
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -194,7 +193,7 @@ def test_ties_across_blocks_of_a_catalogue(rng, ties):
     )
     np.testing.assert_array_equal(ranking.items, expected.items)
     names = ("ndcg@4", "recall@4", "mrr@4")
-    actual, wanted = (quick_measure(names, x) for x in (ranking, expected))
+    actual, wanted = (jrm.measure(names, x) for x in (ranking, expected))
     for name in names:
         np.testing.assert_allclose(actual[name].values, wanted[name].values, atol=1e-6)
 

@@ -11,7 +11,6 @@ import numpy as np
 import oracle
 import pytest
 from cases import CASES, EVERY, FEW, ORDERS, TOP, as_if_stable, metrics
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics.testing import COLUMNS, Lists
@@ -137,7 +136,7 @@ def test_jit_equals_eager(cases, ks, ties, data):
     """Calling metrics inside `jax.jit` changes no value; outside, they are programs too."""
     eager, names = lists_of(cases, ks, ties, data), ("ndcg", "reciprocal_rank")
     few = metrics(ks, ties, {n: c for n, c in FEW.items() if n in names})
-    jitted = quick_jit(lambda x: jrm.measure(few, x.ranked(k=ks)))(data)
+    jitted = jax.jit(lambda x: jrm.measure(few, x.ranked(k=ks)))(data)
     assert_same(jitted, {name: eager[name] for name in few})
 
 
@@ -158,7 +157,7 @@ def test_vmap_equals_batch(cases, ks, ties, data):
                 of_batch,
             )
     else:
-        batched = quick_jit(jax.vmap(lambda x: lists_of(cases, ks, ties, x)))(data)
+        batched = jax.jit(jax.vmap(lambda x: lists_of(cases, ks, ties, x)))(data)
         assert_same(batched, lists_of(cases, ks, ties, data))
 
 

@@ -9,7 +9,6 @@ import pytest
 from cases import CASES, CORE, EVERY, FEW, KEYLESS_ORDERS, metrics
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit, quick_measure
 from sources import (
     CATALOGS,
     COUNTED,
@@ -80,8 +79,8 @@ def test_every_metric_on_every_source(source, ties, cases, rng):
     """Sources agree at cutoffs, under policies without a key; weights may break ties."""
     problem = draw(rng, weigh_items=source in WEIGHABLE and ties is not None)
     problem = problem.for_source(source)
-    then = functools.partial(quick_measure, table(source, ties, cases=cases))
-    expected = quick_jit(lambda: padded(problem, then, k=KS, ties=ties))()
+    then = functools.partial(jrm.measure, table(source, ties, cases=cases))
+    expected = jax.jit(lambda: padded(problem, then, k=KS, ties=ties))()
     actual = SOURCES[source](problem, then, k=KS, ties=ties)
     check_same(actual, expected)
 
@@ -119,7 +118,7 @@ def test_whole_lists_on_every_source(source, ties, problem):
     """Sources agree without a cutoff, where a catalogue counts places."""
     ks = (KS[-1], None)
     problem = problem.for_source(source)
-    then = functools.partial(quick_measure, table(source, ties, ks))
+    then = functools.partial(jrm.measure, table(source, ties, ks))
     expected = padded(problem, then, k=ks, ties=ties)
     # With k=None a catalogue counts places, and holds relevant items alone.
     k = None if source in COUNTED else ks
@@ -235,7 +234,7 @@ def test_what_was_retrieved(source, weigh_items, rng):
             item_groups=groups,
             list_weights=problem.list_weights,
         )
-    then = functools.partial(quick_measure, table(source, None, ks))
+    then = functools.partial(jrm.measure, table(source, None, ks))
     expected = padded(problem, then, k=ks)
     check_same(then(actual), expected)
 

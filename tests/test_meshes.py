@@ -10,7 +10,6 @@ import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 from pages import ROOT, wrong_examples
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._places import place
@@ -214,7 +213,7 @@ def test_every_call(kind, is_thorough):
             *[(f, args) for f, *args in calls.traced(cut, is_thorough)], strict=True
         )
 
-        @quick_jit
+        @jax.jit
         def measured(arrays):
             rankings = [f(*args) for f, args in zip(functions, arrays, strict=True)]
             lists = [jrm.measure("mrr@10", ranking) for ranking in rankings]

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 from sources import make_mesh
 
 import jax_rank_metrics as jrm
@@ -232,9 +231,9 @@ def test_places_of_short_rows(rng):
     """With few ranks, all pairs of items are compared."""
     data = tuple(x[:, :11] for x in draw(rng, tied=True))
     columns = {"one_hot": ONE_HOT[:, :11, :11]}
-    actual = quick_jit(
-        lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS)
-    )(*data)
+    actual = jax.jit(lambda *x: look(jrm.rank(*x, columns=columns), (7, None), LIMITS))(
+        *data
+    )
     check(actual, loops(*data, (7, None), LIMITS))
 
 
@@ -246,7 +245,7 @@ def test_places_across_a_cut(rng, cut):
     """
     labels, scores, mask = draw(rng, tied=True)
     retrieved = rng.random(labels.shape) > 0.1
-    actual = quick_jit(
+    actual = jax.jit(
         lambda *x: look(
             jrm.rank(*x, k=cut, retrieved=retrieved, columns={"one_hot": ONE_HOT}),
             (1, 10),
@@ -261,7 +260,7 @@ def test_places_of_items_over_devices(rng):
     labels, scores, mask = draw(rng, tied=True)
     mesh = make_mesh((4,), ("model",))
 
-    @quick_jit
+    @jax.jit
     @jax.shard_map(
         mesh=mesh,
         in_specs=(P(None, "model"), P(None, "model")),
@@ -290,7 +289,7 @@ def test_places_of_packed_lists(rng):
     flat = [x.reshape(-1)[order] for x in (labels, scores, mask)]
     hot = ONE_HOT.reshape(-1, ITEMS)[order]
 
-    @quick_jit
+    @jax.jit
     def run(labels, scores, mask, ids):
         ranking = jrm.rank(
             *(labels, scores, mask),
@@ -309,7 +308,7 @@ def test_places_of_packed_lists(rng):
 def test_places_of_what_was_retrieved(rng):
     """Retrieved items have one rank each; gaps are closed."""
     labels, _, mask = draw(rng, tied=False)
-    actual = quick_jit(
+    actual = jax.jit(
         lambda *x: look(
             jrm.rank_retrieved(*x, columns={"one_hot": ONE_HOT}), (7, None), LIMITS
         )
@@ -327,7 +326,7 @@ def test_places_by_counting(rng):
     labels = np.zeros(scores.shape, np.float32)
     np.put_along_axis(labels, relevant, relevant_labels, axis=-1)
     columns = {"one_hot": np.take_along_axis(ONE_HOT, relevant[..., None], axis=1)}
-    actual = quick_jit(
+    actual = jax.jit(
         lambda scores, mask: look(
             jrm.rank_scores(
                 scores, relevant, relevant_labels, item_mask=mask, columns=columns
@@ -348,7 +347,7 @@ def test_places_among_listed_items_of_a_catalogue(rng):
     labels = np.zeros(scores.shape, np.float32)
     np.put_along_axis(labels, relevant, listed, axis=-1)
 
-    @quick_jit
+    @jax.jit
     def run(scores):
         ranking = jrm.rank_scores(scores, relevant, listed, k=cut)
         sums = [
@@ -395,7 +394,7 @@ def test_numbers_with_trailing_axes_are_summed_one_by_one(rng):
             for fn in (stacked, grade, label_2)
         ]
 
-    @quick_jit
+    @jax.jit
     def run(labels, scores, mask):
         flat = (x.reshape(-1) for x in (labels, scores, mask))
         ids = np.repeat(np.arange(LISTS, dtype=np.int32), 40)
@@ -419,7 +418,7 @@ def test_cutoffs_of_numpy():
     """NumPy arrays of cutoffs serve as well as JAX arrays."""
     ranking = jrm.rank_retrieved(np.ones((3, 3), np.float32))
     limits = np.array([1, 2, 3], np.int32)
-    run = quick_jit(lambda x: x.expected_sum(label_1, jrm.positions(), (limits,)))
+    run = jax.jit(lambda x: x.expected_sum(label_1, jrm.positions(), (limits,)))
     np.testing.assert_array_equal(run(ranking)[:, 0], limits)
 
 
@@ -435,7 +434,7 @@ def test_large_integer_labels_compare_as_integers(rng):
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), 20)
     slots = np.broadcast_to(np.arange(20), small.shape)
 
-    @quick_jit
+    @jax.jit
     def run(labels):
         flat = (x.reshape(-1) for x in (labels, scores, mask))
         rankings = {
@@ -472,7 +471,7 @@ def test_unsigned_labels_compare_as_integers():
     mask = labels != 9
     scores = np.tile(-np.arange(6, dtype=np.float32), (2, 1))
 
-    @quick_jit
+    @jax.jit
     def run():
         rankings = jrm.rank(labels, scores, mask), jrm.rank_retrieved(labels, mask)
         return [jrm.tau.of(ranking).values for ranking in rankings]
@@ -510,7 +509,7 @@ def test_stops_by_chance(rng):
     relevant_labels = np.take_along_axis(labels, relevant, -1)
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), items)
 
-    @quick_jit
+    @jax.jit
     def run(labels, scores, mask):
         ks = (1, 5, None, jnp.asarray(LIMITS))
         flat = (x.reshape(-1) for x in (labels, scores, mask))
@@ -588,7 +587,7 @@ def test_sums_beyond_the_table(monkeypatch, table):
     tied = np.array([1, 1000, 30, 1, 1, 200, 700, 1, 48], np.int32)
     add = places.sum_of_many(above, tied, 1000, jnp.float32)
     limit = np.array([1, 500, 50, 47, 49, 60, 2, 1000, 9], np.int32)
-    run = quick_jit(lambda limit: [add(discount, k) for k in (None, 45, 70, limit)])
+    run = jax.jit(lambda limit: [add(discount, k) for k in (None, 45, 70, limit)])
     limit = jnp.asarray(limit)
     for actual, k in zip(run(limit), (None, 45, 70, limit), strict=True):
         ends = above + tied if k is None else np.minimum(above + tied, k)
@@ -606,7 +605,7 @@ def test_sums_of_reciprocals_need_no_table():
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, 2_000_001))])
     limit = np.array([1, 5, 2, 9, 8, 10**5, 520, 10**7, 1], np.int32)
     add = places.sum_of_many(above, tied, 2_000_000, jnp.float32)
-    run = quick_jit(
+    run = jax.jit(
         lambda limit: [
             add(jrm.reciprocal_discount, k) for k in (None, 5, 100, 700, limit)
         ]
@@ -632,6 +631,6 @@ def test_sums_over_millions_of_ranks():
         np.array([3_000_000, 500_000], np.int32),
     )
     add = places.sum_of_many(above, tied, 3_000_000, jnp.float32)
-    (actual,) = quick_jit(lambda: (add(jrm.log2_discount, None),))()
+    (actual,) = jax.jit(lambda: (add(jrm.log2_discount, None),))()
     gains = np.concatenate([[0], np.cumsum(1 / np.log2(np.arange(2, 3_000_002)))])
     np.testing.assert_allclose(actual, gains[above + tied] - gains[above], rtol=1e-5)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -18,7 +17,7 @@ COUNTS = np.array([4, 0, 12, 1, 7, 0, 3, 40, 2, 1, 30, 7])
 USERS, ALPHA = 50, 0.1
 
 
-@quick_jit
+@jax.jit
 def of_lists(ids, profiles, relevant, weights, genres, counts):
     """Measures all metrics at all cutoffs."""
     options = {"k": KS, "discount_fn": jrm.reciprocal_discount, "alpha": ALPHA}

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cases import CASES
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit, quick_measure
 from sources import ITEMS, LISTS, check_same, draw, make_mesh, padded, scored
 
 import jax_rank_metrics as jrm
@@ -37,7 +36,7 @@ def test_repeated_ids_count_once(copies, k):
         ]
         return [jrm.measure(names, ranking) for ranking in rankings]
 
-    run = quick_jit(run)
+    run = jax.jit(run)
     distinct = run(np.array([[2, 3], [0, -1]]), np.ones((2, 2), int))
     for actual, expected in zip(run(ids, labels), distinct, strict=True):
         for name in names:
@@ -80,7 +79,7 @@ def test_many_relevant_items(rng, ties, dtype):
     names = ("map@5,50", "mrr", "ndcg")
     if ties is None:
         names = (*names, "map", "bpref", "rprec")
-    check_same(*(quick_measure(names, ranking) for ranking in (few, dense)))
+    check_same(*(jrm.measure(names, ranking) for ranking in (few, dense)))
     ranked_items, held = (
         np.asarray(dense.items).tolist(),
         jax.device_get(data_of(few).held),
@@ -225,7 +224,7 @@ def test_programs_that_count_instead(rng, ties, num_relevant):
         return jrm.measure(names, ranking)
 
     def step(k, *names):
-        return quick_jit(lambda scores: lists(scores, k, names))(scores)
+        return jax.jit(lambda scores: lists(scores, k, names))(scores)
 
     check_same(step(7, *names), lists(scores, 7))
     # A cutoff beyond the list reads whole lists, and one within it no rank beyond.
@@ -250,7 +249,7 @@ def test_an_ideal_of_all_items(metric_names):
         return ideal_of_all.of(jrm.rank_scores(scores, ids, k=k), k=3).values
 
     expected = 2 + 1 / np.log2(3) + 1 / 2
-    for actual in (value(scores), quick_jit(value)(scores)):
+    for actual in (value(scores), jax.jit(value)(scores)):
         np.testing.assert_allclose(actual, [expected], rtol=1e-6)
     with pytest.raises(ValueError, match="label 0 is worth 1.0"):
         value(scores, None)
@@ -263,7 +262,7 @@ def test_no_relevant_ids_at_all():
     def value(scores):
         return jrm.ndcg.of(jrm.rank_scores(scores, ids, k=5), k=5)
 
-    for lists in (value(scores), quick_jit(value)(scores)):
+    for lists in (value(scores), jax.jit(value)(scores)):
         assert not lists.defined.any() and not lists.values.any()
 
 

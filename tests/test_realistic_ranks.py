@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._metrics.run import raise_refused
@@ -54,7 +53,7 @@ def test_ratios_of_sums_merge():
     labels[7] = 0
     scores, mask = rng.integers(0, 5, (40, 12)), rng.random((40, 12)) < 0.7
     mask |= labels > 0
-    evaluate = quick_jit(functools.partial(jrm.evaluate, NAMES))
+    evaluate = jax.jit(functools.partial(jrm.evaluate, NAMES))
     halves = [
         evaluate(labels[part], scores[part], mask[part])
         for part in (slice(20), slice(20, None))

@@ -10,7 +10,6 @@ import pytest
 from cases import CORE
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.ranking import view_of
@@ -83,7 +82,7 @@ def test_values(lists):
     """Values agree with sums over all pairs in double precision; masked items are out."""
     arrays = [jnp.asarray(x) for x in lists]  # converting NaN would trip the check
     with jax.debug_nans(True):
-        actual = quick_jit(measured)(*arrays)
+        actual = jax.jit(measured)(*arrays)
     np.testing.assert_allclose(
         np.asarray(actual), expected(lists), rtol=2e-6, atol=1e-6
     )
@@ -142,12 +141,12 @@ def total(labels, scores, exists, retrieved):
 
 def test_gradients(lists):
     """Gradients agree with those of the plain formula, in double and single precision."""
-    single = quick_jit(jax.grad(total, argnums=(0, 1), allow_int=True))(*lists)
+    single = jax.jit(jax.grad(total, argnums=(0, 1), allow_int=True))(*lists)
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         wide = [jnp.asarray(x, float) for x in lists[:2]] + list(lists[2:])
-        exact = quick_jit(jax.grad(total, argnums=1))(*wide)
+        exact = jax.jit(jax.grad(total, argnums=1))(*wide)
         clean = [wide[0], jnp.nan_to_num(wide[1]), *wide[2:]]
-        plain = quick_jit(jax.grad(lambda *x: sum(dense(*x)), argnums=1))(*clean)
+        plain = jax.jit(jax.grad(lambda *x: sum(dense(*x)), argnums=1))(*clean)
         np.testing.assert_allclose(np.asarray(exact), np.asarray(plain), atol=1e-12)
         exact = np.asarray(exact)
     to_labels, to_scores = (np.asarray(x) for x in single)

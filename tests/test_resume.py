@@ -11,7 +11,6 @@ import orbax.checkpoint as ocp
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -77,7 +76,7 @@ def form(request):
     return FORMATS[request.param]
 
 
-evaluate = quick_jit(functools.partial(jrm.evaluate, METRICS))
+evaluate = jax.jit(functools.partial(jrm.evaluate, METRICS))
 
 
 def evaluate_with_checkpoints(batches, folder, form, interval, key):

@@ -8,7 +8,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from cases import CASES, metrics
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking import data_of
@@ -168,7 +167,7 @@ def test_labels_of_every_dtype():
     scores = np.array([[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]], np.float32)
     kinds = ("float32", "bool", "int8", "uint8", "int32", "float16", ml_dtypes.bfloat16)
 
-    @quick_jit
+    @jax.jit
     def values(*columns):
         rankings = [jrm.rank(x, scores) for x in columns]
         measured = [jrm.measure(("ndcg@3", "recall@1,3"), x) for x in rankings]

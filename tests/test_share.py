@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from quick_programs import quick_measure
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._ranking.shares import cutoff_of
@@ -113,7 +112,7 @@ def test_sources_count_unlisted_items(rng):
         "hits": functools.partial(jrm.num_relevant_retrieved, k=jrm.share(0.5)),
     }
     for ranking in rankings:
-        found = quick_measure(metrics, ranking)
+        found = jrm.measure(metrics, ranking)
         assert found["hit"].values.tolist() == [list(map(float, rank.values()))]
         assert found["hits"].values.tolist() == [float(rank[0.5])]
 

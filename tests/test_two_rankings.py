@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from quick_programs import quick_jit
 
 import jax_rank_metrics as jrm
 
@@ -31,7 +30,7 @@ def two_functions(first, second):
     return {"rbo": rbo, "jaccard": jrm.jaccard(first, second, k=(2, None))}
 
 
-jit_all, jit_two = quick_jit(all_functions), quick_jit(two_functions)
+jit_all, jit_two = jax.jit(all_functions), jax.jit(two_functions)
 
 
 def extrapolated(a, b, p):

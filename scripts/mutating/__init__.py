@@ -1,0 +1,1 @@
+"""The mutants of `scripts/mutants.py`, by the part of the package that they break."""

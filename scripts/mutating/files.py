@@ -1,0 +1,55 @@
+"""Mutants of files, the command and adapters."""
+
+from mutating.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "documents with a relevance below 0 stay in condensed lists",
+        "_files/join.py",
+        "sides.is_retrieved & (relevance >= 0)",
+        "sides.is_retrieved & (relevance >= -9)",
+        "tests/test_joined.py::test_condensed_lists_are_those_of_judged_documents",
+    ),
+    Mutant(
+        "scores of files in single precision",
+        "_files/packed.py",
+        "pl.Series(retrieved.values + 0.0)",
+        "pl.Series((retrieved.values + 0.0).astype(np.float32))",
+        "tests/test_files.py::test_join",
+    ),
+    Mutant(
+        "a document beyond the depth is counted",
+        "_files/places.py",
+        "is_kept[rows[above < depth]] = True",
+        "is_kept[rows[above <= depth]] = True",
+        "tests/test_joined.py::test_places_are_those_of_loops",
+    ),
+    Mutant(
+        "scores of dicts compared as doubles under trec_eval's rules",
+        "_files/join.py",
+        "sides = sides.with_float32_scores()",
+        "pass",
+        "tests/peers/test_pytrec_eval.py::test_every_measure_of_every_query",
+    ),
+    Mutant(
+        "unjudged documents stay in runs that are to lose them",
+        "_files/join.py",
+        "    if condensed:",
+        "    if False:",
+        "tests/peers/test_ir_measures_provider.py::test_pytrec_eval",
+    ),
+    Mutant(
+        "ranks of MS MARCO read as scores",
+        "_files/text.py",
+        "with_columns(score=-ranks)",
+        "with_columns(score=ranks)",
+        "tests/test_file_formats.py::test_files_of_ms_marco",
+    ),
+    Mutant(
+        "a line off",
+        "_files/text.py",
+        'io.BytesIO(b"\\n" + data)',
+        "io.BytesIO(data)",
+        "tests/test_files.py::test_the_first_bad_line_is_named",
+    ),
+)

@@ -1,0 +1,118 @@
+"""Mutants of the sources of rankings, and how they order items."""
+
+from mutating.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "mask dropped",
+        "_items.py",
+        "exists = exists & self.mask",
+        "exists = exists | self.mask",
+        "tests/test_values.py::test_retrieved_padding_moves_up",
+    ),
+    Mutant(
+        "ties ignored",
+        "_ordering/policy.py",
+        'return self.name in (None, "expected", "tied")',
+        'return self.name == "none"',
+        "tests/test_values.py::test_two_tied_documents",
+    ),
+    Mutant(
+        "the pool is only what was retrieved",
+        "_sources/retrieved.py",
+        "pool_labels, dtype, pool_mask, pool_weights, None, pool_columns",
+        "labels, dtype, mask, weights, None, columns",
+        "tests/test_values.py::test_the_ideal_is_of_the_pool",
+    ),
+    Mutant(
+        "items dropped at the cut are in no group",
+        "_sources/item_groups.py",
+        "memberships = memberships + dropped.memberships.astype(memberships.dtype)",
+        "memberships = memberships + 0 * dropped.memberships.astype(memberships.dtype)",
+        "tests/test_layouts.py::test_every_metric_on_every_source[catalog-None]",
+    ),
+    Mutant(
+        "distances are measured from 0",
+        "_sources/similarities.py",
+        "origin = xp.nan_to_num(mean, posinf=0, neginf=0)",
+        "origin = xp.zeros_like(mean)",
+        "tests/test_evaluate_embeddings.py::test_scores_of_similarities",
+    ),
+    Mutant(
+        "a cosine whose squares overflow",
+        "_sources/similarities.py",
+        "    vectors = vectors * (1 / power)  # faster than a division, and as exact\n",
+        "",
+        "tests/test_evaluate_embeddings.py::test_cosines_of_vectors_of_any_length",
+    ),
+    Mutant(
+        "the last byte of a code is not read",
+        "_sources/similarities.py",
+        "for word in range(items.shape[-1]):",
+        "for word in range(items.shape[-1] - 1):",
+        "tests/test_evaluate_embeddings.py::test_scores_of_similarities",
+    ),
+    Mutant(
+        "a binary search that stops short of the last item",
+        "_ordering/outranking_cpu.py",
+        "(count <= size)",
+        "(count < size)",
+        "tests/test_rank_scores.py::test_many_relevant_items",
+    ),
+    Mutant(
+        "items from the host whose padding exists",
+        "_sources/host_blocks.py",
+        "np.arange(size) < filled",
+        "np.arange(size) <= filled",
+        "tests/test_host_blocks.py",
+    ),
+    Mutant(
+        "counting that leaves out the last part",
+        "_ordering/outranking_cpu.py",
+        "    if size % part:\n",
+        "    if False:\n",
+        "tests/test_rank_scores.py::test_parts_of_many_lists",
+    ),
+    Mutant(
+        "known ids numbered as they appear",
+        "_inputs/pack.py",
+        "return Packing(new_numbers[packed.segment_ids]",
+        "return Packing(packed.segment_ids",
+        "tests/test_ragged.py::test_pack_by_a_vocabulary",
+    ),
+    Mutant(
+        "tied items beyond the cut without those held",
+        "_sources/census.py",
+        "tied = self.tally(labels, is_last) + dropped",
+        "tied = dropped",
+        "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
+    ),
+    Mutant(
+        "first stops without the stops that tie",
+        "_sources/labelled.py",
+        "first.dropped + 1",
+        "first.dropped",
+        "tests/test_attributes.py::test_streamed_labels_are_dense_labels",
+    ),
+    Mutant(
+        "the ideal gain of the blended ratio stands still",
+        "_layouts/rows.py",
+        "jnp.clip(ranks - 1, 0, x.shape[-1] - 1)",
+        "jnp.zeros_like(ranks)",
+        "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
+    ),
+    Mutant(
+        "tokens that are padding count",
+        "_sources/tokens.py",
+        "jnp.maximum(best, jnp.where(exists, scores, -jnp.inf)), None",
+        "jnp.maximum(best, scores), None",
+        "tests/test_maxsim.py::test_scores",
+    ),
+    Mutant(
+        "the last block of a width is shorter",
+        "_sources/token_items.py",
+        "            yield TokenBlock.of(group, width, size)\n        self.num_items",
+        "            yield TokenBlock.of(group, width, len(group))\n        self.num_items",
+        "tests/test_maxsim.py::test_blocks_hold_equally_many_items",
+    ),
+)

@@ -1,0 +1,69 @@
+"""Mutants of states and of calls."""
+
+from mutating.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "low half of the sums dropped",
+        "_states/double_floats.py",
+        "    return FloatPair(high, _unless_infinite(high, low))",
+        "    return FloatPair(high, low * 0)",
+        "tests/test_mean.py::test_many_merges_do_not_drift",
+    ),
+    Mutant(
+        "bounds of a pooled AUC leave out the ties of a bin",
+        "_states/pooled.py",
+        "high=in_order + tied + _ROUNDING_OF_AUC",
+        "high=in_order + tied / 2 + _ROUNDING_OF_AUC",
+        "tests/test_pooled.py::test_values_and_bounds_are_those_of_loops",
+    ),
+    Mutant(
+        "weights are summed without their pieces",
+        "_states/bins.py",
+        "_PIECES = 4",
+        "_PIECES = 0",
+        "tests/test_pooled.py::test_weights_lose_nothing_in_one_bin",
+    ),
+    Mutant(
+        "devices that add parts of long pairs lose the last part",
+        "_states/merging.py",
+        "-size % parts",
+        "-(size % parts)",
+        "tests/test_pooled.py::test_devices",
+    ),
+    Mutant(
+        "labels of a draw are not in rank order",
+        "_calls/sampled_labels.py",
+        "of_items = _arithmetic.take(labels, jnp.maximum(index, 0))",
+        "of_items = labels[..., : index.shape[-1]]",
+        "tests/test_sampled_labels.py::test_other_metrics_are_drawn",
+    ),
+    Mutant(
+        "exposure is weighted off centre",
+        "_states/exposure.py",
+        "(size - 1 - 2 * ",
+        "(size - 2 * ",
+        "jax_rank_metrics/_states/exposure.py",
+    ),
+    Mutant(
+        "the weights of a ratio are those of lists",
+        "_states/of_lists.py",
+        "jnp.where(defined, weights * denominator, 0)",
+        "jnp.where(defined, weights + 0 * denominator, 0)",
+        "tests/test_ratios.py::test_mean_and_error_equal_float64",
+    ),
+    Mutant(
+        "clusters weigh the same",
+        "_states/clusters.py",
+        "np.where(weight > 0, weight, 1), weight",
+        "np.where(weight > 0, weight, 1), (weight > 0) * 1.0",
+        "tests/test_clusters.py::test_means_of_clusters",
+    ),
+    Mutant(
+        "the floor of a geometric mean is added to values",
+        "_states/geometric.py",
+        "jnp.log(jnp.maximum(values, floor))",
+        "jnp.log(values + floor)",
+        "tests/test_aggregates.py::test_geometric_means_of_little",
+    ),
+)
