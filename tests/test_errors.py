@@ -3,6 +3,7 @@
 import functools
 import re
 
+import errors
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -321,13 +322,21 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list(CASES))
-def test_bad_calls(name):
-    """Each call has one wrong argument."""
-    error, text, call = CASES[name]
+ROWS = {
+    f"{table.__name__}: {name}": row
+    for table in errors.TABLES
+    for name, row in table.CASES.items()
+} | CASES
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_bad_calls(name, compilations):
+    """Each call has one wrong argument, which is seen before a metric is compiled."""
+    error, text, call = ROWS[name]
     pattern = re.escape(text).replace(r"\.\*", ".*")
     with pytest.raises(error, match=re.compile(pattern, re.DOTALL)):
         call()
+    assert len(compilations) <= 4  # those that convert arguments
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="they fit")
