@@ -5,11 +5,11 @@ compiles a program for each operation. Here all of them share one program.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import AbstractMesh
 
 
 def constant(
@@ -19,13 +19,20 @@ def constant(
 
     Returns None if the function reads traced values from elsewhere.
     """
+    jaxpr = jax.make_jaxpr(function)(*arguments)
+    if any(isinstance(x, Tracer) for x in jaxpr.consts):
+        return None
+    # What surrounds a trace belongs to its thread: above all a mesh, whose devices may be
+    # known by their number alone, or be those of a pod that is not here.
+    with ThreadPoolExecutor(1) as thread:
+        has_x64 = bool(jax.config.jax_enable_x64)
+        return thread.submit(_computed, function, arguments, has_x64).result()
+
+
+def _computed(
+    function: Callable[..., jax.Array], arguments: tuple[np.ndarray, ...], has_x64: bool
+) -> np.ndarray:
+    """Returns `function(*arguments)`, computed by a program on the default device."""
     # While a user has jit disabled, for debugging, no program can be compiled.
-    with jax.disable_jit(False):
-        jaxpr = jax.make_jaxpr(function)(*arguments)
-        if any(isinstance(x, Tracer) for x in jaxpr.consts):
-            return None
-        # The mesh of a trace may be known by its shape alone, without devices to compile
-        # for.
-        with jax.sharding.use_abstract_mesh(AbstractMesh((), ())):
-            program = jax.jit(function).lower(*arguments).compile()
-            return np.asarray(program(*arguments))
+    with jax.disable_jit(False), jax.enable_x64(has_x64):
+        return np.asarray(jax.jit(function)(*arguments))
