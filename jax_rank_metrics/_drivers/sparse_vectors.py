@@ -49,9 +49,8 @@ def read_sparse(
             f"queries has shape {shapes[0]} and items has shape {shapes[1]}; pass "
             "embeddings [queries, dims] and [items, dims]"
         )
-    # The dtype in which JAX multiplies dense vectors; integers would overflow in theirs.
-    dtype = np.result_type(queries.dtype, items.dtype, np.float32)
-    dtype = jax.dtypes.canonicalize_dtype(dtype)
+    # The floats in which dense vectors are multiplied; scipy adds up in the same dtype.
+    dtype = jax.dtypes.canonicalize_dtype(_inputs.float_dtype(queries, items))
     return _rows("queries", queries, dtype), _rows("items", items, dtype)
 
 

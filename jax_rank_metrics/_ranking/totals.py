@@ -72,10 +72,25 @@ def cutoffs(view: View, k: Cutoffs) -> tuple[Cut, ...]:
         pool = view.data.judged_pool()
         return cutoff_of(fraction, pool.layout.sum(pool.items.read().exists))
 
+    ks = _inputs.cutoffs(k)
+    _check_ranks(view, ks)
     return tuple(
         view.memo.once(("share", x), partial(resolve, x)) if isinstance(x, share) else x
-        for x in _inputs.cutoffs(k)
+        for x in ks
     )
+
+
+def _check_ranks(view: View, ks: Sequence[object]) -> None:
+    """Raises for a cutoff among ranks that the float dtype of places cannot tell apart."""
+    data = view.data
+    dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
+    max_ranks = (data.max_items or 0) if data.held is None else data.held.ranks
+    numbers = [k for k in ks if isinstance(k, int) and k > limit]
+    if numbers and max_ranks > limit:
+        raise ValueError(
+            f"k is {numbers[0]}, but ranks beyond {limit} are not told apart in {dtype}; "
+            f"pass at most {limit}, or None for whole lists"
+        )
 
 
 def depth(view: View, ks: Sequence[Cut], nominal: bool) -> jax.Array:

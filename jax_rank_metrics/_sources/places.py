@@ -19,7 +19,7 @@ from jax_rank_metrics._ranking.pool import Pool
 from jax_rank_metrics._sources.lists import check_whole_lists, clean_weights
 
 # Programs depend on the largest rank there can be. It is one of these.
-MAX_RANKS = (2**12, 2**16, 2**20, _inputs.MAX_INT32)
+MAX_RANKS = (2**12, 2**16, 2**20, 2**24, _inputs.MAX_INT32)
 
 
 def rank_places(

@@ -34,10 +34,14 @@ def products(
     Returns:
         `[*lists, items]`.
     """
-    dtype = _product_dtype(queries.dtype, items.dtype)
+    dtype = product_dtype(queries.dtype, items.dtype)
     if items.ndim > 2:
         return _paired(queries.astype(dtype), items.astype(dtype))
-    if queries.dtype != items.dtype or queries.dtype == jnp.bool_:
+    # Half floats and bytes are multiplied as they are, and added up in the wider dtype.
+    is_narrow = (
+        jnp.issubdtype(queries.dtype, jnp.floating) or queries.dtype.itemsize == 1
+    )
+    if queries.dtype != items.dtype or queries.dtype == jnp.bool_ or not is_narrow:
         queries, items = queries.astype(dtype), items.astype(dtype)
     # Where XLA cuts lists over devices by itself, each of them may have one.
     may_be_alone = math.prod(queries.shape[:-1]) <= _mesh.auto_shards(queries)
@@ -57,11 +61,18 @@ def products(
     return result[..., 0, :] if may_be_alone else result
 
 
-def _product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
-    # Not the dtype of the vectors: int8 would overflow, and float16 round each product.
-    is_float = any(jnp.issubdtype(dtype, jnp.floating) for dtype in dtypes)
-    is_wide = any(jnp.dtype(dtype).itemsize == 8 for dtype in dtypes)
-    return jnp.dtype(f"{'float' if is_float else 'int'}{64 if is_wide else 32}")
+def product_dtype(*dtypes: DTypeLike) -> jnp.dtype:
+    """Returns the dtype in which vectors of these dtypes are multiplied and added up.
+
+    It is not the dtype of the vectors, in which int8 would overflow, and float16 round
+    each product. Sums of products of bytes fit int32. Those of wider integers fit no
+    integer of the devices, and are float32, like those of floats below float64.
+    """
+    dtypes = tuple(map(jnp.dtype, dtypes))
+    if jnp.float64 in dtypes:
+        return jnp.dtype(jnp.float64)
+    are_bytes = all(x.itemsize == 1 and x.kind in "biu" for x in dtypes)
+    return jnp.dtype(jnp.int32 if are_bytes else jnp.float32)
 
 
 def _paired(queries: jax.Array, items: jax.Array) -> jax.Array:

@@ -82,6 +82,10 @@ class Similarity:
                 f"similarity gives {_inputs.kind_of(scores)} for {num_items} items; return "
                 f"scores of shape {expected}"
             )
+        if jnp.issubdtype(scores.dtype, jnp.complexfloating):
+            raise TypeError(
+                f"similarity gives {scores.dtype} scores; return real numbers"
+            )
 
     def of_pairs(self, queries: jax.Array, items: jax.Array) -> jax.Array:
         """Scores the items that each query has of its own.

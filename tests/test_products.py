@@ -1,0 +1,79 @@
+"""The dtype in which vectors are multiplied, by every way to hand them in."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.sparse
+
+import jax_rank_metrics as jrm
+
+# Products of 16-bit vectors exceed 2³¹, and so do sums of 32-bit ones.
+WIDE = {"int16": 2**14, "uint16": 2**15, "int32": 2**20, "uint32": 2**21}
+
+
+def rank_catalog(queries, items, relevant):
+    """Ranks all items in the caller's program."""
+    ranking = jrm.rank_catalog(queries, items, relevant, k=6, block_size=4)
+    return np.asarray(ranking.items)
+
+
+def as_tokens(queries, items, relevant, **options):
+    """Ranks vectors as items of one token each, in lists of arrays."""
+    return jrm.evaluate_embeddings(
+        "mrr@6", list(queries[:, None]), list(items[:, None]), relevant,
+        similarity="maxsim", **options,
+    ).items  # fmt: skip
+
+
+WAYS = {
+    "rank_catalog": rank_catalog,
+    "users": lambda q, x, y: jrm.evaluate_users("mrr@6", (q, x), y).items,
+    "queries": lambda q, x, y: jrm.evaluate_embeddings("mrr@6", q, x, y).items,
+    "blocks": lambda q, x, y: (
+        jrm.evaluate_embeddings("mrr@6", q, [x[:3], x[3:]], y, block_size=4).items
+    ),
+    "candidates": lambda q, x, y: (
+        jrm.evaluate_embeddings("mrr@6", q, x, y, candidates=[range(8)] * len(q)).items
+    ),
+    "sparse": lambda q, x, y: (
+        jrm.evaluate_embeddings("mrr@6", *map(scipy.sparse.csr_array, (q, x)), y).items
+    ),
+    "tokens": as_tokens,
+    "tokens of candidates": lambda *data: as_tokens(*data, candidates=[range(8)] * 3),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["int16", pytest.param("*", marks=pytest.mark.long)])
+def test_wide_integers_do_not_wrap(way, dtype):
+    """The order is that of products in float64."""
+    rng = np.random.default_rng(0)
+    for name in WIDE if dtype == "*" else [dtype]:
+        high = WIDE[name]
+        low = 0 if name.startswith("u") else -high
+        queries, items = (
+            rng.integers(low, high, (size, 40)).astype(name) for size in (3, 8)
+        )
+        products = queries.astype(np.float64) @ items.T.astype(np.float64)
+        expected = np.argsort(-products, axis=1)[:, :6]
+        actual = WAYS[way](queries, items, [[0]] * 3)
+        np.testing.assert_array_equal(actual, expected, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_bytes_are_multiplied_exactly(dtype):
+    """Products that differ by 1 beyond 2²⁴ do not tie."""
+    queries = np.full((1, 1200), 127, dtype)
+    items = np.stack([queries[0]] * 2)
+    items[0, 0] -= 1
+    queries[0, 0] = 1
+    assert rank_catalog(queries, items, [[0]])[0, :2].tolist() == [1, 0]
+
+
+def test_one_dtype_under_x64():
+    """Integers are multiplied in float32 there, too, and sums of bytes in int32."""
+    with jax.enable_x64(True):
+        for dtype, expected in (("int64", "float32"), ("int8", "int32")):
+            vectors = np.ones((2, 3), dtype)
+            scores = jax.eval_shape(jrm._sources.products.products, vectors, vectors)
+            assert scores.dtype == expected
