@@ -16,7 +16,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number
 
 
-@metric(optional_columns=("judged",), lower_is_better=None)
+@metric(optional_columns=("judged",), lower_is_better=None, is_share=True)
 def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Judged share: the share of the items at ranks 1..k that somebody has judged.
 

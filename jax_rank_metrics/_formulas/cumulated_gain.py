@@ -88,7 +88,7 @@ def dcg(
     return _cumulated(ranking, k, gain_fn, positions(discount_fn))
 
 
-@metric()
+@metric(is_share=True)
 def ndcg(
     ranking: Ranking,
     *,

@@ -39,12 +39,22 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, PositionFn, UserValue
 
 
+def is_utility(options: dict[str, object]) -> bool:
+    """Whether values are the utility of an item, which lies in [0, 1] as gains do."""
+    return options["value"] == "utility"
+
+
 def direction(options: dict[str, object]) -> bool | None:
     """Returns whether less is better: gains should be high, costs need not be low."""
     return False if options["value"] in ("utility", "total_utility") else None
 
 
-@metric(ties="order", optional_columns=("costs",), lower_is_better=direction)
+@metric(
+    ties="order",
+    optional_columns=("costs",),
+    lower_is_better=direction,
+    is_share=is_utility,
+)
 def inst(
     ranking: Ranking,
     *,
@@ -98,7 +108,12 @@ def inst(
     return measured(ranking, follow, k, value, max_label, max_rank, relevance_threshold)
 
 
-@metric(optional_columns=("costs",), lower_is_better=direction, linear=True)
+@metric(
+    optional_columns=("costs",),
+    lower_is_better=direction,
+    linear=True,
+    is_share=is_utility,
+)
 def insq(
     ranking: Ranking,
     *,
@@ -169,6 +184,7 @@ def _squared(target: float) -> PositionFn:
     ties="order",
     optional_columns=("costs",),
     lower_is_better=direction,
+    is_share=is_utility,
 )
 def time_biased_gain(
     ranking: Ranking,

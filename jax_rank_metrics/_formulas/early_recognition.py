@@ -105,7 +105,7 @@ def rie(
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric()
+@metric(is_share=True)
 def bedroc(
     ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -145,7 +145,10 @@ def bedroc(
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric(names={"logauc": {}, "adjusted_log_auc": {"adjusted": True}})
+@metric(
+    names={"logauc": {}, "adjusted_log_auc": {"adjusted": True}},
+    is_share=lambda options: not options["adjusted"],
+)
 def log_auc(
     ranking: Ranking,
     *,

@@ -40,7 +40,13 @@ from jax_rank_metrics._types import (
 )
 
 
-@metric(names=("awrf",), columns=("groups",), linear_in=("groups",), ties="own")
+@metric(
+    names=("awrf",),
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    is_share=True,
+)
 def attention_weighted_rank_fairness(
     ranking: Ranking,
     *,

@@ -23,6 +23,7 @@ from jax_rank_metrics._types import Comparison, Cutoffs, Discount, Gain
     linear_in=("groups",),
     ties="own",
     lower_is_better=lambda options: options["comparison"] == "difference",
+    is_share=lambda options: options["comparison"] == "ratio",
 )
 def exposure_parity(
     ranking: Ranking,
@@ -66,7 +67,13 @@ def exposure_parity(
     return per_list_where(ranking, values, has_several(sizes[..., 0, :] > 0), k)
 
 
-@metric(names=("dtr",), columns=("groups",), linear_in=("groups",), ties="own")
+@metric(
+    names=("dtr",),
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    is_share=True,
+)
 def disparate_treatment_ratio(
     ranking: Ranking,
     *,
@@ -105,7 +112,13 @@ def disparate_treatment_ratio(
     return _worst_by_merit(ranking, memberships, gain_fn, discount_fn, k)
 
 
-@metric(names=("dir",), columns=("groups",), linear_in=("groups",), ties="own")
+@metric(
+    names=("dir",),
+    columns=("groups",),
+    linear_in=("groups",),
+    ties="own",
+    is_share=True,
+)
 def disparate_impact_ratio(
     ranking: Ranking,
     *,

@@ -24,7 +24,7 @@ _HIT_RATE_NAMES = (
 )
 
 
-@metric(names=_HIT_RATE_NAMES, order_free=True)
+@metric(names=_HIT_RATE_NAMES, order_free=True, is_share=True)
 def hit_rate(
     ranking: Ranking,
     *,
@@ -66,7 +66,7 @@ def hit_rate(
     return per_list_if_relevant(ranking, 1 - chance_of_none, relevance_threshold, k)
 
 
-@metric(names=("rr", "mrr", "recip_rank"), order_free=True)
+@metric(names=("rr", "mrr", "recip_rank"), order_free=True, is_share=True)
 def reciprocal_rank(
     ranking: Ranking,
     *,

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_rank_metrics import _inputs
-from jax_rank_metrics._formulas.cwl import direction, measured
+from jax_rank_metrics._formulas.cwl import direction, is_utility, measured
 from jax_rank_metrics._metrics.metric import metric
 from jax_rank_metrics._ranking import Ranking
 from jax_rank_metrics._ranking.browsing import LogContinuation, Step, browsing
@@ -23,6 +23,7 @@ from jax_rank_metrics._types import Cutoffs, Number, UserValue
     ties="order",
     optional_columns=("costs",),
     lower_is_better=direction,
+    is_share=is_utility,
 )
 def bejeweled_player_model(
     ranking: Ranking,
@@ -114,6 +115,7 @@ def _until(
     ties="order",
     optional_columns=("costs",),
     lower_is_better=direction,
+    is_share=is_utility,
 )
 def information_foraging(
     ranking: Ranking,

@@ -16,7 +16,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number
 
 
-@metric(columns=("groups",), linear_in=("groups",))
+@metric(columns=("groups",), linear_in=("groups",), is_share=True)
 def group_recall(
     ranking: Ranking,
     *,

@@ -21,7 +21,7 @@ from jax_rank_metrics._types import (
 )
 
 
-@metric(names=("p", "prec", "set_p", "setp"), linear=True)
+@metric(names=("p", "prec", "set_p", "setp"), linear=True, is_share=True)
 def precision(
     ranking: Ranking,
     *,
@@ -67,7 +67,8 @@ def precision(
     names={
         **dict.fromkeys(("r", "set_recall", "setr"), {}),
         "set_relative_p": {"denominator": "attainable"},
-    }
+    },
+    is_share=True,
 )
 def recall(
     ranking: Ranking,
@@ -109,7 +110,7 @@ def recall(
     return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
 
 
-@metric(names=("f", "f1", "set_f", "setf"))
+@metric(names=("f", "f1", "set_f", "setf"), is_share=True)
 def f_score(
     ranking: Ranking,
     *,
@@ -153,7 +154,7 @@ def f_score(
     return per_list_if_relevant(ranking, ratio(hits, divisor), relevance_threshold, k)
 
 
-@metric(names=("set_map", "setap"))
+@metric(names=("set_map", "setap"), is_share=True)
 def set_average_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -225,7 +226,7 @@ def utility(
     return ranking.per_list(values, True, k, hit)
 
 
-@metric(names=("rprec",))
+@metric(names=("rprec",), is_share=True)
 def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """R-precision: precision at rank R, the number of relevant items of the pool.
 
@@ -252,7 +253,7 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric(names=("fallout",), lower_is_better=True)
+@metric(names=("fallout",), lower_is_better=True, is_share=True)
 def fall_out(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:

@@ -52,7 +52,7 @@ def ranked_ids(
 
 
 def equally_weighted(
-    values: jax.Array, defined: jax.Array, keep_cutoffs: bool
+    values: jax.Array, defined: jax.Array, keep_cutoffs: bool, is_share: bool = False
 ) -> PerList:
     """Results per list, each list with the weight 1.
 
@@ -60,7 +60,9 @@ def equally_weighted(
         values: `[*lists, len(ks)]`.
         defined: `[*lists]` bool.
         keep_cutoffs: Whether k was a tuple, so that cutoffs stay as the last axis.
+        is_share: Whether values must lie in [0, 1].
     """
     values = jnp.where(defined[..., None], values, 0)
     values = values if keep_cutoffs else values[..., 0]
-    return PerList(values, jnp.ones(defined.shape, values.dtype), defined)
+    weights = jnp.ones(defined.shape, values.dtype)
+    return PerList(values, weights, defined, is_share=is_share)

@@ -27,7 +27,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Number, TieReading
 
 
-@metric(names=("gm_bpref",), optional_columns=("judged",))
+@metric(names=("gm_bpref",), optional_columns=("judged",), is_share=True)
 def bpref(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Binary preference: how often relevant items outrank judged non-relevant ones.
 
@@ -87,7 +87,9 @@ def _preference(
     return 1 - ratio(capped_sum, (num_tied + 1) * bound)
 
 
-@metric(names=("infap",), ties="order", optional_columns=("judged", "pooled"))
+@metric(
+    names=("infap",), ties="order", optional_columns=("judged", "pooled"), is_share=True
+)
 def inferred_average_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:

@@ -32,7 +32,7 @@ from jax_rank_metrics._types import (
 _LAST_ADDED_RANK = 4096
 
 
-@metric(names={"p_ia": {"denominator": "k"}}, columns=("subtopics",))
+@metric(names={"p_ia": {"denominator": "k"}}, columns=("subtopics",), is_share=True)
 def precision_ia(
     ranking: Ranking,
     *,
@@ -69,7 +69,7 @@ def precision_ia(
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
-@metric(names=("map_ia", "ap_ia"), columns=("subtopics",))
+@metric(names=("map_ia", "ap_ia"), columns=("subtopics",), is_share=True)
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Intent-aware average precision: average precision for each subtopic, averaged.
 
@@ -102,7 +102,7 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     return per_list_where(ranking, values, num_topics > 0, k)
 
 
-@metric(columns=("subtopics",), ties="order")
+@metric(columns=("subtopics",), ties="order", is_share=True)
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
     """Intent-aware ERR: reciprocal ranks over subtopics, worth less as they recur.
 

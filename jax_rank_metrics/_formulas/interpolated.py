@@ -21,7 +21,7 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 _TABLE_END = 2**16
 
 
-@metric(names=("iprec",), ties="order", at="recall_levels")
+@metric(names=("iprec",), ties="order", at="recall_levels", is_share=True)
 def interpolated_precision(
     ranking: Ranking,
     *,
@@ -60,7 +60,7 @@ def interpolated_precision(
     return per_list_if_relevant(ranking, values, relevance_threshold, keep_levels)
 
 
-@metric(names=("11pt_avg",), ties="order")
+@metric(names=("11pt_avg",), ties="order", is_share=True)
 def eleven_point_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -86,7 +86,7 @@ def eleven_point_precision(
     return per_list_if_relevant(ranking, mean, relevance_threshold, None)
 
 
-@metric(at="multiples")
+@metric(at="multiples", is_share=True)
 def precision_at_multiples(
     ranking: Ranking,
     *,

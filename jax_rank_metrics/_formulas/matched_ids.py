@@ -26,6 +26,7 @@ def compare_ids(
     k: RankCutoffs = None,
     numbers: tuple[float, ...] = (),
     reads_cutoffs: bool = False,
+    is_share: bool = False,
 ) -> PerList:
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
@@ -37,6 +38,7 @@ def compare_ids(
         numbers: Numbers that the formula reads; traced, so that changing them does not
             compile again.
         reads_cutoffs: Whether rankings must reach k.
+        is_share: Whether values must lie in [0, 1].
     """
     ks = _inputs.rank_cutoffs(k)
     first_ids, first_dtype = ranked_ids("first", first, ks if reads_cutoffs else ())
@@ -44,14 +46,16 @@ def compare_ids(
     _inputs.same_lists("second", second_ids, "first", first_ids)
     dtype = max(first_dtype, second_dtype, key=lambda dtype: dtype.itemsize)
     keep_cutoffs = isinstance(k, (tuple, list))
-    return _apply(formula, ks, keep_cutoffs, dtype.name, first_ids, second_ids, numbers)
+    static = formula, ks, keep_cutoffs, is_share, dtype.name
+    return _apply(*static, first_ids, second_ids, numbers)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
 def _apply(
     formula: Callable[..., Values],
     ks: Cuts,
     keep_cutoffs: bool,
+    is_share: bool,
     dtype: str,
     first: jax.Array,
     second: jax.Array,
@@ -69,7 +73,8 @@ def _apply(
         cast_numbers = [x.astype(dtype) for x in numbers]
         matched = match(first, second)
         values, defined = formula(matched, ks, jnp.dtype(dtype), *cast_numbers)
-        return equally_weighted(jnp.stack(values, axis=-1), defined, keep_cutoffs)
+        stacked = jnp.stack(values, axis=-1)
+        return equally_weighted(stacked, defined, keep_cutoffs, is_share)
 
     tree = (first, second, tuple(map(jnp.asarray, numbers)))
     return _shards.map_shards(apply_to_shard, tree, first[..., 0])

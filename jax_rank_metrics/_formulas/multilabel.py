@@ -16,7 +16,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Number
 
 
-@metric(ties="own", lower_is_better=True)
+@metric(ties="own", lower_is_better=True, is_share=True)
 def label_ranking_loss(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
@@ -45,7 +45,7 @@ def label_ranking_loss(
     return ranking.per_list(shares, has_pairs, None, hit)
 
 
-@metric(names=("lrap",), ties="own")
+@metric(names=("lrap",), ties="own", is_share=True)
 def label_ranking_average_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:

@@ -149,7 +149,8 @@ def _recall(
             is_near = is_near & (returned <= bound[..., None])
             num_near = _arithmetic.count(is_near).astype(dtype)
             values.append(ratio(num_near, number.astype(dtype)))
-        return equally_weighted(jnp.stack(values, -1), has_neighbors, keep_cutoffs)
+        stacked = jnp.stack(values, -1)
+        return equally_weighted(stacked, has_neighbors, keep_cutoffs, is_share=True)
 
     has_neighbors = jnp.any(jnp.isfinite(nearest), axis=-1)  # [*lists]
     tree = (returned, nearest, ids, jnp.asarray(epsilon), has_neighbors)

@@ -33,7 +33,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cut, Cutoffs, Gain, Number, RecallDenominator
 
 
-@metric(names=("q",), ties="order")
+@metric(names=("q",), ties="order", is_share=True)
 def q_measure(
     ranking: Ranking,
     *,
@@ -85,7 +85,7 @@ def q_measure(
     return per_list_if_relevant(ranking, ratio(sums, divisor), relevance_threshold, k)
 
 
-@metric(ties="order")
+@metric(ties="order", is_share=True)
 def p_plus(
     ranking: Ranking,
     *,
@@ -150,7 +150,7 @@ def _is_read(place: Place, k: Cut, preferred: jax.Array) -> jax.Array:
     return (place.above < preferred).astype(place.above.dtype)
 
 
-@metric(ties="order")
+@metric(ties="order", is_share=True)
 def o_measure(
     ranking: Ranking,
     *,

@@ -26,7 +26,7 @@ def _items_above(place: Place, k: Cut) -> jax.Array:
     return place.above
 
 
-@metric(names=("opa",))
+@metric(names=("opa",), is_share=True)
 def ordered_pair_accuracy(
     ranking: Ranking, *, weighting: PairWeighting = "list"
 ) -> PerList:
@@ -105,7 +105,7 @@ def _share_before(tie_cost: float) -> Callable[[Place, Cut, jax.Array], jax.Arra
     return share_before
 
 
-@metric(names=("auc",))
+@metric(names=("auc",), is_share=True)
 def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Area under the ROC curve: how often a relevant item outranks a non-relevant one.
 
@@ -131,7 +131,7 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     return _auc(ranking, relevance_threshold)
 
 
-@metric(names=("group_auc", "wuauc"))
+@metric(names=("group_auc", "wuauc"), is_share=True)
 def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Group AUC: the mean `roc_auc` of lists of both classes, weighted by their items.
 

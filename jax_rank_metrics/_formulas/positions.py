@@ -35,7 +35,7 @@ def _tie_reading(options: dict[str, Any]) -> TieReading:
     return "order" if options["denominator"] == "hits" else "expected"
 
 
-@metric(names=("ap", "map", "gm_map"), ties=_tie_reading)
+@metric(names=("ap", "map", "gm_map"), ties=_tie_reading, is_share=True)
 def average_precision(
     ranking: Ranking,
     *,
@@ -105,7 +105,7 @@ def precision_at(place: Place, k: Cut) -> jax.Array:
     return sums / place.tied
 
 
-@metric(names=("mean_average_precision_at_r",))
+@metric(names=("mean_average_precision_at_r",), is_share=True)
 def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """MAP@R: average precision at rank R, the number of relevant items of the pool.
 
@@ -138,7 +138,7 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     return per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric(names=("inp", "minp"), ties="own")
+@metric(names=("inp", "minp"), ties="own", is_share=True)
 def inverse_negative_penalty(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:

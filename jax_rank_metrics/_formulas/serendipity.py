@@ -97,7 +97,7 @@ def _serendipities(
         is_within = [ranks > 0 if k is None else (ranks > 0) & (ranks <= k) for k in ks]
         values = mean_within(worth, jnp.stack(is_within, -2).astype(dtype))
         defined = (matched.first_length > 0) & (matched.second_length > 0)
-        return equally_weighted(values, defined, keep_cutoffs)
+        return equally_weighted(values, defined, keep_cutoffs, is_share=True)
 
     return _shards.map_shards(of_shard, (ids, relevant_ids, counts), ids[..., 0])
 

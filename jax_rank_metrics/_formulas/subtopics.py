@@ -134,7 +134,7 @@ def alpha_ndcg(
     return per_list_where(ranking, ratio(values, ideal), defined, k)
 
 
-@metric(columns=("subtopics",), ties="order")
+@metric(columns=("subtopics",), ties="order", is_share=True)
 def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     """Novelty- and rank-biased precision: RBP of a user with one of the subtopics in mind.
 
@@ -168,7 +168,9 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> PerList:
     return per_list_where(ranking, values, num_topics > 0)
 
 
-@metric(names=("strec", "strecall"), columns=("subtopics",), ties="order")
+@metric(
+    names=("strec", "strecall"), columns=("subtopics",), ties="order", is_share=True
+)
 def subtopic_recall(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Subtopic recall: the share of the pool's subtopics that ranks 1..k cover.
 

@@ -61,7 +61,8 @@ def rank_biased_overlap(first: Ids, second: Ids, p: Number = 0.9) -> PerList:
     0.875
     """
     p = _inputs.open_fraction("p", p)
-    return compare_ids(_rank_biased, first, second, numbers=(1 - p, math.log(p)))
+    numbers = 1 - p, math.log(p)
+    return compare_ids(_rank_biased, first, second, numbers=numbers, is_share=True)
 
 
 def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
@@ -99,7 +100,8 @@ def overlap(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> f"{jrm.recall.of(jrm.rank_ids(returned, neighbours), k=3).values:.2f}"
     '0.33'
     """
-    return compare_ids(_overlap, first, second, k, reads_cutoffs=True)
+    options = {"reads_cutoffs": True, "is_share": True}
+    return compare_ids(_overlap, first, second, k, **options)
 
 
 def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
@@ -128,7 +130,8 @@ def jaccard(first: Ids, second: Ids, k: RankCutoffs = None) -> PerList:
     >>> [f"{value:.2f}" for value in jaccard(a, b, k=(1, 2, 3)).values]
     ['0.00', '1.00', '0.50']
     """
-    return compare_ids(_jaccard, first, second, k, reads_cutoffs=True)
+    options = {"reads_cutoffs": True, "is_share": True}
+    return compare_ids(_jaccard, first, second, k, **options)
 
 
 def _rank_biased(

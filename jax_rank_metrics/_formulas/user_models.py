@@ -23,7 +23,7 @@ from jax_rank_metrics._states.per_list import PerList
 from jax_rank_metrics._types import Cutoffs, Number, PositionFn
 
 
-@metric(names=("rbp",), linear=True)
+@metric(names=("rbp",), linear=True, is_share=True)
 def rank_biased_precision(
     ranking: Ranking,
     *,
@@ -80,7 +80,7 @@ def graded_relevance(max_label: float) -> ItemFn:
     return lambda items: jnp.minimum(items.labels / max_label, 1)
 
 
-@metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order")
+@metric(names={"err": {}, "nerr": {"normalized": True}}, ties="order", is_share=True)
 def expected_reciprocal_rank(
     ranking: Ranking,
     *,

@@ -217,6 +217,7 @@ def metric(
     order_free: bool = False,
     at: str = "k",
     lower_is_better: bool | None | Callable[[dict[str, Any]], bool | None] = False,
+    is_share: bool | Callable[[dict[str, Any]], bool] = False,
     linear: bool = False,
     linear_in: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Ranking, P], PerList]], Metric[P]]:
@@ -251,6 +252,8 @@ def metric(
         lower_is_better: True for errors and costs; None if neither direction is better,
             as for a count; or a function of the options that returns one of these.
             Tables, comparisons and plots read it to tell which system is better.
+        is_share: True if all values lie in [0, 1], so that those of hits and misses alone
+            have the interval of a proportion; or a function of the options that returns it.
         linear: True if the value of a list is a sum over its items: each adds a function
             of its label times what its place is worth, and what divides the sum depends
             on no label. `residual` takes such metrics.
@@ -294,6 +297,7 @@ def metric(
             order_free=order_free,
             at=at,
             lower_is_better=lower_is_better,
+            is_share=is_share,
             presets=names if isinstance(names, Mapping) else {},
             linear=linear,
             linear_in=tuple(linear_in),

@@ -42,6 +42,8 @@ class Spec:
     presets: Mapping[str, Mapping[str, Any]]  # by name, the options that it stands for
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
     linear_in: tuple[str, ...] = ()  # columns; see `metric`
+    # Whether values lie in [0, 1]; or a function of the options.
+    is_share: bool | Callable[[dict[str, Any]], bool] = False
 
     def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
         """Pickles by reference: the name of the formula is that of its metric."""
@@ -192,4 +194,7 @@ class Bound(NamedTuple):
                 f"{self.name}: the formula returned {_inputs.kind_of(values)}; return "
                 "ranking.per_list(values, defined, k, item_fn)"
             )
-        return values
+        is_share = self.spec.is_share
+        if callable(is_share):
+            is_share = is_share(dict(self.options))
+        return dataclasses.replace(values, is_share=is_share)

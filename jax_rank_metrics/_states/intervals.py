@@ -18,8 +18,8 @@ DEGREE = 20  # of the polynomial that approximates these quantiles
 
 # Why the method "wilson" is refused.
 NOT_PROPORTIONS = (
-    "method is 'wilson', but the values are not all 0 or 1; pass 't', or 'auto', which "
-    "decides for each cutoff"
+    "method is 'wilson', but the values are not all 0 or 1, or need not lie between; pass "
+    "hits and misses as bools, or 't', or 'auto', which decides for each cutoff"
 )
 NOT_FOR_GEOMETRIC_MEANS = (
     "method is 'wilson', which is for proportions and not for a geometric mean; "

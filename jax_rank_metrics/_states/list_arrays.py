@@ -26,6 +26,7 @@ class ListArrays:
     undefined: Undefined = "zero"
     cutoff_weights: bool = False
     is_ratio: bool = False
+    is_share: bool = False
 
     def __post_init__(self) -> None:
         """Raises ValueError if weights or `defined` do not fit the values."""
@@ -70,7 +71,7 @@ class ListArrays:
         """Iterates over the first axis of lists."""
         # Tuples of leaves, since `__getitem__` would compile a program for each index.
         parts = zip(*self._whole_arrays(), strict=True)
-        static = self.undefined, self.cutoff_weights, self.is_ratio
+        static = self.undefined, self.cutoff_weights, self.is_ratio, self.is_share
         return (type(self)(*part, *static) for part in parts)
 
     def _whole_arrays(self) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -96,9 +96,10 @@ class Mean(State):
 
     @property
     def sum_w_fractional(self) -> FloatPair:
-        """Σ weight of the values further than 1e-6 from 0 and from 1, `[*k]`.
+        """Σ weight of the values that are neither hits nor misses, `[*k]`.
 
-        It is 0 if and only if every value was 0 or 1, as for hits and misses.
+        It is 0 if and only if every value was the 0 or 1 of a metric whose values lie in
+        [0, 1], or a bool. Differences and ratios are no shares: all their weight is here.
         """
         return self._moments().fractional
 
@@ -139,7 +140,7 @@ class Mean(State):
         """Returns the state of a batch of values.
 
         Args:
-            values: `[*lists]` or `[*lists, len(k)]`.
+            values: `[*lists]` or `[*lists, len(k)]`; bools are hits and misses.
             weights: `[*lists]`; lists whose weight is not above 0 stay out.
             defined: `[*lists]` bool, whether the metric is defined for a list; changes
                 the count `undefined`, and no sum.
@@ -199,8 +200,10 @@ class Mean(State):
 
         Args:
             level: The probability that the interval should cover, in (0, 1).
-            method: "auto" is "wilson" where all values were 0 or 1 (`sum_w_fractional` is
-                0), and "t" elsewhere, for each cutoff by itself and inside `jax.jit` too.
+            method: "auto" is "wilson" where all values were hits and misses
+                (`sum_w_fractional` is 0): 0 or 1, of a metric whose values lie in [0, 1],
+                or bools; and "t" elsewhere, for each cutoff by itself and inside `jax.jit`
+                too.
                 "t" is Student's t with `n_eff` − 1 degrees of freedom, a real number: the
                 interval is −inf to inf for fewer than 1/32. "normal" takes the normal
                 quantile instead, and covers too rarely for few lists. "wilson" is the
@@ -220,7 +223,7 @@ class Mean(State):
             JASA 1927.
             Brown, Cai & DasGupta, Interval estimation for a binomial proportion, 2001.
 
-        >>> hits = Mean.of(jnp.ones(12), jnp.ones(12), jnp.ones(12, bool))
+        >>> hits = Mean.of(jnp.ones(12, bool), jnp.ones(12), jnp.ones(12, bool))
         >>> ["{:.2f} to {:.2f}".format(*hits.confidence_interval(method=method))
         ...  for method in ("auto", "wilson", "t")]
         ['0.76 to 1.00', '0.76 to 1.00', '1.00 to 1.00']
@@ -243,7 +246,8 @@ class Mean(State):
 def _mean_of(arrays: tuple[jax.Array | None, ...], kind: type[Mean]) -> Mean:
     values, *columns = arrays
     columns = [None if x is None else x[..., None] for x in columns]
-    return states_of([ValuesOfLists(values, *columns)], [kind])[0]  # type: ignore[arg-type]
+    are_hits = values.dtype == jnp.bool_
+    return states_of([ValuesOfLists(values, *columns, are_hits)], [kind])[0]  # type: ignore
 
 
 def states_of(

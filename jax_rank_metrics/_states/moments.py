@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from jax_rank_metrics._states.double_floats import FloatPair, sums
 
-# A value within this distance of 0 or 1 is a miss or a hit, since quotients are rounded.
+# A value within this distance of 1 is a hit, since the quotient of a number and itself may
+# be rounded; a miss is exactly 0.
 HIT_SLACK = 1e-6
 
 
@@ -22,6 +24,7 @@ class ValuesOfLists(NamedTuple):
     defined: jax.Array  # [*lists, cutoffs] bool
     # [*lists, cutoffs] bool, whether a list may enter; None lets all lists enter.
     counts: jax.Array | None
+    is_share: bool  # see `PerList`
 
     @property
     def num_axes(self) -> int:
@@ -60,8 +63,8 @@ def columns_of(
     """
     num_axes = metrics[0].num_axes
     shapes = [
-        (*metric.values.shape[:num_axes], math.prod(metric.values.shape[num_axes:]))
-        for metric in metrics
+        (*metric.values.shape[:num_axes], columns)
+        for metric, columns in zip(metrics, column_counts(metrics), strict=True)
     ]
 
     def concatenate(arrays: Sequence[jax.Array]) -> jax.Array:
@@ -89,6 +92,11 @@ def columns_of(
     defined = concatenate([metric.defined for metric in metrics])
     flags = jnp.stack([entered, has_weight & ~defined])
     return jnp.where(entered, values, 0), weights, flags
+
+
+def column_counts(metrics: Sequence[ValuesOfLists]) -> list[int]:
+    """Returns how many columns each metric has."""
+    return [math.prod(metric.values.shape[metric.num_axes :]) for metric in metrics]
 
 
 def of_metrics(metrics: Sequence[ValuesOfLists]) -> list[tuple[FloatPair, jax.Array]]:
@@ -127,8 +135,10 @@ def terms_of_metrics(metrics: Sequence[ValuesOfLists]) -> tuple[Moments, jax.Arr
     """
     v, w, flags = columns_of(metrics, jax.dtypes.canonicalize_dtype(float))
     wv, product = w * v, FloatPair.product
-    # A NaN is near to neither 0 nor 1.
-    is_hit_or_miss = jnp.minimum(jnp.abs(v), jnp.abs(v - 1)) <= HIT_SLACK
+    # A NaN is neither. Where values are no shares, each counts as fractional.
+    are_shares = np.repeat([x.is_share for x in metrics], column_counts(metrics))
+    is_hit_or_miss = (v == 0) | (jnp.abs(v - 1) <= HIT_SLACK)
+    is_hit_or_miss &= jnp.broadcast_to(are_shares, v.shape)
     terms = Moments(
         w=FloatPair.of(w),
         w2=product(w, w),

@@ -29,7 +29,11 @@ def filled_values(
     if not lists.cutoff_weights:
         weights, defined = weights[..., None], defined[..., None]
     return ValuesOfLists(
-        values, weights, defined, defined if undefined == "skip" else None
+        values,
+        weights,
+        defined,
+        defined if undefined == "skip" else None,
+        lists.is_share or lists.values.dtype == jnp.bool_,
     )
 
 

@@ -207,7 +207,8 @@ def _terms(
     if kind is GeometricMean:
         v = np.log(np.maximum(v, FLOOR))
     w, v = np.where(entered, w, 0), np.where(entered, v, 0)
-    is_hit_or_miss = np.minimum(np.abs(v), np.abs(v - 1)) <= HIT_SLACK
+    is_hit_or_miss = (v == 0) | (np.abs(v - 1) <= HIT_SLACK)
+    is_hit_or_miss &= lists.is_share or lists.values.dtype == np.bool_
     with np.errstate(over="ignore", invalid="ignore"):
         wv = w * v
         terms = (w, w * w, wv, w * wv, wv * wv, np.where(is_hit_or_miss, 0, w))

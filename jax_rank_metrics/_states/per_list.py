@@ -18,7 +18,7 @@ from jax_rank_metrics._states.mean import Mean
 from jax_rank_metrics._types import Number, PerListInput, Undefined
 
 
-@pytree("undefined", "cutoff_weights", "is_ratio")
+@pytree("undefined", "cutoff_weights", "is_ratio", "is_share")
 class PerList(ListArrays):
     """The values of a metric, one per list.
 
@@ -34,6 +34,9 @@ class PerList(ListArrays):
             `[*lists, len(k)]`.
         is_ratio: Whether `over` made the values; static. Then `compare` takes two systems
             that weigh the lists differently, which is an error for other values.
+        is_share: Whether all values must lie in [0, 1], as those of recall do and those of
+            differences do not; static. Then means of hits and misses alone have the
+            interval of a proportion. Boolean values are shares in any case.
 
     Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
     of bools, or a tuple of these. An index out of bounds raises IndexError where it is
@@ -245,7 +248,7 @@ class PerList(ListArrays):
         """
         undefined = checked_undefined(self, undefined)
         values, weights, defined = clusters.joined(self, ids, undefined)
-        static = undefined, self.cutoff_weights, self.is_ratio
+        static = undefined, self.cutoff_weights, self.is_ratio, self.is_share
         return PerList(values, weights, defined, *static)
 
 

@@ -146,7 +146,7 @@ class Evaluator:
             best = rank(exists, negative, k=self.K, ties="stable").items
             hits = positive > negative[best[-1]]
         weights = jnp.ones(positive.shape, jnp.float32)
-        lists = PerList(hits.astype(jnp.float32), weights, weights > 0)
+        lists = PerList(hits, weights, weights > 0)
         self.lists = {self.eval_metric: lists}
         return {self.eval_metric: int(hits.sum()) / len(hits)}
 
@@ -164,7 +164,9 @@ class Evaluator:
         hits, reciprocal_ranks = values[_HITS], values[_MRR]
         weights, defined = reciprocal_ranks.weights, reciprocal_ranks.defined
         self.lists = {
-            f"hits@{k}": PerList(hits.values[:, column], weights, defined)
+            f"hits@{k}": PerList(
+                hits.values[:, column], weights, defined, is_share=True
+            )
             for column, k in enumerate((1, 3, 10))
         } | {"mrr": reciprocal_ranks}
         convert = np.asarray if returns_numpy else jnp.asarray

@@ -44,6 +44,7 @@ class ListValues:
     ids: list[Any] | None = None  # None where lists are known by their position alone
     undefined: Undefined | None = None  # the choice that the values were measured with
     is_ratio: bool = False
+    is_share: bool = False
     has_seeds: bool = False
 
     @property
@@ -126,6 +127,7 @@ class ListValues:
             self.defined[0],  # type: ignore[arg-type]
             self.undefined or "zero",
             cutoff_weights=True,
+            is_share=self.is_share,
         )
 
     def in_order_of(self, first: "ListValues") -> "ListValues":
@@ -275,12 +277,13 @@ def read_lists(
     if isinstance(source, PerList):
         array, weights, defined = columns_of(source)
         has_cutoffs, is_ratio = source.has_cutoffs, source.is_ratio
+        is_share = source.is_share
         undefined = undefined or source.undefined
     else:
         array, has_cutoffs = _array(name, source)
         array = array if has_cutoffs else array[:, None]
         weights, defined = np.ones(array.shape), np.ones(array.shape, bool)
-        is_ratio = False
+        is_ratio = is_share = False
     return ListValues(
         name,
         # [1, lists, cutoffs]: a single seed.
@@ -292,6 +295,7 @@ def read_lists(
         None if ids is None else checked_ids(name, ids, len(array)),
         undefined,
         is_ratio,
+        is_share or array.dtype == bool,
     )
 
 
