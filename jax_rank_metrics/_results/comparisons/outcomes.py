@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jax_rank_metrics._choices import Alternative
+from jax_rank_metrics._results.inference.draws import FEW
 from jax_rank_metrics._results.inference.judged_bootstrap import judged_bootstrap
 from jax_rank_metrics._results.inference.means import Summary
 from jax_rank_metrics._results.inference.p_values import (
@@ -119,19 +120,21 @@ def _bootstrap(
     p = np.where(is_evidence & (lists > 1), p, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
-    sizes = [tuple(map(len, columns.sides[column])) for column in varied]
+    # How many seeds each side has, and how many lists count, if they are few.
+    kinds = [
+        (tuple(map(len, columns.sides[column])), min(lists[column], FEW + 1))
+        for column in varied
+    ]
     options = (question.key, question.samples, question.level, alternative)
     if columns.judged is not None and len(varied):
         drawn = columns.judged.at(varied)
         p[varied], reach[varied] = judged_bootstrap(drawn, shift, *options)
         return Outcome(p, reach, question.samples)
-    for numbers_of_seeds in set(sizes):
-        # Comparisons of as many seeds share their draws.
-        chosen = varied[[x == numbers_of_seeds for x in sizes]]
+    for kind in set(kinds):
+        # Comparisons of one kind share their draws.
+        chosen = varied[[x == kind for x in kinds]]
         drawn = columns.at(chosen)
-        sides = (
-            drawn.sides if numbers_of_seeds else [(x[None],) for x in drawn.values.T]
-        )
+        sides = drawn.sides if kind[0] else [(x[None],) for x in drawn.values.T]
         p[chosen], reach[chosen] = studentised_bootstrap(
             sides, drawn.weights, shift, *options
         )

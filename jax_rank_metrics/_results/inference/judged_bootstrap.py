@@ -64,10 +64,11 @@ def judged_bootstrap(
     u = v / np.where(share < 1, 1 - share, 1)
     terms = np.stack([y, f, w, g, v, u], axis=-1).astype(np.float32)
     is_labelled = (lists.weights > 0).any(1)
+    is_other = ~is_labelled & (lists.other_weights > 0).any(1)
     change, error = (
         np.asarray(x)
         for x in _resampled(
-            terms[is_labelled], terms[~is_labelled], seeds_of(key, samples + 1)
+            terms[is_labelled], terms[is_other], seeds_of(key, samples + 1)
         )
     )
     sign = -1 if alternative == "less" else 1

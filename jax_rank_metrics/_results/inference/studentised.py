@@ -17,6 +17,7 @@ from jax import lax, random
 
 from jax_rank_metrics._choices import Alternative
 from jax_rank_metrics._results.inference.draws import (
+    FEW,
     RESAMPLES,
     draws_of_seeds,
     in_blocks,
@@ -60,6 +61,8 @@ def studentised_bootstrap(
             side of differences, `[1, lists]`; all comparisons have as many seeds. They
             vary in each comparison.
         weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
+            Lists of weight 0 are not drawn. Comparisons of at most `FEW` lists that count
+            have equally many of them.
         shift: What to add to the differences.
         key: A typed PRNG key. Comparisons share their draws.
         samples: Number of resamples.
@@ -75,6 +78,7 @@ def studentised_bootstrap(
         Hall, On symmetric bootstrap confidence intervals, JRSS B 1988.
         Owen, The pigeonhole bootstrap, Annals of Applied Statistics 2007.
     """
+    sides, weights = _counted_first(sides, weights)
     sizes = tuple(map(len, sides[0]))
     # b − a below 0, which "less" asks for, is a − b above 0.
     sign = -1 if alternative == "less" else 1
@@ -115,6 +119,24 @@ def studentised_bootstrap(
     arrays = [x.astype(np.float32) for x in arrays]
     t = np.asarray(_resampled_t(*arrays, seeds_of(key, samples), sizes))
     return p_and_reach(t, means, errors, level, alternative)
+
+
+def _counted_first(
+    sides: Sequence[Sequence[np.ndarray]], weights: np.ndarray
+) -> tuple[list[list[np.ndarray]], np.ndarray]:
+    """Puts the lists that count first in each comparison; arguments as of the bootstrap.
+
+    Few of them are left alone, since a resample draws as many lists as there are. Among
+    many, each list has draws of its own by its position, and others behind them add zeros.
+    """
+    order = np.argsort(weights <= 0, axis=0, kind="stable")
+    counted = np.sum(weights > 0, axis=0).max()
+    order = order[:counted] if counted <= FEW else order
+    weights = np.take_along_axis(weights, order, 0)
+    return [
+        [x[:, of_side] for x in side]
+        for side, of_side in zip(sides, order.T, strict=True)
+    ], weights
 
 
 def p_and_reach(

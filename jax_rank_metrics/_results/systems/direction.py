@@ -44,6 +44,7 @@ def direction_of(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
 def warn_of_zeros(
     counts: Iterable[tuple[Sequence[Hashable], tuple[int, int]]],
     lower: Lower = (),
+    of_states: bool = False,
     stacklevel: int = 3,
 ) -> None:
     """Warns of metrics that are better when lower, and count undefined lists as 0.
@@ -52,6 +53,7 @@ def warn_of_zeros(
         counts: The keys that lead to each metric, with the number of lists in which it is
             undefined and counts as 0, and the number of all lists.
         lower: As for `is_lower_better`.
+        of_states: Whether some of the numbers are those of states.
         stacklevel: That of the warning, seen from this function.
     """
     # Keys of a dict, so that a metric of many systems is named once.
@@ -64,7 +66,8 @@ def warn_of_zeros(
         warnings.warn(
             "lower is better, and lists in which the metric is undefined count as 0, as if "
             f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
-            "them out, or with 'one'",
+            "them out, or with 'one'"
+            + (" (a state does not say whether that was done)" if of_states else ""),
             stacklevel=stacklevel,
         )
 

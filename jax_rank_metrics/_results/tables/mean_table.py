@@ -13,7 +13,7 @@ from jax_rank_metrics._results.systems.direction import (
     is_lower_better,
     warn_of_zeros,
 )
-from jax_rank_metrics._results.systems.systems import Values
+from jax_rank_metrics._results.systems.systems import Record, Values
 from jax_rank_metrics._results.systems.values import listing
 from jax_rank_metrics._results.tables.estimates import (
     Estimates,
@@ -22,6 +22,8 @@ from jax_rank_metrics._results.tables.estimates import (
     read_collections,
 )
 from jax_rank_metrics._results.tables.significance import Marks, marks_of
+from jax_rank_metrics._states.mean import Mean
+from jax_rank_metrics._states.state import stacked_shape
 from jax_rank_metrics._types import IntervalMethod, Number
 
 # The fields of an `Estimate`, in the order of the columns of CSV.
@@ -99,10 +101,11 @@ def sheet_of_means(
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
         title = "" if name is None else str(name)
         collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
-        zeros += [
-            ((x.metric,), x.lists.zero_counts()) for x in records if x.is_on_this_host
-        ]
-    warn_of_zeros(zeros, lower, stacklevel=4)
+        zeros += [((x.metric,), _zero_counts(x)) for x in records]
+    of_states = any(
+        isinstance(x.source, Mean) for y in by_collection.values() for x in y
+    )
+    warn_of_zeros(zeros, lower, of_states, stacklevel=4)
     check_lower(lower, [metric for x in collections for metric in x.metrics])
     # A run has the same letter in all collections.
     letters = {run: mark for x in collections for run, mark in x.marks.letters.items()}
@@ -135,6 +138,18 @@ def sheet_of_means(
     )
 
 
+def _zero_counts(record: Record) -> tuple[int, int]:
+    """Numbers of lists that are undefined and count as 0, and of all that count.
+
+    Those of a state are the most there can be: it does not say whether it left them out.
+    """
+    if record.is_on_this_host:
+        return record.lists.zero_counts()
+    if not isinstance(record.source, Mean) or stacked_shape(record.source):
+        return 0, 0
+    return int(record.source.undefined), int(record.source.lists)
+
+
 def _best(
     runs: Estimates,
     metrics: Iterable[str],
@@ -145,9 +160,10 @@ def _best(
     best = {}
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
-        means = [mean for mean in means if not math.isnan(mean)]
         lower_is_better = is_lower_better(metric, lower)
-        if len(runs) > 1 and means and lower_is_better is not None:
+        # Beside a mean that is not known, none is known to be the best.
+        is_known = bool(means) and not any(map(math.isnan, means))
+        if len(runs) > 1 and is_known and lower_is_better is not None:
             # Printed, so that all that print alike share the mark.
             extreme = min(means) if lower_is_better else max(means)
             best[metric] = fixed_point(extreme, digits)
