@@ -100,7 +100,7 @@ def coverage_of_means():
         covered = {method: [] for method in ("auto", "normal", "bootstrap")}
         for count in counts:
             values = draw(np.random.default_rng(count), (count, DATA_SETS))
-            lists = per_list(values)
+            lists = per_list(values, is_share=name.startswith("hits"))
             state = lists.mean()
             resampled = jrm.bootstrap(lists, np.arange(count), samples=500)
             for method, shares in covered.items():
@@ -118,12 +118,25 @@ def coverage_of_means():
     print_table("Coverage of a mean", ("values", "method", *counts), rows, cure)
 
 
-def per_list(values, weights=None):
+def coverage_of_differences():
+    """Coverage of the interval of the mean difference of two equal systems of hits."""
+    counts, rows = (10, 30, 100, 1000), []
+    for share in (0.5, 0.1, 0.03):
+        covered = []
+        for count in counts:
+            rng = np.random.default_rng(count)
+            a, b = (per_list(hits(share, rng, (count, DATA_SETS))) for _ in range(2))
+            low, high = jrm.paired(a, b).mean().confidence_interval()
+            covered.append(np.mean((low <= 0) & (0 <= high)))
+        rows.append((f"hits, {100 * share:g} %", *covered))
+    print_table("Coverage of a difference of hits", ("values", *counts), rows, "")
+
+
+def per_list(values, weights=None, is_share=False):
     """Makes a `PerList` of arrays."""
     weights = np.ones(len(values)) if weights is None else weights
-    return jrm.PerList(
-        jnp.asarray(values), jnp.asarray(weights), jnp.asarray(weights) > 0
-    )
+    arrays = jnp.asarray(values), jnp.asarray(weights), jnp.asarray(weights) > 0
+    return jrm.PerList(*arrays, is_share=is_share)
 
 
 def equal_systems(draw, rng, count):
@@ -506,6 +519,7 @@ def alarms_of_judges(lists=1000, blocks=20):
 
 TABLES = {
     "means": coverage_of_means,
+    "differences": coverage_of_differences,
     "tests": alarms_of_tests,
     "weights": alarms_of_weights,
     "ratios": alarms_of_ratios,
