@@ -114,8 +114,7 @@ def main() -> None:
     check_texts()
     chosen = [mutant for mutant in MUTANTS if mutant.name in options.names]
     chosen = chosen or drawn(options.share)
-    flags = filter(quick_compilation.is_known, quick_compilation.FLAGS)
-    os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+    os.environ.setdefault("XLA_FLAGS", " ".join(quick_compilation.known_flags()))
     survivors = []
     with ThreadPoolExecutor(2) as pool:
         for mutant, fate in zip(chosen, pool.map(tried, chosen), strict=True):
