@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import lists_of, state_of
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
@@ -83,26 +83,6 @@ def test_leaderboards_and_comparisons(rng):
     runs = jrm.Seeds([rng.random(5) for _ in range(5)])
     of_seeds = jrm.to_frame(jrm.compare(rng.random(5), runs, samples=100))
     assert of_seeds["seeds_b"].item() == 5 and "iqm_b_low" in of_seeds
-    with pytest.raises(TypeError, match="leave ids out"):
-        jrm.to_frame(board, [1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("results", "ids", "error", "message"),
-    [
-        ({"mrr": state_of([0.5])}, None, TypeError, r"\['mrr'\]: got a Mean"),
-        (LISTS["mrr"], None, TypeError, "got a PerList"),
-        ({"a": LISTS}, None, TypeError, "pass a dict of metrics"),
-        ({}, None, ValueError, "no metric"),
-        ({"a": LISTS["mrr"], "b": LISTS["mrr"][:2]}, None, ValueError, "2 and 3 lists"),
-        (LISTS, ["a", "b"], ValueError, "2 ids .* which has 3 lists"),
-        (LISTS, ["a", "b", "a"], ValueError, "'a' more than once"),
-        ({**LISTS, "recall@1": LISTS["mrr"]}, None, ValueError, "called 'recall@1'"),
-    ],
-)
-def test_no_frame(results, ids, error, message):
-    with pytest.raises(error, match=message):
-        jrm.to_frame(results, ids)
 
 
 def test_values_on_a_mesh():
