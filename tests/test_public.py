@@ -123,28 +123,6 @@ def test_public_names():
     assert metrics == set(METRICS)
 
 
-FIRST_USE = """
-import sys
-import jax_rank_metrics as jrm
-assert "jax" not in sys.modules
-# Unpickling a function in another process imports its module alone.
-from jax_rank_metrics._calls.names import parse
-assert parse("ndcg@10").spec.name == "ndcg"
-assert "jax_rank_metrics._public" not in sys.modules
-from jax_rank_metrics import *
-assert ndcg is jrm.ndcg and plots is jrm.plots and "merge" in vars(jrm)
-jrm.merge = "mock"
-assert "merge" in dir(jrm) and jrm.merge == "mock"
-"""
-
-
-def test_names_are_loaded_on_first_use():
-    """Importing the package imports no JAX; the first name that is used brings them all."""
-    subprocess.run([sys.executable, "-c", FIRST_USE], check=True)
-    with pytest.raises(AttributeError, match="has no attribute 'ndgc'"):
-        getattr(jrm, "ndgc")  # noqa: B009
-
-
 @pytest.mark.parametrize(
     "init", sorted(PACKAGE.rglob("*/__init__.py")), ids=lambda path: path.parent.name
 )

@@ -195,5 +195,6 @@ CASES = {
     "unlike any name": (ValueError, "is unknown; .*pass a name such as 'ndcg@10'", lambda: unknown("xyzzy")),
     "name of a count of queries": (ValueError, "'num_q': this measure of trec_eval is no metric", lambda: parse("num_q")),
     "family with k": (ValueError, "gives k twice; pass it after @", lambda: parse("P.5,10@3")),
+    "name of no function": (AttributeError, "has no attribute 'ndgc'", lambda: jrm.ndgc),
     "scalars of several runs": (TypeError, "several runs", lambda: tensorboard.write(None, {"one": {}, "two": {}}, 0)),
 }  # fmt: skip
