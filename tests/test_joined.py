@@ -25,12 +25,8 @@ NEED_ALL = (
     *("tau", "infap", "iprec@0,0.5", "rho"),
 )
 MORE = (
-    "map",
-    "mrr@3",
-    "judged@5",
-    "rprec",
+    *("map", "mrr@3", "judged@5", "rprec", "f1(rel=2)@3"),
     "ndcg(gain_fn=linear_gain)@7",
-    "f1(rel=2)@3",
 )
 
 
@@ -234,7 +230,8 @@ def test_integer_scores_are_compared_as_integers(largest, form):
 def test_twenty_sizes_share_programs(rng, compilations):
     """Runs of different sizes, with and without ties, need eight compilations at most."""
     for size in range(20):
-        queries, width = rng.integers(1, 1500), rng.choice([5, 60, 100, 250])
+        queries = rng.integers(1, 1500 if size < 4 else 400)
+        width = rng.choice([5, 60, 100, 250])
         rows = np.repeat(np.arange(queries), width)
         judged = pl.DataFrame({"query_id": rows, "doc_id": np.arange(len(rows))})
         scores = rng.integers(0, 10 if size % 2 else 2**60, len(rows))
