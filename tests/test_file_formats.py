@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._command.options import run_names
+
+pd = LateImport("pandas")
 
 zstandard = pytest.importorskip("zstandard")
 

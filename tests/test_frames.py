@@ -8,11 +8,13 @@ import polars as pl
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from late_imports import LateImport
 from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
-pandas = pytest.importorskip("pandas")
+pandas = LateImport("pandas")
+
 
 LISTS = {
     "mrr": lists_of([0.5, 0.0, 1.0], [1, 2, 3], [1, 0, 1]),

@@ -3,20 +3,18 @@
 import functools
 import sys
 
-import matplotlib
 import numpy as np
 import pytest
+from late_imports import LateImport
 from made_results import COMPARISON, board, changed, comparisons
-from per_lists import evaluation_of
+from per_lists import evaluation_of, mean_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.plots import drawing
 
-matplotlib.use("agg")
-
-from matplotlib import pyplot as plt
-from matplotlib.container import ErrorbarContainer
-from matplotlib.patches import StepPatch
+container = LateImport("matplotlib.container")
+patches = LateImport("matplotlib.patches")
+plt = LateImport("matplotlib.pyplot")
 
 plots = jrm.plots
 KNOWN = np.array([True, True, True, False])
@@ -36,8 +34,8 @@ RUNS = {
 }
 STEPS = {
     20: {"p@1,5": CUTS, "mrr": A},
-    0: {"p@1,5": CUTS.mean(), "mrr": A[:0]},
-    10: {"mrr": B.mean()},
+    0: {"p@1,5": mean_of(CUTS), "mrr": A[:0]},
+    10: {"mrr": mean_of(B)},
 }
 OF_TOOLS = {
     "a": {"ndcg@5": {"q1": 0.1, "q2": 0.5}, "mrr": {"q1": 0, "q2": 0}},
@@ -55,8 +53,8 @@ def by_group():
 def by_users():
     """Returns states as `UserEvaluation.by` does."""
     return {
-        True: {"mrr": A[:2].mean(), "p@1,5": CUTS[:2].mean()},
-        "warm": {"mrr": A[2:].mean(), "p@1,5": CUTS[2:].mean()},
+        True: {"mrr": mean_of(A[:2]), "p@1,5": mean_of(CUTS[:2])},
+        "warm": {"mrr": mean_of(A[2:]), "p@1,5": mean_of(CUTS[2:])},
     }
 
 
@@ -94,10 +92,10 @@ def ax():
 
 def shown(ax):
     """Returns the texts and the numbers that axes show."""
-    errorbars = [x for x in ax.containers if isinstance(x, ErrorbarContainer)]
+    errorbars = [x for x in ax.containers if hasattr(x, "has_xerr")]
     errorbars = [x for x in errorbars if len(x.lines[0].get_xdata())]
     arrows = [x for x in ax.lines if x.get_marker() in ("<", ">")]
-    bands = [x for x in ax.patches if not isinstance(x, StepPatch)]
+    bands = [x for x in ax.patches if not isinstance(x, patches.StepPatch)]
     legend = ax.get_legend()
     return {
         "labels": (ax.get_xlabel(), ax.get_ylabel()),
@@ -108,7 +106,9 @@ def shown(ax):
         "lines": [x.get_xydata() for x in ax.lines],
         "points": [x.lines[0].get_xydata() for x in errorbars],
         "intervals": [y for x in errorbars for y in x.lines[2][0].get_segments()],
-        "steps": [x.get_data().values for x in ax.patches if isinstance(x, StepPatch)],
+        "steps": [
+            x.get_data().values for x in ax.patches if isinstance(x, patches.StepPatch)
+        ],
         "bands": [x.get_extents().transformed(ax.transData.inverted()) for x in bands],
         "arrows": [x.get_xydata() for x in arrows],
     }
@@ -123,7 +123,7 @@ SHOWN = [
     (lambda ax: plots.at_cutoffs({"a": {"p@1,5": CUTS}}, ax=ax), {"labels": MEANS_AT_K}),
     (lambda ax: plots.at_cutoffs({"a": {"ndcg_cut.5,10": CUTS}}, "ndcg_cut", ax=ax), {"lines": [[(5, 0.25), (10, 0.75)]]}),
     (lambda ax: plots.at_cutoffs(RUNS["b"], "mine", ks=(3, 7), ax=ax), {"lines": [[(3, 0.25), (7, 0.75)]], "legend": []}),
-    (lambda ax: plots.at_cutoffs(evaluation_of({"mrr": A}, {"p@1,5": CUTS.mean()}), ax=ax), {"lines": [[(1, 0.25), (5, 0.75)]]}),
+    (lambda ax: plots.at_cutoffs(evaluation_of({"mrr": A}, {"p@1,5": mean_of(CUTS)}), ax=ax), {"lines": [[(1, 0.25), (5, 0.75)]]}),
     # A single list has no interval.
     (lambda ax: plots.at_cutoffs({"two": {"p@1": A}, "one": {"p@1": A[1]}}, ax=ax), {"legend": ["two", "one (no interval)"]}),
     # Of cutoffs that are close, the largest has the tick.
@@ -134,7 +134,7 @@ SHOWN = [
         "lines": [[(10, 0.25), (20, 0.4375)], [(0.5, 0.25)], [(5, 0.5)]], "legend": ["a", "b", "one (no interval)"], "labels": ("step (bands: 90 % intervals)", "mrr")}),
     # Nothing is between two epochs.
     (lambda ax: plots.curve({1: STEPS[10], 2: STEPS[20]}, "mrr", ax=ax), {"ticks": ["0", "1", "2", "3"]}),
-    (lambda ax: plots.curve({7: evaluation_of({"mrr": A}, {"p@1,5": CUTS.mean()})}, "p@1", ax=ax), {"lines": [[(7, 0.25)]]}),
+    (lambda ax: plots.curve({7: evaluation_of({"mrr": A}, {"p@1,5": mean_of(CUTS)})}, "p@1", ax=ax), {"lines": [[(7, 0.25)]]}),
     (lambda ax: plots.precision_recall(RUNS, "p", ax=ax), {"lines": [[(0.25, 0.25), (0.75, 0.75)], [(0.4375, 0.25)]], "texts": ["1", "5", "1"], "labels": ("recall@k", "p@k")}),
     # Differences are above 0 where the second is better.
     (lambda ax: plots.differences(A, B, names=("old", "new"), ax=ax), {"steps": [[0, 0, 0, -1], [0.25, 0, 0, 0]], "bands": [[(0, -1.070), (4, 0.695)]],

@@ -5,9 +5,11 @@ import io
 import tempfile
 from pathlib import Path
 
-import polars as pl
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
+
+pandas, pl = LateImport("pandas"), LateImport("polars")
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"x": 0}}
 RUN = {"q1": {"a": 0.5}, "q3": {"x": 0.0}}
@@ -20,7 +22,7 @@ def reading(read, name, data, **options):
     """Reads a file of text, bytes or a frame; errors begin with its name and are short."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
-        if isinstance(data, pl.DataFrame):
+        if hasattr(data, "write_parquet"):
             data.write_parquet(path)
         else:
             path.write_bytes(data if isinstance(data, bytes) else data.encode())
@@ -57,8 +59,6 @@ def svmlight():
 
 def series_of_two_columns():
     """Joins a frame of pandas in which a column stands twice."""
-    import pandas
-
     names = ["query_id", "doc_id", "doc_id", "score"]
     jrm.join(QRELS, pandas.DataFrame([["q", "a", "a", 1.0]], columns=names))
 

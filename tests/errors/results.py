@@ -4,12 +4,16 @@ import functools
 
 import jax
 import numpy as np
+from late_imports import LateImport
 from made_results import COMPARISON, board
 from per_lists import lists_of, state_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._calls.names import parse
 from jax_rank_metrics.adapters import tensorboard
+
+pandas = LateImport("pandas")
+pyplot = LateImport("matplotlib.pyplot")
 
 
 def known(values):
@@ -50,11 +54,6 @@ def of_other_values(pairs, runs):
 
 def drawn(plot, *arguments, **options):
     """Draws in a figure that is closed at once."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
     try:
         getattr(jrm.plots, plot)(*arguments, **options)
     finally:
@@ -64,13 +63,6 @@ def drawn(plot, *arguments, **options):
 def groups(lists=A, count=3):
     """States of groups of lists."""
     return lists.by(np.array([0, 0, count - 1, count - 1]), count)
-
-
-def series(values, index=None):
-    """A column of pandas."""
-    import pandas
-
-    return pandas.Series(values, index)
 
 
 def by_clusters(clusters, ids=IDS):
@@ -173,8 +165,8 @@ CASES = {
     "forest of lists": (TypeError, "pass the result of compare", lambda: drawn("forest", {"a": A})),
     "ranks of lists": (TypeError, "pass the result of leaderboard", lambda: drawn("ranks", {"a": A})),
     # questions of comparisons
-    "lists without clusters": (ValueError, "20 lists have none: 0, 1, 2, 3, 4, …", lambda: by_clusters(series([0] * 20, IDS), ids=None)),
-    "clusters of an id twice": (ValueError, "ids of clusters hold 'q0' more than once", lambda: by_clusters(series([0] * 20, ["q0", *IDS[:-1]]))),
+    "lists without clusters": (ValueError, "20 lists have none: 0, 1, 2, 3, 4, …", lambda: by_clusters(pandas.Series([0] * 20, IDS), ids=None)),
+    "clusters of an id twice": (ValueError, "ids of clusters hold 'q0' more than once", lambda: by_clusters(pandas.Series([0] * 20, ["q0", *IDS[:-1]]))),
     "tukey of other lists": (ValueError, "needs the same lists for all systems", lambda: jrm.compare(JOINED | {"c": lists_of(VALUES, defined=VALUES > 0)}, test="tukey", undefined="skip")),
     "mcnemar of halves": (ValueError, "'mcnemar', but some values are not 0 or 1", lambda: jrm.compare(np.ones(9), np.full(9, 0.5), test="mcnemar")),
     "mcnemar of weights": (ValueError, "it takes no clusters, and no weights", lambda: jrm.compare(*[lists_of(np.ones(9), np.arange(9) + 1)] * 2, test="mcnemar")),
