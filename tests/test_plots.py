@@ -198,7 +198,7 @@ def test_what_figures_show(draw, expected, ax):
 
 def test_intervals_are_those_of_the_mean(ax):
     """As bands, as a line where a band would have no width, and as error bars."""
-    expected = A.mean().confidence_interval(0.95)
+    expected = mean_of(A).confidence_interval(0.95)
     plots.at_cutoffs({"a": {"p@5": A}}, ax=ax)
     (line,) = ax.collections[0].get_segments()
     np.testing.assert_allclose(line, [(5, x) for x in expected], rtol=1e-5)
@@ -216,7 +216,7 @@ def test_intervals_are_those_of_the_mean(ax):
     (band,) = ax.collections[1].get_paths()
     assert {*band.vertices[:, 0]} == {3, 4}
     ax.clear()
-    plots.by_group({0: {"mrr": A.mean()}}, ax=ax)
+    plots.by_group({0: {"mrr": mean_of(A)}}, ax=ax)
     bar = shown(ax)["intervals"][0]
     np.testing.assert_allclose(bar, [(0, x) for x in expected], rtol=1e-5)
 

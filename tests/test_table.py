@@ -5,10 +5,9 @@ import dataclasses
 import io
 from functools import partial
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from per_lists import lists_of, state_of
+from per_lists import lists_of, mean_of, state_of
 
 import jax_rank_metrics as jrm
 
@@ -119,8 +118,7 @@ def test_comparisons_of_the_values_of_the_table(pairs):
 
 def test_unequal_weights_are_told():
     """The note has the effective number of lists, and −0 has no sign."""
-    weights = jnp.array([8.0, 1.0, 1.0])
-    heavy = jrm.Mean.of(jnp.array([-1e-5, 0.0, 0.0]), weights, weights > 0)
+    heavy = mean_of(lists_of([-1e-5, 0.0, 0.0], [8.0, 1.0, 1.0]))
     text = jrm.table({"x": heavy, "y": state(0.1, 0.2, 0.3)})
     assert "; 3 lists, n_eff 1.5 to 3.0, 0 undefined" in text
     assert "0.000 [" in text and "-0.000" not in text
@@ -192,8 +190,7 @@ def test_the_best():
 
 
 def test_values_of_lists_are_averaged():
-    known = jnp.array([True, False])
-    lists = jrm.PerList(jnp.array([0.8, 0.0]), jnp.ones(2), known)
+    lists = lists_of([0.8, 0.0], defined=[1, 0])
     counts = {"a": {"mrr": lists}, "b": {"mrr": lists[:1]}, "c": {"mrr": lists[:0]}}
     text = jrm.table(counts)
     assert "0.400" in text and "; 0 to 2 lists, 0 to 1 undefined;" in text
