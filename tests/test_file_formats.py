@@ -49,9 +49,8 @@ def test_columns_of_other_programs(tmp_path, value, triple):
     for form in (frame, frame.lazy(), pd.DataFrame(frame.to_dicts())):
         sides = (form, dicts) if value == "relevance" else (dicts, form)
         joined = jrm.join(*sides)
-        assert (
-            joined.query_ids.to_list() == ["q1", "q2"] and joined.retrieved.sum() == 3
-        )
+        assert joined.query_ids.to_list() == ["q1", "q2"]
+        assert joined.retrieved.sum() == 3
 
 
 def test_columns_of_two_programs(tmp_path):
@@ -194,9 +193,8 @@ def test_judgements_of_subtopics(tmp_path):
     assert values["strec@1,3"].values.tolist() == [[0.5, 1.0], [0.0, 0.0]]
     assert values["num_ret"].values.tolist() == [3.0, 1.0]
     # (1/1 + 2/3) / 2 for the first subtopic and 1/3 for the second
-    np.testing.assert_allclose(
-        values["MAP-IA"].values, [(5 / 6 + 1 / 3) / 2, 0], rtol=1e-6
-    )
+    expected = [(5 / 6 + 1 / 3) / 2, 0]
+    np.testing.assert_allclose(values["MAP-IA"].values, expected, rtol=1e-6)
     assert {*joined.arguments("strec")["columns"]} == {"subtopics"}
 
 
