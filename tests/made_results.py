@@ -1,4 +1,4 @@
-"""Results of comparisons and leaderboards that tests write down, so that nothing is drawn."""
+"""Comparisons and leaderboards that tests write down, so that nothing is computed."""
 
 import dataclasses
 import functools
@@ -29,10 +29,10 @@ def board(systems, groups, **fields):
     """Returns a leaderboard of systems, of which some are in groups that overlap."""
     count = len(systems)
     ranks, pairs = np.arange(1.0, count + 1), np.ones((count, count))
-    made = jrm.Leaderboard(
+    leaderboard = jrm.Leaderboard(
         systems=tuple(systems), means=1 / ranks, lows=0.9 / ranks, highs=1.1 / ranks,
         ranks=ranks, rank_lows=np.maximum(ranks - 1, 1), rank_highs=np.minimum(ranks + 2, count),
         p_first=np.full(count, 1 / count), p_beats=pairs / 2, p_corrected=pairs, groups=groups,
         stability=Stability(0.9, 0.8), metric="map", tasks=(), lists=4, samples=10, level=0.95, lower_is_better=False,
     )  # fmt: skip
-    return dataclasses.replace(made, **fields)
+    return dataclasses.replace(leaderboard, **fields)

@@ -245,7 +245,7 @@ def test_formats_of_both_files(folder):
     assert printed("run.csv", "--run-columns", "user,item,score", *METRICS)
 
 
-A_PROCESS = """
+PROGRAM = """
 import runpy
 import sys
 import jax_rank_metrics as jrm
@@ -270,7 +270,7 @@ def test_a_process_from_its_first_import_to_a_closed_pipe(folder):
     Libraries for plots, files and the command are not imported before they are needed.
     If the reader of stdout stops, as `head` does, stderr stays empty to the end.
     """
-    command, pipe = [sys.executable, "-c", A_PROCESS], subprocess.PIPE
+    command, pipe = [sys.executable, "-c", PROGRAM], subprocess.PIPE
     process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     process.stdout.close()
     with process.stderr:

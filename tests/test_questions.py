@@ -132,8 +132,8 @@ def test_systems_without_a_baseline(rng):
 def test_corrections(rng):
     """Of alike comparisons, maxT finds more than Holm; the rate of Benjamini, most."""
     base = rng.random(40)
-    alike = base + 0.035 + 0.1 * rng.normal(size=40)
-    systems = {str(i): alike + 0.03 * rng.normal(size=40) for i in range(3)}
+    improved = base + 0.035 + 0.1 * rng.normal(size=40)
+    systems = {str(i): improved + 0.03 * rng.normal(size=40) for i in range(3)}
     holm, max_t, rate = (
         np.array([x.p_corrected for x in compare(base, systems, correction=correction)])
         for correction in ("holm", "maxT", "fdr")

@@ -28,7 +28,6 @@ SINGLE = {"p@1": A, "recall@1": A}
 OF_TOOLS = dict.fromkeys("ab", {"ndcg@5": {"q1": 0.1}, "mrr": {"q1": 0}})
 MEAN = state_of(A.values)
 OF_CUTS = state_of([[0.0, 1.0]])
-STACKED = jax.tree.map(lambda x: x[None], MEAN)
 USERS = dict.fromkeys((True, "warm"), {"mrr": MEAN, "p@1,5": OF_CUTS})
 STEPS = {0: {"p@1,5": CUTS, "mrr": A}}
 VALUES = np.linspace(0, 1, 12) ** 2
@@ -60,9 +59,9 @@ def drawn(plot, *arguments, **options):
         pyplot.close("all")
 
 
-def groups(lists=A, count=3):
+def groups(count=3):
     """States of groups of lists."""
-    return lists.by(np.array([0, 0, count - 1, count - 1]), count)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *[MEAN] * count)
 
 
 def by_clusters(clusters, ids=IDS):
@@ -96,7 +95,7 @@ CASES = {
     "table of a list": (TypeError, "results: got a list", lambda: jrm.table([RUNS])),
     "table of a number": (TypeError, "'mrr' is 0.5", lambda: jrm.table({"mrr": 0.5})),
     "table of a state": (TypeError, "run 'b' is a Mean", lambda: jrm.table({"a": RUNS["bm25"], "b": MEAN})),
-    "table of stacked states": (ValueError, "stacked", lambda: jrm.table({"a": STACKED})),
+    "table of stacked states": (ValueError, "stacked", lambda: jrm.table({"a": groups()})),
     "table with a column twice": (ValueError, "'p@1'", lambda: jrm.table({"p@1,5": OF_CUTS, "p@1": MEAN})),
     "wilson of reciprocal ranks": (ValueError, "'mrr': method is 'wilson'.*'auto'", lambda: jrm.table({"hit@1": state_of([0.0, 1.0]), "mrr": MEAN}, method="wilson")),
     "lower of no column": (ValueError, "lower names 'ranks'", lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("ranks",))),
@@ -156,7 +155,7 @@ CASES = {
     "groups of lists": (TypeError, "got a PerList", lambda: drawn("by_group", A)),
     "groups of a state": (ValueError, "stacked along one axis", lambda: drawn("by_group", MEAN)),
     "groups of cutoffs": (ValueError, "one cutoff", lambda: drawn("by_group", jax.tree.map(lambda x: x[None], OF_CUTS))),
-    "other groups of a run": (ValueError, "the same groups", lambda: drawn("by_group", {"a": groups(), "c": groups(A, 2)})),
+    "other groups of a run": (ValueError, "the same groups", lambda: drawn("by_group", {"a": groups(), "c": groups(2)})),
     "names of other groups": (ValueError, "the same groups", lambda: drawn("by_group", {"a": groups()}, ("cold", "warm"))),
     "other groups of users": (ValueError, "the same groups", lambda: drawn("by_group", {"a": USERS, "b": {"warm": USERS["warm"]}}, metric="mrr")),
     "groups of several metrics": (ValueError, "group 'True' holds mrr, p@1, p@5; pass", lambda: drawn("by_group", USERS)),
