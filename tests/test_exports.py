@@ -71,10 +71,8 @@ def test_letters_of_pairs():
     """Where all pairs are compared, a letter names the run that a mean differs from."""
     pairs = jrm.compare(RUNS, pairs="all")
     text = jrm.table(RUNS, compare=pairs)
-    assert [row[:3] for row in rows_of(text)] == [
-        *(["bm25", "(A)", "0.339C"], ["noisy", "(B)", "0.339C"]),
-        ["good_1", "(C)", "0.509*AB"],
-    ]
+    cells = [word for row in rows_of(text) for word in row[:3]]
+    assert cells == "bm25 (A) 0.339C noisy (B) 0.339C good_1 (C) 0.509*AB".split()
     assert "; a capital: differs from the run that has it (permutation" in text
     names = [row[:2] for row in rows_of(jrm.table(pairs)) if len(row) > 8]
     assert ["bm25", "noisy"] in names and ["noisy", "good_1"] in names
@@ -147,9 +145,8 @@ def test_collections_stand_side_by_side():
     }
     results = {"Robust_04": RUNS, "Tiny": short}
     text = jrm.table(results, compare="bm25")
-    assert re.split("  +", text.splitlines()[0]) == [
-        *("run", "Robust_04 mrr", "Robust_04 map", "Tiny mrr", "Tiny ndcg"),
-    ]
+    headings = ["run", "Robust_04 mrr", "Robust_04 map", "Tiny mrr", "Tiny ndcg"]
+    assert re.split("  +", text.splitlines()[0]) == headings
     assert text.count("0.509*†") == 1
     assert text.count("†") == 2  # the other in the legend
     assert "; Robust_04: 8 lists, 0 undefined; Tiny: 2 lists, 0 undefined; " in text
@@ -196,10 +193,8 @@ def test_comparisons():
     """A row is a comparison; names that repeat stand once, and a bounded p says so."""
     text = jrm.table(COMPARISONS)
     lines = text.splitlines()
-    assert re.split("  +", lines[0].strip()) == [
-        *("system", "metric", "difference", "p", "corrected p", "d"),
-        *("wins", "ties", "losses"),
-    ]
+    headings = "system|metric|difference|p|corrected p|d|wins|ties|losses"
+    assert re.split("  +", lines[0].strip()) == headings.split("|")
     names = [line[:12].split() for line in lines[2:6]]
     assert names == [["noisy", "mrr"], ["map"], ["good_1", "mrr"], ["map"]]
     x = COMPARISONS.select(system="good_1")["mrr"]

@@ -51,17 +51,14 @@ def write(path, format, rows, end="\n", packed=False, mark=False):
         lines = [f"{query} Q0\t{doc} 1  {score!r} tag" for query, doc, score in rows]
     elif format == "jsonl":
         # JSON has no infinity: numbers are written as strings.
-        lines = [
-            json.dumps(dict(zip(NAMES, (query, doc, repr(score)), strict=True)))
-            for query, doc, score in rows
-        ]
+        rows = [(query, doc, repr(score)) for query, doc, score in rows]
+        lines = [json.dumps(dict(zip(NAMES, row, strict=True))) for row in rows]
     else:
         mid = "," if format == "csv" else "\t"
-        lines = [mid.join(NAMES)]
-        lines += [
-            mid.join((quoted(query), quoted(doc), repr(score)))
-            for query, doc, score in rows
-        ]
+        fields = (
+            (quoted(query), quoted(doc), repr(score)) for query, doc, score in rows
+        )
+        lines = map(mid.join, (NAMES, *fields))
     data = "".join(line + end for line in lines).encode()
     data = b"\xef\xbb\xbf" * mark + data
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -130,9 +127,8 @@ def test_lines_that_resemble_bad_ones(tmp_path):
 def test_keys_elsewhere_in_an_object_are_no_repeats(tmp_path):
     """A value or a nested key may equal the name of a column."""
     path = tmp_path / "run.jsonl"
-    path.write_text(
-        '{"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}}\n'
-    )
+    text = '"query_id": "query_id", "doc_id": "\\u0041", "score": 2, "of": {"score": 1}'
+    path.write_text(f"{{{text}}}\n")
     assert jrm.read_run(path).rows() == [("query_id", "A", 2.0)]
 
 
@@ -242,9 +238,8 @@ def scores_of(joined, query):
     """Returns the scores of the documents that were retrieved for a query."""
     kept = joined.segment_ids == joined.query_ids.to_list().index(query)
     kept &= joined.retrieved
-    return dict(
-        zip(joined.doc_ids.filter(kept), joined.scores[kept].tolist(), strict=True)
-    )
+    scores = joined.scores[kept].tolist()
+    return dict(zip(joined.doc_ids.filter(kept), scores, strict=True))
 
 
 def test_join():

@@ -86,17 +86,16 @@ def test_one_name_is_enough():
 
 DIRECTIONS = {
     True: (
-        *("arp", "mean_rank", "average_relevance_position", "coverage_error", "arp[0]"),
-        *("label_ranking_loss", "fall_out", "FALLOUT@5", "fall-out@1,5"),
-        *("fall_out(rel=2)@10", "arp(typo=1)"),
+        *"arp mean_rank average_relevance_position coverage_error arp[0] label_ranking_loss".split(),
+        *"fall_out FALLOUT@5 fall-out@1,5 fall_out(rel=2)@10 arp(typo=1)".split(),
     ),
     None: (
-        *("num_ret", "num_retrieved@5", "num_rel(rel=2)", "num_rel_ret@1,5"),
-        *("popularity", "popularity@10", "popularity_lift@5", "novelty@10"),
+        *"num_ret num_retrieved@5 num_rel(rel=2) num_rel_ret@1,5 popularity".split(),
+        *"popularity@10 popularity_lift@5 novelty@10".split(),
     ),
     False: (
-        *("ndcg@10", "recall@1", "recall@1,5", "gm_map", "map_cut_5", "P_5"),
-        *("iprec_at_recall_0.10", "no_metric", "no_metric(b @ 8", ""),
+        *"ndcg@10 recall@1 recall@1,5 gm_map map_cut_5 P_5 iprec_at_recall_0.10".split(),
+        *("no_metric", "no_metric(b @ 8", ""),
     ),
 }
 

@@ -66,11 +66,9 @@ def groups(count=3):
 
 def by_clusters(clusters, ids=IDS):
     """Compares twenty lists in clusters."""
-    values = (
-        dict(zip(ids, np.linspace(0, 1, 20), strict=True))
-        if ids
-        else np.linspace(0, 1, 20)
-    )
+    values = np.linspace(0, 1, 20)
+    if ids is not None:
+        values = dict(zip(ids, values, strict=True))
     return jrm.compare(values, values, clusters=clusters)
 
 
