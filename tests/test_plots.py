@@ -83,11 +83,20 @@ QUESTIONS = {
 SCALES = comparisons({x: {"ndcg@5": COMPARISON, "arp": FAR} for x in "ab"})
 
 
-@pytest.fixture
-def ax():
-    figure, ax = plt.subplots()
-    yield ax
+@pytest.fixture(scope="module")
+def figure():
+    """The figure of most tests, which is cleared before each of them."""
+    figure = plt.figure()
+    yield figure
     plt.close(figure)
+
+
+@pytest.fixture
+def ax(figure):
+    figure.clear()
+    figure.set_layout_engine(None)
+    plt.figure(figure)
+    return figure.subplots()
 
 
 def shown(ax):
