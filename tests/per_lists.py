@@ -23,9 +23,14 @@ def lists_of(values, weights=None, defined=None):
     return jrm.PerList(values, cast(weights, np.float32), cast(defined, bool))
 
 
+def mean_of(lists):
+    """Makes the `Mean` of lists; it compiles nothing either."""
+    return HostSums.of_lists(lists, jrm.Mean).state()
+
+
 def state_of(values):
-    """Makes the `Mean` of lists that weigh the same; it compiles nothing either."""
-    return HostSums.of_lists(lists_of(values), jrm.Mean).state()
+    """Makes the `Mean` of lists that weigh the same."""
+    return mean_of(lists_of(values))
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):

@@ -5,15 +5,17 @@ import json
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
+from late_imports import LateImport
 from per_lists import evaluation_of, lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws
+
+plt = LateImport("matplotlib.pyplot")
+pd = LateImport("pandas")
+stats = LateImport("scipy.stats")
 
 IDS = [f"q{i}" for i in range(40)]
 SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]

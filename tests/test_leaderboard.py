@@ -8,11 +8,13 @@ import string
 
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import lists_of
 from scipy.special import stdtr, stdtrit
-from scipy.stats import kendalltau, multivariate_t
 
 import jax_rank_metrics as jrm
+
+stats = LateImport("scipy.stats")
 
 
 def tau_ap_of_pairs(order, reference):
@@ -108,7 +110,7 @@ def test_draws_are_those_of_a_multivariate_t(rng, lists):
     np.testing.assert_allclose(board.means, means, rtol=1e-6)
     assert board.ranks.tolist() == ranks_of(means) and board.lists == lists
     shape, freedom = errors_of(table, weights)
-    t = multivariate_t(means, shape, freedom, allow_singular=True, seed=1)
+    t = stats.multivariate_t(means, shape, freedom, allow_singular=True, seed=1)
     drawn = t.rvs(4000)
     same = [names.index(x) for x in ("s1", "same")]
     drawn[:, same[1]] = drawn[:, same[0]]  # but for rounding
@@ -166,7 +168,9 @@ def test_stability_is_the_agreement_of_halves(rng, lower):
         for b in itertools.combinations(sorted(set(range(7)) - set(a)), 3)
     ]
     orders = [(order(a), order(b)) for a, b in splits]
-    tau = np.mean([kendalltau(np.argsort(a), np.argsort(b))[0] for a, b in orders])
+    tau = np.mean(
+        [stats.kendalltau(np.argsort(a), np.argsort(b))[0] for a, b in orders]
+    )
     tau_ap = np.mean([jrm.tau_ap(a, b) for a, b in orders])
     assert stability.tau == pytest.approx(tau, abs=0.06)
     assert stability.tau_ap == pytest.approx(tau_ap, abs=0.06)
@@ -433,7 +437,9 @@ def test_seeds_are_drawn_with_lists(rng):
     board = jrm.leaderboard(systems, samples=4000)
     of_seeds = {x: np.atleast_2d(y) for x, y in values.items()}
     table = np.stack([of_seeds[x].mean(0) for x in board.systems])
-    drawn = multivariate_t(table.mean(1), np.cov(table) / 30, 29, seed=1).rvs(2000)
+    drawn = stats.multivariate_t(table.mean(1), np.cov(table) / 30, 29, seed=1).rvs(
+        2000
+    )
     for column, x in enumerate(board.systems):
         if len(seeds := of_seeds[x].mean(1)) > 1:
             error = seeds.std(ddof=1) / np.sqrt(5)

@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
+
+stats = LateImport("scipy.stats")
 
 PILOT = np.array([0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1])
 

@@ -5,12 +5,14 @@ import json
 import jax
 import numpy as np
 import pytest
+from late_imports import LateImport
 from per_lists import lists_of
-from scipy import stats
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws, p_values, studentised
 from jax_rank_metrics._results.inference.means import error_with_seeds
+
+stats = LateImport("scipy.stats")
 
 SAMPLES = 2000
 

@@ -5,9 +5,11 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from scipy import stats
+from late_imports import LateImport
 
 from jax_rank_metrics._results.inference.permutations import sign_flip_test
+
+stats = LateImport("scipy.stats")
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)

@@ -127,7 +127,7 @@ MUTANTS = (
         "_results/tables/significance.py",
         "if abs(difference - comparison.difference) > tolerance:",
         "if False:",
-        "tests/test_table.py::test_comparisons_are_of_the_values_of_the_table",
+        "tests/test_errors.py::test_bad_calls[errors.results: marks of other values]",
     ),
     Mutant(
         "sign flips of pairs without their rounding",
