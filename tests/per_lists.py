@@ -29,15 +29,19 @@ def state_of(values):
 
 
 def evaluation_of(lists, states=None, users=None, undefined="zero"):
-    """Makes the result of `evaluate_users` from values by metric; users count from 0."""
+    """Makes the result of `evaluate_users` from values by metric; users count from 0.
+
+    It compiles nothing.
+    """
     users = (
         np.arange(len(next(iter(lists.values())).weights)) if users is None else users
     )
+    shapes = jax.eval_shape(lambda: jrm.Exposure.empty(1, 1))
     return jrm.UserEvaluation(
         states=states or {},
         lists=lists,
         items=np.zeros((len(users), 1), np.int32),
         undefined=undefined,
-        exposure=jrm.Exposure.empty(1, 1),
+        exposure=jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes),
         users=np.asarray(users),
     )

@@ -101,14 +101,8 @@ def test_geometric_means_of_little(rng):
         assert zeros.std_error() < 1e-8
     of = jrm.GeometricMean.of(*jax.tree.leaves(lists := drawn(rng)))
     same(of, lists.geometric_mean())
-    with pytest.raises(ValueError, match="wilson.*pass 't'"):
-        of.confidence_interval(method="wilson")
-    for wrong, error in ((0, ValueError), (-1.0, ValueError), ("1", TypeError)):
-        with pytest.raises(error, match="floor is"):
-            lists.geometric_mean(wrong)
-    for call in (lists.geometric_mean, lists.quantiles):
-        with pytest.raises(ValueError, match="undefined is 'none'"):
-            call(undefined="none")
+    # The least floor that floats do not round to 0, whose logarithm is infinite.
+    assert lists.geometric_mean(2e-38).compute() > 0
 
 
 @pytest.mark.parametrize("kind", ["even", "steps", "beyond", "halves"])
@@ -300,15 +294,6 @@ def test_infinite_values_are_values(sign):
     assert stacked.max.tolist() == [state.max, mixed.max]
 
 
-def test_a_floor_that_floats_round_to_0():
-    """It is refused, since the logarithm of a value of 0 would be infinite."""
-    lists = lists_of([0.0, 1.0])
-    floor = 1e-320 if jax.config.jax_enable_x64 else 1e-300
-    with pytest.raises(ValueError, match="floor is 1e-3.., which float.. arithmetic"):
-        lists.geometric_mean(floor)
-    assert lists.geometric_mean(2e-38).compute() > 0
-
-
 def test_counts_are_one_sum_over_devices():
     """All counts of a state are one sum of integers, which saturates."""
     top = np.iinfo(np.int32).max
@@ -331,57 +316,6 @@ def test_counts_are_one_sum_over_devices():
         if "psum" in line
     ]
     assert len(sums) == 3 and sum("i32[2,5]" in line for line in sums) == 1, sums
-
-
-def test_lists_of_other_edges_do_not_merge(rng):
-    """States of different edges, cutoffs or kinds do not merge."""
-    lists = drawn(rng)
-    state, mean = lists.quantiles(bins=BINS), lists.mean()
-    for wrong in (lists.quantiles(bins=5), lists.quantiles((0, 1))):
-        with pytest.raises(ValueError, match="same cutoffs and edges"):
-            state.merge(wrong)
-        with pytest.raises(ValueError, match="differ in structure"):
-            jrm.merge(state, wrong)
-    with pytest.raises(ValueError, match="differ in shape.*same cutoffs and edges"):
-        state.merge(jrm.Histogram.empty((2,), bins=BINS))
-    for first, second in ((state, mean), (mean, lists.geometric_mean())):
-        with pytest.raises(TypeError, match=f"pass a {type(first).__name__}"):
-            first.merge(second)
-        with pytest.raises(ValueError, match="differ in structure"):
-            jrm.merge(first, second)
-
-
-@pytest.mark.parametrize(
-    "edges, error",
-    [
-        ([0], ValueError),
-        ((0, 0.5, 0.5), ValueError),
-        ((1, 0), ValueError),
-        ((0, np.nan, 1), ValueError),
-        (3, TypeError),
-        (("a", "b"), TypeError),
-        (np.zeros((2, 2)), TypeError),
-    ],
-    ids=str,
-)
-def test_edges_that_are_none(edges, error):
-    with pytest.raises(error, match="edges are .*rising numbers"):
-        lists_of([0.5]).quantiles(edges)
-
-
-def test_what_is_no_quantile():
-    state = jrm.Histogram.empty(bins=BINS)
-    for q in ("0.5", None, [0.5]):
-        with pytest.raises(TypeError, match="q is .*vmap"):
-            state.quantile(q)
-    for q in (-0.1, 1.1, np.nan):
-        with pytest.raises(ValueError, match="q is .*between 0 and 1"):
-            state.quantile(q)
-    with pytest.raises(TypeError, match="edges are traced"):
-        jax.jit(lambda edges: lists_of([0.5]).quantiles(edges))(jnp.arange(3.0))
-    for bins, error in ((0, ValueError), (2.5, TypeError)):
-        with pytest.raises(error, match="bins is"):
-            lists_of([0.5]).quantiles(bins=bins)
 
 
 @pytest.mark.long

@@ -241,34 +241,6 @@ def test_ids_of_any_kind(rng):
     )
 
 
-def refused():
-    """Yields calls that are refused, with the message of each."""
-    lists, ids = lists_of(np.linspace(0, 1, LISTS)), jnp.arange(LISTS)
-    state = boot(lists, ids)
-    fewer = jax.tree.map(lambda x: x[:, :9], state.sums)
-    merge, hash_ids = jrm.Bootstrap.merge, jax.jit(jrm.hash_ids)
-    yield merge, (state, jrm.Bootstrap(fewer, state.counts)), "cutoffs and samples"
-    yield merge, (state, lists.mean()), "got a Mean; pass a Bootstrap"
-    yield jrm.merge, (state, lists.mean()), "differ in structure"
-    yield boot, (lists, ids[:3]), "ids has shape"
-    yield boot, (lists, np.arange(LISTS) * 1.0), "integers"
-    yield boot, (jnp.ones(4), ids), "pytree of PerList"
-    yield lambda: jrm.bootstrap(lists, ids, samples=0), (), "samples"
-    too_long = [2**64, *range(LISTS - 1)]
-    yield boot, (lists, too_long), "ids: .* has more than 64 bits; pass it as a"
-    for missing in (None, np.nan, True):
-        names = [missing, *map(str, range(LISTS - 1))]
-        yield boot, (lists, names), "ids: got .*; pass integers or strings"
-    yield hash_ids, (ids,), "call hash_ids outside jax.jit"
-
-
-def test_what_is_refused():
-    """Refuses other shapes and states, and ids that are no integers or do not fit."""
-    for call, arguments, message in refused():
-        with pytest.raises((TypeError, ValueError), match=message):
-            call(*arguments)
-
-
 def test_draws_stay_as_they_are():
     """Draws are the same in every release, so that states that were saved still merge."""
     result = draws([-5, 0, 7, 2**31 - 1], 12)

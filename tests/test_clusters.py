@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import lists_of
 
 import jax_rank_metrics as jrm
 
 LISTS = 60
+ONES = lists_of([1, 1])
 
 
 def drawn(rng, shape=(), undefined=0.2):
@@ -122,25 +124,6 @@ def test_lists_without_weight_join_nothing():
     assert len(none) == 0 and none.mean().compute() == 0
 
 
-def test_what_cannot_be_clustered(rng):
-    lists = drawn(rng)
-    for ids, error, match in (
-        (np.arange(5), ValueError, r"ids have shape \(5,\), and the lists \(60,\)"),
-        (np.zeros((LISTS, 2)), ValueError, r"ids have shape \(60, 2\)"),
-        ([None] * LISTS, ValueError, "^ids is None at 0; pass an id"),
-        ([[1]] * LISTS, TypeError, r"^ids holds \[1\] at 0, which cannot be the key"),
-        (7, ValueError, r"ids have shape \(\)"),
-    ):
-        with pytest.raises(error, match=match):
-            lists.cluster(ids)
-    with pytest.raises(ValueError, match="undefined"):
-        lists.cluster(np.arange(LISTS), "none")
-    with pytest.raises(TypeError, match="lists are traced; .*outside of jax.jit"):
-        jax.jit(lambda x: x.cluster(np.arange(LISTS)))(lists)
-    with pytest.raises(TypeError, match="ids are traced"):
-        jax.jit(lambda x: lists.cluster(x).values)(jnp.arange(LISTS))
-
-
 def test_errors_of_clustered_lists(rng):
     """Where sessions of a user are alike, means of users vary as their errors say."""
     trials, users, sessions = 400, 40, 10
@@ -155,3 +138,23 @@ def test_errors_of_clustered_lists(rng):
             mean, spread = x.values.mean(), x.values.std(ddof=1)
             misses[index] += abs(mean) > 2.02 * spread / np.sqrt(len(x))
     assert misses[0] / trials > 0.2 and misses[1] / trials < 0.08
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ONES.cluster([None] * 2), "^ids is None at 0; pass an id"),
+        (
+            lambda: ONES.cluster([[1]] * 2),
+            r"^ids holds \[1\] at 0, which cannot be the",
+        ),
+        (
+            lambda: jrm.compare(ONES, ONES, clusters=["ann", None]),
+            "^clusters is None at 1; pass an id",
+        ),
+    ],
+)
+def test_what_is_no_id(call, message):
+    """Messages begin with the name of the argument."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

@@ -1,4 +1,4 @@
-"""Comparisons of two systems: pairs of lists, p values, intervals and errors raised."""
+"""Comparisons of two systems: pairs of lists, p values and intervals."""
 
 import itertools
 import json
@@ -227,103 +227,6 @@ def test_lists_that_do_not_count_are_not_read(rng):
     assert jrm.compare(a, undefined).only.lists == 4
     heavy = lists_of(b, [1, 2, 1, 1])
     assert jax.jit(jrm.paired)(lists_of(a), heavy).weights[1] == 1
-    with pytest.raises(ValueError, match="list 1 has weight 1 in a and 2 in b"):
-        jrm.paired(lists_of(a), heavy)
-    with pytest.raises(ValueError, match="differ in structure"):
-        jrm.paired({"x": lists_of(a)}, {"y": lists_of(a)})
-    with pytest.raises(ValueError, match="shape of their values"):
-        jrm.paired(lists_of(a), lists_of(np.zeros((4, 2))))
-    with pytest.raises(TypeError, match="pytree of PerList"):
-        jrm.paired(a, b)
-    with pytest.raises(TypeError, match="a is traced.*`paired` inside"):
-        jax.jit(jrm.compare)(lists_of(a), lists_of(a))
-
-
-X, NAN, EIGHT, TWO = (
-    np.arange(4.0),
-    np.array([0, 1, np.nan, 3]),
-    np.zeros(8),
-    np.zeros(2),
-)
-BY_ID = {"q1": 0.1, "q2": 0.5, "q3": 0.9}
-HEAVY, ENDLESS = lists_of(X, [1, 2, 1, 1]), lists_of(X, [1, np.inf, 1, np.nan])
-NAMES = [f"q{i}" for i in range(4)]
-SEEDS = jrm.Seeds(np.eye(5))
-RATIOS = [lists_of(X).over(lists_of(x)) for x in (X + 1, X + 2)]
-REFUSED = [
-    # What is paired by ids, or by position.
-    (EIGHT, TWO, {}, "a has 8 lists and b has 2; pass ids="),
-    (EIGHT, TWO, {"ids": ("abcdefgh", "ax")}, "7 are not in b: 'b', .* 'e', 'f', …"),
-    (TWO, X[:3], {"ids": ([1, 2], [1, 2, 9])}, "in b, 1 are not in a: 9;"),
-    (TWO, TWO, {"ids": ("xy", "xx")}, "ids of b hold 'x' more than once"),
-    (TWO, TWO, {"ids": ([1, 2, 3], [1, 2])}, "3 ids were passed for a, which has 2 l"),
-    (TWO, TWO, {"ids": np.arange(2)}, r"pass a tuple \(ids_a, ids_b\)"),
-    (TWO, TWO, {"ids": [1, 2]}, "ids of a are .*; pass a sequence"),
-    (TWO, TWO, {"ids": ([{}, {}], [{}, {}])}, "ids of a are .*; pass a sequence"),
-    (BY_ID, BY_ID, {"ids": ([1, 2, 3], [1, 2, 3])}, "a has list ids of its own; leave"),
-    (BY_ID, [0.1, 0.5, 0.9], {}, "a has list ids and b has none"),
-    (BY_ID, {**BY_ID, "q4": 1}, {}, "of the lists in b, 1 are not in a: 'q4'"),
-    ({"A": BY_ID, "B": {"q1": 1}}, None, {}, r"2 are not in a\['B'\]: 'q2', 'q3'; p"),
-    (BY_ID, {"B": BY_ID, "C": {"q1": 1}}, {}, r"in b\['B'\], 2 are not in b\['C'\]"),
-    # Values of lists.
-    ({"map": X}, {"map": NAN}, {}, r"b\['map'\] holds .* not finite, at list 2"),
-    (X, {"x": NAN}, {"ids": (NAMES, NAMES)}, r"b\['x'\].* at list 'q2'"),
-    (lists_of(X), HEAVY, {}, "list 1 has weight 1 in a and 2 in b"),
-    (ENDLESS, ENDLESS, {}, "list 1 has an infinite weight in a or b"),
-    (lists_of(X).mean(), X, {}, "a is a Mean, which no longer holds per-list values"),
-    (X, ["x", "y"], {}, "b is not an array of numbers; pass a PerList"),
-    (X, [[1], [1, 2]], {}, "b is not an array of numbers; pass a PerList"),
-    (X, [None], {}, "b is not an array of numbers; pass a PerList"),
-    (np.zeros((1, 2, 2)), X, {}, r"a has shape \(1, 2, 2\)"),
-    (np.zeros((4, 2)), np.zeros((4, 3)), {}, "different cutoffs"),
-    # Metrics and systems.
-    ({"map": X}, {"mrr": X}, {}, "a holds 'map' and b holds 'mrr'; pass values"),
-    ({"map": 0.3}, {"map": 0.4}, {}, "a holds one number for 'map', the name of a me"),
-    ({"x": {"ndcg@10": 0.3, "own": 1}}, X, {}, "one number for 'ndcg@10'"),
-    ({}, {}, {}, "a holds no metric; pass at least one"),
-    ({"map": {}}, {"map": {}}, {}, "a holds no metric"),
-    ({}, None, {}, "a holds no system"),
-    (X, None, {}, "a holds one system; pass b, or a dict"),
-    ({"x": X}, None, {}, "a holds one system; pass b, or a dict"),
-    (BY_ID, None, {}, "a holds one system; pass b, or a dict"),
-    ({"map": X, "mrr": X}, None, {}, "a holds the metrics 'map', 'mrr' of one"),
-    ({"x": {"map": X}, "y": {"mrr": X}}, None, {}, r"a\['x'\] holds 'map' and a\['y'"),
-    ({"x": X, "y": X[:3]}, None, {}, r"a\['x'\] has 4 lists and a\['y'\] has 3"),
-    (X, {"x": X}, {"pairs": "all"}, "pairs='all' takes all systems in one dict"),
-    ({"x": X, "y": X}, None, {"ids": (X, X)}, "without b, pass Series or dicts"),
-    # Clusters.
-    (BY_ID, BY_ID, {"clusters": {"q1": 1}}, "2 lists have none: 'q2', 'q3'; pass the"),
-    (TWO, TWO, {"clusters": [1]}, r"clusters have shape \(1,\)"),
-    (TWO, TWO, {"clusters": "user"}, "clusters are 'user'; pass the id"),
-    (TWO, TWO, {"clusters": ["ann", None]}, "^clusters is None at 1; pass an id"),
-    # Options, alone or beside another.
-    (TWO, TWO, {"test": "wilcoxon"}, "test is 'wilcoxon'"),
-    (TWO, TWO, {"test": "t", "correction": "maxT"}, "which has no correction='maxT'"),
-    (TWO, TWO, {"test": "bootstrap", "mid_p": True}, "'bootstrap', which has no mid_p"),
-    (TWO, TWO, {"test": "tukey", "margin": 0.1}, "'tukey', which has no margin"),
-    (TWO, TWO, {"test": "tukey", "correction": "fdr"}, "has no correction='fdr'"),
-    (TWO, TWO, {"test": "tukey", "alternative": "less"}, "has no alternative='less'"),
-    (TWO, TWO, {"margin": 0.1, "correction": "maxT"}, "takes no margin of two sides"),
-    (TWO, TWO, {"margin": -0.1}, "margin is -0.1; pass a positive number"),
-    (TWO, TWO, {"pairs": "some"}, "pairs is 'some'"),
-    (TWO, TWO, {"correction": "bonferroni"}, "correction is 'bonferroni'"),
-    (TWO, TWO, {"alternative": "both"}, "alternative is 'both'"),
-    (SEEDS, SEEDS, {"test": "tukey"}, "but values are Seeds"),
-    (SEEDS, SEEDS, {"test": "mcnemar"}, "but values are Seeds"),
-    (SEEDS, SEEDS, {"correction": "maxT"}, "but values are Seeds"),
-    (SEEDS, SEEDS, {"mid_p": True}, "but values are Seeds"),
-    (*RATIOS, {"test": "tukey"}, "ratios that weigh the lists differently"),
-    (*RATIOS, {"test": "mcnemar"}, "ratios that weigh the lists differently"),
-    (*RATIOS, {"correction": "maxT"}, "ratios that weigh the lists differently"),
-    (*RATIOS, {"mid_p": True}, "ratios that weigh the lists differently"),
-]
-
-
-@pytest.mark.parametrize(("a", "b", "options", "message"), REFUSED)
-def test_what_is_refused(a, b, options, message):
-    """The message names the argument, the list or the option, and what to pass instead."""
-    with pytest.raises((TypeError, ValueError), match=message):
-        jrm.compare(a, b, **options)
 
 
 def test_what_is_read(rng):

@@ -132,7 +132,10 @@ def test_few_lists():
     assert state_of([0.5]).std_error() == np.inf
     low, high = state_of([0.5]).confidence_interval()
     assert low == -np.inf and high == np.inf
-    assert state_of([0.5, 0.5]).std_error() == 0
+    equal = state_of([0.5, 0.5])
+    assert equal.std_error() == 0
+    levels = (equal.confidence_interval(level) for level in (np.float32(0.5), 0.5))
+    same_bits(*levels)
 
 
 def test_undefined_lists():
@@ -188,6 +191,7 @@ def test_states_are_pytrees(rng):
     same_bits(jax.tree.map(lambda x: x[0], doubled), state.merge(state))
     merge = jax.jit(lambda a, b: a.merge(b), donate_argnums=0)
     assert merge(jrm.Mean.empty(), state).lists == 5
+    same_bits(jrm.merge([state], [state]), [state.merge(state)])
 
 
 def test_duck_types_clu():
@@ -237,34 +241,9 @@ def test_stacked_states(rng, stack):
     )
 
 
-def test_states_that_do_not_match_are_refused(rng):
-    """`Mean.merge` and `jrm.merge` raise the same errors."""
-    scalar, three = state_of(rng.random(4)), state_of(rng.random((4, 3)))
-    column = state_of(rng.random((4, 1)))
-    for a, b in ((scalar, three), (column, three), (three, scalar)):
-        with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
-            a.merge(b)
-        with pytest.raises(ValueError, match="states differ in shape.*same cutoffs"):
-            jrm.merge(a, b)
-    stacked = jax.tree.map(lambda x: jnp.stack([x, x, x]), scalar)
-    with pytest.raises(ValueError, match="stacked along axes of shape"):
-        stacked.merge(three)
-    for wrong in (3.0, {"x": scalar}, [scalar], None):
-        with pytest.raises(TypeError, match=rf"{type(wrong).__name__}; pass a Mean"):
-            scalar.merge(wrong)
-    for states in ([scalar, scalar], (scalar, scalar), [scalar]):
-        with pytest.raises(TypeError, match=r"merge\(a, b\)"):
-            jrm.merge(states)
-    same_bits(jrm.merge([scalar], [scalar]), [scalar.merge(scalar)])
-    with pytest.raises(ValueError, match="without a leading axis"):
-        scalar.reduce()
-
-
-def test_names_of_cutoffs_never_clash(rng):
-    """Two cutoffs of the same name raise, so that neither is lost."""
+def test_names_of_cutoffs(rng):
+    """Cutoffs of a name are told apart by it, or by their index."""
     first, second = state_of(rng.random(4)), state_of(rng.random((4, 2)))
-    with pytest.raises(ValueError, match="'p@1' and 'p@1,5' both hold 'p@1'"):
-        jrm.compute({"p@1": first, "p@1,5": second}, flat=True)
     actual = jrm.compute({"p@3": first, "p@1,5": second, "mine": second}, flat=True)
     assert list(actual) == ["p@3", "p@1", "p@5", "mine[0]", "mine[1]"]
 
@@ -369,33 +348,3 @@ def test_small_spread(rng, spread):
     parts = jax.vmap(state_of)(values.reshape(50, 20), weights.reshape(50, 20))
     for state in (unsplit, parts.reduce()):
         np.testing.assert_allclose(state.std_error(), error, rtol=1e-2)
-
-
-@pytest.mark.parametrize("level", ["95%", "0.95", None, [0.9, 0.95]], ids=str)
-def test_levels_that_are_no_numbers(level):
-    """The message names the level, and a traced level has a message of its own."""
-    state = state_of([0.0, 1.0])
-    with pytest.raises(TypeError, match="level is .*pass a number"):
-        state.confidence_interval(level)
-    with pytest.raises(TypeError, match="level is traced"):
-        jax.jit(state.confidence_interval)(0.9)
-    for bad in (0, 1, 95, np.nan):
-        with pytest.raises(ValueError, match="level is .*between 0 and 1"):
-            state.confidence_interval(bad)
-    same_bits(
-        state.confidence_interval(np.float32(0.5)), state.confidence_interval(0.5)
-    )
-
-
-def test_axes_that_do_not_exist():
-    """The message is that of all arguments that name an axis."""
-    state = state_of([0.0, 1.0])
-    for call in (
-        lambda: jrm.all_reduce(state, "data"),
-        lambda: jrm.empty("ndcg", "data"),
-        lambda: jrm.all_reduce(state, ("data", "model")),
-    ):
-        with pytest.raises(ValueError, match="axis_name is .*not a mesh axis"):
-            call()
-    with pytest.raises(TypeError, match="axis_name is None"):
-        jrm.all_reduce(state, None)

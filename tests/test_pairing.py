@@ -29,8 +29,6 @@ def test_dicts_are_paired_by_their_keys():
         {"map": BY_ID}, {"x": {"map": LARGER}, "y": {"map": BACKWARDS}}
     )
     assert result["x"].wins == result["y"].ties == 3
-    with pytest.raises(ValueError, match=r"of the lists in b, 1 are not in a: 'q4'"):
-        jrm.compare(BY_ID, {**BY_ID, "q4": 0.5})
 
 
 def test_users_are_paired_and_undefined_is_remembered():
@@ -43,11 +41,6 @@ def test_users_are_paired_and_undefined_is_remembered():
     counted = jrm.compare(a, b, undefined="zero")["mrr"]
     assert counted.difference == pytest.approx((0.5 + 1 + 0.25) / 3)
     assert jrm.compare(a, {"x": b, "y": a})["y"].ties == 2
-    zeros = evaluation([7, 8, 9], "zero", mrr=lists_of([0.5, 0, 0.25], None, known))
-    with pytest.raises(
-        ValueError, match="undefined='skip' and .* 'zero'; pass undefin"
-    ):
-        jrm.compare(a, zeros)
 
 
 def test_single_letters_are_ids():
@@ -73,13 +66,6 @@ def test_lower_is_better():
         result = jrm.compare({"latency@3": bad}, {"latency@3": good}, lower=lower)
         assert result["latency"].wins == 4
     assert jrm.compare(bad, good, lower=True).only.wins == 4
-    with pytest.raises(ValueError, match="lower names 'time', which is not a metric"):
-        jrm.compare({"arp": bad}, {"arp": good}, lower="time")
-    # A name of a system is not that of a metric.
-    with pytest.raises(
-        ValueError, match="lower names 'x', .* one metric without a name"
-    ):
-        jrm.compare(bad, {"x": good}, lower="x")
 
 
 def test_values_remember_what_is_undefined():
@@ -92,6 +78,4 @@ def test_values_remember_what_is_undefined():
     assert jrm.paired(*skipped).mean().lists == 2
     assert jrm.bootstrap(skipped[0], jnp.arange(3), samples=9).lists == 2
     for call in (jrm.compare, jrm.paired):
-        with pytest.raises(ValueError, match="undefined='zero' and b with 'skip'"):
-            call(a, skipped[1])
         call(a, skipped[1], undefined="one")
