@@ -12,11 +12,11 @@ import pytest
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import lists_of
+from per_lists import MANY, at, drawn, in_batches, lists_of, padded, stacked
 
 import jax_rank_metrics as jrm
 
-LISTS, BINS = 40, 10  # in most tests, so that they share compiled programs
+BINS = 10
 EDGES = tuple(np.linspace(0, 1, BINS + 1).tolist())
 KINDS = {
     "geometric": (jrm.PerList.geometric_mean, jrm.GeometricMean.empty),
@@ -31,22 +31,10 @@ each_kind = pytest.mark.parametrize("kind", list(KINDS))
 shapes = pytest.mark.parametrize("k", list(KS))
 
 
-def drawn(rng, shape=()):
-    """Draws values, 0 and 1 among them; some lists do not count or are undefined."""
-    values = np.clip(rng.normal(0.5, 0.5, (LISTS, *shape)), 0, 1)
-    weights = rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.8)
-    return lists_of(values, weights, rng.random(LISTS) < 0.8)
-
-
 def halved(lists):
     """Makes a denominator, of which some values are 0."""
     values = jnp.maximum(lists.values - 0.2, 0)
     return dataclasses.replace(lists, values=values)
-
-
-def at(tree, places):
-    """Selects some of the lists or states."""
-    return jax.tree.map(lambda x: x[places], tree)
 
 
 def same(first, second):
@@ -96,23 +84,25 @@ def test_geometric_means_of_little(rng):
         assert none.compute() == 0 and none.std_error() == np.inf
         assert none.confidence_interval() == (0, np.inf)
         np.testing.assert_allclose(lists_of([0.25]).geometric_mean().compute(), 0.25)
-        zeros = lists_of(np.zeros(LISTS)).geometric_mean()
+        zeros = lists_of(np.zeros(MANY)).geometric_mean()
         np.testing.assert_allclose(zeros.compute(), 1e-5, rtol=2e-6)
         assert zeros.std_error() < 1e-8
     of = jrm.GeometricMean.of(*jax.tree.leaves(lists := drawn(rng)))
     same(of, lists.geometric_mean())
-    # The least floor that floats do not round to 0, whose logarithm is infinite.
-    assert lists.geometric_mean(2e-38).compute() > 0
+    # The least floors that floats do not round to 0, of which there is no logarithm.
+    assert (
+        zeros.compute() > lists_of(np.zeros(MANY)).geometric_mean(2e-38).compute() > 0
+    )
 
 
 @pytest.mark.parametrize("kind", ["even", "steps", "beyond", "halves"])
 def test_quantiles_are_within_a_bin(rng, kind):
     """They differ from exact quantiles by at most a bin; the extremes are exact."""
     values = {
-        "even": rng.random(LISTS),
-        "steps": rng.integers(0, 8, LISTS) / 7,
-        "beyond": rng.normal(0.5, 1, LISTS),
-        "halves": np.repeat([0.0, 1.0], LISTS // 2),
+        "even": rng.random(MANY),
+        "steps": rng.integers(0, 8, MANY) / 7,
+        "beyond": rng.normal(0.5, 1, MANY),
+        "halves": np.repeat([0.0, 1.0], MANY // 2),
     }[kind].astype(np.float32)
     width = max(1 / BINS, -values.min(), values.max() - 1) + 1e-6
     state = lists_of(values).quantiles(bins=BINS)
@@ -160,14 +150,13 @@ def test_distributions_of_little():
     with jax.debug_nans(True):
         none = jrm.Histogram.empty(bins=BINS)
         assert none.compute() == none.min == none.max == 0
-        for lists in (lists_of([0.75]), lists_of([0.75, 0.1], [1.0, 0.0])):
+        for lists in (lists_of([0.75]), lists_of([0.75])[0], padded([0.75])):
             state = lists.quantiles(bins=BINS)
             assert state.quantile(0.3) == state.min == state.max == 0.75
-            assert float(lists[0].quantiles(bins=BINS)) == 0.75
-        wide = lists_of([-np.inf, 0.25, np.inf]).quantiles(bins=BINS)
+        wide = padded([-np.inf, 0.25, np.inf]).quantiles(bins=BINS)
         assert wide.min == -np.inf and wide.max == np.inf
         assert abs(wide.compute() - 0.25) <= 1 / BINS
-    unknown = lists_of([np.nan, 0.5, 0.5]).quantiles(bins=BINS)
+    unknown = padded([np.nan, 0.5, 0.5]).quantiles(bins=BINS)
     for merged in (unknown, unknown.merge(none), none.merge(unknown)):
         assert np.isnan([merged.compute(), merged.min, merged.max]).all()
         assert merged.counts.sum() == 3
@@ -185,21 +174,19 @@ def test_merge_laws(rng, kind, k):
     """Merging commutes bit for bit and has an identity, however lists are split."""
     make, empty = KINDS[kind]
     lists = drawn(rng, KS[k])
-    unsplit, order = make(lists), rng.permutation(LISTS)
+    unsplit, order = make(lists), rng.permutation(MANY)
     none = empty(KS[k])
     chex.assert_trees_all_equal_shapes_and_dtypes(none, unsplit)
     chex.assert_trees_all_equal(none.merge(unsplit), unsplit, jrm.merge(unsplit, none))
-    first, second = make(at(lists, order[:10])), make(at(lists, order[10:]))
+    batches = in_batches(at(lists, order), 2)
+    first, second = (make(at(batches, i)) for i in (0, 1))
     chex.assert_trees_all_equal(first.merge(second), second.merge(first))
     same(first.merge(second), unsplit)
     same(jrm.merge({"x": first}, {"x": second})["x"], unsplit)
-    batches = jax.tree.map(lambda x: x.reshape(4, -1, *x.shape[1:]), lists)
-    stacked = jax.vmap(make)(batches)
-    same(stacked.reduce(), unsplit)
-    same(jrm.reduce({"x": stacked})["x"], unsplit)
-    np.testing.assert_allclose(
-        stacked.compute()[2], at(stacked, 2).compute(), rtol=1e-6
-    )
+    stack = jax.vmap(make)(batches)
+    same(stack.reduce(), unsplit)
+    same(jrm.reduce({"x": stack})["x"], unsplit)
+    np.testing.assert_allclose(stack.compute()[1], second.compute(), rtol=1e-6)
     chex.assert_trees_all_equal(pickle.loads(pickle.dumps(unsplit)), unsplit)
 
     def step(carry, lists):
@@ -211,12 +198,11 @@ def test_merge_laws(rng, kind, k):
 @each_kind
 def test_zeros_of_either_sign_merge_alike(kind):
     make, _ = KINDS[kind]
-    first, second = make(lists_of([0.0] * 10)), make(lists_of([-0.0] * 30))
-    for x, y in zip(
-        *map(jax.tree.leaves, (first.merge(second), second.merge(first))), strict=True
-    ):
+    first, second = (make(lists_of([zero] * MANY)) for zero in (0.0, -0.0))
+    merged = map(jax.tree.leaves, (first.merge(second), second.merge(first)))
+    for x, y in zip(*merged, strict=True):
         assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
-    assert not np.signbit(make(lists_of([0.0] * 10)).compute())
+    assert not np.signbit(first.compute())
 
 
 @each_kind
@@ -284,14 +270,13 @@ def test_states_outlive_double_precision(rng, kind):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_infinite_values_are_values(sign):
     """Infinite values count as values, also where no value is finite."""
-    state = lists_of([sign * np.inf] * 3).quantiles(bins=BINS)
+    state = padded([sign * np.inf] * 3).quantiles(bins=BINS)
     for number in (state.min, state.max, state.compute(), state.quantile(0.9)):
         assert number == sign * np.inf
     assert "median inf" in repr(state) or "median -inf" in repr(state)
     mixed = state.merge(lists_of([0.5] * 4).quantiles(bins=BINS))
     assert np.isfinite(mixed.compute()) and sign * np.inf in (mixed.min, mixed.max)
-    stacked = jax.tree.map(lambda *x: jnp.stack(x), state, mixed)
-    assert stacked.max.tolist() == [state.max, mixed.max]
+    assert stacked([state, mixed]).max.tolist() == [state.max, mixed.max]
 
 
 def test_counts_are_one_sum_over_devices():
@@ -351,7 +336,7 @@ def test_numbers_under_names(rng):
         "p@1,5": second.geometric_mean(),
         "mrr": first.quantiles(bins=BINS),
         "r@1,5": second.quantiles(bins=BINS),
-        "boot": jrm.bootstrap(first, jnp.arange(LISTS), samples=20),
+        "boot": jrm.bootstrap(first, jnp.arange(MANY), samples=20),
     }
     flat = jrm.compute(states, flat=True, host=True)
     assert list(flat) == ["map", "p@1", "p@5", "mrr", "r@1", "r@5", "boot"]

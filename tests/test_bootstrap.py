@@ -1,5 +1,7 @@
 """The mergeable bootstrap: its draws, merging, and its intervals."""
 
+import dataclasses
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -7,13 +9,13 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import lists_of
+from per_lists import FEW, MANY, at, lists_of, mean_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws as of_lists
 
 KEY = jax.random.key(3)
-LISTS, SAMPLES = 40, 20  # of most tests, which so share programs
+SAMPLES = 20  # of most tests, which so share programs
 
 
 # Of the ids -5, 0, 7 and 2³¹ − 1.
@@ -33,14 +35,8 @@ def boot(lists, ids, key=KEY):
 def draws(ids, samples):
     """Returns how often each list counts in each resample, `[lists, samples]`."""
     seeds = of_lists.seeds_of(KEY, samples)
-    return np.asarray(
-        of_lists.poisson_draws(jnp.asarray(ids, jnp.int32), seeds[0], seeds[1:])
-    )
-
-
-def at(lists, indices):
-    """Returns the lists at these indices."""
-    return jax.tree.map(lambda x: x[indices], lists)
+    ids = np.asarray(ids, np.int32)
+    return np.asarray(jax.jit(of_lists.poisson_draws)(ids, seeds[0], seeds[1:]))
 
 
 def same(actual, expected):
@@ -66,8 +62,8 @@ def test_draws_are_poisson():
 
 def test_replicates_by_hand(rng):
     """Replicates are Σ n·w·v / Σ n·w of the draws n, and errors are made of them."""
-    values, weights = rng.random((LISTS, 2)), rng.gamma(2, size=LISTS)
-    weights[3], ids = 0, np.arange(LISTS) * 7 - 30
+    values, weights = rng.random((MANY, 2)), rng.gamma(2, size=MANY)
+    weights[3], ids = 0, np.arange(MANY) * 7 - 30
     state = boot(lists_of(values, weights), ids)
     n = draws(ids, SAMPLES)
     wn = n * weights[:, None]
@@ -75,7 +71,7 @@ def test_replicates_by_hand(rng):
     np.testing.assert_allclose(state.replicates(), expected, rtol=1e-5)
     plain = np.average(values, axis=0, weights=weights)
     np.testing.assert_allclose(state.compute(), plain, rtol=1e-6)
-    assert state.lists == LISTS - 1 and state.undefined == 0
+    assert state.lists == MANY - 1 and state.undefined == 0
     np.testing.assert_allclose(state.std_error(), expected.std(0), rtol=1e-4)
     result = state.confidence_interval(0.8)
     np.testing.assert_allclose(
@@ -95,12 +91,11 @@ def test_blocks_of_lists(rng):
 
 def test_undefined_lists():
     """Undefined lists enter as in a `Mean`, and are counted."""
-    lists = lists_of(np.eye(1, LISTS)[0], defined=np.arange(LISTS) < 3)
+    lists = lists_of(np.eye(1, MANY)[0], defined=np.arange(MANY) < 3)
     for undefined in ("zero", "skip"):
-        state = jrm.bootstrap(
-            lists, jnp.arange(LISTS), samples=SAMPLES, undefined=undefined
-        )
-        plain = lists.mean(undefined)
+        options = {"samples": SAMPLES, "undefined": undefined}
+        state = jrm.bootstrap(lists, jnp.arange(MANY), **options)
+        plain = mean_of(dataclasses.replace(lists, undefined=undefined))
         np.testing.assert_allclose(state.compute(), plain.compute(), rtol=1e-6)
         np.testing.assert_array_equal(state.counts, plain.counts)
 
@@ -111,24 +106,20 @@ def test_undefined_lists():
 def test_any_cut_and_any_order(rng, kind):
     """Batches in any order merge into the state of all lists, with any kind of key."""
     key = jax.random.key(1, impl=kind)
-    lists = lists_of(rng.random(LISTS), rng.gamma(2, size=LISTS))
-    ids, order = rng.permutation(1000)[:LISTS], rng.permutation(LISTS)
+    lists = lists_of(rng.random(MANY), rng.gamma(2, size=MANY))
+    ids, order = rng.permutation(1000)[:MANY], rng.permutation(MANY)
     at_once = boot(lists, ids, key)
-    for cut in (1, LISTS // 2):
-        parts = np.split(order, [cut])
-        first, second = (
-            boot(at(lists, indices), ids[indices], key) for indices in parts
-        )
-        same(jrm.merge(first, second), at_once)
-        same(second.merge(first), at_once)
-        chex.assert_trees_all_equal(first.merge(second), second.merge(first))
+    first, second = (boot(at(lists, x), ids[x], key) for x in np.split(order, 2))
+    same(jrm.merge(first, second), at_once)
+    same(second.merge(first), at_once)
+    chex.assert_trees_all_equal(first.merge(second), second.merge(first))
 
 
 @pytest.mark.long
 def test_metrics_share_draws(rng):
     """Draws are shared by the metrics of one call and of several, for any integer ids."""
-    a, b = lists_of(rng.random(LISTS)), lists_of(rng.random((LISTS, 2)))
-    ids = np.arange(LISTS) - 20
+    a, b = lists_of(rng.random(MANY)), lists_of(rng.random((MANY, 2)))
+    ids = np.arange(MANY) - 20
     together = boot({"b": b, "a": a}, ids)
     assert list(together) == ["b", "a"]
     same(together["a"], boot(a, ids.astype(np.int8)))
@@ -145,7 +136,7 @@ def test_metrics_share_draws(rng):
 @pytest.mark.long
 def test_stacked_states_reduce(rng):
     """States stacked by vmap reduce, and hold the numbers of each state."""
-    lists, ids = lists_of(rng.random((LISTS, 2))), jnp.arange(LISTS)
+    lists, ids = lists_of(rng.random((MANY, 2))), jnp.arange(MANY)
     at_once = boot(lists, ids)
     cut = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), (lists, ids))
     stacked = jax.vmap(boot)(*cut)
@@ -167,7 +158,7 @@ def test_stacked_states_reduce(rng):
 
 def test_over_devices(rng):
     """all_reduce gives the state of all lists on every device, bit for bit."""
-    lists, ids = lists_of(rng.random(LISTS)), jnp.arange(LISTS)
+    lists, ids = lists_of(rng.random(MANY)), jnp.arange(MANY)
     mesh, data = jax.make_mesh((8,), ("data",)), P("data")
 
     def local(lists, ids):
@@ -208,7 +199,7 @@ def test_errors_are_those_of_the_mean(rng):
 def test_few_lists():
     """The mean of no list is 0, of one list its value; neither has an interval or NaN."""
     with jax.debug_nans(True):
-        for number, weight, mean in ((0, 0, 0), (LISTS, 0, 0), (LISTS, 1, 0.5)):
+        for number, weight, mean in ((0, 0, 0), (MANY, 0, 0), (MANY, 1, 0.5)):
             weights = weight * (np.arange(number) == 3)
             lists = lists_of(np.full(number, 0.5), weights)
             state = boot(lists, jnp.arange(number))
@@ -220,23 +211,23 @@ def test_few_lists():
 def test_infinite_values():
     """An infinite mean has no interval, as in a `Mean`; NaN stays NaN."""
     for value, ends in ((np.inf, (-np.inf, np.inf)), (np.nan, (np.nan, np.nan))):
-        lists = lists_of(np.where(np.arange(LISTS) == 3, value, 0.5))
-        state = boot(lists, jnp.arange(LISTS))
+        lists = lists_of(np.where(np.arange(MANY) == 3, value, 0.5))
+        state = boot(lists, jnp.arange(MANY))
         np.testing.assert_array_equal(state.confidence_interval(), ends)
         np.testing.assert_array_equal(state.std_error(), ends[1])
 
 
 def test_ids_of_any_kind(rng):
     """Ids that are all equal warn; clusters share an id."""
-    lists = lists_of(rng.random(LISTS))
+    lists = lists_of(rng.random(MANY))
     with pytest.warns(UserWarning, match="ids are all 7: .* pass an id for each"):
-        boot(lists, np.full(LISTS, 7))
+        boot(lists, np.full(MANY, 7))
     # Lists with one id are drawn together, as clusters are.
-    pairs = lists_of(np.repeat(rng.random(LISTS // 2), 2))
-    clusters = boot(pairs, np.arange(LISTS) // 2)
+    pairs = lists_of(np.repeat(rng.random(MANY // 2), 2))
+    clusters = boot(pairs, np.arange(MANY) // 2)
     np.testing.assert_allclose(
         clusters.replicates(),
-        boot(pairs[::2], np.arange(LISTS // 2)).replicates(),
+        boot(pairs[::2], np.arange(MANY // 2)).replicates(),
         rtol=1e-6,
     )
 
@@ -247,7 +238,7 @@ def test_draws_stay_as_they_are():
     np.testing.assert_array_equal(result, DRAWS)
     seeds = of_lists.seeds_of(KEY, 12)
     pairs = jnp.asarray(jrm.hash_ids([-5, 0, 7, 2**31 - 1]))
-    result = of_lists.poisson_draws(pairs, seeds[0], seeds[1:])
+    result = jax.jit(of_lists.poisson_draws)(pairs, seeds[0], seeds[1:])
     np.testing.assert_array_equal(result, DRAWS)
     # BLAKE2b of the bytes in UTF-8, the lower word first.
     words = [[-14850334, -357553956], [-174198443, 925841857]]
@@ -272,7 +263,7 @@ def test_ids_of_64_bits(x64):
         assert len(np.unique(shares, axis=0)) == len(ids)
         traced = jax.jit(boot)(lists, jrm.hash_ids(ids))
         np.testing.assert_allclose(traced.replicates().T, shares, rtol=1e-6)
-        few = lists_of(np.eye(4))
+        few = lists_of(np.eye(FEW))
         expected = boot(few, numbers.tolist()).replicates()
         forms = [numbers, jrm.hash_ids(numbers), np.asarray(numbers, object)]
         if x64:
@@ -282,6 +273,12 @@ def test_ids_of_64_bits(x64):
         if x64:
             inside = jax.jit(boot)(few, jnp.asarray(numbers)).replicates()
             np.testing.assert_allclose(inside, expected, rtol=1e-6)
+            # The same ids have the same draws as uint32 and as int64.
+            small = np.array([7, 3_000_000_000, 4_294_967_295, 5], np.uint32)
+            forms = small, small.astype(np.int64), jnp.asarray(small)
+            replicates = [boot(few, form).replicates() for form in forms]
+            np.testing.assert_array_equal(replicates[0], replicates[1])
+            np.testing.assert_array_equal(replicates[0], replicates[2])
     with jax.enable_x64(True):
         wide = jnp.asarray(numbers)
     with jax.enable_x64(x64):  # an array of 64 bits outlives the option
@@ -291,29 +288,16 @@ def test_ids_of_64_bits(x64):
 @pytest.mark.long
 def test_strings_merge_as_numbers_do(rng):
     """String ids of batches, in jit or not, give the state of all lists."""
-    lists = lists_of(rng.random(LISTS))
-    names = [f"query {i}" for i in range(LISTS)]
-    at_once, half = boot(lists, names), LISTS // 2
+    lists = lists_of(rng.random(MANY))
+    names = [f"query {i}" for i in range(MANY)]
+    at_once, half = boot(lists, names), MANY // 2
     in_jit = jax.jit(boot)
     parts = [
         in_jit(at(lists, slice(i, i + half)), jrm.hash_ids(names[i : i + half]))
         for i in (half, 0)
     ]
     same(jrm.merge(*parts), at_once)
-    ones = jnp.ones((2, LISTS))
-    columns = jrm.PerList(jnp.asarray(rng.random((2, LISTS))), ones, ones > 0)
+    ones = jnp.ones((2, MANY))
+    columns = jrm.PerList(jnp.asarray(rng.random((2, MANY))), ones, ones > 0)
     grid = np.array([names, names[::-1]])
     same(boot(columns, grid), boot(columns, jrm.hash_ids(grid)))
-
-
-def test_draws_of_ids_beyond_int32():
-    """The same ids have the same draws as uint32 and as int64."""
-    small = np.array([7, 3_000_000_000, 4_294_967_295], np.uint32)
-    lists = lists_of(np.eye(3))
-    with jax.enable_x64(True):
-        replicates = [
-            boot(lists, ids).replicates()
-            for ids in (small, small.astype(np.int64), jnp.asarray(small))
-        ]
-    np.testing.assert_array_equal(replicates[0], replicates[1])
-    np.testing.assert_array_equal(replicates[0], replicates[2])

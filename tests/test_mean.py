@@ -13,28 +13,18 @@ from hypothesis import strategies as st
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from per_lists import lists_of
+from per_lists import FEW, at, exact, lists_of, padded, stacked, state_of
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._states.on_host import HostSums
 
 SUMS = ("sum_wv", "sum_w", "sum_w2", "sum_w2v", "sum_w2v2", "sum_w_fractional")
 FLOAT = jax.dtypes.canonicalize_dtype(float)
 
 
-def state_of(values, weights=None, defined=None, undefined="zero"):
-    """Makes a state from plain arrays."""
+def device_state(values, weights=None, defined=None, undefined="zero"):
+    """Makes a state from plain arrays, by the program of `PerList.mean`."""
     return lists_of(values, weights, defined).mean(undefined)
-
-
-def exact(values, weights):
-    """Computes the mean and its standard error in float64."""
-    values, weights = (np.asarray(x, np.float64) for x in (values, weights))
-    entered = weights > 0
-    values, weights = values[entered], weights[entered]
-    n = weights.sum() ** 2 / (weights**2).sum()
-    mean = (weights * values).sum() / weights.sum()
-    spread = (weights**2 * (values - mean) ** 2).sum() * n / (n - 1)
-    return mean, np.sqrt(spread) / weights.sum()
 
 
 def same_bits(first, second):
@@ -51,7 +41,7 @@ floats = st.floats(-1000, 1000, width=32, allow_subnormal=False)
 @given(st.lists(st.lists(floats, min_size=3, max_size=3), min_size=3, max_size=3))
 def test_merge_laws(batches):
     """Merging commutes bit for bit, is associative up to rounding, and has an identity."""
-    a, b, c = (state_of(batch) for batch in batches)
+    a, b, c = (device_state(batch) for batch in batches)
     same_bits(a.merge(b), b.merge(a))
     same_bits(jrm.Mean.empty().merge(a), a)
     left, right = a.merge(b).merge(c), a.merge(b.merge(c))
@@ -68,7 +58,7 @@ def test_merge_laws(batches):
 def test_many_merges_do_not_drift():
     """10⁷ merges keep a relative error below 1e-6, where a float32 sum drifts."""
     number = 10_000_000
-    one_list = state_of([0.1])
+    one_list = device_state([0.1])
 
     def step(carry, _):
         state, naive = carry
@@ -104,16 +94,16 @@ def test_mean_and_error_equal_float64(rng, kind):
     if kind == "tiny":
         values = values * 1e-12
     values, weights = values.astype(np.float32), weights.astype(np.float32)
-    mean, error = exact(values, weights)
-    unsplit = state_of(values, weights)
+    mean, error, _ = exact(values, weights)
+    unsplit = device_state(values, weights)
     steps = functools.reduce(
         jrm.merge,
         [
-            state_of(v[None], w[None])
+            device_state(v[None], w[None])
             for v, w in zip(values[:100], weights, strict=False)
         ],
     )
-    stacked = jax.vmap(lambda v, w: state_of(v, w))(
+    stacked = jax.vmap(lambda v, w: device_state(v, w))(
         values.reshape(50, 20), weights.reshape(50, 20)
     )
     for state in (unsplit, stacked.reduce(), jrm.reduce(stacked)):
@@ -129,10 +119,10 @@ def test_few_lists():
     """No lists give 0 ± inf, one list has an infinite error, and equal values have 0."""
     assert jrm.Mean.empty().compute() == 0
     assert jrm.Mean.empty().std_error() == np.inf
-    assert state_of([0.5]).std_error() == np.inf
-    low, high = state_of([0.5]).confidence_interval()
+    assert device_state([0.5]).std_error() == np.inf
+    low, high = device_state([0.5]).confidence_interval()
     assert low == -np.inf and high == np.inf
-    equal = state_of([0.5, 0.5])
+    equal = device_state([0.5, 0.5])
     assert equal.std_error() == 0
     levels = (equal.confidence_interval(level) for level in (np.float32(0.5), 0.5))
     same_bits(*levels)
@@ -144,7 +134,7 @@ def test_undefined_lists():
     defined = [True, True, False, False]
     expected = {"zero": (2 / 6, 3), "one": (5 / 6, 3), "skip": (2 / 3, 2)}
     for undefined, (mean, lists) in expected.items():
-        state = state_of(values, weights, defined, undefined)
+        state = device_state(values, weights, defined, undefined)
         np.testing.assert_allclose(state.compute(), mean, rtol=1e-6)
         assert int(state.lists) == lists and int(state.undefined) == 1
 
@@ -194,55 +184,30 @@ def test_states_are_pytrees(rng):
     same_bits(jrm.merge([state], [state]), [state.merge(state)])
 
 
-def test_duck_types_clu():
-    """A clu-style loop: empty, merge, reduce, compute."""
-    total = jrm.Mean.empty()
-    for values in ([0.0, 1.0], [1.0, 1.0]):
-        total = total.merge(state_of(values))
-    assert total.compute() == 0.75
-    stacked = jax.tree.map(lambda x: jnp.stack([x, x]), total)
-    assert stacked.reduce().compute() == 0.75 and stacked.reduce().lists == 8
-
-
-def at(state, *place):
-    """Selects one state of a stack."""
-    return jax.tree.map(lambda x: x[place], state)
-
-
-@pytest.mark.parametrize(
-    "stack", [pytest.param((2,), marks=pytest.mark.long), (3, 2)], ids=str
-)
-def test_stacked_states(rng, stack):
+def test_stacked_states(rng):
     """States stacked by vmap compute the numbers of each state."""
-    values = rng.random((*stack, 4, 2)).astype(np.float32)
-    weights = rng.gamma(2, size=(*stack, 4)).astype(np.float32)
-    make = state_of
-    for _ in stack:
-        make = jax.vmap(make)
-    stacked = make(values, weights)
-    flat = jrm.compute({"p@1,5": stacked}, flat=True)
-    mean, error = stacked.compute(), stacked.std_error()
-    low, high = stacked.confidence_interval(0.9)
-    for place in np.ndindex(*stack):
-        state = at(stacked, *place)
-        np.testing.assert_allclose(mean[place], state.compute(), rtol=1e-6)
-        np.testing.assert_allclose(error[place], state.std_error(), rtol=1e-6)
-        bounds = state.confidence_interval(0.9)
-        np.testing.assert_allclose((low[place], high[place]), bounds, rtol=1e-6)
+    values = rng.random((3, 2, FEW, 2)).astype(np.float32)
+    weights = rng.gamma(2, size=(3, 2, FEW)).astype(np.float32)
+    stack = jax.vmap(jax.vmap(device_state))(values, weights)
+    flat = jrm.compute({"p@1,5": stack}, flat=True)
+    numbers = stack.compute(), *stack.confidence_interval(0.9), stack.std_error()
+    for place in np.ndindex(3, 2):
+        expected = HostSums.of_state(at(stack, place)).estimates(0.9, "auto")
+        actual = [x[place] for x in numbers]
+        np.testing.assert_allclose(
+            np.transpose(actual), [x[:4] for x in expected], rtol=1e-6, atol=1e-8
+        )
         actual = flat["p@1"][place], flat["p@5"][place]
-        np.testing.assert_allclose(actual, state.compute(), rtol=1e-6)
-    reduced = stacked
-    for _ in stack:
-        reduced = reduced.reduce()
+        np.testing.assert_allclose(actual, [x.mean for x in expected], rtol=1e-6)
     np.testing.assert_allclose(
-        reduced.compute(),
+        stack.reduce().reduce().compute(),
         np.average(values.reshape(-1, 2), axis=0, weights=weights.ravel()),
         rtol=1e-6,
     )
 
 
 def test_names_of_cutoffs(rng):
-    """Cutoffs of a name are told apart by it, or by their index."""
+    """Cutoffs have names of their own, or else their index."""
     first, second = state_of(rng.random(4)), state_of(rng.random((4, 2)))
     actual = jrm.compute({"p@3": first, "p@1,5": second, "mine": second}, flat=True)
     assert list(actual) == ["p@3", "p@1", "p@5", "mine[0]", "mine[1]"]
@@ -257,7 +222,7 @@ def test_states_outlive_double_precision(rng):
         state, lists = jrm.Mean.of(*arrays), jrm.PerList(*arrays)
         assert state.sum_wv.high.dtype == jnp.float64
         stacked = jax.tree.map(lambda x: jnp.stack([x, x]), state)
-    mean, error = exact(values, weights)
+    mean, error, _ = exact(values, weights)
     copies = jax.tree.map(np.asarray, state)
     for actual in (
         state,
@@ -286,7 +251,7 @@ def test_counts_saturate():
     assert state.lists == top and state.undefined == 0
     # A mean of n ones and n zeros has an error of 0.5/√(2n), nearly.
     np.testing.assert_allclose(state.std_error(), 0.5 / np.sqrt(2.0**32), rtol=1e-3)
-    assert jax.tree.map(lambda x: jnp.stack([x] * 8), state).reduce().lists == top
+    assert stacked([state] * 8).reduce().lists == top
     mesh = jax.make_mesh((8,), ("data",))
 
     @jax.jit
@@ -295,11 +260,10 @@ def test_counts_saturate():
         return jrm.all_reduce(states.reduce(), "data")
 
     for per_device, lists in ((state, top), (two_lists, 16)):
-        states = jax.tree.map(lambda x: jnp.stack([x] * 8), per_device)
-        assert (
-            merged(jax.device_put(states, NamedSharding(mesh, P("data")))).lists
-            == lists
+        states = jax.device_put(
+            stacked([per_device] * 8), NamedSharding(mesh, P("data"))
         )
+        assert merged(states).lists == lists
 
 
 SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e30]
@@ -310,13 +274,13 @@ SCALES = [1e-30, 1e-20, 1e-19, 1e-18, 1e-12, 1e-6, 1, 1e6, 1e12, 1e18, 1e19, 1e3
 def test_no_scale_gives_a_wrong_error(scaled, scale):
     """Errors are right within the documented range, and right or infinite beyond it."""
     values, weights = [0.0, 1.0, 1.0, 0.5], [1.0, 2.0, 3.0, 4.0]
-    mean, error = exact(values, weights)
+    mean, error, _ = exact(values, weights)
     if scaled == "weights":
         weights = np.multiply(weights, scale)
     else:
         values = np.multiply(values, scale)
         mean, error = mean * scale, error * scale
-    state = state_of(values, weights)
+    state = device_state(values, weights)
     np.testing.assert_allclose(state.compute(), mean, rtol=1e-6)
     documented = 1e-12 <= scale <= (1e12 if scaled == "weights" else 1e18)
     if documented or np.isfinite(state.std_error()):
@@ -331,7 +295,7 @@ def test_no_scale_gives_a_wrong_error(scaled, scale):
 def test_weights_too_large_for_a_sum(weight):
     """Their mean is right or infinite, and nothing is NaN."""
     with jax.debug_nans(True):
-        state = state_of([0.0, 1.0], [weight, weight])
+        state = padded([0.0, 1.0], [weight, weight]).mean()
         merged = state.merge(state_of([0.5]))
         for large in (state, merged, state.merge(state)):
             assert large.compute() in (0.5, np.inf) and large.std_error() == np.inf
@@ -343,8 +307,8 @@ def test_small_spread(rng, spread):
     """Errors are accurate to 1 % down to a spread of a ten-thousandth of the mean."""
     values = (1 + spread * rng.random(1000)).astype(np.float32)
     weights = rng.gamma(1, size=1000).astype(np.float32) + np.float32(1e-3)
-    _, error = exact(values, weights)
-    unsplit = state_of(values, weights)
-    parts = jax.vmap(state_of)(values.reshape(50, 20), weights.reshape(50, 20))
+    _, error, _ = exact(values, weights)
+    unsplit = device_state(values, weights)
+    parts = jax.vmap(device_state)(values.reshape(50, 20), weights.reshape(50, 20))
     for state in (unsplit, parts.reduce()):
         np.testing.assert_allclose(state.std_error(), error, rtol=1e-2)

@@ -1,5 +1,6 @@
 """Ratios of means: `PerList.over`, and weights that differ between cutoffs."""
 
+import dataclasses
 import pickle
 
 import chex
@@ -7,45 +8,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from per_lists import MANY, drawn, exact, in_batches, mean_of, padded
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._states.on_host import HostSums
 
-LISTS = 40
 FLOAT = jax.dtypes.canonicalize_dtype(float)
 
 
-def drawn(rng, a_shape=(), b_shape=()):
-    """Draws a and b of equal weights; some lists do not count, some are undefined."""
-    weights = (rng.gamma(2, size=LISTS) * (rng.random(LISTS) < 0.8)).astype(FLOAT)
-
-    def draw(shape, zeros):
-        values = rng.gamma(1, size=(LISTS, *shape)) * (
-            rng.random((LISTS, *shape)) >= zeros
-        )
-        defined = rng.random(LISTS) < 0.8
-        values = np.where(defined.reshape(-1, *(1,) * len(shape)), values, 0)
-        return jrm.PerList(*map(jnp.asarray, (values.astype(FLOAT), weights, defined)))
-
-    return draw(a_shape, 0), draw(b_shape, 0.3)
+def two(rng, a_shape=(), b_shape=()):
+    """Draws a and b of equal weights, in the default floats of JAX."""
+    a, b = (drawn(rng, shape, FLOAT) for shape in (a_shape, b_shape))
+    return jax.tree.map(jnp.asarray, (a, dataclasses.replace(b, weights=a.weights)))
 
 
-def exact(a, b, column):
-    """Computes Σwa/Σwb, its error by the delta method and n_eff, as a loop in float64."""
-    terms = []
-    for i in range(LISTS):
-        w = float(a.weights[i])
-        x, y = (
-            float(np.atleast_1d(c.values[i])[column % c.values[i].size]) for c in (a, b)
-        )
-        x, y = x * float(a.defined[i]), y * float(b.defined[i])
-        if w * y > 0:
-            terms.append((w, x, y))
-    total = sum(w * y for w, x, y in terms)
-    quotient = sum(w * x for w, x, y in terms) / total
-    squares = sum((w * (x - quotient * y)) ** 2 for w, x, y in terms)
-    n = total**2 / sum((w * y) ** 2 for w, x, y in terms)
-    return quotient, np.sqrt(squares * n / (n - 1)) / total, n, len(terms)
+def exact_ratio(a, b, column):
+    """Computes Σwa/Σwb, its error by the delta method and n_eff, and counts its lists."""
+    x, y = (
+        np.asarray(c.values, np.float64).reshape(MANY, -1)[:, column % c.values[0].size]
+        for c in (a, b)
+    )
+    weights = np.asarray(a.weights, np.float64) * y
+    counted = weights > 0
+    ratios = x[counted] / y[counted]
+    return *exact(ratios, weights[counted]), counted.sum()
 
 
 SHAPES = {
@@ -59,27 +45,24 @@ SHAPES = {
 @pytest.mark.parametrize("shapes", list(SHAPES))
 def test_mean_and_error_equal_float64(rng, shapes):
     """To seven digits, with cutoffs of the numerator, of the denominator or of both."""
-    a, b = drawn(rng, *SHAPES[shapes])
+    a, b = two(rng, *SHAPES[shapes])
     lists = a.over(b)
     assert lists.cutoff_weights == (b.values.ndim > 1)
     assert lists.weights.shape == lists.defined.shape == b.values.shape
     state = lists.mean()
-    chex.assert_trees_all_close(jax.jit(lambda a, b: a.over(b).mean())(a, b), state)
-    columns = np.shape(state.compute())
     rtol = 3e-7 if FLOAT == "float32" else 1e-9
-    for index in np.ndindex(columns):
-        mean, error, n, _ = exact(a, b, *index or (0,))
-        np.testing.assert_allclose(state.compute()[index], mean, rtol=rtol)
-        np.testing.assert_allclose(state.std_error()[index], error, rtol=2 * rtol)
-        np.testing.assert_allclose(state.n_eff[index], n, rtol=2 * rtol)
-    counts = [exact(a, b, column)[-1] for column in range(3)]
+    for column, estimate in enumerate(HostSums.of_state(state).estimates(0.9, "auto")):
+        mean, error, n, _ = exact_ratio(a, b, column)
+        np.testing.assert_allclose(estimate.mean, mean, rtol=rtol)
+        np.testing.assert_allclose(estimate.std_error, error, rtol=2 * rtol)
+        np.testing.assert_allclose(estimate.n_eff, n, rtol=2 * rtol)
+    counts = [exact_ratio(a, b, column)[-1] for column in range(3)]
     assert max(counts) <= state.lists and state.undefined == 0
-    assert columns or state.lists == counts[0]
+    assert lists.has_cutoffs or state.lists == counts[0]
 
 
-GROUPS, IDS = np.arange(LISTS) % 3, np.arange(LISTS)
+GROUPS, IDS = np.arange(MANY) % 3, np.arange(MANY)
 STATES = {
-    "mean": lambda x: x.mean(),
     "quantiles": lambda x: x.quantiles((0, 0.5, 1, 2)),
     "groups": lambda x: x.by(GROUPS, 3),
     "host": lambda x: HostSums.of_lists(x, jrm.Mean).state(),
@@ -89,9 +72,7 @@ MORE_STATES = {
     "one": lambda x: x.mean("one"),
     "geometric": lambda x: x.geometric_mean(0.1),
     "bootstrap": lambda x: jrm.bootstrap(x, IDS, samples=20),
-    "stacked": lambda x: jax.vmap(lambda y: y.mean())(
-        jax.tree.map(lambda z: z.reshape(4, -1, *z.shape[1:]), x)
-    ),
+    "stacked": lambda x: jax.vmap(lambda y: y.mean())(in_batches(x, 4)),
 }
 
 
@@ -101,7 +82,7 @@ MORE_STATES = {
 def test_states_are_those_of_each_cutoff(rng, name):
     """Every state of a ratio is, at each cutoff, that of its column by itself."""
     lists, make = (
-        jrm.PerList.over(*drawn(rng, (2,), (2,))),
+        jrm.PerList.over(*two(rng, (2,), (2,))),
         (STATES | MORE_STATES)[name],
     )
     state = make(lists)
@@ -120,10 +101,9 @@ def test_states_are_those_of_each_cutoff(rng, name):
 
 def few_lists():
     """Makes a ratio of two lists at the first cutoff, one at the second, then none."""
-    values = jnp.array([[2.0, 3.0, 4.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    values = jnp.where(jnp.arange(3) < 2, values, 0)
-    plain = jnp.ones(3), jnp.ones(3, bool)
-    return jrm.PerList(jnp.ones((3, 3)), *plain).over(jrm.PerList(values, *plain))
+    values = [[2, 3, 0], [1, 0, 0], [0, 0, 0]]
+    ones, values = padded(np.ones((3, 3)), size=MANY), padded(values, size=MANY)
+    return jax.tree.map(lambda x: jnp.asarray(x), ones).over(values)
 
 
 def test_cutoffs_of_few_lists():
@@ -146,7 +126,7 @@ def test_resamples_of_few_lists():
     """Neither resamples nor quantiles are NaN, or look certain, where lists are few."""
     lists = few_lists()
     with jax.debug_nans(True):
-        state = jrm.bootstrap(lists, jnp.arange(3), samples=50)
+        state = jrm.bootstrap(lists, jnp.arange(MANY), samples=50)
         errors, (low, high) = state.std_error().tolist(), state.confidence_interval()
         assert lists[1:].quantiles().compute().tolist()[1:] == [0, 0]
     assert np.isfinite(errors[0]) and errors[1:] == [np.inf, np.inf]
@@ -170,9 +150,9 @@ def test_micro_averaged_recall(rng):
 @pytest.mark.long
 def test_lists_of_a_ratio(rng):
     """Lists are selected and counted as those without weights of cutoffs."""
-    a, b = drawn(rng, (2,), (2,))
+    a, b = two(rng, (2,), (2,))
     lists = a.over(b)
-    assert len(lists) == LISTS and lists.has_cutoffs and len(lists[2:5]) == 3
+    assert len(lists) == MANY and lists.has_cutoffs and len(lists[2:5]) == 3
     picked = (
         lists[jnp.array([3, 1])],
         lists[[3, 1]],
@@ -186,13 +166,12 @@ def test_lists_of_a_ratio(rng):
         len(lists[0])
     with pytest.raises(IndexError):
         lists[:, 1]
-    split = jax.tree.map(lambda x: x.reshape(4, 10, *x.shape[1:]), (a, b))
-    batches = jax.vmap(lambda a, b: a.over(b))(*split)
+    batches = jax.vmap(lambda a, b: a.over(b))(*in_batches((a, b), 4))
     chex.assert_trees_all_equal(batches[1, 2], lists[12])
     np.testing.assert_allclose(
         batches.mean().compute(), lists.mean().compute(), rtol=1e-6
     )
-    assert repr(lists).startswith(f"PerList([{LISTS}, 2], mean [")
+    assert repr(lists).startswith(f"PerList([{MANY}, 2], mean [")
     # The lists of a ratio are those of another: (a/b)/(a/b) is 1 wherever a is above 0.
     ones = lists.over(lists)
     np.testing.assert_allclose(ones.mean().compute(), [1, 1], rtol=1e-6)
@@ -200,31 +179,31 @@ def test_lists_of_a_ratio(rng):
 
 def test_differences_of_ratios(rng):
     """They pair where denominators are the same, and weights are told apart by cutoff."""
-    a, b = drawn(rng, (2,), (2,))
+    a, b = two(rng, (2,), (2,))
     other = jrm.PerList(2 * a.values, a.weights, a.defined)
     difference = jrm.paired(a.over(b), other.over(b))
     assert difference.cutoff_weights
-    chex.assert_trees_all_close(difference.mean().compute(), a.over(b).mean().compute())
+    mean = mean_of(difference).compute()
+    chex.assert_trees_all_close(mean, mean_of(a.over(b)).compute())
     comparisons = jrm.compare(a.over(b), other.over(b), test="t")
     for column, comparison in enumerate(comparisons):
         assert comparison.lists == (a.over(b).weights[:, column] > 0).sum()
-        expected = float(difference.mean().compute()[column])
-        assert comparison.difference == pytest.approx(expected, rel=1e-5)
+        assert comparison.difference == pytest.approx(float(mean[column]), rel=1e-5)
 
 
 def test_denominators_inside_a_trace(rng):
     """Nothing is checked there: a list is undefined where its denominator is below 0."""
-    a, b = drawn(rng, (2,), (2,))
-    weights, known = b.weights, jnp.ones(LISTS, bool)
+    a, b = two(rng, (2,), (2,))
+    weights, known = b.weights, jnp.ones(MANY, bool)
     negative = jrm.PerList(b.values.at[3, 1].set(-1.0), weights, known)
-    two = a.over(b)
+    ratio = a.over(b)
     # Also where weights alone are traced.
     traced = jax.jit(
         lambda w: jrm.PerList(a.values, w, a.defined).over(
             jrm.PerList(b.values, w, b.defined)
         )
     )(weights)
-    chex.assert_trees_all_close(traced, two)
+    chex.assert_trees_all_close(traced, ratio)
     traced = jax.jit(jrm.PerList.over)(a, negative)
     assert not traced.defined[3, 1] and traced.weights[3, 1] == 0
 
