@@ -9,26 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
+from per_lists import mean_of, stacked
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._states.on_host import HostSums
 
 ONES, KNOWN = np.ones(3, np.float32), np.array([True, True, False])
 LISTS = jrm.PerList(np.float32([1, 0.5, 0]), ONES, KNOWN)
 CUTS = jrm.PerList(np.float32([[1, 1], [0, 0.5], [0, 0]]), ONES, KNOWN)
 
 
-def mean(lists):
-    """Makes the `Mean` of lists on the host, without a program to compile."""
-    return HostSums.of_lists(lists, jrm.Mean).state()
-
-
-def stacked_means(lists):
-    """Stacks the means of the first two lists and of the third."""
-    return jax.tree.map(lambda *x: np.stack(x), mean(lists[:2]), mean(lists[2:]))
-
-
-STATE, STATES, STACKED = mean(LISTS), mean(CUTS), stacked_means(LISTS)
+STATE, STATES = mean_of(LISTS), mean_of(CUTS)
+STACKED, STACKED_CUTS = (
+    stacked([mean_of(x[:2]), mean_of(x[2:])]) for x in (LISTS, CUTS)
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +30,7 @@ STATE, STATES, STACKED = mean(LISTS), mean(CUTS), stacked_means(LISTS)
         (STATE, "Mean(0.500 ± 0.289, 3 lists, 1 undefined)"),
         (STATES, "Mean([0.333, 0.500] ± [0.333, 0.289], 3 lists, 1 undefined)"),
         (STACKED, "Mean(stacked [2], float32[2])"),
-        (stacked_means(CUTS), "Mean(stacked [2], float32[2, 2])"),
+        (STACKED_CUTS, "Mean(stacked [2], float32[2, 2])"),
         (jrm.Mean.empty(), "Mean(0.000 ± inf, 0 lists, 0 undefined)"),
         (jax.tree.map(np.asarray, STATE), "Mean(0.500 ± 0.289, 3 lists, 1 undefined)"),
         (
@@ -45,14 +38,14 @@ STATE, STATES, STACKED = mean(LISTS), mean(CUTS), stacked_means(LISTS)
             "PerList(mean 0.000, 3 lists, 1 undefined)",
         ),
         (
-            mean(jrm.PerList(LISTS.values, np.float32([4, 1, 1]), KNOWN)),
+            mean_of(jrm.PerList(LISTS.values, np.float32([4, 1, 1]), KNOWN)),
             "Mean(0.750 ± 0.300, 3 lists, n_eff 2, 1 undefined)",
         ),
         (LISTS, "PerList(mean 0.500, 3 lists, 1 undefined)"),
         (CUTS, "PerList([3, 2], mean [0.333, 0.500], 3 lists, 1 undefined)"),
         (LISTS[0], "PerList(mean 1.000, 1 list, 0 undefined)"),
         (
-            mean(jrm.PerList(ONES / 3e4, ONES, KNOWN)),
+            mean_of(jrm.PerList(ONES / 3e4, ONES, KNOWN)),
             "Mean(3.33e-05 ± 0.000, 3 lists, 1 undefined)",
         ),
     ],
@@ -147,15 +140,20 @@ def test_groups_are_means_of_their_lists(rng, undefined):
     states = jrm.PerList(values, weights, known).by(groups, 3, undefined)
     means, errors = states.compute(), states.std_error()
     assert means.shape == (3, 2)
+
+    def of(selected):
+        return mean_of(jrm.PerList(values, selected, known, undefined))
+
     for group in range(3):
         selected = np.where(groups == group, weights, 0)
-        state = jrm.PerList(values, selected, known).mean(undefined)
+        state = of(selected)
         np.testing.assert_array_equal(states.counts[group], state.counts)
         np.testing.assert_allclose(means[group], state.compute(), rtol=1e-6)
         np.testing.assert_allclose(errors[group], state.std_error(), rtol=1e-5)
     selected = np.where((groups >= 0) & (groups < 3), weights, 0)
-    together = jrm.PerList(values, selected, known).mean(undefined)
-    np.testing.assert_allclose(states.reduce().compute(), together.compute(), rtol=1e-6)
+    np.testing.assert_allclose(
+        states.reduce().compute(), of(selected).compute(), rtol=1e-6
+    )
 
 
 @pytest.mark.long
