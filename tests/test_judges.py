@@ -416,8 +416,9 @@ def test_bootstrap_of_people_and_judge(rng):
     human = {name: human[name] for name in judge if name in human}
     others = [name for name in judge if name not in human]
     seeds = draws.seeds_of(jax.random.key(0), samples + 1)
+    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
     counts = [
-        np.asarray(draws.multinomial_draws(len(x), seed, seeds[2:]))
+        np.asarray(multinomial_draws(len(x), seed, seeds[2:]))
         for x, seed in ((human, seeds[0]), (others, seeds[1]))
     ]
     y = np.array(list(human.values()))

@@ -75,7 +75,8 @@ def test_resamples_are_those_of_a_loop(rng, monkeypatch, seeds_a):
         [sides], weights[:, None], 0.0, key, samples, 0.9, "greater"
     )
     words, side_keys = draws.seeds_of(key, samples), jax.random.split(key)
-    counts = [np.asarray(draws.multinomial_draws(lists, words[0], words[1:])).T]
+    multinomial_draws = jax.jit(draws.multinomial_draws, static_argnums=0)
+    counts = [np.asarray(multinomial_draws(lists, words[0], words[1:])).T]
     counts += [
         draws.draws_of_seeds(len(x), samples, side_key)
         for x, side_key in zip(sides, side_keys, strict=True)
