@@ -7,9 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
-from per_lists import FEW, MANY, at, lists_of, mean_of
+from per_lists import FEW, MANY, at, in_batches, lists_of, mean_of
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics._results.inference import draws as of_lists
@@ -134,48 +132,14 @@ def test_metrics_share_draws(rng):
 
 
 @pytest.mark.long
-def test_stacked_states_reduce(rng):
-    """States stacked by vmap reduce, and hold the numbers of each state."""
-    lists, ids = lists_of(rng.random((MANY, 2))), jnp.arange(MANY)
-    at_once = boot(lists, ids)
-    cut = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), (lists, ids))
-    stacked = jax.vmap(boot)(*cut)
-    same(stacked.reduce(), at_once)
-    same(jrm.reduce({"x": stacked})["x"], at_once)
-    single_state = at(stacked, 1)
-    pairs = [
-        (stacked.compute(), single_state.compute()),
-        (stacked.std_error(), single_state.std_error()),
-    ]
-    pairs += [(stacked.replicates(), single_state.replicates())]
-    pairs += zip(
-        stacked.confidence_interval(), single_state.confidence_interval(), strict=True
-    )
-    for stacked_value, single in pairs:
-        np.testing.assert_allclose(stacked_value[1], single, rtol=1e-6)
-    assert list(jrm.compute({"p@1,5": at_once}, flat=True)) == ["p@1", "p@5"]
-
-
-def test_over_devices(rng):
-    """all_reduce gives the state of all lists on every device, bit for bit."""
-    lists, ids = lists_of(rng.random(MANY)), jnp.arange(MANY)
-    mesh, data = jax.make_mesh((8,), ("data",)), P("data")
-
-    def local(lists, ids):
-        at_once = jrm.all_reduce(boot(lists, ids), "data")
-        device = jax.lax.axis_index("data") * 0
-        return at_once, jax.tree.map(
-            lambda x: (x + device.astype(x.dtype))[None], at_once
-        )
-
-    local = jax.shard_map(
-        local, mesh=mesh, in_specs=(data, data), out_specs=(P(), data)
-    )
-    inputs = jax.device_put((lists, ids), NamedSharding(mesh, data))
-    at_once, per_device = jax.jit(local)(*inputs)
-    same(at_once, boot(lists, ids))
-    for leaf in map(np.asarray, jax.tree.leaves(per_device)):
-        np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
+def test_intervals_of_stacked_states(rng):
+    """They are those of each state."""
+    lists, ids = in_batches((lists_of(rng.random((MANY, 2))), jnp.arange(MANY)), 2)
+    stack = jax.vmap(boot)(lists, ids)
+    for ends, of_state in zip(
+        stack.confidence_interval(), at(stack, 1).confidence_interval(), strict=True
+    ):
+        np.testing.assert_allclose(ends[1], of_state, rtol=1e-6)
 
 
 @pytest.mark.long

@@ -204,15 +204,13 @@ def test_undefined_values():
 
 
 def test_paired(rng):
-    """The difference of each list in any pytree, under jit and vmap, in the order given."""
+    """The difference of each list in any pytree, in the order given."""
     a, b = rng.random((2, 6, 3)).astype(np.float32)
     mine = {"z": lists_of(a), "a": lists_of(a[:, 0])}
-    yours = {"z": lists_of(b), "a": lists_of(b[:, 0])}
-    for call in (jrm.paired, jax.jit(jrm.paired), jax.vmap(jrm.paired)):
-        result = call(mine, yours)
-        np.testing.assert_allclose(result["z"].values, b - a)
-        np.testing.assert_allclose(result["a"].values, (b - a)[:, 0])
-    assert list(jrm.paired(mine, yours)) == ["z", "a"]
+    result = jrm.paired(mine, {"z": lists_of(b), "a": lists_of(b[:, 0])})
+    np.testing.assert_allclose(result["z"].values, b - a)
+    np.testing.assert_allclose(result["a"].values, (b - a)[:, 0])
+    assert list(result) == ["z", "a"]
 
 
 def test_rounding_is_no_evidence(rng):

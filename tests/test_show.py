@@ -157,28 +157,6 @@ def test_groups_are_means_of_their_lists(rng, undefined):
 
 
 @pytest.mark.long
-def test_groups_merge_over_batches_and_devices():
-    groups = jnp.array([1, 0, 1])
-    batches = [lists.by(group, 2) for lists, group in zip(CUTS, groups, strict=True)]
-    expected = CUTS.by(groups, 2)
-    merged = jrm.merge(jrm.merge(*batches[:2]), batches[2])
-    assert (merged.counts == expected.counts).all()
-    np.testing.assert_allclose(merged.compute(), expected.compute(), rtol=1e-6)
-
-    mesh = jax.make_mesh((3,), ("data",), devices=jax.devices()[:3])
-    lists, groups = jax.device_put((CUTS, groups), jax.NamedSharding(mesh, P("data")))
-
-    @jax.jit
-    @jax.shard_map(mesh=mesh, in_specs=P("data"), out_specs=P())
-    def of_all(lists, groups):
-        return jrm.all_reduce(lists.by(groups, 2), "data")
-
-    actual = of_all(lists, groups)
-    assert (actual.counts == expected.counts).all()
-    np.testing.assert_allclose(actual.compute(), expected.compute(), rtol=1e-6)
-
-
-@pytest.mark.long
 def test_values_remember_what_undefined_lists_count_for():
     """Everything that reads values takes their choice, unless it is passed another."""
     skip = dataclasses.replace(LISTS, undefined="skip")
