@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from per_lists import MANY, drawn, lists_of, padded, stacked
@@ -258,19 +257,6 @@ def test_gm_map_by_name():
     np.testing.assert_allclose(lists["gm_map"].values, AP, rtol=1e-6)
     chex.assert_trees_all_equal(lists["gm_map"], lists["map"])
     same(lists["gm_map"].geometric_mean(), states["gm_map"])
-    empty = jrm.empty(metrics)
-    chex.assert_trees_all_equal_shapes_and_dtypes(empty, states)
-
-    def step(carry, run):
-        return jrm.merge(carry, jrm.evaluate(metrics, *run)), None
-
-    batches = [x.reshape(2, 2, 4) for x in RUN.values()]
-    scanned, _ = lax.scan(step, empty, batches)
-    assert {name: type(state) for name, state in scanned.items()} == {
-        name: type(state) for name, state in states.items()
-    }
-    for name, state in states.items():
-        same(scanned[name], state)
     skipped = jrm.evaluate("gm_map", **RUN, undefined="skip")["gm_map"]
     np.testing.assert_allclose(
         skipped.compute(), np.exp(np.log(AP[AP > 0]).mean()), rtol=2e-6

@@ -88,12 +88,13 @@ def test_blocks_of_lists(rng):
 
 
 def test_undefined_lists():
-    """Undefined lists enter as in a `Mean`, and are counted."""
+    """Undefined lists enter as in a `Mean`, as they or the call say, and are counted."""
     lists = lists_of(np.eye(1, MANY)[0], defined=np.arange(MANY) < 3)
-    for undefined in ("zero", "skip"):
-        options = {"samples": SAMPLES, "undefined": undefined}
+    for of_values, of_call in (("skip", None), ("skip", "zero")):
+        lists = dataclasses.replace(lists, undefined=of_values)
+        options = {"samples": SAMPLES, "undefined": of_call}
         state = jrm.bootstrap(lists, jnp.arange(MANY), **options)
-        plain = mean_of(dataclasses.replace(lists, undefined=undefined))
+        plain = mean_of(dataclasses.replace(lists, undefined=of_call or of_values))
         np.testing.assert_allclose(state.compute(), plain.compute(), rtol=1e-6)
         np.testing.assert_array_equal(state.counts, plain.counts)
 
