@@ -6,8 +6,8 @@ program, and compares what it returns with what `jax.jit` does on one device.
 
 import functools
 import pickle
+from collections import namedtuple
 from functools import partial
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,44 +16,20 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._places import place
 from jax_rank_metrics._states.double_floats import is_pair
 
-LISTS, ITEMS, RANKS, BITS = 8, 16, 6, 8
-KS, METRIC = (2, None), "mrr@1,3"
+LISTS, ITEMS, RANKS, BITS = 8, 16, 6, 12
+KS, METRICS = (2, None), ("mrr@1,3", "ndcg@3")
 
 
-class Arrays(NamedTuple):
-    """What rows read: arrays of lists, and then tables of the items of a catalogue."""
-
-    labels: Any  # [lists, items], as are those up to `subtopics`
-    scores: Any
-    mask: Any
-    item_weights: Any
-    segments: Any
-    subtopics: Any  # [lists, items, 2]
-    ids: Any  # [lists, ranks], as are those up to `distances`
-    others: Any
-    top_labels: Any
-    top_mask: Any
-    above: Any
-    tied: Any
-    distances: Any
-    relevant: Any  # [lists, 2]
-    queries: Any  # [lists, 4]
-    values: Any  # [lists, 2]
-    defined: Any  # [lists], as are those up to `names`
-    weights: Any
-    lengths: Any
-    groups: Any
-    names: Any
-    embeddings: Any  # [items, 4]
-    counts: Any  # [items]
-    genres: Any  # [items, 3]
-    is_item: Any  # [items]
-
-
-FIELDS = Arrays._fields
-OF_ITEMS, TABLES = FIELDS[:6], FIELDS[-4:]
+# What rows read: arrays of the items of lists, of their ranks, of lists, and of a catalogue.
+OF_ITEMS = ("labels", "scores", "mask", "item_weights", "segments", "subtopics")
+OF_RANKS = ("ids", "others", "top_labels", "top_mask", "above", "tied", "distances")
+OF_LIST = ("relevant", "queries", "values", "defined", "weights", "lengths", "groups")
+TABLES = ("embeddings", "counts", "genres", "is_item")
+FIELDS = (*OF_ITEMS, *OF_RANKS, *OF_LIST, "names", *TABLES)
+Arrays = namedtuple("Arrays", FIELDS)
 
 
 def draw(seed):
@@ -120,9 +96,10 @@ def values(x):
     return jrm.PerList(x.values, x.weights, x.defined)
 
 
-def squares(x):
+def squares(x, weights=None):
     """The values of another metric, all of them defined."""
-    return jrm.PerList(x.values**2, x.weights, x.defined | True)
+    weights = x.weights if weights is None else weights
+    return jrm.PerList(x.values**2, weights, np.ones(weights.shape, bool))
 
 
 # fmt: off
@@ -138,7 +115,8 @@ RANKINGS = {
     "rank_scores, labelled": lambda x: jrm.rank_scores(x.scores, jrm.by_attributes(same_group, x.groups, np.arange(ITEMS) % 3), k=4),
     "rank_catalog": lambda x: jrm.rank_catalog(x.queries, x.embeddings, x.relevant, k=None, block_size=5),
     "rank_catalog, cut": lambda x: jrm.rank_catalog(x.queries, x.embeddings, x.relevant, k=4, block_size=5, item_mask=x.is_item),
-    "rank_places": lambda x: jrm.rank_places(x.top_labels, x.above, x.tied, x.top_mask, num_retrieved=x.lengths),
+    "rank_catalog, labelled": lambda x: jrm.rank_catalog(x.queries, x.embeddings, jrm.by_attributes(same_group, x.groups, np.arange(ITEMS) % 3), k=4, block_size=5),
+    "rank_places": lambda x: jrm.rank_places(x.top_labels, x.above, x.tied, x.top_mask, num_retrieved=x.lengths, retrieved=x.distances < 1),
 }
 OF_LISTS = {
     "alpha_ndcg": lambda x: jrm.alpha_ndcg.of(with_columns(x), k=3),
@@ -155,15 +133,18 @@ OF_LISTS = {
     "popularity_lift": lambda x: jrm.popularity_lift(x.ids, x.counts, x.others, KS),
     "neighbor_recall": lambda x: jrm.neighbor_recall(x.distances, x.distances[..., ::2], KS, 0.1, x.ids),
     "sampled_labels": lambda x: jrm.sampled_labels("ndcg@3", x.item_weights / 3, x.scores, jax.random.key(0), 4),
+    "slopes of soft ranks": lambda x: jax.grad(lambda scores: jrm.ndcg.per_list(x.labels, scores, relax=jrm.sigmoid_ranks(0.5)).values.sum())(x.scores),
     "paired": lambda x: jrm.paired(values(x), squares(x), "zero"),
     "over": lambda x: values(x).over(squares(x)),
 }
 STATES = {
-    "evaluate": lambda x: jrm.evaluate(METRIC, x.labels, x.scores, x.mask, undefined="skip"),
+    "evaluate": lambda x: jrm.evaluate(METRICS, x.labels, x.scores, x.mask, undefined="skip"),
     "mean": lambda x: values(x).mean("skip"),
+    "mean, constant weights": lambda x: squares(x, np.ones(x.weights.shape, np.float32)).mean(),
     "mean of a ratio": lambda x: values(x).over(squares(x)).mean(),
     "geometric_mean": lambda x: values(x).geometric_mean(),
     "quantiles": lambda x: values(x).quantiles(bins=4),
+    "quantiles, constant weights": lambda x: squares(x, np.ones(x.weights.shape, np.float32)).quantiles(bins=4),
     "by": lambda x: values(x).by(x.groups, 3),
     "bootstrap": lambda x: jrm.bootstrap(values(x), x.names, samples=5),
     "exposure": lambda x: jrm.exposure(x.ids, ITEMS),
@@ -176,31 +157,23 @@ STATES = {
 # fmt: on
 ROWS = {"rankings": RANKINGS, "lists": OF_LISTS, "states": STATES}
 long = partial(pytest.param, marks=pytest.mark.long)
-
-# Rows that do not take a transform. Where a call refuses arrays that are cut, it says why.
-REFUSED = {
-    "lists": {"rank, packed": "segment_ids is sharded"},
-    "some": {"rank, packed": "scores is sharded"},
-    "others": {"rank, packed": "segment_ids is sharded"},
-    "items": {
-        "rank": "k is None, but the items of a list are cut",
-        "rank, packed": "segment_ids is sharded",
-        "rank, soft": "relax is given, but the items of a list are cut",
-        "rank_retrieved": "the last axis of pool_labels is sharded",
-        "alpha_ndcg": "the greedy ideal needs every item of a list",
-        "intra_list_diversity": "embeddings is sharded over devices",
-    },
-}
 # Random labels are drawn for the lists of a call, and in double precision other ones.
 DRAWN = ("sampled_labels",)
 
 
 def run(table, x, but=()):
     """Calls the rows of a table, and measures what rankings they return."""
-    results = {name: row(x) for name, row in ROWS[table].items() if name not in but}
+    return read(table, called(table, x, but))
+
+
+def called(table, x, but=()):
+    return {name: row(x) for name, row in ROWS[table].items() if name not in but}
+
+
+def read(table, results):
     if table != "rankings":
         return results
-    return {name: jrm.measure(METRIC, ranking) for name, ranking in results.items()}
+    return {name: jrm.measure(METRICS, ranking) for name, ranking in results.items()}
 
 
 @functools.cache
@@ -259,23 +232,48 @@ ONE_LIST = Arrays(*(None if name in TABLES else 0 for name in FIELDS))
 
 def in_vmap(table, x, but=()):
     """Maps the rows of a table over the leading axis of lists."""
-    mapped = jax.vmap(lambda x: run(table, x, but), (ONE_LIST,))
-    return jax.device_get(jax.jit(mapped)(x))
+    mapped = jax.vmap(lambda x: called(table, x, but), (ONE_LIST,))
+    return jax.device_get(jax.jit(lambda x: read(table, mapped(x)))(x))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", ["rankings", "lists"])
 def test_vmap(table):
-    """A list by itself has the value that it has among others."""
+    """A list by itself has the value that it has among others; rankings are read outside."""
     check(table, in_vmap(table, draw(0), DRAWN))
 
 
+def in_batches(x):
+    """Cuts arrays into two batches of lists, along a new leading axis."""
+
+    def split(name, array):
+        return array if name in TABLES else array.reshape(2, 4, *array.shape[1:])
+
+    return Arrays(*map(split, FIELDS, x))
+
+
+def joined(table, results):
+    """Joins the batches of values of lists, which states are not."""
+    if table == "states":
+        return results
+    return jax.tree.map(lambda x: np.reshape(x, (LISTS, *x.shape[2:])), results)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", ROWS)
+def test_axes_of_lists(table):
+    """Lists may have several axes."""
+    check(table, joined(table, program_of(table)(in_batches(draw(0)))))
+
+
 EMPTY = {
-    "evaluate": jrm.empty(METRIC),
+    "evaluate": jrm.empty(METRICS),
     "mean": jrm.Mean.empty((2,)),
+    "mean, constant weights": jrm.Mean.empty((2,)),
     "mean of a ratio": jrm.Mean.empty((2,)),
     "geometric_mean": jrm.GeometricMean.empty((2,)),
     "quantiles": jrm.Histogram.empty((2,), bins=4),
+    "quantiles, constant weights": jrm.Histogram.empty((2,), bins=4),
     "by": jax.tree.map(lambda x: np.stack([x] * 3), jrm.Mean.empty((2,))),
     "exposure": jrm.Exposure.empty(ITEMS, RANKS),
     "exposure, discounted": jrm.Exposure.empty(ITEMS, RANKS, discounted=True),
@@ -334,11 +332,7 @@ def test_merged_states():
     `empty` has their structure, and adds nothing.
     """
     x, expected = draw(0), in_jit("states")
-    batches = [
-        a if n in TABLES else a.reshape(2, 4, *a.shape[1:])
-        for n, a in zip(FIELDS, x, strict=True)
-    ]
-    stacked = in_vmap("states", Arrays(*batches))
+    stacked = in_vmap("states", in_batches(x))
     first, second = (jax.tree.map(lambda x, at=at: x[at], stacked) for at in (0, 1))
     merged = jrm.merge(first, second)
     same_states(merged, expected)
@@ -353,63 +347,79 @@ def test_merged_states():
 
 MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
 AUTO = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
-BOTH, SPECS = P(("a", "b")), {"embeddings": P("b"), "is_item": P("b")}
+BOTH = P(("a", "b"))
+# How to cut arrays of lists and items, other arrays of lists, and the items of a catalogue.
+WAYS = {
+    "lists": (BOTH, BOTH, None),
+    "axes": (P("a", "b"), P("a", "b"), None),
+    "some": (BOTH, BOTH, None),  # and every second array is not on the mesh
+    "others": (BOTH, BOTH, None),
+    "items": (P("a", "b"), P("a"), P("b")),
+    "apart": (P(None, "b"), P("a"), P("a")),
+}
+# Where a call refuses arrays that are cut, it says why.
+PACKED = {"rank, packed": " is sharded over devices, as P"}
+CUT_LISTS = {
+    "rank_catalog, labelled": "label_fn labels the items in 4 blocks",
+    **PACKED,
+}
+CUT_ITEMS = {
+    **CUT_LISTS,
+    "rank": "k is None, but the items of a list are cut",
+    "rank, soft": "relax is given, but the items of a list are cut",
+    "slopes of soft ranks": "relax is given, but the items of a list are cut",
+    "rank_retrieved": "the last axis of pool_labels is sharded",
+    "alpha_ndcg": "the greedy ideal needs every item of a list",
+    "intra_list_diversity": "embeddings is sharded over devices",
+}
 
 
 def cut(x, way, mesh=MESH):
-    """Puts arrays on a mesh: all, every second one, or with items over an axis too.
+    """Puts arrays on a mesh, but for tables that have to be whole, and for names."""
+    of_items, of_lists, of_tables = WAYS[way]
 
-    Tables of items that stay whole are no arrays of the mesh, and neither are the ids for
-    `bootstrap`.
-    """
-    put = []
-    for at, (name, array) in enumerate(zip(FIELDS, x, strict=True)):
-        spec = SPECS.get(name) if way == "items" else None
-        if name not in (*TABLES, "names"):
-            spec = BOTH
-            if way == "items":
-                spec = P("a", "b") if name in OF_ITEMS else P("a")
-            elif way in ("some", "others") and at % 2 == (way == "others"):
-                spec = None
-        sharding = spec and NamedSharding(mesh, spec)
-        put.append(jax.device_put(array, sharding) if sharding else array)
-    return Arrays(*put)
+    def put(at, name, array):
+        spec = of_items if name in OF_ITEMS else of_lists
+        if name in (*TABLES, "names"):
+            spec = of_tables if name in ("embeddings", "is_item") else None
+        if way in ("some", "others") and at % 2 == (way == "others"):
+            spec = None
+        return (
+            array if spec is None else jax.device_put(array, NamedSharding(mesh, spec))
+        )
+
+    return Arrays(*map(put, range(len(FIELDS)), FIELDS, x))
 
 
-NOW = [("lists", "lists"), ("states", "lists")]
+SHORT = [("lists", "lists"), ("states", "lists")]
+CELLS = [
+    long(table, way) for table in ROWS for way in WAYS if (table, way) not in SHORT
+]
 
 
-@pytest.mark.parametrize(
-    "table, way",
-    [
-        *NOW,
-        *(
-            long(table, way)
-            for table in ROWS
-            for way in REFUSED
-            if (table, way) not in NOW
-        ),
-    ],
-)
+@pytest.mark.parametrize("table, way", SHORT + CELLS)
 def test_mesh(table, way):
     """Types say how arrays are cut: calls return the same, or say why they cannot."""
-    x, rows = cut(draw(0), way), ROWS[table]
-    refused = {name: REFUSED[way][name] for name in rows if name in REFUSED[way]}
-    for name, message in refused.items():
-        with pytest.raises(ValueError, match=message):
-            jax.eval_shape(lambda name=name: run(table, x, {*rows} - {name}))
+    x = cut(in_batches(draw(0)) if way == "axes" else draw(0), way)
+    refused = CUT_ITEMS if way in ("items", "apart") else CUT_LISTS
+    for name in {*refused} & {*ROWS[table]}:
+        with pytest.raises(ValueError, match=refused[name]):
+            jax.eval_shape(lambda name=name: run(table, x, {*ROWS[table]} - {name}))
     actual = jax.jit(lambda x: run(table, x, refused))(x)
-    check(table, actual)
-    if way == "lists" and table != "states":
-        for leaf in jax.tree.leaves(actual):
-            assert leaf.sharding.spec[0] == ("a", "b")  # no device holds them all
+    if way == "lists" and table != "states":  # no device has them all
+        specs = [leaf.sharding.spec for leaf in jax.tree.leaves(actual)]
+        assert {spec[0] for spec in specs} == {("a", "b")}
+    check(table, joined(table, actual) if way == "axes" else actual)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", ROWS)
 def test_auto_mesh(table):
     """Types do not say how arrays are cut, and the compiler divides the work."""
-    check(table, program_of(table)(cut(draw(0), "lists", AUTO)))
+    actual = program_of(table)(cut(draw(0), "lists", AUTO))
+    check(table, actual)
+    if table != "states":
+        assert not all(x.sharding.is_fully_replicated for x in jax.tree.leaves(actual))
 
 
 @pytest.mark.parametrize("table", [long("rankings"), long("lists"), "states"])
@@ -443,8 +453,7 @@ def test_double_precision(table):
     """
     wide = [x.astype({"f": float, "i": int}.get(x.dtype.kind, bool)) for x in draw(0)]
     with jax.enable_x64(True):
-        in_program = jax.jit(lambda x: run(table, x, DRAWN))
-        actual = jax.device_get(in_program(Arrays(*wide)))
+        actual = jax.jit(lambda x: run(table, x, DRAWN))(Arrays(*wide))
     expected = {name: in_jit(table)[name] for name in actual}
     for name, results in expected.items():
         for x, y in zip(*map(jax.tree.leaves, (actual[name], results)), strict=True):
@@ -454,7 +463,40 @@ def test_double_precision(table):
         actual, expected = (
             {name: states[name] for name in EMPTY} for states in (actual, expected)
         )
-        assert repr(actual) == repr(expected)
+        for name in {*EMPTY} - {"by"}:  # which is a stack, and shows its dtype
+            assert repr(actual[name]) == repr(expected[name])
         actual = jax.device_get(jrm.merge(EMPTY, actual))
         same(numbers(actual), numbers(expected))
+    actual = jax.device_get(actual)
     same(jax.tree.map(lambda x, y: x.astype(y.dtype), actual, expected), expected)
+
+
+def read_outside(x):
+    """Reads values and states as users do who print them, and returns texts and numbers."""
+    lists = jrm.measure(METRICS, jrm.rank(x.labels, x.scores, k=4))
+    places, gains = lists.values()
+    of_others = jrm.mean(jrm.measure(METRICS, jrm.rank(*draw(1)[:2], k=4)))
+    merged, shown = jrm.merge(jrm.mean(lists), of_others), jrm.exposure(x.ids, ITEMS)
+    texts = [lists, merged, gains.quantiles(), shown, jrm.table({"x": lists})]
+    chosen = [gains[3], gains[:5], [*gains][1], gains.over(gains), places[x.defined]]
+    states = {"bootstrap": jrm.bootstrap(gains, draw(0).names, samples=5)}
+    states |= {"clusters": gains.cluster(draw(0).groups).mean()}
+    states |= {
+        "groups": gains.by(draw(0).groups, 3),
+        "geometric": gains.geometric_mean(),
+    }
+    numbers_of = {name: (s.compute(), s.std_error()) for name, s in states.items()}
+    read = chosen, numbers_of, jrm.compute(merged, flat=True, host=True)
+    return "\n".join(map(repr, texts)), jax.tree.map(np.asarray, read)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mesh", [MESH, AUTO], ids=["Explicit", "Auto"])
+def test_outside_of_programs(mesh):
+    """They are selected, joined and printed as those of one device, under `set_mesh` too."""
+    place._table.cache_clear()  # as in a process that has measured nothing yet
+    with jax.set_mesh(mesh):
+        text, actual = read_outside(cut(draw(0), "lists", mesh))
+    expected_text, expected = read_outside(draw(0))
+    assert text == expected_text
+    same(actual, expected)
