@@ -13,6 +13,7 @@ stats = LateImport("scipy.stats")
 
 SIDES = ("two-sided", "greater", "less")
 KEY = jax.random.key(3)
+COMPILED = (("two-sided", False), ("less", True))
 
 
 def shares(statistics, mid_p):
@@ -82,8 +83,13 @@ def test_largest_t_by_brute_force(rng, alternative, mid_p):
     )
 
 
-@pytest.mark.parametrize("mid_p", [False, True])
-@pytest.mark.parametrize("alternative", SIDES)
+@pytest.mark.parametrize(
+    ("alternative", "mid_p"),
+    [
+        pytest.param(*x, marks=[pytest.mark.long] * (x not in COMPILED))
+        for x in itertools.product(SIDES, (False, True))
+    ],
+)
 def test_random_patterns(rng, alternative, mid_p):
     """Random patterns of 14 lists give nearly the p and p_max of all of them."""
     terms, samples = terms_of(rng, 14), 2**14

@@ -6,8 +6,8 @@ program, and compares what it returns with what `jax.jit` does on one device.
 
 import functools
 import pickle
+from collections import namedtuple
 from functools import partial
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,44 +16,20 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jax_rank_metrics as jrm
+from jax_rank_metrics._places import place
 from jax_rank_metrics._states.double_floats import is_pair
 
 LISTS, ITEMS, RANKS, BITS = 8, 16, 6, 12
 KS, METRICS = (2, None), ("mrr@1,3", "ndcg@3")
 
 
-class Arrays(NamedTuple):
-    """What rows read: arrays of lists, and then tables of the items of a catalogue."""
-
-    labels: Any  # [lists, items], as are those up to `subtopics`
-    scores: Any
-    mask: Any
-    item_weights: Any
-    segments: Any
-    subtopics: Any  # [lists, items, 2]
-    ids: Any  # [lists, ranks], as are those up to `distances`
-    others: Any
-    top_labels: Any
-    top_mask: Any
-    above: Any
-    tied: Any
-    distances: Any
-    relevant: Any  # [lists, 2]
-    queries: Any  # [lists, 4]
-    values: Any  # [lists, 2]
-    defined: Any  # [lists], as are those up to `names`
-    weights: Any
-    lengths: Any
-    groups: Any
-    names: Any
-    embeddings: Any  # [items, 4]
-    counts: Any  # [items]
-    genres: Any  # [items, 3]
-    is_item: Any  # [items]
-
-
-FIELDS = Arrays._fields
-OF_ITEMS, TABLES = FIELDS[:6], FIELDS[-4:]
+# What rows read: arrays of the items of lists, of their ranks, of lists, and of a catalogue.
+OF_ITEMS = ("labels", "scores", "mask", "item_weights", "segments", "subtopics")
+OF_RANKS = ("ids", "others", "top_labels", "top_mask", "above", "tied", "distances")
+OF_LIST = ("relevant", "queries", "values", "defined", "weights", "lengths", "groups")
+TABLES = ("embeddings", "counts", "genres", "is_item")
+FIELDS = (*OF_ITEMS, *OF_RANKS, *OF_LIST, "names", *TABLES)
+Arrays = namedtuple("Arrays", FIELDS)
 
 
 def draw(seed):
@@ -181,24 +157,6 @@ STATES = {
 # fmt: on
 ROWS = {"rankings": RANKINGS, "lists": OF_LISTS, "states": STATES}
 long = partial(pytest.param, marks=pytest.mark.long)
-
-# Rows that do not take a transform. Where a call refuses arrays that are cut, it says why.
-BLOCKS = {"rank_catalog, labelled": "label_fn labels the items in 4 blocks"}
-REFUSED = {
-    "lists": {"rank, packed": "segment_ids is sharded", **BLOCKS},
-    "some": {"rank, packed": "scores is sharded", **BLOCKS},
-    "others": {"rank, packed": "segment_ids is sharded", **BLOCKS},
-    "items": {
-        **BLOCKS,
-        "rank": "k is None, but the items of a list are cut",
-        "rank, packed": "segment_ids is sharded",
-        "rank, soft": "relax is given, but the items of a list are cut",
-        "slopes of soft ranks": "relax is given, but the items of a list are cut",
-        "rank_retrieved": "the last axis of pool_labels is sharded",
-        "alpha_ndcg": "the greedy ideal needs every item of a list",
-        "intra_list_diversity": "embeddings is sharded over devices",
-    },
-}
 # Random labels are drawn for the lists of a call, and in double precision other ones.
 DRAWN = ("sampled_labels",)
 
@@ -287,22 +245,25 @@ def test_vmap(table):
 
 def in_batches(x):
     """Cuts arrays into two batches of lists, along a new leading axis."""
-    return Arrays(
-        *[
-            array if name in TABLES else array.reshape(2, 4, *array.shape[1:])
-            for name, array in zip(FIELDS, x, strict=True)
-        ]
-    )
+
+    def split(name, array):
+        return array if name in TABLES else array.reshape(2, 4, *array.shape[1:])
+
+    return Arrays(*map(split, FIELDS, x))
+
+
+def joined(table, results):
+    """Joins the batches of values of lists, which states are not."""
+    if table == "states":
+        return results
+    return jax.tree.map(lambda x: np.reshape(x, (LISTS, *x.shape[2:])), results)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", ROWS)
 def test_axes_of_lists(table):
     """Lists may have several axes."""
-    actual = jax.device_get(program_of(table)(in_batches(draw(0))))
-    if table != "states":
-        actual = jax.tree.map(lambda x: x.reshape(LISTS, *x.shape[2:]), actual)
-    check(table, actual)
+    check(table, joined(table, program_of(table)(in_batches(draw(0)))))
 
 
 EMPTY = {
@@ -386,56 +347,69 @@ def test_merged_states():
 
 MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
 AUTO = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
-BOTH, SPECS = P(("a", "b")), {"embeddings": P("b"), "is_item": P("b")}
+BOTH = P(("a", "b"))
+# How to cut arrays of lists and items, other arrays of lists, and the items of a catalogue.
+WAYS = {
+    "lists": (BOTH, BOTH, None),
+    "axes": (P("a", "b"), P("a", "b"), None),
+    "some": (BOTH, BOTH, None),  # and every second array is not on the mesh
+    "others": (BOTH, BOTH, None),
+    "items": (P("a", "b"), P("a"), P("b")),
+    "apart": (P(None, "b"), P("a"), P("a")),
+}
+# Where a call refuses arrays that are cut, it says why.
+PACKED = {"rank, packed": " is sharded over devices, as P"}
+CUT_LISTS = {
+    "rank_catalog, labelled": "label_fn labels the items in 4 blocks",
+    **PACKED,
+}
+CUT_ITEMS = {
+    **CUT_LISTS,
+    "rank": "k is None, but the items of a list are cut",
+    "rank, soft": "relax is given, but the items of a list are cut",
+    "slopes of soft ranks": "relax is given, but the items of a list are cut",
+    "rank_retrieved": "the last axis of pool_labels is sharded",
+    "alpha_ndcg": "the greedy ideal needs every item of a list",
+    "intra_list_diversity": "embeddings is sharded over devices",
+}
 
 
 def cut(x, way, mesh=MESH):
-    """Puts arrays on a mesh: all, every second one, or with items over an axis too.
+    """Puts arrays on a mesh, but for tables that have to be whole, and for names."""
+    of_items, of_lists, of_tables = WAYS[way]
 
-    Tables of items that stay whole are no arrays of the mesh, and neither are the ids for
-    `bootstrap`.
-    """
-    put = []
-    for at, (name, array) in enumerate(zip(FIELDS, x, strict=True)):
-        spec = SPECS.get(name) if way == "items" else None
-        if name not in (*TABLES, "names"):
-            spec = BOTH
-            if way == "items":
-                spec = P("a", "b") if name in OF_ITEMS else P("a")
-            elif way in ("some", "others") and at % 2 == (way == "others"):
-                spec = None
-        sharding = spec and NamedSharding(mesh, spec)
-        put.append(jax.device_put(array, sharding) if sharding else array)
-    return Arrays(*put)
+    def put(at, name, array):
+        spec = of_items if name in OF_ITEMS else of_lists
+        if name in (*TABLES, "names"):
+            spec = of_tables if name in ("embeddings", "is_item") else None
+        if way in ("some", "others") and at % 2 == (way == "others"):
+            spec = None
+        return (
+            array if spec is None else jax.device_put(array, NamedSharding(mesh, spec))
+        )
+
+    return Arrays(*map(put, range(len(FIELDS)), FIELDS, x))
 
 
-NOW = [("lists", "lists"), ("states", "lists")]
+SHORT = [("lists", "lists"), ("states", "lists")]
+CELLS = [
+    long(table, way) for table in ROWS for way in WAYS if (table, way) not in SHORT
+]
 
 
-@pytest.mark.parametrize(
-    "table, way",
-    [
-        *NOW,
-        *(
-            long(table, way)
-            for table in ROWS
-            for way in REFUSED
-            if (table, way) not in NOW
-        ),
-    ],
-)
+@pytest.mark.parametrize("table, way", SHORT + CELLS)
 def test_mesh(table, way):
     """Types say how arrays are cut: calls return the same, or say why they cannot."""
-    x, rows = cut(draw(0), way), ROWS[table]
-    refused = {name: REFUSED[way][name] for name in rows if name in REFUSED[way]}
-    for name, message in refused.items():
-        with pytest.raises(ValueError, match=message):
-            jax.eval_shape(lambda name=name: run(table, x, {*rows} - {name}))
+    x = cut(in_batches(draw(0)) if way == "axes" else draw(0), way)
+    refused = CUT_ITEMS if way in ("items", "apart") else CUT_LISTS
+    for name in {*refused} & {*ROWS[table]}:
+        with pytest.raises(ValueError, match=refused[name]):
+            jax.eval_shape(lambda name=name: run(table, x, {*ROWS[table]} - {name}))
     actual = jax.jit(lambda x: run(table, x, refused))(x)
-    check(table, actual)
-    if way == "lists" and table != "states":
-        for leaf in jax.tree.leaves(actual):
-            assert leaf.sharding.spec[0] == ("a", "b")  # no device holds them all
+    if way == "lists" and table != "states":  # no device has them all
+        specs = [leaf.sharding.spec for leaf in jax.tree.leaves(actual)]
+        assert {spec[0] for spec in specs} == {("a", "b")}
+    check(table, joined(table, actual) if way == "axes" else actual)
 
 
 @pytest.mark.long
@@ -495,3 +469,34 @@ def test_double_precision(table):
         same(numbers(actual), numbers(expected))
     actual = jax.device_get(actual)
     same(jax.tree.map(lambda x, y: x.astype(y.dtype), actual, expected), expected)
+
+
+def read_outside(x):
+    """Reads values and states as users do who print them, and returns texts and numbers."""
+    lists = jrm.measure(METRICS, jrm.rank(x.labels, x.scores, k=4))
+    places, gains = lists.values()
+    of_others = jrm.mean(jrm.measure(METRICS, jrm.rank(*draw(1)[:2], k=4)))
+    merged, shown = jrm.merge(jrm.mean(lists), of_others), jrm.exposure(x.ids, ITEMS)
+    texts = [lists, merged, gains.quantiles(), shown, jrm.table({"x": lists})]
+    chosen = [gains[3], gains[:5], [*gains][1], gains.over(gains), places[x.defined]]
+    states = {"bootstrap": jrm.bootstrap(gains, draw(0).names, samples=5)}
+    states |= {"clusters": gains.cluster(draw(0).groups).mean()}
+    states |= {
+        "groups": gains.by(draw(0).groups, 3),
+        "geometric": gains.geometric_mean(),
+    }
+    numbers_of = {name: (s.compute(), s.std_error()) for name, s in states.items()}
+    read = chosen, numbers_of, jrm.compute(merged, flat=True, host=True)
+    return "\n".join(map(repr, texts)), jax.tree.map(np.asarray, read)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mesh", [MESH, AUTO], ids=["Explicit", "Auto"])
+def test_outside_of_programs(mesh):
+    """They are selected, joined and printed as those of one device, under `set_mesh` too."""
+    place._table.cache_clear()  # as in a process that has measured nothing yet
+    with jax.set_mesh(mesh):
+        text, actual = read_outside(cut(draw(0), "lists", mesh))
+    expected_text, expected = read_outside(draw(0))
+    assert text == expected_text
+    same(actual, expected)

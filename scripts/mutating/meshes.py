@@ -88,11 +88,18 @@ MUTANTS = (
         "tests/test_transforms.py::test_plain_calls[lists]",
     ),
     Mutant(
-        "a branch under vmap is that of the first list",
-        "_mesh.py",
-        "    del size, batched\n    return unvmap_any(*x), False",
-        "    return unvmap_any(*[x[0] if y else x for x, y in zip(x, batched)]), False",
-        "tests/test_transforms.py::test_vmap[rankings]",
+        "rankings of several axes of lists hold the first axis alone",
+        "_formulas/id_lists.py",
+        "    return PerList(values, jnp.ones(defined.shape, values.dtype), defined)",
+        "    return PerList(values, jnp.ones(defined.shape[:1], values.dtype), defined)",
+        "tests/test_transforms.py::test_axes_of_lists[lists]",
+    ),
+    Mutant(
+        "a list that a mesh cuts keeps the items of its first device",
+        "_shards.py",
+        "return fn(cut.over_items or None, per_item, per_list)",
+        "return fn(None, per_item, per_list)",
+        "tests/test_transforms.py::test_mesh[rankings-items]",
     ),
     Mutant(
         "sums of resamples start as equal on all devices",
