@@ -108,4 +108,32 @@ MUTANTS = (
         "start = FloatPair.of(start)",
         "tests/test_transforms.py::test_shard_map[states]",
     ),
+    Mutant(
+        "one mesh axis cuts both lists and items",
+        "_shards.py",
+        "axes[axis] = tuple([name for name in names if name not in used])",
+        "axes[axis] = tuple(names)",
+        "tests/test_transforms.py::test_mesh[rankings-apart]",
+    ),
+    Mutant(
+        "arrays of lists alone do not say how lists are cut",
+        "_shards.py",
+        "kinds = ((items, num_list_axes), (per_item, 0), (per_list, 0))",
+        "kinds = ((items, num_list_axes), (per_item, 0))",
+        "tests/test_transforms.py::test_mesh[rankings-others]",
+    ),
+    Mutant(
+        "labels are not cut as the scores that are",
+        "_shards.py",
+        "in enumerate(_mesh.spec_of(x)[:num_axes], first_axis):",
+        "in enumerate(_mesh.spec_of(x)[:1], first_axis):",
+        "tests/test_transforms.py::test_mesh[rankings-items]",
+    ),
+    Mutant(
+        "groups of lists are scattered where they are cut",
+        "_states/of_lists.py",
+        "    lists, groups = _shards.gathered((lists, groups))\n",
+        "",
+        "tests/test_transforms.py::test_mesh[states-lists]",
+    ),
 )
